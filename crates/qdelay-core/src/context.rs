@@ -1,0 +1,97 @@
+//! What every call into a discipline, a gate or a path is given.
+
+use crate::{Packet, Random, Time};
+
+/// Why a packet was dropped. Every packet that is not delivered has exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DropReason {
+    /// It arrived at a full queue.
+    TailLimit,
+    /// It was the oldest of a full queue and made room for an arrival.
+    HeadLimit,
+    /// It had waited longer than the queue's bound when its turn came (BoDe).
+    SojournBound,
+    /// CoDel's control law chose it as it left the queue.
+    Codel,
+    /// PIE's drop probability chose it as it arrived.
+    Pie,
+    /// The path lost it (random loss configured on a node).
+    Loss,
+    /// No output of a classifier takes it.
+    Unroutable,
+}
+
+impl DropReason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [DropReason; 7] = [
+        DropReason::TailLimit,
+        DropReason::HeadLimit,
+        DropReason::SojournBound,
+        DropReason::Codel,
+        DropReason::Pie,
+        DropReason::Loss,
+        DropReason::Unroutable,
+    ];
+    /// The name used in results: `tail_limit`, `sojourn_bound`...
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::TailLimit => "tail_limit",
+            DropReason::HeadLimit => "head_limit",
+            DropReason::SojournBound => "sojourn_bound",
+            DropReason::Codel => "codel",
+            DropReason::Pie => "pie",
+            DropReason::Loss => "loss",
+            DropReason::Unroutable => "unroutable",
+        }
+    }
+}
+
+/// Why a packet was marked "congestion experienced".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum MarkReason {
+    /// CoDel's control law chose it.
+    Codel,
+    /// It had waited longer than CoDel's `ce_threshold`.
+    CeThreshold,
+    /// PIE's drop probability chose it.
+    Pie,
+}
+
+impl MarkReason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [MarkReason; 3] = [MarkReason::Codel, MarkReason::CeThreshold, MarkReason::Pie];
+    /// The name used in results: `codel`, `ce_threshold`, `pie`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MarkReason::Codel => "codel",
+            MarkReason::CeThreshold => "ce_threshold",
+            MarkReason::Pie => "pie",
+        }
+    }
+}
+
+/// Hears of what happens to packets inside a discipline. The host frees a dropped packet's contents here.
+pub trait Sink {
+    /// `packet` is gone.
+    fn dropped(&mut self, packet: &Packet, reason: DropReason);
+    /// `packet` carries a mark now and goes on.
+    fn marked(&mut self, packet: &Packet, reason: MarkReason);
+}
+
+/// Hears nothing: for benchmarks and for callers that look at counts alone.
+impl Sink for () {
+    fn dropped(&mut self, _: &Packet, _: DropReason) {}
+    fn marked(&mut self, _: &Packet, _: MarkReason) {}
+}
+
+/// One call's surroundings: the time it is, the random stream of the node that is called, and where drops are told.
+pub struct Context<'a, S: Sink> {
+    /// The time. Never earlier than at the call before.
+    pub now: Time,
+    /// The node's own random stream.
+    pub random: &'a mut Random,
+    /// Hears of drops and marks.
+    pub sink: &'a mut S,
+}

@@ -1,0 +1,23 @@
+//! What every part of qdelay stands on: units, the packet, the context of a call, and the queue disciplines.
+//!
+//! * [`units`]: [`Time`], [`Span`], [`Rate`]; time is always an argument and nothing here can ask for it.
+//! * [`packet`]: the 32 bytes a queue needs to know of a packet.
+//! * [`context`]: what a call is given: `now`, a random stream, and the sink for drops and marks.
+//! * [`component`]: how a component declares its parameters once, for the command line, files and documentation.
+//! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.
+//! * [`qdisc`]: disciplines. A discipline owns packets and calls laws.
+#![no_std]
+extern crate alloc;
+
+pub mod aqm;
+pub mod component;
+pub mod context;
+pub mod packet;
+pub mod qdisc;
+pub mod random;
+pub mod units;
+
+pub use context::{Context, DropReason, MarkReason, Sink};
+pub use packet::{Ecn, Packet};
+pub use random::Random;
+pub use units::{Rate, Span, Time};

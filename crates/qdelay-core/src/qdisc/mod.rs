@@ -1,0 +1,44 @@
+//! Queue disciplines: they own packets, and decide which leaves next and which never does.
+//!
+//! The host brings the time in the [`Context`]; it is never earlier than at the call before. A discipline ends every
+//! packet in exactly one place: returned by [`Qdisc::dequeue`], told to the sink as dropped, or still in the backlog.
+
+mod ring;
+
+use crate::{Context, Packet, Sink, Time};
+pub use ring::{Limit, Ring};
+
+/// What a discipline holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets queued.
+    pub packets: u64,
+    /// Bytes queued (IP bytes).
+    pub bytes: u64,
+}
+
+/// A discipline that owns packets. The path stamps [`Packet::arrival`] before [`Qdisc::enqueue`].
+pub trait Qdisc {
+    /// Takes `packet`, or drops it or another one to the sink.
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet);
+
+    /// The packet to send now. Packets that the discipline gives up on the way are told to the sink; `None` means that
+    /// nothing is left.
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet>;
+
+    /// The packet at the head, before any decision about it. A later [`Qdisc::dequeue`] may drop it and return another.
+    fn head(&self) -> Option<&Packet>;
+
+    /// What is queued.
+    fn backlog(&self) -> Backlog;
+
+    /// When [`Qdisc::poll`] wants to be called next, for timers. May be early, never late.
+    fn next_deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Runs timers that are due; a call at any other time does nothing.
+    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+        let _ = context;
+    }
+}

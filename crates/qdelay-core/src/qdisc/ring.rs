@@ -1,0 +1,66 @@
+//! The first-in first-out store under the single-queue disciplines.
+
+use super::Backlog;
+use crate::Packet;
+use alloc::collections::VecDeque;
+
+/// A first-in first-out queue of packets with its byte count and its limits. It grows to what it needs, at most to its
+/// packet limit, and allocates nothing after that.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    limit: Limit,
+}
+
+/// How much a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Packets, at least 1.
+    pub packets: u64,
+    /// Bytes (IP bytes); `u64::MAX` for no such limit.
+    pub bytes: u64,
+}
+
+impl Ring {
+    /// An empty queue.
+    pub fn new(limit: Limit) -> Ring {
+        Ring { packets: VecDeque::new(), bytes: 0, limit }
+    }
+    /// Whether `packet` can join without breaking a limit.
+    pub fn has_room_for(&self, packet: &Packet) -> bool {
+        (self.packets.len() as u64) < self.limit.packets
+            && self.bytes + u64::from(packet.bytes) <= self.limit.bytes
+    }
+    /// Adds at the tail. The caller has asked [`Ring::has_room_for`] first.
+    pub fn push(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push_back(packet);
+    }
+    /// Takes the head.
+    pub fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+    /// Looks at the head.
+    pub fn head(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+    /// Packets queued.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+    /// Whether nothing is queued.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+    /// Packets and bytes queued.
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
+    }
+    /// The limits it was made with.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+}

@@ -1,0 +1,9 @@
+//! Time, duration and rate as types of their own, and how people write them.
+
+mod rate;
+mod text;
+mod time;
+
+pub use rate::Rate;
+pub use text::{UnitError, parse_bytes, parse_rate, parse_span};
+pub use time::{Span, Time};
