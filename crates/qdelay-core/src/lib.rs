@@ -12,6 +12,7 @@ extern crate alloc;
 pub mod aqm;
 pub mod component;
 pub mod context;
+pub mod deadlines;
 pub mod packet;
 pub mod qdisc;
 pub mod random;

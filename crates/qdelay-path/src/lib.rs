@@ -1,2 +1,52 @@
+//! A path: a graph of named nodes that packets flow through, told the time by whoever holds the clock.
+//!
+//! | node | what it does with packets |
+//! | --- | --- |
+//! | classifier ([`Rules`]) | sends each to one of several nodes, by flow, codepoint or class |
+//! | queue (any [`Qdisc`](qdelay_core::qdisc::Qdisc)) | holds them until a gate or link takes them |
+//! | gate ([`gate`]) | takes them from queues when its law says so, and sends them on at once |
+//! | link ([`link`]) | takes them from queues or through gates, as fast as its rate allows |
+//! | delay ([`DelaySpec`]) | lets time pass; jitter and loss on request |
+//! | exit | hands them to the host |
+//!
+//! Classifiers, gates, links and delays push packets to the next node; gates and links pull them from the queues before
+//! them. A path may have any number of entries and exits: two directions are two flows through one graph.
+//!
+//! Nothing is allocated for a packet once the queues have grown to what they need.
 #![no_std]
 extern crate alloc;
+
+mod builder;
+mod classifier;
+mod counters;
+mod deadlines;
+mod delay;
+pub mod gate;
+pub mod link;
+mod node;
+mod observer;
+mod path;
+mod signal;
+
+pub use builder::{BuildError, BuildProblem, NodeSpec, PathBuilder};
+pub use classifier::{Key, Rules};
+pub use counters::{AuditError, Count, Counters, LinkUsage};
+pub use delay::DelaySpec;
+pub use gate::{AnyGate, Credit, Eligible, GateLaw};
+pub use link::{AnyLink, LINKS, Line, RateLink, Shaper, TraceLink, parse_link};
+pub use node::PullOrder;
+pub use observer::{Delivered, Observer};
+pub use path::{Path, PathError};
+pub use signal::{Signal, Signals};
+
+/// A node of a path: its place in the order of declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(crate) u16);
+
+impl NodeId {
+    /// The place in the order of declaration, from 0: an index for tables beside the path.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

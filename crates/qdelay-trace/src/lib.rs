@@ -1,2 +1,31 @@
+//! Link traces: what a recorded or synthetic link could deliver, and when.
+//!
+//! * [`schedule`]: delivery opportunities at whole milliseconds, as mahimahi replays them.
+//! * [`rates`]: a rate that changes in steps.
+//! * [`mahimahi`], [`mbps`], [`csv`]: the text formats, read from chunks of bytes of any size.
+//! * [`convert`]: from rates to opportunities and back.
+//! * [`info`]: the statistics of a trace.
+//! * [`synth`]: cellular-like traces made from a seed.
+//! * [`shipped`]: synthetic traces that are part of the program.
+//!
+//! Nothing here opens files: whoever does feeds the parsers. Memory is bounded by limits that errors name.
 #![no_std]
 extern crate alloc;
+
+pub mod convert;
+pub mod csv;
+pub mod error;
+pub mod info;
+mod lines;
+pub mod mahimahi;
+pub mod mbps;
+pub mod rates;
+pub mod schedule;
+pub mod shipped;
+pub mod synth;
+
+pub use error::{Problem, TraceError};
+pub use info::TraceInfo;
+pub use rates::{RateCursor, RateStep, RateSteps};
+pub use schedule::{Cursor, OPPORTUNITY_BYTES, Opportunities, Schedule, ScheduleBuilder};
+pub use shipped::SHIPPED;

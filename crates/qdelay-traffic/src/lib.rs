@@ -1,2 +1,9 @@
+//! Transports and applications as state machines: no sockets, no clock, no threads.
 #![no_std]
 extern crate alloc;
+
+pub mod control;
+pub mod segment;
+pub mod tcp;
+pub mod transport;
+pub mod udp;

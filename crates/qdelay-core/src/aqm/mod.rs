@@ -1,1 +1,32 @@
 //! Queue management laws: each decides about a packet from numbers and owns none.
+//!
+//! A law is told what happens to somebody's queue (a packet's sojourn, the bytes left behind it, the time) and
+//! answers with a [`Verdict`]. It never sees the queue, so it fits a discipline of [`crate::qdisc`], a radio stack
+//! that keeps its own buffers, and a kernel alike.
+
+mod bode;
+mod codel;
+mod codel_mahimahi;
+mod pie;
+mod pie_linux;
+mod pie_mahimahi;
+
+pub use bode::Bode;
+pub use codel::{Codel, CodelFlavour, CodelParameters};
+pub use codel_mahimahi::MahimahiCodel;
+pub use pie::{Pie, PieEstimator, PieParameters};
+pub use pie_linux::LinuxPie;
+pub use pie_mahimahi::MahimahiPie;
+
+use crate::MarkReason;
+
+/// What a law says about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on as it is.
+    Forward,
+    /// It goes on with the codepoint "congestion experienced".
+    Mark(MarkReason),
+    /// It is to be dropped.
+    Drop,
+}

@@ -3,10 +3,31 @@
 //! The host brings the time in the [`Context`]; it is never earlier than at the call before. A discipline ends every
 //! packet in exactly one place: returned by [`Qdisc::dequeue`], told to the sink as dropped, or still in the backlog.
 
+mod any;
+mod bode;
+mod codel;
+mod head_drop;
+mod limits;
+mod pie;
 mod ring;
+mod tail_drop;
+#[cfg(test)]
+mod testing;
 
-use crate::{Context, Packet, Sink, Time};
+pub use any::AnyQdisc;
+pub use bode::Bode;
+pub use codel::Codel;
+pub use head_drop::HeadDrop;
+pub use pie::Pie;
 pub use ring::{Limit, Ring};
+pub use tail_drop::TailDrop;
+
+use crate::component::Component;
+use crate::{Context, Packet, Sink, Time};
+
+/// Every discipline, in the order they are listed.
+pub static COMPONENTS: &[&Component] =
+    &[&tail_drop::COMPONENT, &head_drop::COMPONENT, &codel::COMPONENT, &pie::COMPONENT, &bode::COMPONENT];
 
 /// What a discipline holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +43,12 @@ pub trait Qdisc {
     /// Takes `packet`, or drops it or another one to the sink.
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet);
 
-    /// The packet to send now. Packets that the discipline gives up on the way are told to the sink; `None` means that
-    /// nothing is left.
+    /// The packet to send now. Packets that the discipline gives up on the way are told to the sink; `None` means
+    /// that nothing is left.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet>;
 
-    /// The packet at the head, before any decision about it. A later [`Qdisc::dequeue`] may drop it and return another.
+    /// The packet at the head, before any decision about it. A later [`Qdisc::dequeue`] may drop it and return
+    /// another.
     fn head(&self) -> Option<&Packet>;
 
     /// What is queued.

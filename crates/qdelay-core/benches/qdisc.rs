@@ -1,0 +1,77 @@
+//! What a packet costs in each discipline: nanoseconds per enqueue and dequeue, as the median of several rounds.
+//!
+//! `cargo bench -p qdelay-core --bench qdisc`. `calm`: 32 packets are queued and wait 32 us. `late`: 200 are queued
+//! and wait 100 ms, so that the laws drop; the queue is filled up again and the cost is per packet that arrives.
+//!
+//! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
+
+use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
+
+const PACKETS: u64 = 2_000_000;
+const ROUNDS: usize = 7;
+
+#[derive(Default)]
+struct Count {
+    drops: u64,
+}
+impl Sink for Count {
+    fn dropped(&mut self, _: &Packet, _: DropReason) {
+        self.drops += 1;
+    }
+    fn marked(&mut self, _: &Packet, _: MarkReason) {}
+}
+
+/// Nanoseconds per arrival, and drops per arrival.
+fn round(qdisc: &mut AnyQdisc, queued: u64, gap: Span) -> (f64, f64) {
+    let mut random = Random::derive(1, "bench", "qdisc");
+    let mut sink = Count::default();
+    let mut now = Time::ZERO;
+    let mut arrived = 0;
+    #[allow(clippy::disallowed_methods)]
+    let start = std::time::Instant::now();
+    while arrived < PACKETS {
+        now += gap;
+        let mut context = Context { now, random: &mut random, sink: &mut sink };
+        let arrival = Packet { handle: arrived, arrival: now, bytes: 1500, ..Packet::default() };
+        qdisc.enqueue(&mut context, arrival);
+        arrived += 1;
+        if qdisc.backlog().packets > queued {
+            std::hint::black_box(qdisc.dequeue(&mut context));
+        }
+    }
+    let nanos = start.elapsed().as_nanos() as f64;
+    (nanos / PACKETS as f64, sink.drops as f64 / PACKETS as f64)
+}
+
+fn main() {
+    let cases = [("calm", 32, Span::from_micros(1)), ("late", 200, Span::from_micros(500))];
+    println!("{:28} {:6} {:>10} {:>10} {:>8}", "qdisc", "case", "median ns", "best ns", "drops");
+    for text in [
+        "taildrop",
+        "headdrop:limit=100",
+        "bode",
+        "codel",
+        "codel:variant=linux",
+        "codel:variant=mahimahi",
+        "pie",
+        "pie:estimator=rate",
+        "pie:variant=linux",
+        "pie:variant=mahimahi",
+    ] {
+        for (case, queued, gap) in cases {
+            let qdisc = match AnyQdisc::parse(text) {
+                Ok(qdisc) => qdisc,
+                Err(error) => {
+                    eprintln!("{error}");
+                    std::process::exit(1);
+                }
+            };
+            let mut rounds: Vec<(f64, f64)> =
+                (0..ROUNDS).map(|_| round(&mut qdisc.clone(), queued, gap)).collect();
+            rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (median, drops) = rounds[ROUNDS / 2];
+            println!("{text:28} {case:6} {median:10.1} {:10.1} {drops:8.4}", rounds[0].0);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! One type for every discipline, so that a path is chosen by configuration and its loop still has no virtual call.
+
+use super::{Backlog, Bode, Codel, HeadDrop, Pie, Qdisc, TailDrop};
+use crate::component::{Arguments, ComponentError};
+use crate::{Context, Packet, Sink, Time};
+use alloc::format;
+use alloc::string::ToString;
+
+/// Any discipline of [`super::COMPONENTS`].
+#[derive(Clone, Debug)]
+pub enum AnyQdisc {
+    /// `taildrop`.
+    TailDrop(TailDrop),
+    /// `headdrop`.
+    HeadDrop(HeadDrop),
+    /// `bode`.
+    Bode(Bode),
+    /// `codel`.
+    Codel(Codel),
+    /// `pie`.
+    Pie(Pie),
+}
+
+impl AnyQdisc {
+    /// The discipline that `arguments` describe.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other, or a component that is no discipline; the message says which.
+    pub fn build(arguments: &Arguments) -> Result<AnyQdisc, ComponentError> {
+        Ok(match arguments.component().name {
+            "taildrop" => AnyQdisc::TailDrop(TailDrop::build(arguments)?),
+            "headdrop" => AnyQdisc::HeadDrop(HeadDrop::build(arguments)?),
+            "bode" => AnyQdisc::Bode(Bode::build(arguments)?),
+            "codel" => AnyQdisc::Codel(Codel::build(arguments)?),
+            "pie" => AnyQdisc::Pie(Pie::build(arguments)?),
+            other => {
+                return Err(ComponentError {
+                    typed: arguments.typed().to_string(),
+                    message: format!("'{other}' is not a queue discipline"),
+                });
+            }
+        })
+    }
+
+    /// The discipline that `text` describes, such as `bode:target=20ms`.
+    ///
+    /// # Errors
+    /// As [`Arguments::parse`] and [`AnyQdisc::build`].
+    pub fn parse(text: &str) -> Result<AnyQdisc, ComponentError> {
+        AnyQdisc::build(&Arguments::parse(super::COMPONENTS, text)?)
+    }
+}
+
+macro_rules! delegate {
+    ($any:expr, $discipline:ident => $call:expr) => {
+        match $any {
+            AnyQdisc::TailDrop($discipline) => $call,
+            AnyQdisc::HeadDrop($discipline) => $call,
+            AnyQdisc::Bode($discipline) => $call,
+            AnyQdisc::Codel($discipline) => $call,
+            AnyQdisc::Pie($discipline) => $call,
+        }
+    };
+}
+
+impl Qdisc for AnyQdisc {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        delegate!(self, discipline => discipline.enqueue(context, packet))
+    }
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        delegate!(self, discipline => discipline.dequeue(context))
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        delegate!(self, discipline => discipline.head())
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        delegate!(self, discipline => discipline.backlog())
+    }
+    #[inline]
+    fn next_deadline(&self) -> Time {
+        delegate!(self, discipline => discipline.next_deadline())
+    }
+    #[inline]
+    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+        delegate!(self, discipline => discipline.poll(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::COMPONENTS;
+    use super::super::testing::error;
+    use super::*;
+    use crate::component::{Component, Kind};
+
+    #[test]
+    fn every_component_builds_from_its_defaults() {
+        for component in COMPONENTS {
+            assert_eq!(component.kind, Kind::Qdisc);
+            let qdisc = AnyQdisc::build(&Arguments::defaults(component)).unwrap();
+            assert_eq!(qdisc.backlog(), Backlog::default());
+            assert_eq!(qdisc.next_deadline(), Time::NEVER);
+            for parameter in component.parameters {
+                assert!(!parameter.about.is_empty());
+                if !parameter.default.is_empty() {
+                    parameter.read(parameter.default).unwrap();
+                }
+                for bound in [parameter.min, parameter.max].iter().filter(|bound| !bound.is_empty()) {
+                    parameter.read(bound).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_discipline_is_refused() {
+        static OTHER: Component = Component {
+            kind: Kind::Link,
+            name: "wire",
+            about: "",
+            source: "",
+            parameters: &[],
+            positional: None,
+        };
+        let other = AnyQdisc::build(&Arguments::defaults(&OTHER)).unwrap_err();
+        assert!(other.to_string().contains("'wire' is not a queue discipline"));
+        assert!(error("red").contains("known: taildrop, headdrop, codel, pie, bode"));
+        assert!(error("taildrop:limit=0").contains("1 to 10000000"));
+    }
+}

@@ -1,0 +1,163 @@
+//! BoDe: a first-in first-out queue that drops at dequeue what has waited too long.
+//!
+//! Source, parameters and differences: [`crate::aqm::Bode`]. An arrival at a full queue is dropped.
+
+use super::limits::{self, LIMIT, LIMIT_BYTES};
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::aqm::{self, Verdict};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Packet, Sink, Span};
+use alloc::format;
+
+/// What `bode` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "bode",
+    about: "bounded delay: drops at dequeue what has waited longer than target, but never the last packets",
+    source: "BoDe paper section V-C",
+    parameters: &[
+        Parameter {
+            name: "target",
+            unit: Unit::Span,
+            default: "20ms",
+            min: "1us",
+            max: "100s",
+            about: "longest sojourn that is served (BoundedDelay, D)",
+            source: "BoDe paper section VI: D is 20ms, 100ms for video calls",
+        },
+        Parameter {
+            name: "min_keep",
+            unit: Unit::Count("packets"),
+            default: "2",
+            min: "0",
+            max: "10000000",
+            about: "with at most this many packets behind it, a packet is served whatever its sojourn",
+            source: "BoDe paper section V-C step 3: the last three, the one in hand included",
+        },
+        Parameter {
+            name: "min_keep_bytes",
+            unit: Unit::Bytes,
+            default: "0",
+            min: "0",
+            max: "",
+            about: "the same by bytes; 0 for no such rule",
+            source: "the paper's published program has 1504b, the paper none",
+        },
+        LIMIT,
+        LIMIT_BYTES,
+    ],
+    positional: None,
+};
+
+/// The BoDe discipline.
+#[derive(Clone, Debug)]
+pub struct Bode {
+    ring: Ring,
+    law: aqm::Bode,
+}
+
+impl Bode {
+    /// An empty queue under `law`.
+    pub fn new(limit: Limit, law: aqm::Bode) -> Bode {
+        Bode { ring: Ring::new(limit), law }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// `min_keep` that leaves nothing to drop within `limit`.
+    pub fn build(arguments: &Arguments) -> Result<Bode, ComponentError> {
+        let limit = limits::limit(arguments);
+        let law = aqm::Bode {
+            target: arguments.span("target").unwrap_or(Span::from_millis(20)),
+            min_keep: arguments.whole("min_keep").unwrap_or(2),
+            min_keep_bytes: arguments.whole("min_keep_bytes").unwrap_or(0),
+        };
+        if arguments.is_given("min_keep") && law.min_keep >= limit.packets {
+            let message = format!(
+                "min_keep {} is not below limit {}: nothing would be dropped",
+                law.min_keep, limit.packets
+            );
+            return Err(limits::fail(arguments, message));
+        }
+        if law.min_keep_bytes >= limit.bytes {
+            let message = format!(
+                "min_keep_bytes {} is not below limit_bytes {}: nothing would be dropped",
+                law.min_keep_bytes, limit.bytes
+            );
+            return Err(limits::fail(arguments, message));
+        }
+        Ok(Bode::new(limit, law))
+    }
+}
+
+impl Qdisc for Bode {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        if self.ring.has_room_for(&packet) {
+            self.ring.push(packet);
+        } else {
+            context.sink.dropped(&packet, DropReason::TailLimit);
+        }
+    }
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        loop {
+            let packet = self.ring.pop()?;
+            if self.law.decide(context.now.since(packet.arrival), self.ring.backlog()) == Verdict::Forward {
+                return Some(packet);
+            }
+            context.sink.dropped(&packet, DropReason::SojournBound);
+        }
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, error};
+    use super::*;
+
+    #[test]
+    fn the_late_are_dropped_up_to_the_last_three() {
+        let mut bench = Bench::new("bode:target=20ms");
+        (0..10).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.dequeue(20), Some(0), "at the bound");
+        assert_eq!(bench.dequeue(21), Some(7));
+        assert_eq!(bench.drops(DropReason::SojournBound), 6);
+        assert_eq!([bench.dequeue(900), bench.dequeue(999), bench.dequeue(999)], [Some(8), Some(9), None]);
+        assert_eq!(bench.log.dropped.len(), 6);
+    }
+
+    #[test]
+    fn dropping_stops_at_the_first_in_time() {
+        let mut bench = Bench::new("bode:target=20ms");
+        (0..10).for_each(|ms| bench.enqueue(ms, 100));
+        assert_eq!(bench.dequeue(24), Some(4));
+        assert_eq!(bench.drops(DropReason::SojournBound), 4);
+    }
+
+    #[test]
+    fn nobody_who_is_served_with_enough_behind_waited_longer() {
+        let mut bench = Bench::new("bode:target=20ms:limit=100");
+        bench.overload(500, 3);
+        assert!(bench.drops(DropReason::SojournBound) > 0);
+        assert_eq!(bench.drops(DropReason::TailLimit), 0, "20 ms of 3 packets never fill it");
+        (0..200).for_each(|_| bench.enqueue(501, 1500));
+        assert!(bench.drops(DropReason::TailLimit) > 0);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("bode:min_keep=5:limit=5").contains("min_keep 5 is not below limit 5"));
+        assert!(error("bode:min_keep_bytes=2kb:limit_bytes=1kb").contains("not below limit_bytes 1000"));
+        Bench::new("bode:limit=1");
+    }
+}

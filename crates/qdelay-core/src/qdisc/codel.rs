@@ -1,0 +1,267 @@
+//! CoDel: a first-in first-out queue that drops at dequeue, as its law says.
+//!
+//! Source, parameters and differences: [`crate::aqm::Codel`] for the variants `rfc` and `linux`,
+//! [`crate::aqm::MahimahiCodel`] for `mahimahi`. An arrival at a full queue is dropped.
+
+use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, Verdict};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Ecn, Packet, Sink, Span};
+use alloc::format;
+
+/// What `codel` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "codel",
+    about: "controlled delay: drops ever more often while the sojourn stays over target for an interval",
+    source: "RFC 8289; Linux codel_impl.h; mahimahi",
+    parameters: &[
+        Parameter {
+            name: "target",
+            unit: Unit::Span,
+            default: "5ms",
+            min: "1us",
+            max: "100s",
+            about: "acceptable standing sojourn",
+            source: "RFC 8289 section 4.3",
+        },
+        Parameter {
+            name: "interval",
+            unit: Unit::Span,
+            default: "100ms",
+            min: "1us",
+            max: "1000s",
+            about: "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
+            source: "RFC 8289 section 4.2",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Switch,
+            default: "off",
+            min: "",
+            max: "",
+            about: "mark ECN-capable packets in place of dropping them",
+            source: "Linux codel (noecn)",
+        },
+        Parameter {
+            name: "ce_threshold",
+            unit: Unit::Span,
+            default: "",
+            min: "0",
+            max: "100s",
+            about: "mark ECN-capable packets that leave after a longer sojourn; without it none are",
+            source: "Linux codel (ce_threshold disabled)",
+        },
+        Parameter {
+            name: "variant",
+            unit: Unit::Choice(&["rfc", "linux", "mahimahi"]),
+            default: "rfc",
+            min: "",
+            max: "",
+            about: "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's",
+            source: "RFC 8289 section 5",
+        },
+        MTU,
+        LIMIT,
+        LIMIT_BYTES,
+    ],
+    positional: None,
+};
+
+/// The CoDel discipline.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    ring: Ring,
+    law: Law,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Standard(aqm::Codel),
+    Mahimahi(MahimahiCodel),
+}
+
+impl Codel {
+    /// An empty queue under the RFC's law, or Linux's.
+    pub fn new(limit: Limit, parameters: CodelParameters) -> Codel {
+        Codel { ring: Ring::new(limit), law: Law::Standard(aqm::Codel::new(parameters)) }
+    }
+
+    /// An empty queue under mahimahi's law.
+    pub fn new_mahimahi(limit: Limit, law: MahimahiCodel) -> Codel {
+        Codel { ring: Ring::new(limit), law: Law::Mahimahi(law) }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// A target longer than the interval; a switch that the variant does not have.
+    pub fn build(arguments: &Arguments) -> Result<Codel, ComponentError> {
+        let defaults = CodelParameters::default();
+        let variant = arguments.text("variant").unwrap_or("rfc");
+        let parameters = CodelParameters {
+            target: arguments.span("target").unwrap_or(defaults.target),
+            interval: arguments.span("interval").unwrap_or(defaults.interval),
+            mtu: arguments.whole("mtu").unwrap_or(defaults.mtu),
+            ecn: arguments.switch("ecn").unwrap_or(false),
+            ce_threshold: arguments.span("ce_threshold").unwrap_or(Span::MAX),
+            flavour: if variant == "linux" { CodelFlavour::Linux } else { CodelFlavour::Rfc },
+        };
+        let CodelParameters { target, interval, mtu, .. } = parameters;
+        if target > interval {
+            // Equal is allowed: the BoDe paper's video-call tests have 50 ms for both (its Table I with D = 100 ms).
+            let message = format!("target {target} is longer than interval {interval}");
+            return Err(limits::fail(arguments, message));
+        }
+        let limit = limits::limit(arguments);
+        if variant != "mahimahi" {
+            return Ok(Codel::new(limit, parameters));
+        }
+        if parameters.ecn || parameters.ce_threshold != Span::MAX {
+            return Err(limits::fail(
+                arguments,
+                "variant mahimahi marks no packets: it has no ecn, no ce_threshold",
+            ));
+        }
+        if target.as_millis() == 0 {
+            let message =
+                format!("variant mahimahi counts whole milliseconds: target {target} is less than one");
+            return Err(limits::fail(arguments, message));
+        }
+        Ok(Codel::new_mahimahi(limit, MahimahiCodel::new(target, interval, mtu)))
+    }
+}
+
+impl Qdisc for Codel {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        if self.ring.has_room_for(&packet) {
+            self.ring.push(packet);
+        } else {
+            context.sink.dropped(&packet, DropReason::TailLimit);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        match &mut self.law {
+            Law::Standard(law) => dequeue_standard(&mut self.ring, law, context),
+            Law::Mahimahi(law) => dequeue_mahimahi(&mut self.ring, law, context),
+        }
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}
+
+/// Takes packets until the law lets one go.
+#[inline]
+fn dequeue_standard<S: Sink>(
+    ring: &mut Ring,
+    law: &mut aqm::Codel,
+    context: &mut Context<'_, S>,
+) -> Option<Packet> {
+    loop {
+        let Some(mut packet) = ring.pop() else {
+            law.emptied();
+            return None;
+        };
+        let sojourn = context.now.since(packet.arrival);
+        match law.decide(sojourn, context.now, ring.backlog().bytes, packet.ecn) {
+            Verdict::Forward => return Some(packet),
+            Verdict::Mark(reason) => {
+                packet.ecn = Ecn::Ce;
+                context.sink.marked(&packet, reason);
+                return Some(packet);
+            }
+            Verdict::Drop => context.sink.dropped(&packet, DropReason::Codel),
+        }
+    }
+}
+
+/// Sends the head, and drops behind it what the law says.
+fn dequeue_mahimahi<S: Sink>(
+    ring: &mut Ring,
+    law: &mut MahimahiCodel,
+    context: &mut Context<'_, S>,
+) -> Option<Packet> {
+    let head = ring.pop()?;
+    let mut more = law.head(head.arrival, context.now, ring.backlog().bytes);
+    while more {
+        let Some(victim) = ring.pop() else { break };
+        more = law.victim(victim.arrival, context.now, ring.backlog().bytes);
+        context.sink.dropped(&victim, DropReason::Codel);
+    }
+    Some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, error};
+    use super::*;
+    use crate::MarkReason;
+
+    #[test]
+    fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {
+        for variant in ["rfc", "linux", "mahimahi"] {
+            let mut bench = Bench::new(&format!("codel:variant={variant}"));
+            let left = bench.overload(2000, 2);
+            assert!((1990..=2000).contains(&left), "{variant}");
+            assert!(bench.drops(DropReason::Codel) > 50, "{variant}");
+        }
+    }
+
+    #[test]
+    fn the_head_is_dropped_and_the_next_one_sent() {
+        let mut bench = Bench::new("codel");
+        (0..100).for_each(|_| bench.enqueue(0, 1500));
+        assert_eq!(bench.dequeue(10), Some(0));
+        assert_eq!(bench.dequeue(110), Some(2));
+        assert_eq!(bench.log.dropped, [(1, DropReason::Codel)]);
+    }
+
+    #[test]
+    fn mahimahi_sends_the_head_and_drops_the_next_one() {
+        let mut bench = Bench::new("codel:variant=mahimahi");
+        (0..100).for_each(|_| bench.enqueue(0, 1500));
+        assert_eq!(bench.dequeue(10), Some(0));
+        assert_eq!(bench.dequeue(110), Some(1));
+        assert_eq!(bench.log.dropped, [(2, DropReason::Codel)]);
+        assert_eq!(bench.dequeue(111), Some(3));
+    }
+
+    #[test]
+    fn ecn_marks_and_sends_the_head() {
+        let mut bench = Bench::new("codel:ecn=on");
+        bench.ecn = Ecn::Ect0;
+        (0..100).for_each(|_| bench.enqueue(0, 1500));
+        bench.dequeue(10);
+        assert_eq!(bench.dequeue(110), Some(1));
+        assert_eq!(bench.log.marked, [(1, MarkReason::Codel)]);
+        assert!(bench.log.dropped.is_empty());
+    }
+
+    #[test]
+    fn an_empty_queue_gives_nothing_and_the_limit_holds() {
+        let mut bench = Bench::new("codel:limit=1:mtu=1b");
+        assert_eq!(bench.dequeue(0), None);
+        (0..2).for_each(|_| bench.enqueue(0, 1500));
+        assert_eq!(bench.log.dropped, [(1, DropReason::TailLimit)]);
+        assert_eq!([bench.dequeue(500), bench.dequeue(700)], [Some(0), None]);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("codel:target=200ms").contains("target 200ms is longer than interval 100ms"));
+        assert!(error("codel:variant=mahimahi:ecn=on").contains("marks no packets"));
+        assert!(error("codel:variant=mahimahi:ce_threshold=1ms").contains("marks no packets"));
+        assert!(error("codel:variant=mahimahi:target=900us").contains("whole milliseconds"));
+        Bench::new("codel:target=50ms:interval=50ms");
+    }
+}

@@ -1,0 +1,103 @@
+//! HeadDrop: first in, first out; an arrival at a full queue pushes the oldest packets out.
+//!
+//! Source: BoDe paper section VI; Linux `pfifo_head_drop`; mahimahi `drop_head_packet_queue.hh`.
+//!
+//! Parameters: `limit` in packets (1000) and `limit_bytes` (none).
+//!
+//! Differences from the reference:
+//! * A packet larger than the byte limit itself is refused; in mahimahi it would empty the queue and be dropped last.
+
+use super::limits::{self, LIMIT, LIMIT_BYTES};
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::component::{Arguments, Component, ComponentError, Kind};
+use crate::{Context, DropReason, Packet, Sink};
+
+/// What `headdrop` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "headdrop",
+    about: "first in, first out; drops the oldest packets to make room for an arrival",
+    source: "BoDe paper section VI; Linux pfifo_head_drop",
+    parameters: &[LIMIT, LIMIT_BYTES],
+    positional: None,
+};
+
+/// A first-in first-out queue that drops at its head.
+#[derive(Clone, Debug)]
+pub struct HeadDrop {
+    ring: Ring,
+}
+
+impl HeadDrop {
+    /// An empty queue.
+    pub fn new(limit: Limit) -> HeadDrop {
+        HeadDrop { ring: Ring::new(limit) }
+    }
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn build(arguments: &Arguments) -> Result<HeadDrop, ComponentError> {
+        Ok(HeadDrop::new(limits::limit(arguments)))
+    }
+}
+
+impl Qdisc for HeadDrop {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        if u64::from(packet.bytes) > self.ring.limit().bytes {
+            context.sink.dropped(&packet, DropReason::TailLimit);
+            return;
+        }
+        while !self.ring.has_room_for(&packet) {
+            let Some(oldest) = self.ring.pop() else { break };
+            context.sink.dropped(&oldest, DropReason::HeadLimit);
+        }
+        self.ring.push(packet);
+    }
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
+        self.ring.pop()
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut bench = Bench::new("headdrop:limit=2");
+        (0..4).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.log.dropped, [(0, DropReason::HeadLimit), (1, DropReason::HeadLimit)]);
+        assert_eq!([bench.dequeue(1), bench.dequeue(1), bench.dequeue(1)], [Some(2), Some(3), None]);
+    }
+
+    #[test]
+    fn as_many_go_as_the_arrival_needs() {
+        let mut bench = Bench::new("headdrop:limit_bytes=1000b");
+        for bytes in [300, 300, 300, 900] {
+            bench.enqueue(0, bytes);
+        }
+        assert_eq!(bench.drops(DropReason::HeadLimit), 3);
+        assert_eq!(bench.dequeue(1), Some(3));
+    }
+
+    #[test]
+    fn what_can_never_fit_is_refused() {
+        let mut bench = Bench::new("headdrop:limit_bytes=1000b");
+        bench.enqueue(0, 300);
+        bench.enqueue(0, 1001);
+        assert_eq!(bench.log.dropped, [(1, DropReason::TailLimit)]);
+        assert_eq!(bench.dequeue(1), Some(0));
+    }
+}

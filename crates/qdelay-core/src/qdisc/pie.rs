@@ -1,0 +1,391 @@
+//! PIE: a first-in first-out queue that drops arrivals at random, as its law says.
+//!
+//! Source, parameters and differences: [`crate::aqm::Pie`] for the variant `rfc`, [`crate::aqm::LinuxPie`] for
+//! `linux`, [`crate::aqm::MahimahiPie`] for `mahimahi`. An arrival at a full queue is dropped before the law is
+//! asked.
+//!
+//! The law's timer runs in [`Qdisc::poll`], and before anything else at every enqueue and dequeue: a packet and an
+//! update of the same time always come in that order.
+
+use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::aqm::{self, LinuxPie, MahimahiPie, PieEstimator, PieParameters, Verdict};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Ecn, Packet, Sink, Span, Time};
+use alloc::format;
+use alloc::string::String;
+
+const SPAN: Parameter =
+    Parameter { name: "", unit: Unit::Span, default: "", min: "1us", max: "100s", about: "", source: "" };
+const WEIGHT: Parameter = Parameter { unit: Unit::Number, min: "0", max: "1000", ..SPAN };
+const SWITCH: Parameter = Parameter { unit: Unit::Switch, default: "off", min: "", max: "", ..SPAN };
+
+/// What `pie` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "pie",
+    about: "drops arrivals at random, with a probability steered so that the delay meets target",
+    source: "RFC 8033; Linux sch_pie.c; mahimahi",
+    parameters: &[
+        Parameter {
+            name: "target",
+            default: "15ms",
+            about: "delay to hold (QDELAY_REF)",
+            source: "RFC 8033 section 4.2",
+            ..SPAN
+        },
+        Parameter {
+            name: "tupdate",
+            default: "15ms",
+            about: "how often the probability is recomputed; linux rounds up to 4ms, mahimahi has 30ms unless given",
+            source: "RFC 8033 section 4.2 (T_UPDATE)",
+            ..SPAN
+        },
+        Parameter {
+            name: "alpha",
+            default: "0.125",
+            about: "weight of the distance from target (1/s)",
+            source: "RFC 8033 section 4.2",
+            ..WEIGHT
+        },
+        Parameter {
+            name: "beta",
+            default: "1.25",
+            about: "weight of the trend (1/s)",
+            source: "RFC 8033 section 4.2",
+            ..WEIGHT
+        },
+        Parameter {
+            name: "max_burst",
+            default: "150ms",
+            min: "0",
+            about: "how long a burst may go on before the first drop",
+            source: "RFC 8033 section 4.4 (MAX_BURST)",
+            ..SPAN
+        },
+        Parameter {
+            name: "estimator",
+            unit: Unit::Choice(&["timestamp", "rate"]),
+            default: "timestamp",
+            about: "delay from the last departure's sojourn, or from backlog over departure rate",
+            source: "RFC 8033 section 4.3, appendix A; Linux (no dq_rate_estimator)",
+            ..SWITCH
+        },
+        Parameter {
+            name: "ecn",
+            about: "mark ECN-capable packets in place of dropping them",
+            source: "Linux pie (noecn)",
+            ..SWITCH
+        },
+        Parameter {
+            name: "ecn_threshold",
+            default: "0.1",
+            max: "1",
+            about: "from this probability on, ECN-capable packets are dropped all the same",
+            source: "RFC 8033 section 5.1 (mark_ecnth)",
+            ..WEIGHT
+        },
+        Parameter {
+            name: "derandomize",
+            default: "on",
+            about: "space the drops out",
+            source: "RFC 8033 section 5.4",
+            ..SWITCH
+        },
+        Parameter {
+            name: "bytemode",
+            about: "scale the probability by packet size over mtu",
+            source: "Linux pie (nobytemode)",
+            ..SWITCH
+        },
+        Parameter {
+            name: "variant",
+            unit: Unit::Choice(&["rfc", "linux", "mahimahi"]),
+            default: "rfc",
+            about: "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's",
+            source: "RFC 8033",
+            ..SWITCH
+        },
+        MTU,
+        LIMIT,
+        LIMIT_BYTES,
+    ],
+    positional: None,
+};
+
+/// The PIE discipline.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    ring: Ring,
+    law: Law,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Rfc(aqm::Pie),
+    Linux(LinuxPie),
+    Mahimahi(MahimahiPie),
+}
+
+impl Pie {
+    /// An empty queue under the RFC's law.
+    pub fn new(limit: Limit, parameters: PieParameters) -> Pie {
+        Pie { ring: Ring::new(limit), law: Law::Rfc(aqm::Pie::new(parameters)) }
+    }
+    /// An empty queue under Linux's law.
+    pub fn new_linux(limit: Limit, parameters: PieParameters) -> Pie {
+        Pie { ring: Ring::new(limit), law: Law::Linux(LinuxPie::new(parameters)) }
+    }
+    /// An empty queue under mahimahi's law.
+    pub fn new_mahimahi(limit: Limit, parameters: PieParameters) -> Pie {
+        Pie { ring: Ring::new(limit), law: Law::Mahimahi(MahimahiPie::new(parameters)) }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// A switch that the variant does not have; times under a millisecond for mahimahi.
+    pub fn build(arguments: &Arguments) -> Result<Pie, ComponentError> {
+        let limit = limits::limit(arguments);
+        let mut parameters = parameters(arguments);
+        let variant = arguments.text("variant").unwrap_or("rfc");
+        check(arguments, variant, &parameters).map_err(|message| limits::fail(arguments, message))?;
+        Ok(match variant {
+            "linux" => Pie::new_linux(limit, parameters),
+            "mahimahi" => {
+                if !arguments.is_given("tupdate") {
+                    parameters.tupdate = Span::from_millis(30);
+                }
+                Pie::new_mahimahi(limit, parameters)
+            }
+            _ => Pie::new(limit, parameters),
+        })
+    }
+
+    /// The probability with which an arrival is dropped or marked (beyond 1 in variant `linux` under lasting
+    /// overload).
+    pub fn probability(&self) -> f64 {
+        match &self.law {
+            Law::Rfc(law) => law.probability(),
+            Law::Linux(law) => law.probability(),
+            Law::Mahimahi(law) => law.probability(),
+        }
+    }
+
+    #[inline]
+    fn run_timer(&mut self, now: Time) {
+        let backlog_bytes = self.ring.backlog().bytes;
+        match &mut self.law {
+            Law::Rfc(law) => law.run_timer(now, backlog_bytes),
+            Law::Linux(law) => law.run_timer(now, backlog_bytes),
+            Law::Mahimahi(law) => law.run_timer(now, backlog_bytes),
+        }
+    }
+}
+
+fn parameters(arguments: &Arguments) -> PieParameters {
+    let defaults = PieParameters::default();
+    PieParameters {
+        target: arguments.span("target").unwrap_or(defaults.target),
+        tupdate: arguments.span("tupdate").unwrap_or(defaults.tupdate),
+        alpha: arguments.number("alpha").unwrap_or(defaults.alpha),
+        beta: arguments.number("beta").unwrap_or(defaults.beta),
+        max_burst: arguments.span("max_burst").unwrap_or(defaults.max_burst),
+        estimator: match arguments.text("estimator") {
+            Some("rate") => PieEstimator::Rate,
+            _ => PieEstimator::Timestamp,
+        },
+        mtu: arguments.whole("mtu").unwrap_or(defaults.mtu),
+        ecn: arguments.switch("ecn").unwrap_or(defaults.ecn),
+        ecn_threshold: arguments.number("ecn_threshold").unwrap_or(defaults.ecn_threshold),
+        derandomize: arguments.switch("derandomize").unwrap_or(defaults.derandomize),
+        bytemode: arguments.switch("bytemode").unwrap_or(defaults.bytemode),
+    }
+}
+
+/// Refuses what the variant does not have.
+fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Result<(), String> {
+    let (fixed, marks): (&[&str], bool) = match variant {
+        "linux" => (&["estimator", "ecn_threshold", "derandomize"], true),
+        "mahimahi" => (&["estimator", "ecn_threshold", "derandomize", "bytemode"], false),
+        _ => (&[], true),
+    };
+    if let Some(key) = fixed.iter().find(|key| arguments.is_given(key)) {
+        return Err(format!("variant {variant} has no choice of {key}"));
+    }
+    if parameters.ecn && !marks {
+        return Err(format!("variant {variant} marks no packets: it has no ecn"));
+    }
+    if arguments.is_given("ecn_threshold") && !parameters.ecn {
+        return Err(String::from("ecn_threshold has no effect without ecn=on"));
+    }
+    if variant == "mahimahi" {
+        for (key, span) in [("target", parameters.target), ("tupdate", parameters.tupdate)] {
+            if span.as_millis() == 0 {
+                return Err(format!(
+                    "variant mahimahi counts whole milliseconds: {key} {span} is less than one"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Qdisc for Pie {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, mut packet: Packet) {
+        self.run_timer(context.now);
+        if !self.ring.has_room_for(&packet) {
+            match &mut self.law {
+                Law::Rfc(law) => law.refused(),
+                Law::Linux(law) => law.refused(),
+                Law::Mahimahi(_) => {}
+            }
+            context.sink.dropped(&packet, DropReason::TailLimit);
+            return;
+        }
+        let backlog_bytes = self.ring.backlog().bytes;
+        let verdict = match &mut self.law {
+            Law::Rfc(law) => law.admit(backlog_bytes, packet.bytes, packet.ecn, context.random),
+            Law::Linux(law) => law.admit(backlog_bytes, packet.bytes, packet.ecn, context.random),
+            Law::Mahimahi(law) => law.admit(backlog_bytes, context.random),
+        };
+        match verdict {
+            Verdict::Forward => {}
+            Verdict::Mark(reason) => {
+                packet.ecn = Ecn::Ce;
+                context.sink.marked(&packet, reason);
+            }
+            Verdict::Drop => {
+                context.sink.dropped(&packet, DropReason::Pie);
+                return;
+            }
+        }
+        self.ring.push(packet);
+    }
+
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        let now = context.now;
+        if !matches!(self.law, Law::Mahimahi(_)) {
+            self.run_timer(now);
+        }
+        let packet = self.ring.pop()?;
+        let sojourn = now.since(packet.arrival);
+        let backlog_bytes = self.ring.backlog().bytes;
+        match &mut self.law {
+            Law::Rfc(law) => law.departed(sojourn, now, packet.bytes, backlog_bytes),
+            Law::Linux(law) => law.departed(sojourn, now, backlog_bytes),
+            // mahimahi recomputes after the departure, with what is left.
+            Law::Mahimahi(law) => law.departed(now, packet.bytes, backlog_bytes),
+        }
+        Some(packet)
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+    #[inline]
+    fn next_deadline(&self) -> Time {
+        let backlog_bytes = self.ring.backlog().bytes;
+        match &self.law {
+            Law::Rfc(law) => law.next_update(backlog_bytes),
+            Law::Linux(law) => law.next_update(backlog_bytes),
+            // mahimahi has no timer: it catches up at the next packet.
+            Law::Mahimahi(_) => Time::NEVER,
+        }
+    }
+    #[inline]
+    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+        if !matches!(self.law, Law::Mahimahi(_)) {
+            self.run_timer(context.now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, at, error};
+    use super::*;
+
+    const ALL: [&str; 4] =
+        ["pie", "pie:estimator=rate", "pie:variant=linux", "pie:variant=mahimahi:max_burst=30ms"];
+
+    #[test]
+    fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {
+        for text in ALL {
+            let mut bench = Bench::new(text);
+            let left = bench.overload(20_000, 2);
+            assert!((19_900..=20_000).contains(&left), "{text}");
+            assert!(bench.drops(DropReason::Pie) > 10_000, "{text}");
+            // Against an overload that does not yield it holds near the target, a packet being a millisecond.
+            // mahimahi's steps of a whole probability make it swing.
+            let most = if text.contains("mahimahi") { 500 } else { 100 };
+            let backlog = bench.qdisc.backlog().packets;
+            assert!(backlog < most, "{text}: {backlog}");
+        }
+    }
+
+    #[test]
+    fn the_timer_sleeps_with_the_queue() {
+        let mut bench = Bench::new("pie");
+        assert_eq!(bench.qdisc.next_deadline(), Time::NEVER);
+        bench.enqueue(100, 1500);
+        assert_eq!(bench.qdisc.next_deadline(), at(105), "on the grid");
+        bench.dequeue(101);
+        assert_eq!(bench.qdisc.next_deadline(), Time::NEVER);
+    }
+
+    #[test]
+    fn an_update_and_a_packet_of_one_time_come_in_one_order() {
+        let run = |poll: bool| {
+            let mut bench = Bench::new("pie");
+            for ms in 0..3000 {
+                if poll {
+                    bench.poll(ms);
+                }
+                (0..2).for_each(|_| bench.enqueue(ms, 1500));
+                bench.dequeue(ms);
+            }
+            bench.log.dropped
+        };
+        assert_eq!(run(true), run(false));
+    }
+
+    #[test]
+    fn ecn_marks_and_keeps_the_arrival() {
+        for text in ["pie:ecn=on", "pie:ecn=on:variant=linux"] {
+            let mut bench = Bench::new(text);
+            bench.ecn = Ecn::Ect0;
+            for ms in 0..5000 {
+                // One packet in twenty too many.
+                (0..1 + u64::from(ms % 20 == 0)).for_each(|_| bench.enqueue(ms, 1500));
+                bench.dequeue(ms);
+            }
+            assert!(bench.log.marked.len() > 10, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_limit_comes_first() {
+        for text in ALL {
+            let mut bench = Bench::new(&format!("{text}:limit=10"));
+            (0..20).for_each(|_| bench.enqueue(0, 1500));
+            assert_eq!(bench.drops(DropReason::TailLimit), 10);
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("pie:variant=linux:estimator=rate").contains("no choice of estimator"));
+        assert!(error("pie:variant=mahimahi:bytemode=on").contains("no choice of bytemode"));
+        assert!(error("pie:variant=mahimahi:ecn=on").contains("marks no packets"));
+        assert!(error("pie:variant=mahimahi:tupdate=1us").contains("whole milliseconds"));
+        assert!(error("pie:ecn_threshold=0.2").contains("no effect without ecn=on"));
+        assert!(error("pie:tupdate=0").contains("1us to 100s"));
+    }
+}

@@ -1,0 +1,91 @@
+//! TailDrop: first in, first out; an arrival at a full queue is dropped.
+//!
+//! Source: BoDe paper section VI; Linux `pfifo` and `bfifo`.
+//!
+//! Parameters: `limit` in packets (1000) and `limit_bytes` (none).
+//!
+//! Differences from the reference: none. Both limits hold at once, where Linux has one discipline for each.
+
+use super::limits::{self, LIMIT, LIMIT_BYTES};
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::component::{Arguments, Component, ComponentError, Kind};
+use crate::{Context, DropReason, Packet, Sink};
+
+/// What `taildrop` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "taildrop",
+    about: "first in, first out; drops an arrival at a full queue",
+    source: "BoDe paper section VI; Linux pfifo, bfifo",
+    parameters: &[LIMIT, LIMIT_BYTES],
+    positional: None,
+};
+
+/// A first-in first-out queue that drops at its tail.
+#[derive(Clone, Debug)]
+pub struct TailDrop {
+    ring: Ring,
+}
+
+impl TailDrop {
+    /// An empty queue.
+    pub fn new(limit: Limit) -> TailDrop {
+        TailDrop { ring: Ring::new(limit) }
+    }
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn build(arguments: &Arguments) -> Result<TailDrop, ComponentError> {
+        Ok(TailDrop::new(limits::limit(arguments)))
+    }
+}
+
+impl Qdisc for TailDrop {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        if self.ring.has_room_for(&packet) {
+            self.ring.push(packet);
+        } else {
+            context.sink.dropped(&packet, DropReason::TailLimit);
+        }
+    }
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
+        self.ring.pop()
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[test]
+    fn keeps_order_and_drops_arrivals_at_a_full_queue() {
+        let mut bench = Bench::new("taildrop:limit=2");
+        (0..4).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.log.dropped, [(2, DropReason::TailLimit), (3, DropReason::TailLimit)]);
+        assert_eq!(bench.qdisc.backlog(), Backlog { packets: 2, bytes: 200 });
+        assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(0));
+        assert_eq!([bench.dequeue(1), bench.dequeue(1), bench.dequeue(1)], [Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn the_byte_limit_is_inclusive_and_a_smaller_packet_may_follow() {
+        let mut bench = Bench::new("taildrop:limit_bytes=1000b");
+        for bytes in [600, 500, 400, 1] {
+            bench.enqueue(0, bytes);
+        }
+        assert_eq!(bench.log.dropped, [(1, DropReason::TailLimit), (3, DropReason::TailLimit)]);
+        assert_eq!(bench.qdisc.backlog().bytes, 1000);
+    }
+}

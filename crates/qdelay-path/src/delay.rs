@@ -1,0 +1,95 @@
+//! A delay: each packet leaves a fixed time after it came, in the order it came.
+//!
+//! Parameters: `span`; `jitter`, added to it uniformly between nothing and this much, drawn for each packet, while no packet
+//! overtakes another (one that drew less waits for the one before); `loss`, the probability that a packet is lost as
+//! it enters, independently of the others. Both draw from streams of the node's own.
+
+use crate::NodeId;
+use alloc::collections::VecDeque;
+use qdelay_core::{Packet, Random, Span, Time};
+
+/// What a delay does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DelaySpec {
+    /// The delay of each packet.
+    pub span: Span,
+    /// At most this much more, uniformly; zero for none.
+    pub jitter: Span,
+    /// Probability that a packet is lost, 0 to 1.
+    pub loss: f64,
+}
+
+impl DelaySpec {
+    /// A constant delay without jitter or loss.
+    pub const fn constant(span: Span) -> DelaySpec {
+        DelaySpec { span, jitter: Span::ZERO, loss: 0.0 }
+    }
+}
+
+/// What becomes of a packet that enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// It goes on at once.
+    Through,
+    /// It waits, and it is the first to.
+    First(Time),
+    /// It waits behind others.
+    Behind,
+    /// It is lost.
+    Lost,
+}
+
+/// The state of a delay.
+#[derive(Clone, Debug)]
+pub(crate) struct Delay {
+    pub(crate) next: NodeId,
+    spec: DelaySpec,
+    waiting: VecDeque<(Time, Packet)>,
+    waiting_bytes: u64,
+    jitter: Random,
+    loss: Random,
+}
+
+impl Delay {
+    pub(crate) fn new(spec: DelaySpec, next: NodeId, seed: u64, name: &str) -> Delay {
+        Delay {
+            next,
+            spec,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            jitter: Random::derive(seed, name, "jitter"),
+            loss: Random::derive(seed, name, "loss"),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Entry {
+        if self.spec.loss > 0.0 && self.loss.unit() < self.spec.loss {
+            return Entry::Lost;
+        }
+        let mut leave = now + self.spec.span;
+        if !self.spec.jitter.is_zero() {
+            leave += Span::from_nanos(self.jitter.below(self.spec.jitter.as_nanos().saturating_add(1)));
+        }
+        let before = self.waiting.back().map(|entry| entry.0);
+        if before.is_none() && leave == now {
+            return Entry::Through;
+        }
+        self.waiting_bytes += u64::from(packet.bytes);
+        let leave = leave.max(before.unwrap_or(Time::ZERO));
+        self.waiting.push_back((leave, *packet));
+        if before.is_none() { Entry::First(leave) } else { Entry::Behind }
+    }
+
+    /// Takes the first packet and says when the next one leaves.
+    #[inline]
+    pub(crate) fn leave(&mut self) -> (Option<Packet>, Time) {
+        let first = self.waiting.pop_front().map(|entry| entry.1);
+        self.waiting_bytes -= first.map_or(0, |packet| u64::from(packet.bytes));
+        (first, self.waiting.front().map_or(Time::NEVER, |entry| entry.0))
+    }
+
+    pub(crate) fn inside(&self) -> crate::Count {
+        crate::Count { packets: self.waiting.len() as u64, bytes: self.waiting_bytes }
+    }
+}

@@ -1,0 +1,78 @@
+//! A fixed window of bytes: what goes through takes credit, what a node downstream reports as gone returns it.
+//!
+//! Parameter: `window_bytes`, the most that may be between the gate and the place its signals come from, the signals on
+//! their way back included. A packet larger than the window may go while nothing else is out, or it would wait for ever.
+//!
+//! Packets that are lost between the gate and the node that reports are never reported, and their credit does not come
+//! back: take the feedback from the first queue behind the gate, which reports its drops as well.
+
+use super::{Eligible, GateLaw};
+use crate::{Signal, Signals};
+use qdelay_core::Time;
+
+/// The law of a fixed window.
+#[derive(Clone, Copy, Debug)]
+pub struct Credit {
+    window_bytes: u64,
+    out_bytes: u64,
+}
+
+impl Credit {
+    /// A window of `window_bytes`, all of it available.
+    pub const fn new(window_bytes: u64) -> Credit {
+        Credit { window_bytes, out_bytes: 0 }
+    }
+    /// Bytes that went through and have not been reported as gone.
+    pub const fn out_bytes(&self) -> u64 {
+        self.out_bytes
+    }
+}
+
+impl GateLaw for Credit {
+    #[inline]
+    fn next_eligible(&mut self, _: Time, size_bytes: u64) -> Eligible {
+        let fits = self.out_bytes.saturating_add(size_bytes) <= self.window_bytes;
+        if fits || self.out_bytes == 0 { Eligible::Now } else { Eligible::OnSignal }
+    }
+    #[inline]
+    fn forwarded(&mut self, _: Time, bytes: u64) {
+        self.out_bytes += bytes;
+    }
+    #[inline]
+    fn on_signal(&mut self, _: Time, signal: Signal) {
+        if let Signal::Dequeued { bytes } = signal {
+            self.out_bytes = self.out_bytes.saturating_sub(bytes);
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { dequeued: true, ..Signals::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_handed_out_and_returned() {
+        let mut law = Credit::new(3000);
+        for _ in 0..2 {
+            assert_eq!(law.next_eligible(Time::ZERO, 1500), Eligible::Now);
+            law.forwarded(Time::ZERO, 1500);
+        }
+        assert_eq!(law.next_eligible(Time::ZERO, 1), Eligible::OnSignal);
+        law.on_signal(Time::ZERO, Signal::Remaining { bytes: 0 });
+        assert_eq!(law.next_eligible(Time::ZERO, 1), Eligible::OnSignal);
+        law.on_signal(Time::ZERO, Signal::Dequeued { bytes: 1500 });
+        assert_eq!(law.next_eligible(Time::ZERO, 1501), Eligible::OnSignal);
+        assert_eq!(law.next_eligible(Time::ZERO, 1500), Eligible::Now);
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_window_goes_alone() {
+        let mut law = Credit::new(100);
+        assert_eq!(law.next_eligible(Time::ZERO, 1500), Eligible::Now);
+        law.forwarded(Time::ZERO, 1500);
+        assert_eq!(law.next_eligible(Time::ZERO, 1), Eligible::OnSignal);
+    }
+}

@@ -1,0 +1,74 @@
+//! A serial line: store and forward at a constant rate.
+//!
+//! A packet leaves when its last bit is sent; the next one starts at that moment. Parameters: `rate`, and `overhead` bytes
+//! added to each packet (default 0).
+
+use super::{bytes_in, transmission_nanos};
+use qdelay_core::{Rate, Span, Time};
+
+/// A line of constant rate.
+#[derive(Clone, Debug)]
+pub struct Line {
+    rate: Rate,
+    overhead_bytes: u32,
+    /// When the last packet's last bit was sent, rounded down to a nanosecond...
+    finish: Time,
+    /// ...and what was rounded off, in units of 1/rate nanoseconds.
+    carry: u64,
+}
+
+impl Line {
+    /// An idle line. At rate zero nothing ever leaves; at [`Rate::INFINITE`] a packet takes no time.
+    pub const fn new(rate: Rate, overhead_bytes: u32) -> Line {
+        Line { rate, overhead_bytes, finish: Time::ZERO, carry: 0 }
+    }
+    /// The rate.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+    /// Bytes added to each packet.
+    pub const fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+    /// Starts a packet of `bytes` at `now`, when the one before is through; returns when its last bit is sent.
+    #[inline]
+    pub fn begin(&mut self, now: Time, bytes: u32) -> Time {
+        if now != self.finish {
+            self.carry = 0;
+        }
+        let wire = u64::from(bytes) + u64::from(self.overhead_bytes);
+        self.finish = now + Span::from_nanos(transmission_nanos(self.rate, wire, &mut self.carry));
+        self.finish
+    }
+    /// Bytes that fit on the line from the beginning of the run to `now`.
+    pub fn offered_bytes(&self, now: Time) -> u64 {
+        bytes_in(self.rate, now.as_nanos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bit_counts() {
+        let mut line = Line::new(Rate::from_bps(10_000_000), 14);
+        let at = |nanos| Time::from_nanos(nanos);
+        assert_eq!(line.begin(at(0), 1500), at(1_211_200));
+        assert_eq!(line.begin(at(1_211_200), 1500), at(2_422_400));
+        assert_eq!(line.begin(at(5_000_000), 36), at(5_040_000));
+        assert_eq!(line.offered_bytes(Time::from_nanos(8_000_000)), 10_000);
+    }
+
+    #[test]
+    fn thirds_of_nanoseconds_add_up_within_a_burst_and_not_beyond() {
+        let mut line = Line::new(Rate::from_bps(24_000_000_000), 0);
+        let mut now = Time::ZERO;
+        for expected in [0, 0, 1, 1, 1, 2] {
+            now = line.begin(now, 1);
+            assert_eq!(now.as_nanos(), expected);
+        }
+        assert_eq!(line.begin(Time::from_nanos(10), 2).as_nanos(), 10);
+        assert_eq!(line.begin(Time::from_nanos(20), 2).as_nanos(), 20);
+    }
+}

@@ -1,0 +1,204 @@
+//! A link that sends when a recorded trace says it could (mahimahi, `src/frontend/link_queue.cc`: `rationalize`).
+//!
+//! Every opportunity carries up to 1504 bytes. A packet counts its IP bytes and `overhead` (4 for the header of a TUN
+//! device, so that a full packet of 1500 bytes fills one opportunity). What an opportunity has left over goes to the next
+//! packet in the queue; what a packet lacks is carried by the next opportunity. A packet leaves with its last byte. An
+//! opportunity that finds nothing queued is wasted, and one at the very time of an arrival comes first: it cannot
+//! carry the arrival. Without `repeat` the link is silent after the last opportunity.
+//!
+//! Parameters: the schedule, `overhead` (4 bytes), `repeat` (on).
+//!
+//! Opportunities that nothing waits for make no events: when a packet arrives at an idle link, the next opportunity is
+//! looked up, in time logarithmic in the length of the trace, and the ones in between count as offered.
+//!
+//! Differences from the reference:
+//! * A packet may be larger than an opportunity; mahimahi stops at one.
+//! * Without `repeat`, mahimahi ends the whole emulation after the last opportunity.
+//! * Time is in nanoseconds: an arrival within a millisecond has the later opportunities only, as one that mahimahi's
+//!   clock rounded down to that millisecond.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use qdelay_core::Time;
+use qdelay_trace::{OPPORTUNITY_BYTES, Schedule};
+
+const NANOS_PER_MS: u64 = 1_000_000;
+
+/// One round of a schedule, laid out for looking up times. Distinct milliseconds in order.
+#[derive(Debug)]
+struct Table {
+    ms: Vec<u32>,
+    /// Opportunities of the round up to and including that millisecond.
+    through: Vec<u64>,
+    period_ms: u64,
+}
+
+impl Table {
+    fn new(schedule: &Schedule) -> Table {
+        let (mut ms, mut through, mut total) = (Vec::new(), Vec::new(), 0);
+        for item in schedule.cursor(false) {
+            total += item.count;
+            // A round fits 32 bits of milliseconds.
+            ms.push(item.ms as u32);
+            through.push(total);
+        }
+        Table { ms, through, period_ms: u64::from(schedule.period_ms()) }
+    }
+    /// The first entry later than `ms` within the round; the number of entries where there is none.
+    fn after(&self, ms: u64) -> usize {
+        self.ms.partition_point(|&entry| u64::from(entry) <= ms)
+    }
+    /// Opportunities in the first `entries`.
+    fn through(&self, entries: usize) -> u64 {
+        entries.checked_sub(1).and_then(|last| self.through.get(last)).copied().unwrap_or(0)
+    }
+}
+
+/// A link driven by the opportunities of a trace.
+#[derive(Clone, Debug)]
+pub struct TraceLink {
+    table: Arc<Table>,
+    repeat: bool,
+    overhead_bytes: u32,
+    /// The next opportunity: the round's begin, the entry in it, and how many of that entry are left.
+    base_ms: u64,
+    entry: usize,
+    left: u64,
+}
+
+impl TraceLink {
+    /// What `mm-link` adds to each packet: the header of the TUN device, in bytes.
+    pub const OVERHEAD_BYTES: u32 = 4;
+
+    /// An idle link whose schedule begins with the run.
+    pub fn new(schedule: &Schedule, overhead_bytes: u32, repeat: bool) -> TraceLink {
+        let table = Arc::new(Table::new(schedule));
+        let left = table.through(1);
+        TraceLink { table, repeat, overhead_bytes, base_ms: 0, entry: 0, left }
+    }
+    /// Bytes added to each packet.
+    pub const fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+    /// The time of the next opportunity; [`Time::NEVER`] after the last.
+    #[inline]
+    pub fn next(&self) -> Time {
+        match self.table.ms.get(self.entry) {
+            Some(&ms) => {
+                Time::from_nanos(self.base_ms.saturating_add(u64::from(ms)).saturating_mul(NANOS_PER_MS))
+            }
+            None => Time::NEVER,
+        }
+    }
+    /// Uses or wastes the next opportunity.
+    #[inline]
+    pub fn burn(&mut self) {
+        if self.left > 1 {
+            self.left -= 1;
+            return;
+        }
+        self.entry += 1;
+        if self.entry == self.table.ms.len() && self.repeat {
+            self.base_ms = self.base_ms.saturating_add(self.table.period_ms);
+            self.entry = 0;
+        }
+        self.left = self.count();
+    }
+    /// Wastes all opportunities up to `now` and returns the time of the first one after it.
+    pub fn skip(&mut self, now: Time) -> Time {
+        if self.next() > now {
+            return self.next();
+        }
+        let now_ms = now.as_nanos() / NANOS_PER_MS;
+        let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
+        self.base_ms = round * self.table.period_ms;
+        self.entry = self.table.after(now_ms - self.base_ms);
+        self.left = self.count();
+        self.next()
+    }
+    /// Opportunities from the beginning of the run to `now`, the ones at `now` included.
+    pub fn opportunities(&self, now: Time) -> u64 {
+        let now_ms = now.as_nanos() / NANOS_PER_MS;
+        let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
+        let whole = round.saturating_mul(self.table.through(self.table.ms.len()));
+        whole.saturating_add(self.table.through(self.table.after(now_ms - round * self.table.period_ms)))
+    }
+    /// What the opportunities up to `now` could have carried.
+    pub fn offered_bytes(&self, now: Time) -> u64 {
+        self.opportunities(now).saturating_mul(OPPORTUNITY_BYTES)
+    }
+
+    /// Opportunities of the current entry.
+    fn count(&self) -> u64 {
+        self.table.through.get(self.entry).map_or(0, |through| through - self.table.through(self.entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_trace::ScheduleBuilder;
+
+    fn link(items: &[(u32, u64)], repeat: bool) -> TraceLink {
+        let mut builder = ScheduleBuilder::default();
+        for &(ms, count) in items {
+            builder.push(ms, count).unwrap();
+        }
+        TraceLink::new(&builder.finish().unwrap(), 4, repeat)
+    }
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * NANOS_PER_MS)
+    }
+
+    #[test]
+    fn burning_one_by_one() {
+        let mut link = link(&[(0, 1), (3, 2), (5, 1)], true);
+        let mut times = Vec::new();
+        for _ in 0..9 {
+            times.push(link.next().as_nanos() / NANOS_PER_MS);
+            link.burn();
+        }
+        assert_eq!(times, [0, 3, 3, 5, 5, 8, 8, 10, 10]);
+    }
+
+    #[test]
+    fn skipping_lands_where_burning_does() {
+        for repeat in [true, false] {
+            let fresh = link(&[(0, 2), (3, 2), (4, 1), (9, 3)], repeat);
+            for nanos in (0..40 * NANOS_PER_MS).step_by(250_000) {
+                let now = Time::from_nanos(nanos);
+                let (mut skipped, mut burnt, mut count) = (fresh.clone(), fresh.clone(), 0);
+                while burnt.next() <= now {
+                    burnt.burn();
+                    count += 1;
+                }
+                assert_eq!(skipped.skip(now), burnt.next(), "at {now}");
+                assert_eq!(skipped.opportunities(now), count, "at {now}");
+                for _ in 0..7 {
+                    assert_eq!(skipped.next(), burnt.next());
+                    if skipped.next() < Time::NEVER {
+                        skipped.burn();
+                        burnt.burn();
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn once_is_silent_at_the_end() {
+        let mut link = link(&[(1, 1), (2, 1)], false);
+        link.burn();
+        link.burn();
+        assert_eq!(link.next(), Time::NEVER);
+        assert_eq!(link.skip(ms(50)), Time::NEVER);
+        assert_eq!(link.offered_bytes(ms(1_000_000)), 2 * 1504);
+    }
+
+    #[test]
+    fn far_away() {
+        let mut link = link(&[(7, 1)], true);
+        assert!(link.skip(Time::from_nanos(u64::MAX - 1)) == Time::NEVER);
+        assert_eq!(link.skip(ms(7_000_000)), Time::NEVER, "never back");
+    }
+}

@@ -1,0 +1,152 @@
+//! What a path keeps for each of its nodes.
+
+use crate::classifier::Classifier;
+use crate::delay::Delay;
+use crate::gate::AnyGate;
+use crate::link::AnyLink;
+use crate::{Count, Counters, NodeId, Signal, Signals};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use qdelay_core::qdisc::Qdisc;
+use qdelay_core::{Packet, Random, Span, Time};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node<Q> {
+    pub(crate) role: Role<Q>,
+    pub(crate) counters: Counters,
+    /// Who hears what of this node.
+    pub(crate) listeners: Vec<Listener>,
+}
+
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a handful of nodes, reached without an indirection")]
+pub(crate) enum Role<Q> {
+    Classifier(Classifier),
+    Queue(Queue<Q>),
+    Gate(Gate),
+    Link(Link),
+    Delay(Delay),
+    Exit,
+}
+
+/// A gate that hears a node's signals, `delay` later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listener {
+    pub(crate) gate: NodeId,
+    pub(crate) delay: Span,
+    pub(crate) kinds: Signals,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Queue<Q> {
+    pub(crate) qdisc: Q,
+    pub(crate) random: Random,
+    /// The gate or link that takes from this queue.
+    pub(crate) puller: NodeId,
+    /// The discipline's own deadline, as it was set.
+    pub(crate) deadline: Time,
+}
+
+/// In which order a gate or link serves its inputs. One input at a time holds the place: a packet of another input does
+/// not pass one that a gate holds back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PullOrder {
+    /// A packet of each in turn, inputs without packets left out.
+    #[default]
+    RoundRobin,
+    /// Always of the first connected that has one.
+    StrictPriority,
+}
+
+/// What a gate or link takes packets from.
+#[derive(Clone, Debug)]
+pub(crate) struct Inputs {
+    pub(crate) nodes: Vec<NodeId>,
+    pub(crate) order: PullOrder,
+    /// Whose turn it is.
+    pub(crate) turn: usize,
+}
+
+impl Inputs {
+    /// The input to ask first.
+    #[inline]
+    pub(crate) fn first(&self) -> usize {
+        match self.order {
+            PullOrder::RoundRobin => self.turn,
+            PullOrder::StrictPriority => 0,
+        }
+    }
+    /// The input to ask after `index`.
+    #[inline]
+    pub(crate) fn after(&self, index: usize) -> usize {
+        if index + 1 < self.nodes.len() { index + 1 } else { 0 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    pub(crate) law: AnyGate,
+    pub(crate) inputs: Inputs,
+    pub(crate) next: NodeId,
+    /// The next node is a link, which takes packets through the gate when it is free.
+    pub(crate) pulled: bool,
+    /// When the law wants to be asked again.
+    pub(crate) retry: Time,
+    /// Signals on their way, in order of arrival.
+    pub(crate) inbox: VecDeque<(Time, Signal)>,
+}
+
+impl Gate {
+    /// Puts a signal on its way, behind those that arrive at the same time.
+    pub(crate) fn post(&mut self, time: Time, signal: Signal) {
+        let place = self.inbox.partition_point(|entry| entry.0 <= time);
+        self.inbox.insert(place, (time, signal));
+    }
+    /// When the gate has something to do by itself.
+    pub(crate) fn deadline(&self) -> Time {
+        self.inbox.front().map_or(Time::NEVER, |entry| entry.0).min(self.retry)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) model: AnyLink,
+    pub(crate) inputs: Inputs,
+    pub(crate) next: NodeId,
+    /// Nothing to send, so an arrival must wake it.
+    pub(crate) idle: bool,
+    /// The packet in transmission.
+    pub(crate) sending: Option<Sending>,
+    /// Bytes sent, overhead included.
+    pub(crate) sent_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub(crate) packet: Packet,
+    /// Where it was taken from.
+    pub(crate) queue: NodeId,
+    /// Bytes that still have to go, overhead included (trace links only).
+    pub(crate) left_bytes: u64,
+}
+
+impl<Q: Qdisc> Node<Q> {
+    pub(crate) fn new(role: Role<Q>) -> Node<Q> {
+        Node { role, counters: Counters::default(), listeners: Vec::new() }
+    }
+
+    /// What the node holds.
+    pub(crate) fn inside(&self) -> Count {
+        match &self.role {
+            Role::Queue(queue) => {
+                let backlog = queue.qdisc.backlog();
+                Count { packets: backlog.packets, bytes: backlog.bytes }
+            }
+            Role::Link(link) => link
+                .sending
+                .map_or(Count::default(), |s| Count { packets: 1, bytes: u64::from(s.packet.bytes) }),
+            Role::Delay(delay) => delay.inside(),
+            Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Hearing of what happens on a path.
+
+use crate::NodeId;
+use alloc::vec::Vec;
+use qdelay_core::{DropReason, MarkReason, Packet, Time};
+
+/// Hears of every event on a path, in order of time. Static dispatch: what is not overridden costs nothing.
+///
+/// A packet that enters the path ends in exactly one call of [`Observer::delivered`] or [`Observer::dropped`], so the
+/// host frees what [`Packet::handle`] stands for there. An observer may keep copies but cannot call the path.
+#[expect(unused_variables, reason = "the names of the arguments are the documentation")]
+pub trait Observer {
+    /// `packet` was offered to the queue `node`, and [`Packet::arrival`] is `now`. If the queue drops it,
+    /// [`Observer::dropped`] follows.
+    #[inline]
+    fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {}
+    /// `packet` was taken from the queue `node`. `now - packet.arrival` is its sojourn, as the queue's law saw it.
+    #[inline]
+    fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {}
+    /// `packet`, taken from `queue` earlier or just now, has left the link `node`. `now - packet.arrival` is its queueing
+    /// delay, the time of its transmission included where the link is one that stores and forwards.
+    #[inline]
+    fn departed(&mut self, now: Time, node: NodeId, queue: NodeId, packet: &Packet) {}
+    /// `packet` is gone: `node` dropped it.
+    #[inline]
+    fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {}
+    /// The queue `node` marked `packet`, which goes on.
+    #[inline]
+    fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {}
+    /// `packet` has reached the exit `node` and is the host's again.
+    #[inline]
+    fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {}
+}
+
+/// Hears nothing.
+impl Observer for () {}
+
+/// A packet that reached an exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// When.
+    pub time: Time,
+    /// Which exit.
+    pub exit: NodeId,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// Collects what is delivered, for a host that drains it after each call.
+impl Observer for Vec<Delivered> {
+    #[inline]
+    fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.push(Delivered { time: now, exit: node, packet: *packet });
+    }
+}
+
+/// Two observers that hear the same, the first one first.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    #[inline]
+    fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.enqueued(now, node, packet);
+        self.1.enqueued(now, node, packet);
+    }
+    #[inline]
+    fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.dequeued(now, node, packet);
+        self.1.dequeued(now, node, packet);
+    }
+    #[inline]
+    fn departed(&mut self, now: Time, node: NodeId, queue: NodeId, packet: &Packet) {
+        self.0.departed(now, node, queue, packet);
+        self.1.departed(now, node, queue, packet);
+    }
+    #[inline]
+    fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.0.dropped(now, node, packet, reason);
+        self.1.dropped(now, node, packet, reason);
+    }
+    #[inline]
+    fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
+        self.0.marked(now, node, packet, reason);
+        self.1.marked(now, node, packet, reason);
+    }
+    #[inline]
+    fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.delivered(now, node, packet);
+        self.1.delivered(now, node, packet);
+    }
+}
+
+/// An observer that the host keeps.
+impl<O: Observer> Observer for &mut O {
+    #[inline]
+    fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        (**self).enqueued(now, node, packet);
+    }
+    #[inline]
+    fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        (**self).dequeued(now, node, packet);
+    }
+    #[inline]
+    fn departed(&mut self, now: Time, node: NodeId, queue: NodeId, packet: &Packet) {
+        (**self).departed(now, node, queue, packet);
+    }
+    #[inline]
+    fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        (**self).dropped(now, node, packet, reason);
+    }
+    #[inline]
+    fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
+        (**self).marked(now, node, packet, reason);
+    }
+    #[inline]
+    fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        (**self).delivered(now, node, packet);
+    }
+}

@@ -1,0 +1,113 @@
+//! Delays of many packets in bounded memory.
+
+use hdrhistogram::Histogram;
+use qdelay_core::Span;
+
+/// Resolution of the histogram: one microsecond below about 2 ms, three digits above.
+const UNIT_NANOS: u64 = 1_000;
+/// Longest delay told apart: a day.
+const LONGEST: u64 = 86_400 * 1_000_000;
+
+/// A histogram of delays, exact to three significant digits (and to a microsecond), with the exact mean and maximum.
+#[derive(Clone, Debug)]
+pub struct DelayHistogram {
+    histogram: Histogram<u64>,
+    sum_nanos: u128,
+    max: Span,
+}
+
+/// The figures of a [`DelayHistogram`], in milliseconds; all zero where nothing was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DelaySummary {
+    /// How many were recorded.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+impl Default for DelayHistogram {
+    fn default() -> Self {
+        DelayHistogram { histogram: empty(), sum_nanos: 0, max: Span::ZERO }
+    }
+}
+
+/// Three digits up to a day are within what the library accepts.
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|_| unreachable!("constant bounds are valid"))
+}
+
+impl DelayHistogram {
+    /// Records one delay. Delays of more than a day count as a day in the percentiles.
+    #[inline]
+    pub fn record(&mut self, delay: Span) {
+        self.histogram.saturating_record((delay.as_nanos() + UNIT_NANOS / 2) / UNIT_NANOS);
+        self.sum_nanos += u128::from(delay.as_nanos());
+        self.max = self.max.max(delay);
+    }
+
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The `percent`th percentile in ms; zero where nothing was recorded.
+    pub fn percentile(&self, percent: f64) -> f64 {
+        if self.count() == 0 {
+            return 0.0;
+        }
+        let micros = self.histogram.value_at_quantile(percent / 100.0) as f64;
+        (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64())
+    }
+
+    /// All figures at once.
+    pub fn summary(&self) -> DelaySummary {
+        let count = self.count();
+        let mean = if count == 0 { 0.0 } else { self.sum_nanos as f64 / count as f64 / 1e6 };
+        DelaySummary {
+            count,
+            mean,
+            p50: self.percentile(50.0),
+            p95: self.percentile(95.0),
+            p99: self.percentile(99.0),
+            p999: self.percentile(99.9),
+            max: self.max.as_millis_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_to_three_digits() {
+        let mut histogram = DelayHistogram::default();
+        let mut exact: Vec<u64> = (0..100_000_u64).map(|i| i * i % 7_654_321 * 100).collect();
+        exact.iter().for_each(|&nanos| histogram.record(Span::from_nanos(nanos)));
+        exact.sort_unstable();
+        for percent in [50.0, 95.0, 99.0, 99.9] {
+            let rank = (percent / 100.0 * exact.len() as f64).ceil() as usize - 1;
+            let truth = exact[rank] as f64 / 1e6;
+            assert!((histogram.percentile(percent) - truth).abs() <= truth * 1e-3 + 1e-3, "{percent}");
+        }
+        let summary = histogram.summary();
+        assert_eq!(summary.max, *exact.last().unwrap() as f64 / 1e6);
+        let mean = exact.iter().sum::<u64>() as f64 / exact.len() as f64 / 1e6;
+        assert!((summary.mean - mean).abs() < 1e-9 * mean);
+    }
+
+    #[test]
+    fn nothing_recorded_is_zero() {
+        assert_eq!(DelayHistogram::default().summary(), DelaySummary::default());
+    }
+}

@@ -1,0 +1,45 @@
+//! What is inside the packets that are on the path, found by their handles.
+
+use qdelay_core::Time;
+use qdelay_traffic::segment::Segment;
+
+/// Inside one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Contents {
+    /// The TCP segment; empty for datagrams.
+    pub segment: Segment,
+    /// When the packet entered the path.
+    pub created: Time,
+}
+
+/// A store that reuses the place of what was taken out last, which is likely to be in the cache still.
+#[derive(Clone, Debug, Default)]
+pub struct ContentsStore {
+    slots: Vec<Contents>,
+    free: Vec<u32>,
+}
+
+impl ContentsStore {
+    /// Puts contents in; the handle finds them again.
+    #[inline]
+    pub fn put(&mut self, contents: Contents) -> u64 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = contents;
+            return u64::from(slot);
+        }
+        self.slots.push(contents);
+        (self.slots.len() - 1) as u64
+    }
+
+    /// Takes contents out; their handle is free for others.
+    #[inline]
+    pub fn take(&mut self, handle: u64) -> Contents {
+        self.free.push(handle as u32);
+        self.slots[handle as usize]
+    }
+
+    /// How many are in.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

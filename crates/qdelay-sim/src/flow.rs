@@ -1,0 +1,83 @@
+//! The two ends of a flow.
+
+use crate::scenario::FlowSpec;
+use qdelay_core::{Random, Span, Time};
+use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::tcp::Endpoint;
+use qdelay_traffic::transport::TransportConfig;
+use qdelay_traffic::udp::UdpSource;
+
+/// An unlimited download: more than any run can send.
+const ENDLESS: u64 = 1 << 62;
+
+/// The ends of a flow.
+#[allow(clippy::large_enum_variant, reason = "one per flow")]
+pub enum Ends {
+    /// A connection.
+    Tcp {
+        sender: Box<Endpoint>,
+        receiver: Box<Endpoint>,
+        bytes: Option<u64>,
+    },
+    /// Datagrams; the far end counts.
+    Udp(UdpSource),
+}
+
+/// A flow as it runs.
+pub struct Flow {
+    pub ends: Ends,
+    pub start: Time,
+    pub started: bool,
+    /// Application bytes that have arrived.
+    pub delivered_bytes: u64,
+    /// The same at the end of the warm-up.
+    pub delivered_at_warmup: u64,
+    /// When the last byte of a finite download arrived.
+    pub finished: Option<Time>,
+}
+
+/// Bytes of IPv4 and UDP headers in a datagram.
+pub const UDP_HEADERS: u32 = 28;
+
+impl Flow {
+    /// The flow numbered `index`; nothing is sent yet.
+    pub fn new(index: usize, spec: &FlowSpec, seed: u64) -> Flow {
+        let name = format!("flow-{index}");
+        let start = Time::ZERO + spec.start;
+        let ends = match spec.transport {
+            TransportConfig::Tcp { profile, controller, bytes } => {
+                let random = |purpose| Random::derive(seed, &name, purpose);
+                // The far end sends acknowledgements only; its controller has nothing to do.
+                let idle = ControllerConfig::Reno.build();
+                Ends::Tcp {
+                    sender: Box::new(Endpoint::new(profile, controller.build(), random("sender"))),
+                    receiver: Box::new(Endpoint::new(profile, idle, random("receiver"))),
+                    bytes,
+                }
+            }
+            TransportConfig::Udp(config) => {
+                Ends::Udp(UdpSource::new(config, start, Random::derive(seed, &name, "source")))
+            }
+        };
+        Flow { ends, start, started: false, delivered_bytes: 0, delivered_at_warmup: 0, finished: None }
+    }
+
+    /// A probe.
+    pub fn probe(probe: &crate::ProbeSpec, seed: u64) -> Flow {
+        let random = Random::derive(seed, "probe", "gaps");
+        let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO + Span::ZERO, random);
+        Flow {
+            ends: Ends::Udp(source),
+            start: Time::ZERO,
+            started: false,
+            delivered_bytes: 0,
+            delivered_at_warmup: 0,
+            finished: None,
+        }
+    }
+
+    /// Bytes its application wants to send.
+    pub fn wanted(bytes: Option<u64>) -> u64 {
+        bytes.unwrap_or(ENDLESS)
+    }
+}

@@ -1,0 +1,375 @@
+//! The event loop: whoever is due first runs, the path before the flows.
+
+use crate::contents::{Contents, ContentsStore};
+use crate::flow::{Ends, Flow, UDP_HEADERS};
+use crate::measure::{Arrival, Meter};
+use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
+use crate::scenario::Scenario;
+use crate::topology::{self, Topology, TopologyError};
+use core::fmt;
+use qdelay_core::component::ComponentError;
+use qdelay_core::deadlines::Deadlines;
+use qdelay_core::{DropReason, Ecn, MarkReason, Packet, Span, Time};
+use qdelay_path::{AuditError, BuildError, LinkUsage, PathError};
+use qdelay_record::{DelayHistogram, jain_index};
+use qdelay_traffic::segment::Segment;
+
+/// Why a run has no outcome.
+#[derive(Debug)]
+pub enum RunError {
+    /// A component cannot be built as asked.
+    Component(ComponentError),
+    /// The path cannot be built.
+    Build(BuildError),
+    /// The path refused a call; a fault of the simulator.
+    Path(PathError),
+    /// A packet was lost or made up; a fault of the simulator.
+    Audit(AuditError),
+    /// The simulator holds contents of packets that the path no longer knows of.
+    Leak {
+        /// Packets inside the path.
+        inside: u64,
+        /// Contents held for them.
+        held: u64,
+    },
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Component(error) => error.fmt(f),
+            RunError::Build(error) => error.fmt(f),
+            RunError::Path(error) => write!(f, "the path refused a call: {error}"),
+            RunError::Audit(error) => write!(f, "the audit failed: {error}"),
+            RunError::Leak { inside, held } => {
+                write!(f, "the audit failed: {inside} packets are on the path and the contents of {held} are held")
+            }
+        }
+    }
+}
+impl std::error::Error for RunError {}
+
+impl From<TopologyError> for RunError {
+    fn from(error: TopologyError) -> Self {
+        match error {
+            TopologyError::Component(error) => RunError::Component(error),
+            TopologyError::Build(error) => RunError::Build(error),
+        }
+    }
+}
+impl From<PathError> for RunError {
+    fn from(error: PathError) -> Self {
+        RunError::Path(error)
+    }
+}
+
+/// Runs `scenario` to its end.
+///
+/// # Errors
+/// The scenario cannot be built, or the audit of the path fails.
+pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.advance_to(Time::ZERO + scenario.warmup)?;
+    simulation.end_warmup();
+    simulation.advance_to(Time::ZERO + scenario.duration)?;
+    simulation.outcome()
+}
+
+struct Simulation<'a> {
+    scenario: &'a Scenario,
+    topology: Topology,
+    meter: Meter,
+    flows: Vec<Flow>,
+    /// One slot a flow. A deadline here may be early: a flow that has moved its own is asked again when it comes.
+    deadlines: Deadlines,
+    /// Segments of the call that is being handled.
+    out: Vec<Segment>,
+    probe_delay: DelayHistogram,
+    probe_lost: u64,
+    usage_at_warmup: LinkUsage,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
+        let topology = topology::build(scenario)?;
+        let seed = scenario.seed;
+        let mut flows: Vec<Flow> =
+            scenario.flows.iter().enumerate().map(|(i, spec)| Flow::new(i, spec, seed)).collect();
+        flows.extend(scenario.probe.iter().map(|probe| Flow::probe(probe, seed)));
+        let mut deadlines = Deadlines::new(flows.len());
+        for (slot, flow) in flows.iter().enumerate() {
+            deadlines.set(slot, flow.start);
+        }
+        let meter = Meter {
+            queue: topology.queue,
+            link: topology.link,
+            receivers: topology.receivers,
+            from: Time::ZERO + scenario.warmup,
+            min_packet_bytes: scenario.min_packet_bytes,
+            probe_flow: if scenario.probe.is_some() { scenario.flows.len() as u32 } else { u32::MAX },
+            queue_delay: DelayHistogram::default(),
+            sojourn: DelayHistogram::default(),
+            bytes: 0,
+            forwarded: 0,
+            contents: ContentsStore::default(),
+            arrivals: Vec::new(),
+        };
+        Ok(Simulation {
+            scenario,
+            topology,
+            meter,
+            flows,
+            deadlines,
+            out: Vec::new(),
+            probe_delay: DelayHistogram::default(),
+            probe_lost: 0,
+            usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
+        })
+    }
+
+    /// Runs everything that is due before `end`, and the clock to it.
+    fn advance_to(&mut self, end: Time) -> Result<(), RunError> {
+        loop {
+            let path_due = self.topology.path.next_deadline();
+            let flow_due = self.deadlines.next();
+            let now = path_due.min(flow_due);
+            if now >= end {
+                break;
+            }
+            if path_due <= flow_due {
+                self.topology.path.poll(now, &mut self.meter)?;
+            } else {
+                self.wake_flow(now)?;
+            }
+            self.hand_over_arrivals(now)?;
+        }
+        self.topology.path.poll(end, &mut self.meter)?;
+        self.hand_over_arrivals(end)
+    }
+
+    fn end_warmup(&mut self) {
+        for flow in &mut self.flows {
+            flow.delivered_at_warmup = flow.delivered_bytes;
+        }
+        self.usage_at_warmup = self.link_usage(self.scenario.warmup);
+    }
+
+    fn link_usage(&self, at: Span) -> LinkUsage {
+        let usage = self.topology.path.link_usage(self.topology.link, Time::ZERO + at);
+        usage.unwrap_or(LinkUsage { sent_bytes: 0, offered_bytes: 0 })
+    }
+
+    /// Hands what came out of the path to its flow, which may answer.
+    #[inline]
+    fn hand_over_arrivals(&mut self, now: Time) -> Result<(), RunError> {
+        let mut next = 0;
+        while let Some(&arrival) = self.meter.arrivals.get(next) {
+            next += 1;
+            self.arrive(now, arrival)?;
+        }
+        self.meter.arrivals.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn arrive(&mut self, now: Time, arrival: Arrival) -> Result<(), RunError> {
+        let packet = arrival.packet;
+        let contents = self.meter.contents.take(packet.handle);
+        let index = packet.flow as usize;
+        let flow = &mut self.flows[index];
+        let deadline = match &mut flow.ends {
+            Ends::Udp(_) => {
+                flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(UDP_HEADERS));
+                if packet.flow == self.meter.probe_flow && now >= self.meter.from {
+                    let propagation = self.scenario.base_rtt / 2;
+                    self.probe_delay.record(now.since(contents.created).saturating_sub(propagation));
+                }
+                return Ok(());
+            }
+            Ends::Tcp { sender, receiver, bytes } => {
+                let end = if arrival.at_receiver { receiver } else { sender };
+                end.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
+                if arrival.at_receiver {
+                    flow.delivered_bytes = end.bytes_received();
+                    if flow.finished.is_none() && bytes.is_some_and(|all| flow.delivered_bytes >= all) {
+                        flow.finished = Some(now);
+                    }
+                }
+                end.next_deadline()
+            }
+        };
+        if deadline < self.deadlines.get(index) {
+            self.deadlines.set(index, deadline);
+        }
+        self.send(now, index, !arrival.at_receiver)
+    }
+
+    /// Runs the timers of the flow that is due.
+    fn wake_flow(&mut self, now: Time) -> Result<(), RunError> {
+        let index = self.deadlines.first();
+        let flow = &mut self.flows[index];
+        match &mut flow.ends {
+            Ends::Udp(source) => {
+                let bytes = source.poll(now);
+                let next = source.next_deadline();
+                self.deadlines.set(index, next);
+                match bytes {
+                    Some(bytes) => self.send_datagram(now, index, bytes),
+                    None => Ok(()),
+                }
+            }
+            Ends::Tcp { sender, receiver, bytes } => {
+                if !flow.started {
+                    flow.started = true;
+                    sender.connect(now, &mut self.out);
+                    sender.write(now, Flow::wanted(*bytes), &mut self.out);
+                    if bytes.is_some() {
+                        sender.close(now, &mut self.out);
+                    }
+                }
+                sender.on_deadline(now, &mut self.out);
+                let from_sender = self.out.len();
+                receiver.on_deadline(now, &mut self.out);
+                let next = sender.next_deadline().min(receiver.next_deadline());
+                self.deadlines.set(index, next);
+                let answers = self.out.split_off(from_sender);
+                self.send(now, index, true)?;
+                self.out.extend(answers);
+                self.send(now, index, false)
+            }
+        }
+    }
+
+    /// Puts the segments of `out` on the path.
+    #[inline]
+    fn send(&mut self, now: Time, index: usize, from_sender: bool) -> Result<(), RunError> {
+        let entries = if from_sender { &self.topology.data_entry } else { &self.topology.ack_entry };
+        let entry = entries[index];
+        let Ends::Tcp { sender, receiver, .. } = &self.flows[index].ends else { return Ok(()) };
+        let end = if from_sender { sender } else { receiver };
+        for segment in self.out.drain(..) {
+            let packet = Packet {
+                handle: self.meter.contents.put(Contents { segment, created: now }),
+                arrival: now,
+                bytes: segment.ip_bytes(),
+                flow: index as u32,
+                class: 0,
+                dscp: 0,
+                ecn: end.ecn(&segment),
+            };
+            self.topology.path.ingress(now, entry, packet, &mut self.meter)?;
+        }
+        Ok(())
+    }
+
+    fn send_datagram(&mut self, now: Time, index: usize, bytes: u32) -> Result<(), RunError> {
+        let handle = self.meter.contents.put(Contents { created: now, ..Contents::default() });
+        let packet = Packet { handle, arrival: now, bytes, flow: index as u32, ecn: Ecn::NotEct, ..Packet::default() };
+        self.topology.path.ingress(now, self.topology.data_entry[index], packet, &mut self.meter)?;
+        Ok(())
+    }
+
+    /// Audits the path and takes stock.
+    fn outcome(self) -> Result<Outcome, RunError> {
+        let path = &self.topology.path;
+        path.audit().map_err(RunError::Audit)?;
+        let inside: u64 = path.nodes().map(|node| path.inside(node).packets).sum();
+        let held = self.meter.contents.len() as u64;
+        if inside != held {
+            return Err(RunError::Leak { inside, held });
+        }
+        let measured = self.scenario.duration.saturating_sub(self.scenario.warmup).as_secs_f64();
+        let usage = self.link_usage(self.scenario.duration);
+        let offered = usage.offered_bytes - self.usage_at_warmup.offered_bytes;
+        let sent = usage.sent_bytes - self.usage_at_warmup.sent_bytes;
+        let flows: Vec<FlowOutcome> = self
+            .scenario
+            .flows
+            .iter()
+            .zip(&self.flows)
+            .map(|(spec, flow)| flow_outcome(&spec.name, flow, measured))
+            .collect();
+        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
+        let probe = self.scenario.probe.and_then(|_| self.flows.last());
+        let probe_sent_lost = probe.map(|flow| (datagrams(flow), self.probe_lost_count(flow)));
+        Ok(Outcome {
+            throughput_mbps: self.meter.bytes as f64 * 8.0 / measured / 1e6,
+            utilization: if offered == 0 { 0.0 } else { sent as f64 / offered as f64 },
+            queue_delay_ms: self.meter.queue_delay.summary(),
+            sojourn_ms: self.meter.sojourn.summary(),
+            drops: self.reasons(|counters| {
+                DropReason::ALL.map(|reason| (reason.name(), counters.dropped(reason).packets)).to_vec()
+            }),
+            marks: self.reasons(|counters| {
+                MarkReason::ALL.map(|reason| (reason.name(), counters.marked(reason).packets)).to_vec()
+            }),
+            packets_forwarded: self.meter.forwarded,
+            probe_ms: probe.map(|_| self.probe_delay.summary()),
+            probe_sent_lost,
+            jain: jain_index(&goodputs),
+            flows,
+            nodes: self.node_outcomes(),
+        })
+    }
+
+    fn probe_lost_count(&self, flow: &Flow) -> u64 {
+        let _ = flow;
+        self.probe_lost
+    }
+
+    fn reasons(
+        &self,
+        count: impl Fn(&qdelay_path::Counters) -> Vec<(&'static str, u64)>,
+    ) -> Vec<ReasonCount> {
+        let counters = self.topology.path.counters(self.topology.queue);
+        let all = counters.map_or(Vec::new(), count);
+        all.into_iter()
+            .filter(|(_, packets)| *packets > 0)
+            .map(|(reason, packets)| ReasonCount { reason, packets })
+            .collect()
+    }
+
+    fn node_outcomes(&self) -> Vec<NodeOutcome> {
+        let path = &self.topology.path;
+        path.nodes()
+            .filter_map(|node| path.counters(node).map(|counters| (node, counters)))
+            .map(|(node, counters)| NodeOutcome {
+                name: path.name(node).to_string(),
+                received: (counters.received.packets, counters.received.bytes),
+                forwarded: (counters.forwarded.packets, counters.forwarded.bytes),
+                dropped: counters.dropped_total().packets,
+                marked: counters.marked_total().packets,
+                inside: path.inside(node).packets,
+            })
+            .collect()
+    }
+}
+
+fn datagrams(flow: &Flow) -> u64 {
+    match &flow.ends {
+        Ends::Udp(source) => source.sent(),
+        Ends::Tcp { .. } => 0,
+    }
+}
+
+fn flow_outcome(name: &str, flow: &Flow, measured: f64) -> FlowOutcome {
+    let delivered = flow.delivered_bytes - flow.delivered_at_warmup;
+    let mut outcome = FlowOutcome {
+        transport: name.to_string(),
+        goodput_mbps: delivered as f64 * 8.0 / measured / 1e6,
+        delivered_bytes: flow.delivered_bytes,
+        completion_s: flow.finished.map(|at| at.since(flow.start).as_secs_f64()),
+        packets_sent: datagrams(flow),
+        ..FlowOutcome::default()
+    };
+    if let Ends::Tcp { sender, .. } = &flow.ends {
+        let counts = sender.sender().counts();
+        outcome.packets_sent = counts.segments_sent;
+        outcome.retransmits = counts.retransmits;
+        outcome.timeouts = counts.timeouts;
+        outcome.undone = counts.undone;
+        outcome.final_cwnd = sender.sender().window().cwnd;
+        outcome.final_srtt_ms = sender.sender().rtt().smoothed().as_millis_f64();
+    }
+    outcome
+}

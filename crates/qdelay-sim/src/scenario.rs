@@ -1,0 +1,77 @@
+//! What to run: a bottleneck, its flows, and for how long.
+
+use qdelay_core::component::Arguments;
+use qdelay_core::{Rate, Span};
+use qdelay_path::AnyLink;
+use qdelay_traffic::transport::TransportConfig;
+
+/// One run. The data direction crosses the bottleneck; acknowledgements come back over the uplink.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The bottleneck's queue discipline.
+    pub qdisc: Arguments,
+    /// The bottleneck.
+    pub link: LinkSpec,
+    /// What the acknowledgements cross.
+    pub uplink: Option<Uplink>,
+    /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink.
+    pub base_rtt: Span,
+    /// The flows, each with a number of its own: its place here.
+    pub flows: Vec<FlowSpec>,
+    /// A probe through the bottleneck's queue.
+    pub probe: Option<ProbeSpec>,
+    /// How long it runs.
+    pub duration: Span,
+    /// Rates and delays are taken from here on; counts of packets are of the whole run.
+    pub warmup: Span,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Smallest IP packet whose delay counts, in bytes.
+    pub min_packet_bytes: u32,
+}
+
+/// A link, ready to be put on a path.
+#[derive(Clone, Debug)]
+pub struct LinkSpec(pub AnyLink);
+
+/// The way back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uplink {
+    /// Its rate.
+    pub rate: Rate,
+    /// Packets its queue holds.
+    pub limit: u64,
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// What it is called in results: what the user typed.
+    pub name: String,
+    /// What its ends run.
+    pub transport: TransportConfig,
+    /// When it starts.
+    pub start: Span,
+    /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
+    pub access: Option<Rate>,
+    /// Added to the base round trip, for this flow alone.
+    pub extra_rtt: Span,
+}
+
+/// A probe: small packets at random times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeSpec {
+    /// IP packet size in bytes.
+    pub bytes: u32,
+    /// Shortest gap.
+    pub gap_min: Span,
+    /// Longest gap.
+    pub gap_max: Span,
+}
+
+impl Default for ProbeSpec {
+    /// 64 bytes, 100 times a second on average, gaps uniform between 5 and 15 ms.
+    fn default() -> Self {
+        ProbeSpec { bytes: 64, gap_min: Span::from_millis(5), gap_max: Span::from_millis(15) }
+    }
+}

@@ -1,0 +1,134 @@
+//! Cuts chunks of bytes into lines, keeping only a line that a chunk's end has cut, and that only up to a limit.
+
+use crate::error::{Problem, TraceError};
+use alloc::vec::Vec;
+
+/// The state between two chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines {
+    partial: Vec<u8>,
+    /// Lines that have ended.
+    done: u64,
+    longest: usize,
+    failed: Option<TraceError>,
+}
+
+impl Lines {
+    /// Lines of at most `longest` bytes.
+    pub(crate) const fn new(longest: usize) -> Lines {
+        Lines { partial: Vec::new(), done: 0, longest, failed: None }
+    }
+    /// The number of the last line that has ended, from 1; 0 before the first.
+    pub(crate) const fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Gives each line that ends in `chunk` to `take`, without its end (`\n` or `\r\n`), with its number. After an
+    /// error every further call gives the same error.
+    pub(crate) fn feed(
+        &mut self,
+        mut chunk: &[u8],
+        mut take: impl FnMut(u64, &[u8]) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.check()?;
+        while let Some(end) = chunk.iter().position(|&byte| byte == b'\n') {
+            let (line, rest) = (&chunk[..end], &chunk[end + 1..]);
+            let result = if self.partial.is_empty() {
+                self.end(line, &mut take)
+            } else {
+                self.keep(line).and_then(|()| self.end_partial(&mut take))
+            };
+            self.note(result)?;
+            chunk = rest;
+        }
+        let result = self.keep(chunk);
+        self.note(result)
+    }
+
+    /// The last line may lack its end.
+    pub(crate) fn finish(
+        &mut self,
+        mut take: impl FnMut(u64, &[u8]) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.check()?;
+        if self.partial.is_empty() { Ok(()) } else { self.end_partial(&mut take) }
+    }
+
+    fn check(&self) -> Result<(), TraceError> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+    fn note(&mut self, result: Result<(), TraceError>) -> Result<(), TraceError> {
+        if let Err(error) = &result {
+            self.failed = Some(error.clone());
+        }
+        result
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
+        if self.partial.len() + bytes.len() > self.longest {
+            return Err(TraceError::at(self.done + 1, Problem::LongLine(self.longest)));
+        }
+        self.partial.extend_from_slice(bytes);
+        Ok(())
+    }
+    fn end_partial(
+        &mut self,
+        take: &mut impl FnMut(u64, &[u8]) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let line = core::mem::take(&mut self.partial);
+        let result = self.end(&line, take);
+        self.partial = line;
+        self.partial.clear();
+        result
+    }
+    fn end(
+        &mut self,
+        line: &[u8],
+        take: &mut impl FnMut(u64, &[u8]) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.done += 1;
+        if line.len() > self.longest {
+            return Err(TraceError::at(self.done, Problem::LongLine(self.longest)));
+        }
+        take(self.done, line.strip_suffix(b"\r").unwrap_or(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn lines(chunks: &[&[u8]]) -> Result<Vec<(u64, Vec<u8>)>, TraceError> {
+        let (mut lines, mut found) = (Lines::new(4), vec![]);
+        let mut take = |number, line: &[u8]| {
+            found.push((number, line.to_vec()));
+            Ok(())
+        };
+        chunks.iter().try_for_each(|chunk| lines.feed(chunk, &mut take))?;
+        lines.finish(&mut take)?;
+        Ok(found)
+    }
+
+    #[test]
+    fn the_same_wherever_chunks_end() {
+        let text = b"1\r\n\n22\n333";
+        let whole = lines(&[text]).unwrap();
+        assert_eq!(whole.len(), 4);
+        for i in 0..=text.len() {
+            for j in i..=text.len() {
+                assert_eq!(lines(&[&text[..i], &text[i..j], &text[j..]]).unwrap(), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn long_lines_are_refused_whether_ended_or_not() {
+        for text in [&b"1\n12345\n"[..], b"1\n12345", b"1\n1234567"] {
+            for i in 0..=text.len() {
+                let error = lines(&[&text[..i], &text[i..]]).unwrap_err();
+                assert_eq!(error, TraceError::at(2, Problem::LongLine(4)));
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The "seconds and Mbit/s" format of throughput traces: two columns separated by blanks, a tab or a comma.
+//!
+//! Source: the traces of Pensieve (Mao et al., SIGCOMM 2017) and of Lumos5G (Narayanan et al., IMC 2020).
+//!
+//! The first sample becomes time 0. Each sample holds until the next one, the last for as long as the one before it.
+//! For samples at equal distances that start one distance after zero, as the published files have them, this is the
+//! same as their convention that a sample speaks of the interval which it ends. A rate of 0 is an outage. Blank lines
+//! and lines that begin with `#` are skipped, but for one comment that the writer makes where the last sample holds
+//! for another time: `# duration_s 12.5` gives the length of the whole trace.
+//!
+//! Times are rounded to a nanosecond, rates to a bit per second. Memory: 16 bytes a sample, up to a limit.
+
+use crate::error::TraceError;
+use crate::lines::Lines;
+use crate::rates::{RATE_MAX, RATE_MAX_TEXT, RateSteps, STEPS_MAX, Samples, decimal, seconds};
+use core::fmt;
+use qdelay_core::{Rate, Span, Time};
+
+/// The longest line that is read, comments included. Bytes, without its end.
+const LINE_BYTES_MAX: usize = 1024;
+const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma";
+const DURATION: &[u8] = b"duration_s";
+
+/// Reads a trace from chunks of bytes that may end anywhere.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    lines: Lines,
+    body: Body,
+}
+
+#[derive(Clone, Debug)]
+struct Body {
+    samples: Samples,
+    duration: Option<Span>,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Parser::with_limit(STEPS_MAX)
+    }
+}
+
+impl Parser {
+    /// A reader that takes up to [`STEPS_MAX`] samples.
+    pub fn new() -> Parser {
+        Parser::default()
+    }
+    /// A reader that refuses a trace of more than `limit` samples.
+    pub const fn with_limit(limit: u64) -> Parser {
+        let body = Body { samples: Samples::with_limit(limit), duration: None };
+        Parser { lines: Lines::new(LINE_BYTES_MAX), body }
+    }
+
+    /// Takes the next bytes of the trace.
+    ///
+    /// # Errors
+    /// A line that is too long or is not two numbers; a negative or too large number; a time that is not later than the
+    /// one above; more samples than the limit. Every call after an error gives the same error.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
+        let body = &mut self.body;
+        self.lines.feed(chunk, |number, line| body.take(number, line))
+    }
+
+    /// The rate, at the end of the trace. The last line may lack its end.
+    ///
+    /// # Errors
+    /// As [`Parser::feed`]; no samples, or a single one without a duration; a duration that ends before the last sample.
+    pub fn finish(mut self) -> Result<RateSteps, TraceError> {
+        let body = &mut self.body;
+        self.lines.finish(|number, line| body.take(number, line))?;
+        self.body.samples.finish(self.lines.done().max(1), self.body.duration)
+    }
+}
+
+/// Reads a trace that is in memory as a whole.
+///
+/// # Errors
+/// As [`Parser::feed`] and [`Parser::finish`].
+pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
+    let mut parser = Parser::new();
+    parser.feed(text)?;
+    parser.finish()
+}
+
+impl Body {
+    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(());
+        }
+        if let Some(comment) = line.strip_prefix(b"#") {
+            return self.comment(number, comment.trim_ascii());
+        }
+        let (time, rate) = columns(line).ok_or_else(|| TraceError::unexpected(number, EXPECTED, line))?;
+        let (time, rate) = (read_seconds(number, time)?, read_mbps(number, rate)?);
+        self.samples.push(time, rate).map_err(|problem| TraceError::at(number, problem))
+    }
+
+    fn comment(&mut self, number: u64, text: &[u8]) -> Result<(), TraceError> {
+        let Some((b"duration_s", value)) = columns(text) else { return Ok(()) };
+        self.duration = Some(read_seconds(number, value)?.since(Time::ZERO));
+        Ok(())
+    }
+}
+
+/// The two columns of a line; `None` if there are not two.
+fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    const fn separates(byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t' | b',')
+    }
+    let (first, rest) = line.split_at(line.iter().position(|&byte| separates(byte))?);
+    let rest = rest.trim_ascii();
+    let second = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii();
+    let two = !first.is_empty() && !second.is_empty() && !second.iter().any(|&byte| separates(byte));
+    two.then_some((first, second))
+}
+
+/// A number that is neither negative nor infinite.
+pub(crate) fn read_number(line: u64, expected: &'static str, text: &[u8]) -> Result<f64, TraceError> {
+    let number = core::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
+    number.filter(|x| x.is_finite() && *x >= 0.0).ok_or_else(|| TraceError::unexpected(line, expected, text))
+}
+
+/// Seconds, as a time counted from anywhere below 2^53 ns (104 days) or, for dates, rounded to what a double holds.
+pub(crate) fn read_seconds(line: u64, text: &[u8]) -> Result<Time, TraceError> {
+    /// Seconds of Unix time until the year 2500 or so: what a `Time` in ns holds.
+    const SECONDS_MAX: f64 = 1.8e10;
+    let value = read_number(line, "a number of seconds, 0 or more", text)?;
+    if value > SECONDS_MAX {
+        return Err(TraceError::too_large(line, "18000000000 s", text));
+    }
+    // Whole seconds apart, so that times since 1970 keep their fraction as far as a double has it.
+    let whole = libm::floor(value);
+    let nanos = libm::round((value - whole) * 1e9);
+    Ok(Time::from_nanos(whole as u64 * 1_000_000_000 + nanos as u64))
+}
+
+/// A rate in Mbit/s.
+pub(crate) fn read_mbps(line: u64, text: &[u8]) -> Result<Rate, TraceError> {
+    let value = read_number(line, "a rate in Mbit/s, 0 or more", text)?;
+    scaled_rate(line, value * 1e6, text)
+}
+
+/// Bits per second as a rate within the range of traces.
+pub(crate) fn scaled_rate(line: u64, bps: f64, text: &[u8]) -> Result<Rate, TraceError> {
+    let rate = Rate::from_bps(libm::round(bps) as u64);
+    if rate > RATE_MAX { Err(TraceError::too_large(line, RATE_MAX_TEXT, text)) } else { Ok(rate) }
+}
+
+/// Writes a rate in this format, exactly.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(rates: &RateSteps, out: &mut impl fmt::Write) -> fmt::Result {
+    let steps = rates.steps();
+    let spans_ns = |pair: &[crate::RateStep]| pair[1].start.since(pair[0].start);
+    let implied = steps.windows(2).next_back().map(spans_ns);
+    if implied != rates.spans().last().map(|(_, span)| span) {
+        let end = Time::ZERO + rates.period();
+        writeln!(out, "# {} {}", core::str::from_utf8(DURATION).unwrap_or(""), seconds(end))?;
+    }
+    for step in steps {
+        writeln!(out, "{}\t{}", seconds(step.start), decimal(step.rate.as_bps(), 6))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::{String, ToString};
+    use alloc::vec::Vec;
+
+    fn message(text: &[u8]) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+    fn steps(text: &[u8]) -> (Vec<(u64, u64)>, u64) {
+        let rates = parse(text).unwrap();
+        let steps = rates.steps().iter().map(|s| (s.start.as_nanos() / 1_000_000, s.rate.as_bps())).collect();
+        (steps, rates.period().as_millis())
+    }
+
+    #[test]
+    fn the_first_sample_becomes_time_zero_and_the_last_holds_like_the_one_before() {
+        let expected = (alloc::vec![(0, 253_000_000), (1000, 0), (2500, 500_000)], 4000);
+        for text in
+            ["1.0\t253.0\n2.0\t0\n3.5\t0.5\n", "1,253\r\n2 , 0\r\n3.5,  0.5", "# a\n1 253\n\n 2 0 \n3.5 5e-1"]
+        {
+            assert_eq!(steps(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_can_give_the_duration() {
+        assert_eq!(steps(b"# duration_s 2.5\n0 1\n2 3\n").1, 2500);
+        assert_eq!(steps(b"0 1\n# duration_s 7\n").1, 7000);
+        assert_eq!(steps(b"# duration_s of this trace\n0 1\n1 1\n").1, 2000);
+    }
+
+    #[test]
+    fn every_refusal_names_line_and_expectation() {
+        assert!(message(b"").starts_with("line 1: the trace is empty"));
+        assert!(message(b"# nothing\n").starts_with("line 1: the trace is empty"));
+        assert!(message(b"1 5\n").contains("expected a second sample"));
+        for bad in ["5", "5 6 7", "5,,6", "5;6", "five 6 x", "\0\u{1}"] {
+            let text = message(alloc::format!("1 1\n{bad}\n").as_bytes());
+            assert!(text.starts_with("line 2: expected two columns"), "{text}");
+        }
+        for bad in ["-5 6", "nan 6", "inf 6", "x 6"] {
+            assert!(message(bad.as_bytes()).starts_with("line 1: expected a number of seconds, 0 or more"));
+        }
+        for bad in ["5 -6", "5 NaN", "5 x"] {
+            assert!(message(bad.as_bytes()).starts_with("line 1: expected a rate in Mbit/s, 0 or more"));
+        }
+        assert!(message(b"1 1\n1 2\n").starts_with("line 2: time 1 again"));
+        assert!(message(b"1.5 1\n1 2\n").starts_with("line 2: time 1 is before 1.5"));
+        assert!(message(b"1 1000001\n").contains("expected at most 1000000 Mbit/s"));
+        assert!(message(b"1e300 1\n").contains("too large"));
+        assert!(message(b"0 1\n4294968 1\n").contains("too large"));
+        assert!(message(b"# duration_s 1\n0 1\n1 1\n").contains("begins before the trace ends"));
+        assert!(message(&[b'#'; 1025]).starts_with("line 1: longer than 1024 bytes"));
+        let mut parser = Parser::with_limit(1);
+        assert!(parser.feed(b"0 1\n1 1\n").unwrap_err().to_string().contains("more than 1 samples"));
+    }
+
+    #[test]
+    fn writes_what_it_reads() {
+        for text in
+            ["0\t1\n1\t2.000001\n", "# duration_s 1.5\n0\t1\n1\t0\n", "# duration_s 0.000000001\n0\t3\n"]
+        {
+            let mut out = String::new();
+            write(&parse(text.as_bytes()).unwrap(), &mut out).unwrap();
+            assert_eq!(out, text);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A rate that changes in steps: what a throughput trace in Mbit/s means.
+//!
+//! Step `i` holds from its start until the next one's, the last until the period ends; then the first follows again.
+//! A rate of zero is an outage.
+
+use crate::error::{Problem, TraceError};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use qdelay_core::{Rate, Span, Time};
+
+/// The largest rate a trace may have: 1 Tbit/s.
+pub const RATE_MAX: Rate = Rate::from_bps(1_000_000_000_000);
+pub(crate) const RATE_MAX_TEXT: &str = "1000000 Mbit/s (1 Tbit/s)";
+/// The longest a trace may last: 2^32 - 1 ms (49.7 days), as long as the opportunities of a schedule.
+pub const DURATION_MAX: Span = Span::from_millis(u32::MAX as u64);
+pub(crate) const DURATION_MAX_TEXT: &str = "4294967 s (49.7 days)";
+/// How many steps a reader takes unless told otherwise (16 bytes of memory each).
+pub const STEPS_MAX: u64 = 10_000_000;
+
+/// A rate and since when it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateStep {
+    /// When it begins, from the beginning of the trace (or of the walk through it).
+    pub start: Time,
+    /// The rate until the next step.
+    pub rate: Rate,
+}
+
+/// A rate as steps: the first at time 0, starts increasing, at least one step. Cloning is cheap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateSteps {
+    steps: Arc<Vec<RateStep>>,
+    period: Span,
+}
+
+impl RateSteps {
+    /// Steps that repeat after `period`.
+    ///
+    /// # Errors
+    /// No steps; a first one that is not at 0; starts that do not increase or reach the period; a rate above
+    /// [`RATE_MAX`] or a period above [`DURATION_MAX`].
+    pub fn new(steps: Vec<RateStep>, period: Span) -> Result<RateSteps, TraceError> {
+        let fail = |problem| Err(TraceError::at(0, problem));
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+            return fail(Problem::Empty);
+        };
+        let unexpected =
+            |expected, found| Err(TraceError::unexpected(0, expected, seconds(found).as_bytes()));
+        if first.start != Time::ZERO {
+            return unexpected("a first step at time 0", first.start);
+        }
+        if let Some(pair) = steps.windows(2).find(|pair| pair[0].start >= pair[1].start) {
+            let (before, found) = (seconds(pair[0].start), seconds(pair[1].start));
+            return fail(Problem::Decreasing { before, found });
+        }
+        if last.start.since(Time::ZERO) >= period {
+            return unexpected("a last step that begins before the trace ends", last.start);
+        }
+        if period > DURATION_MAX {
+            let found = seconds(Time::ZERO + period);
+            return Err(TraceError::too_large(0, DURATION_MAX_TEXT, found.as_bytes()));
+        }
+        if let Some(step) = steps.iter().find(|step| step.rate > RATE_MAX) {
+            let found = alloc::format!("{}", step.rate);
+            return Err(TraceError::too_large(0, RATE_MAX_TEXT, found.as_bytes()));
+        }
+        Ok(RateSteps { steps: Arc::new(steps), period })
+    }
+
+    /// The steps of one round.
+    pub fn steps(&self) -> &[RateStep] {
+        &self.steps
+    }
+    /// How long one round lasts.
+    pub const fn period(&self) -> Span {
+        self.period
+    }
+    /// Walks through the steps; for ever where `repeat`, else one round.
+    pub fn cursor(&self, repeat: bool) -> RateCursor {
+        RateCursor { rates: self.clone(), repeat, next: 0, base: Span::ZERO }
+    }
+    /// One round as (step, how long it holds).
+    pub fn spans(&self) -> impl Iterator<Item = (RateStep, Span)> + '_ {
+        let ends = self.steps.iter().skip(1).map(|step| step.start).chain([Time::ZERO + self.period]);
+        self.steps.iter().zip(ends).map(|(step, end)| (*step, end.since(step.start)))
+    }
+    /// What one round can deliver, in units of 10^-9 bit (bits per second times nanoseconds).
+    pub(crate) fn nanobits(&self) -> u128 {
+        self.spans().map(|(step, span)| u128::from(step.rate.as_bps()) * u128::from(span.as_nanos())).sum()
+    }
+    /// Megabits per second over one round.
+    pub fn mean_mbps(&self) -> f64 {
+        self.nanobits() as f64 / self.period.as_nanos() as f64 / 1e6
+    }
+}
+
+/// Walks through the steps of a rate without allocation.
+#[derive(Clone, Debug)]
+pub struct RateCursor {
+    rates: RateSteps,
+    repeat: bool,
+    next: usize,
+    base: Span,
+}
+
+impl RateCursor {
+    /// The end of the round that the walk is in: where the rate of its last step ends.
+    pub fn round_end(&self) -> Time {
+        Time::ZERO + self.base + self.rates.period
+    }
+}
+
+impl Iterator for RateCursor {
+    type Item = RateStep;
+
+    fn next(&mut self) -> Option<RateStep> {
+        if self.next == self.rates.steps.len() {
+            if !self.repeat {
+                return None;
+            }
+            self.base += self.rates.period;
+            self.next = 0;
+        }
+        let step = self.rates.steps.get(self.next)?;
+        self.next += 1;
+        Some(RateStep { start: step.start + self.base, rate: step.rate })
+    }
+}
+
+/// A time in seconds with all its decimals and no more: `12.5`.
+pub(crate) fn seconds(time: Time) -> alloc::string::String {
+    decimal(time.as_nanos(), 9)
+}
+
+/// `value / 10^places`, exactly, without trailing zeros.
+pub(crate) fn decimal(value: u64, places: usize) -> alloc::string::String {
+    let scale = 10_u64.pow(places as u32);
+    let (whole, fraction) = (value / scale, value % scale);
+    if fraction == 0 {
+        return alloc::format!("{whole}");
+    }
+    let mut text = alloc::format!("{whole}.{fraction:0places$}");
+    text.truncate(text.trim_end_matches('0').len());
+    text
+}
+
+/// Samples of a rate in order, as files have them: each holds until the next, the last for as long as the one before.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples {
+    steps: Vec<RateStep>,
+    /// The time of the first sample, which becomes time 0.
+    origin: Time,
+    limit: u64,
+}
+
+impl Samples {
+    pub(crate) const fn with_limit(limit: u64) -> Samples {
+        Samples { steps: Vec::new(), origin: Time::ZERO, limit }
+    }
+
+    /// Adds a sample whose `time` counts from anywhere.
+    pub(crate) fn push(&mut self, time: Time, rate: Rate) -> Result<(), Problem> {
+        if self.steps.is_empty() {
+            self.origin = time;
+        }
+        if let Some(last) = self.steps.last() {
+            let before = last.start + self.origin.since(Time::ZERO);
+            if time < before {
+                return Err(Problem::Decreasing { before: seconds(before), found: seconds(time) });
+            }
+            if time == before {
+                return Err(Problem::Repeated { found: seconds(time) });
+            }
+        }
+        if self.steps.len() as u64 >= self.limit {
+            return Err(Problem::TooMany { what: "samples", limit: self.limit });
+        }
+        self.steps.push(RateStep { start: Time::ZERO + time.since(self.origin), rate });
+        Ok(())
+    }
+
+    /// How long the last sample holds if nothing else says so; `None` with fewer than two samples.
+    fn last_span(&self) -> Option<Span> {
+        let [.., before, last] = self.steps.as_slice() else { return None };
+        Some(last.start.since(before.start))
+    }
+
+    /// Ends after `duration`, or where none is given by holding the last sample as long as the one before.
+    pub(crate) fn finish(self, line: u64, duration: Option<Span>) -> Result<RateSteps, TraceError> {
+        let Some(last) = self.steps.last() else {
+            return Err(TraceError::at(line, Problem::Empty));
+        };
+        let period = match (duration, self.last_span()) {
+            (Some(duration), _) => duration,
+            (None, Some(span)) => last.start.since(Time::ZERO) + span,
+            (None, None) => {
+                const EXPECTED: &str = "a second sample, which says how long each holds";
+                return Err(TraceError::unexpected(line, EXPECTED, b"the end"));
+            }
+        };
+        RateSteps::new(self.steps, period).map_err(|e| TraceError { line, ..e })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    const fn step(start_ms: u64, bps: u64) -> RateStep {
+        RateStep { start: Time::from_nanos(start_ms * 1_000_000), rate: Rate::from_bps(bps) }
+    }
+
+    #[test]
+    fn wraps_at_the_period() {
+        let rates = RateSteps::new(vec![step(0, 5), step(10, 0)], Span::from_millis(15)).unwrap();
+        let walked: Vec<RateStep> = rates.cursor(true).take(5).collect();
+        assert_eq!(walked, [step(0, 5), step(10, 0), step(15, 5), step(25, 0), step(30, 5)]);
+        assert_eq!(rates.cursor(false).count(), 2);
+        assert!((rates.mean_mbps() - 5.0 * 10.0 / 15.0 / 1e6).abs() < 1e-15);
+    }
+
+    #[test]
+    fn refused() {
+        let period = Span::from_millis(15);
+        let problem = |steps, period| RateSteps::new(steps, period).unwrap_err().problem;
+        assert_eq!(problem(vec![], period), Problem::Empty);
+        assert!(matches!(problem(vec![step(1, 1)], period), Problem::Unexpected { .. }));
+        assert!(matches!(problem(vec![step(0, 1), step(0, 2)], period), Problem::Decreasing { .. }));
+        assert!(matches!(problem(vec![step(0, 1), step(15, 2)], period), Problem::Unexpected { .. }));
+        assert!(matches!(problem(vec![step(0, u64::MAX)], period), Problem::TooLarge { .. }));
+        assert!(matches!(problem(vec![step(0, 1)], Span::MAX), Problem::TooLarge { .. }));
+    }
+
+    #[test]
+    fn decimals_are_exact_and_short() {
+        let text: Vec<_> = [0, 1, 1_500_000_000, 12_000_000_000].iter().map(|&n| decimal(n, 9)).collect();
+        assert_eq!(text, ["0", "0.000000001", "1.5", "12"]);
+    }
+}

@@ -1,0 +1,320 @@
+//! Delivery opportunities at whole milliseconds: what a mahimahi trace means.
+//!
+//! Source: mahimahi's `LinkQueue` (Netravali et al., USENIX ATC 2015; the model of the file is that of
+//! Winstein et al., NSDI 2013, section 4.2). Each opportunity may deliver up to [`OPPORTUNITY_BYTES`]. A schedule
+//! that repeats starts over at the time of its last opportunity: opportunity `i` of round `r` falls at `r * period +
+//! t_i`. So those at time 0 fall in the same millisecond as the last of the round before.
+//!
+//! Kept as 4 bytes for each distinct millisecond: the gap since the one before and how many opportunities it has,
+//! 16 bits each. Longer gaps and larger counts take several entries, in one normal form, so that equal schedules
+//! compare equal.
+//!
+//! Differences from the reference: none in the times; a schedule holds at most 2^32 ms (49.7 days).
+
+use crate::error::{Problem, TraceError};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use qdelay_core::{Span, Time};
+
+/// What one opportunity may deliver: an Ethernet payload of 1500 bytes and 4 bytes of TUN header, as in mahimahi.
+pub const OPPORTUNITY_BYTES: u64 = 1504;
+
+/// How many opportunities a schedule may have unless its reader says otherwise (at most 4 bytes of memory each).
+pub const OPPORTUNITIES_MAX: u64 = 100_000_000;
+
+/// The largest gap or count one entry holds.
+const ENTRY_MAX: u64 = 0xffff;
+
+/// A gap in ms (high half) and the number of opportunities after it (low half).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry(u32);
+
+impl Entry {
+    fn new(gap_ms: u64, count: u64) -> Entry {
+        debug_assert!(gap_ms <= ENTRY_MAX && count <= ENTRY_MAX);
+        Entry((gap_ms as u32) << 16 | count as u32)
+    }
+    const fn gap_ms(self) -> u64 {
+        (self.0 >> 16) as u64
+    }
+    const fn count(self) -> u64 {
+        (self.0 & 0xffff) as u64
+    }
+}
+
+/// The delivery opportunities of a trace. Not empty, and its last opportunity is later than 0. Cloning is cheap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    entries: Arc<Vec<Entry>>,
+    opportunities: u64,
+    period_ms: u32,
+}
+
+/// Opportunities that fall in the same millisecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opportunities {
+    /// Milliseconds since the schedule began to be used, rounds before included.
+    pub ms: u64,
+    /// How many; at least 1.
+    pub count: u64,
+}
+
+impl Opportunities {
+    /// When they fall, if the schedule began at the beginning of the run.
+    pub const fn time(self) -> Time {
+        Time::from_nanos(self.ms.saturating_mul(1_000_000))
+    }
+    /// What they may deliver together.
+    pub const fn bytes(self) -> u64 {
+        self.count.saturating_mul(OPPORTUNITY_BYTES)
+    }
+}
+
+impl Schedule {
+    /// How many opportunities one round has.
+    pub const fn opportunities(&self) -> u64 {
+        self.opportunities
+    }
+    /// The time of the last opportunity in ms, at least 1: how far one round is from the next.
+    pub const fn period_ms(&self) -> u32 {
+        self.period_ms
+    }
+    /// As [`Schedule::period_ms`].
+    pub const fn period(&self) -> Span {
+        Span::from_millis(self.period_ms as u64)
+    }
+    /// The bytes that all opportunities of one round may deliver.
+    pub const fn bytes(&self) -> u64 {
+        self.opportunities.saturating_mul(OPPORTUNITY_BYTES)
+    }
+    /// Megabits per second over one round.
+    pub fn mean_mbps(&self) -> f64 {
+        self.opportunities as f64 * (OPPORTUNITY_BYTES * 8) as f64 / (f64::from(self.period_ms) * 1e3)
+    }
+    /// Walks through the opportunities from the first on; for ever where `repeat`, else one round.
+    pub fn cursor(&self, repeat: bool) -> Cursor {
+        Cursor { schedule: self.clone(), repeat, next: 0, base_ms: 0, at_ms: 0 }
+    }
+    /// Memory taken, without the few bytes of the handle.
+    pub fn memory_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+/// Walks through a schedule without allocation. Times never decrease; within a round each millisecond comes once, and
+/// where a round begins its first item can have the time of the last item before.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    schedule: Schedule,
+    repeat: bool,
+    next: usize,
+    base_ms: u64,
+    /// Time of the entry before `next` within its round.
+    at_ms: u64,
+}
+
+impl Cursor {
+    /// When the round that the next item belongs to began, in ms: a whole number of periods.
+    pub const fn base_ms(&self) -> u64 {
+        self.base_ms
+    }
+    /// The schedule that is walked.
+    pub const fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = Opportunities;
+
+    fn next(&mut self) -> Option<Opportunities> {
+        let entries = self.schedule.entries.as_slice();
+        if self.next == entries.len() {
+            if !self.repeat {
+                return None;
+            }
+            self.base_ms = self.base_ms.saturating_add(self.at_ms);
+            (self.next, self.at_ms) = (0, 0);
+        }
+        let mut count = 0;
+        // Entries without opportunities only carry a long gap; those without a gap add to the same millisecond.
+        while let Some(entry) = entries.get(self.next)
+            && (count == 0 || entry.gap_ms() == 0)
+        {
+            self.at_ms += entry.gap_ms();
+            count += entry.count();
+            self.next += 1;
+        }
+        Some(Opportunities { ms: self.base_ms.saturating_add(self.at_ms), count })
+    }
+}
+
+/// Makes a [`Schedule`] from opportunities in order.
+#[derive(Clone, Debug)]
+pub struct ScheduleBuilder {
+    entries: Vec<Entry>,
+    opportunities: u64,
+    limit: u64,
+    last_ms: u64,
+}
+
+impl Default for ScheduleBuilder {
+    fn default() -> Self {
+        ScheduleBuilder::with_limit(OPPORTUNITIES_MAX)
+    }
+}
+
+impl ScheduleBuilder {
+    /// An empty one that takes at most `limit` opportunities.
+    pub const fn with_limit(limit: u64) -> ScheduleBuilder {
+        ScheduleBuilder { entries: Vec::new(), opportunities: 0, limit, last_ms: 0 }
+    }
+    /// The time of the last opportunity so far in ms; 0 before the first.
+    pub const fn last_ms(&self) -> u32 {
+        self.last_ms as u32
+    }
+    /// How many opportunities there are so far.
+    pub const fn opportunities(&self) -> u64 {
+        self.opportunities
+    }
+
+    /// Adds `count` opportunities at `ms`, which may not be before the last one.
+    ///
+    /// # Errors
+    /// [`Problem::Decreasing`], or [`Problem::TooMany`] opportunities.
+    pub fn push(&mut self, ms: u32, count: u64) -> Result<(), Problem> {
+        let ms = u64::from(ms);
+        if ms < self.last_ms {
+            return Err(decreasing(self.last_ms, ms));
+        }
+        if count > self.limit - self.opportunities {
+            return Err(Problem::TooMany { what: "opportunities", limit: self.limit });
+        }
+        if count > 0 {
+            self.extend(ms - self.last_ms, count);
+            self.opportunities += count;
+            self.last_ms = ms;
+        }
+        Ok(())
+    }
+
+    /// Keeps the normal form: full gaps first, then full counts.
+    fn extend(&mut self, mut gap_ms: u64, mut count: u64) {
+        while gap_ms > ENTRY_MAX {
+            self.entries.push(Entry::new(ENTRY_MAX, 0));
+            gap_ms -= ENTRY_MAX;
+        }
+        if gap_ms == 0
+            && let Some(last) = self.entries.last_mut()
+        {
+            let added = count.min(ENTRY_MAX - last.count());
+            *last = Entry::new(last.gap_ms(), last.count() + added);
+            count -= added;
+        }
+        while count > 0 {
+            let here = count.min(ENTRY_MAX);
+            self.entries.push(Entry::new(gap_ms, here));
+            gap_ms = 0;
+            count -= here;
+        }
+    }
+
+    /// The schedule.
+    ///
+    /// # Errors
+    /// [`Problem::Empty`], or [`Problem::NoDuration`] where every opportunity is at time 0.
+    pub fn finish(self) -> Result<Schedule, TraceError> {
+        if self.entries.is_empty() {
+            return Err(TraceError::at(0, Problem::Empty));
+        }
+        if self.last_ms == 0 {
+            return Err(TraceError::at(0, Problem::NoDuration));
+        }
+        let mut entries = self.entries;
+        entries.shrink_to_fit();
+        let (opportunities, period_ms) = (self.opportunities, self.last_ms as u32);
+        Ok(Schedule { entries: Arc::new(entries), opportunities, period_ms })
+    }
+}
+
+#[cold]
+fn decreasing(before: u64, found: u64) -> Problem {
+    use alloc::string::ToString;
+    Problem::Decreasing { before: before.to_string(), found: found.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn build(items: &[(u32, u64)]) -> Schedule {
+        let mut builder = ScheduleBuilder::default();
+        for &(ms, count) in items {
+            builder.push(ms, count).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+    fn take(schedule: &Schedule, repeat: bool, n: usize) -> Vec<(u64, u64)> {
+        schedule.cursor(repeat).take(n).map(|o| (o.ms, o.count)).collect()
+    }
+
+    #[test]
+    fn once_ends_and_repeat_starts_over_at_the_last_time() {
+        let schedule = build(&[(0, 1), (3, 2), (5, 1)]);
+        assert_eq!(take(&schedule, false, 9), vec![(0, 1), (3, 2), (5, 1)]);
+        assert_eq!(take(&schedule, true, 6), vec![(0, 1), (3, 2), (5, 1), (5, 1), (8, 2), (10, 1)]);
+        assert_eq!((schedule.opportunities(), schedule.period_ms(), schedule.bytes()), (4, 5, 6016));
+        let mut once = schedule.cursor(false);
+        assert_eq!(once.by_ref().count(), 3);
+        assert_eq!(once.next(), None);
+    }
+
+    #[test]
+    fn first_later_than_zero_delays_every_round() {
+        assert_eq!(take(&build(&[(2, 1), (4, 1)]), true, 5), vec![(2, 1), (4, 1), (6, 1), (8, 1), (10, 1)]);
+    }
+
+    #[test]
+    fn long_gaps_and_large_counts() {
+        for gap in [65_534, 65_535, 65_536, 131_070, 131_071, 1_000_000, u32::MAX] {
+            for count in [1, 65_535, 65_536, 200_000] {
+                let schedule = build(&[(gap, count)]);
+                let gap = u64::from(gap);
+                assert_eq!(take(&schedule, true, 2), vec![(gap, count), (2 * gap, count)]);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_however_they_were_built() {
+        let mut singly = ScheduleBuilder::default();
+        for ms in [0, 0, 70_000] {
+            for _ in 0..70_000 {
+                singly.push(ms, 1).unwrap();
+            }
+        }
+        assert_eq!(
+            singly.finish().unwrap(),
+            build(&[(0, 100_000), (0, 40_000), (70_000, 70_000), (70_000, 0)])
+        );
+    }
+
+    #[test]
+    fn refused() {
+        let mut builder = ScheduleBuilder::with_limit(3);
+        builder.push(5, 2).unwrap();
+        assert!(matches!(builder.push(4, 1), Err(Problem::Decreasing { .. })));
+        assert_eq!(builder.push(5, 2), Err(Problem::TooMany { what: "opportunities", limit: 3 }));
+        assert_eq!(ScheduleBuilder::default().finish().unwrap_err().problem, Problem::Empty);
+        let mut zero = ScheduleBuilder::default();
+        zero.push(0, 7).unwrap();
+        assert_eq!(zero.finish().unwrap_err().problem, Problem::NoDuration);
+    }
+
+    #[test]
+    fn four_bytes_for_each_millisecond() {
+        let schedule = build(&(1..=1000).map(|ms| (ms, 60)).collect::<Vec<_>>());
+        assert_eq!(schedule.memory_bytes(), 4000);
+    }
+}

@@ -1,0 +1,334 @@
+//! Every parser under arbitrary and mutated input: no panic, errors with a line and an explanation, the same result
+//! wherever chunks end, and what is accepted returns through its writer unchanged.
+//!
+//! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test fuzz NAME` replays.
+
+use arbtest::arbitrary::{Result, Unstructured};
+use arbtest::arbtest;
+use qdelay_core::component::Arguments;
+use qdelay_core::{Rate, Span, Time};
+use qdelay_trace::csv::{self, Columns, RateUnit, Times};
+use qdelay_trace::schedule::OPPORTUNITIES_MAX;
+use qdelay_trace::{
+    Problem, RateStep, RateSteps, Schedule, ScheduleBuilder, TraceError, convert, info, mahimahi, mbps, synth,
+};
+use std::time::Duration;
+
+fn budget() -> Duration {
+    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs_f64(seconds.unwrap_or(2.0))
+}
+
+fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget()).run();
+}
+
+/// Pieces that have a meaning somewhere, or nearly.
+const PIECES: &[&[u8]] = &[
+    b"\n",
+    b"\r\n",
+    b"\n\n",
+    b"\r",
+    b" ",
+    b"\t",
+    b",",
+    b"#",
+    b"-1",
+    b"+1",
+    b"0",
+    b"00000000000000000000",
+    b"1e3",
+    b"1.5",
+    b".",
+    b"4294967295",
+    b"4294967296",
+    b"18446744073709551616",
+    b"nan",
+    b"inf",
+    b"-0",
+    b"-",
+    b"\"",
+    b"\"\"",
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"# duration_s 5\n",
+    b"# duration_s 1e99\n",
+    b"2019.12.16_14.23.32",
+    b"9999.99.99_99.99.99",
+    b"t,v\n",
+    &[b'7'; 70],
+];
+
+/// Changes a valid file here and there: flips, cuts, repeats and puts in pieces.
+fn mutate(u: &mut Unstructured<'_>, mut text: Vec<u8>) -> Result<Vec<u8>> {
+    for _ in 0..u.int_in_range(0..=4)? {
+        let at = u.int_in_range(0..=text.len())?;
+        let end = (at + u.int_in_range(0..=12)?).min(text.len());
+        match u.int_in_range(0..=4)? {
+            0 if at < text.len() => text[at] ^= 1 << u.int_in_range(0..=7)?,
+            1 => drop(text.drain(at..end)),
+            2 => {
+                let copy = text[at..end].to_vec();
+                text.splice(end..end, copy);
+            }
+            3 => text.truncate(at),
+            _ => drop(text.splice(at..at, u.choose(PIECES)?.iter().copied())),
+        }
+    }
+    Ok(text)
+}
+
+/// Cuts into chunks anywhere, empty ones included.
+fn chunks<'a>(u: &mut Unstructured<'_>, text: &'a [u8]) -> Result<Vec<&'a [u8]>> {
+    let mut cuts = vec![0, text.len()];
+    for _ in 0..u.int_in_range(0..=6)? {
+        cuts.push(u.int_in_range(0..=text.len())?);
+    }
+    cuts.sort_unstable();
+    Ok(cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect())
+}
+
+/// An error names a line that exists, and explains itself in one line of bounded length.
+fn check_error(error: &TraceError, text: &[u8]) {
+    let lines = text.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+    assert!((1..=lines).contains(&error.line), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("expected") || matches!(error.problem, Problem::TooMany { .. }), "{message}");
+    assert!(message.len() < 20_000 && !message.contains('\n'), "{message}");
+}
+
+/// Times of a valid schedule, mostly close to each other.
+fn times(u: &mut Unstructured<'_>) -> Result<Vec<u32>> {
+    let mut at = 0_u32;
+    let mut times = vec![];
+    for _ in 0..u.int_in_range(1..=40)? {
+        let gap = if u.ratio(1, 10)? { u.int_in_range(0..=200_000)? } else { u.int_in_range(0..=5)? };
+        at = at.saturating_add(gap);
+        times.push(at);
+    }
+    Ok(times)
+}
+
+fn mahimahi_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let end = if u.ratio(1, 4)? { "\r\n" } else { "\n" };
+    let text: String = times(u)?.iter().map(|ms| format!("{ms}{end}")).collect();
+    mutate(u, text.into_bytes())
+}
+
+/// What the format's description says, read naively and in one go.
+fn mahimahi_reference(text: &[u8]) -> Option<Vec<u64>> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let mut times = vec![];
+    for line in text.split(|&byte| byte == b'\n') {
+        let digits = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).ok()?;
+        if line.len() > 64 || digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        let significant = digits.trim_start_matches('0');
+        times.push(if significant.is_empty() { 0 } else { u64::from(significant.parse::<u32>().ok()?) });
+    }
+    let in_order = times.windows(2).all(|pair| pair[0] <= pair[1]);
+    (in_order && *times.last()? > 0).then_some(times)
+}
+
+fn expand(schedule: &Schedule) -> Vec<u64> {
+    schedule.cursor(false).flat_map(|item| std::iter::repeat_n(item.ms, item.count as usize)).collect()
+}
+
+fn check_mahimahi(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
+    let limit = if u.ratio(1, 8)? { u.int_in_range(0..=10)? } else { OPPORTUNITIES_MAX };
+    let mut parser = mahimahi::Parser::with_limit(limit);
+    let whole = parser.feed(text).and_then(|()| parser.finish());
+    let mut parser = mahimahi::Parser::with_limit(limit);
+    let fed = chunks(u, text)?.into_iter().try_for_each(|chunk| parser.feed(chunk));
+    let finished = parser.finish();
+    assert_eq!(whole, finished);
+    if let Err(error) = fed {
+        assert_eq!(whole, Err(error));
+    }
+    let reference = mahimahi_reference(text).filter(|times| times.len() as u64 <= limit);
+    assert_eq!(reference, whole.as_ref().ok().map(expand), "{}", text.escape_ascii());
+    match whole {
+        Err(error) => check_error(&error, text),
+        Ok(schedule) => {
+            let mut written = String::new();
+            mahimahi::write(&schedule, &mut written).unwrap();
+            assert_eq!(mahimahi::parse(written.as_bytes()), Ok(schedule));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn mahimahi_takes_any_bytes() {
+    fuzz(|u| {
+        let text: Vec<u8> = u.arbitrary()?;
+        check_mahimahi(u, &text)
+    });
+}
+
+#[test]
+fn mahimahi_takes_mutated_files() {
+    fuzz(|u| {
+        let text = mahimahi_text(u)?;
+        check_mahimahi(u, &text)
+    });
+}
+
+fn mbps_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let separator = *u.choose(&[" ", "\t", ",", ", ", "  "])?;
+    let mut text = String::new();
+    let mut times = times(u)?;
+    times.dedup();
+    for ms in times {
+        let rate: u32 = u.int_in_range(0..=900_000)?;
+        text.push_str(&format!("{}.{:03}{separator}{}\n", ms / 1000, ms % 1000, f64::from(rate) / 1e3));
+    }
+    mutate(u, text.into_bytes())
+}
+
+fn check_rates(rates: &RateSteps) {
+    let mut written = String::new();
+    mbps::write(rates, &mut written).unwrap();
+    assert_eq!(mbps::parse(written.as_bytes()).as_ref(), Ok(rates), "{written}");
+    let _ = info::of_rates(rates);
+}
+
+fn check_mbps(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
+    let whole = mbps::parse(text);
+    let mut parser = mbps::Parser::new();
+    let _ = chunks(u, text)?.into_iter().try_for_each(|chunk| parser.feed(chunk));
+    assert_eq!(whole, parser.finish());
+    match &whole {
+        Err(error) => check_error(error, text),
+        Ok(rates) => check_rates(rates),
+    }
+    Ok(())
+}
+
+#[test]
+fn mbps_takes_any_bytes() {
+    fuzz(|u| {
+        let text: Vec<u8> = u.arbitrary()?;
+        check_mbps(u, &text)
+    });
+}
+
+#[test]
+fn mbps_takes_mutated_files() {
+    fuzz(|u| {
+        let text = mbps_text(u)?;
+        check_mbps(u, &text)
+    });
+}
+
+fn csv_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let end = *u.choose(&["\n", "\r\n", "\r"])?;
+    let other = *u.choose(&["x", "\"a,\nb\"", "\"a\"\"b\"", ""])?;
+    let mut text = format!("{}t,{other},v{end}", *u.choose(&["", "\u{feff}"])?);
+    for ms in times(u)? {
+        let rate: u32 = u.int_in_range(0..=900_000)?;
+        text.push_str(&format!("{},{other},{rate}{end}", ms / 10));
+    }
+    mutate(u, text.into_bytes())
+}
+
+fn check_csv(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
+    let times =
+        if u.arbitrary()? { Times::Column("t".to_string()) } else { Times::Every(Span::from_secs(1)) };
+    let columns = Columns { rate: "v".to_string(), unit: RateUnit::Kbit, times };
+    let read = |chunks: &[&[u8]]| {
+        let mut parser = csv::Parser::new(columns.clone());
+        let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
+        parser.finish()
+    };
+    let whole = read(&[text]);
+    assert_eq!(whole, read(&chunks(u, text)?), "{}", text.escape_ascii());
+    match &whole {
+        Err(error) => check_error(error, text),
+        Ok(rates) => check_rates(rates),
+    }
+    Ok(())
+}
+
+#[test]
+fn csv_takes_any_bytes() {
+    fuzz(|u| {
+        let mut text = if u.arbitrary()? { b"t,v\n".to_vec() } else { vec![] };
+        text.extend(u.arbitrary::<Vec<u8>>()?);
+        check_csv(u, &text)
+    });
+}
+
+#[test]
+fn csv_takes_mutated_files() {
+    fuzz(|u| {
+        let text = csv_text(u)?;
+        check_csv(u, &text)
+    });
+}
+
+#[test]
+fn any_schedule_returns_through_text_and_rates() {
+    fuzz(|u| {
+        let mut builder = ScheduleBuilder::default();
+        for ms in times(u)? {
+            builder.push(ms, u.int_in_range(0..=200)?).unwrap();
+        }
+        let Ok(schedule) = builder.finish() else { return Ok(()) };
+        let mut written = String::new();
+        mahimahi::write(&schedule, &mut written).unwrap();
+        assert_eq!(mahimahi::parse(written.as_bytes()).as_ref(), Ok(&schedule));
+        let rates = convert::to_rates(&schedule, Span::from_millis(u.int_in_range(1..=2000)?)).unwrap();
+        let back = convert::to_schedule(&rates).unwrap();
+        assert_eq!((back.bytes(), back.period()), (schedule.bytes(), schedule.period()));
+        let info = info::of_schedule(&schedule);
+        assert!(info.longest_gap <= info.duration && info.outage <= info.duration);
+        Ok(())
+    });
+}
+
+#[test]
+fn any_rate_returns_through_text_and_converts_within_half_an_opportunity() {
+    fuzz(|u| {
+        let (mut start, mut steps) = (0_u64, vec![]);
+        for _ in 0..u.int_in_range(1..=20)? {
+            let rate = Rate::from_bps(u.int_in_range(0..=3_000_000_000)?);
+            steps.push(RateStep { start: Time::from_nanos(start), rate });
+            start += u.int_in_range(1..=3_000_000_000)?;
+        }
+        let rates = RateSteps::new(steps, Span::from_nanos(start)).unwrap();
+        check_rates(&rates);
+        let bytes = rates.mean_mbps() * 1e6 / 8.0 * rates.period().as_secs_f64();
+        match convert::to_schedule_limited(&rates, 10_000_000) {
+            Ok(schedule) => {
+                let error = (schedule.bytes() as f64 - bytes).abs();
+                assert!(error <= 753.0 || schedule.opportunities() == 1, "{error}");
+                assert_eq!(u64::from(schedule.period_ms()), start.div_ceil(1_000_000));
+            }
+            Err(error) => assert!(matches!(error.problem, Problem::NoCapacity | Problem::TooMany { .. })),
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn any_accepted_arguments_make_a_trace_or_an_error() {
+    let keys: Vec<&str> = synth::COMPONENT.parameters.iter().map(|parameter| parameter.name).collect();
+    let values =
+        ["0", "1", "0.001", "3", "10", "1ms", "10ms", "100us", "1s", "1000s", "1kbit", "100mbit", "subway"];
+    fuzz(|u| {
+        let mut text = "synth:duration=2s".to_string();
+        for _ in 0..u.int_in_range(1..=6)? {
+            text.push_str(&format!(":{}={}", u.choose(&keys)?, u.choose(&values)?));
+        }
+        let Ok(arguments) = Arguments::parse(&[&synth::COMPONENT], &text) else { return Ok(()) };
+        let trace = synth::Synth::from_arguments(&arguments);
+        if let Ok(schedule) = trace.schedule() {
+            assert_eq!(schedule.period(), Span::from_secs(2), "{text}");
+        }
+        Ok(())
+    });
+}

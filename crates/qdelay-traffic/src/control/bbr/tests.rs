@@ -1,0 +1,231 @@
+//! BBR against an idealised link.
+
+use super::super::toy::{Link, Toy, connection, sample, window};
+use super::*;
+use alloc::vec::Vec;
+
+const RTT: Span = Span::from_millis(40);
+/// 1500-byte frames that carry 1448 bytes, at 10 Mbit/s.
+const APPLICATION_BPS: f64 = 10e6 * 1448.0 / 1500.0;
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+fn link() -> Link {
+    Link::new(Rate::from_mbps(10.0), RTT)
+}
+
+#[test]
+fn estimates_converge_to_the_link() {
+    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    toy.run_until(at(3_000));
+    let before = toy.connection.delivered;
+    toy.run_until(at(9_000));
+    let bbr = &toy.controller;
+    assert_eq!(bbr.mode(), Mode::ProbeBandwidth);
+    let bandwidth = bbr.bandwidth(1448).as_bps() as f64;
+    assert!((bandwidth / APPLICATION_BPS - 1.0).abs() < 0.03, "{bandwidth}");
+    let rtt = bbr.min_rtt().map_or(0.0, Span::as_millis_f64);
+    assert!((rtt / 41.2 - 1.0).abs() < 0.03, "{rtt}"); // with the segment's own 1.2 ms
+    let used = (toy.connection.delivered - before) as f64 * 1500.0 * 8.0 / 6.0 / 10e6;
+    assert!(used > 0.95, "{used}");
+    // The window: twice the product (34.3 segments), the batches, and little more.
+    assert!((69..=82).contains(&toy.window.cwnd), "{}", toy.window.cwnd);
+}
+
+#[test]
+fn startup_drains_and_then_gains_cycle_in_order() {
+    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    let mut modes = Vec::new();
+    let mut gains = Vec::new();
+    for millis in 1..8_000 {
+        toy.run_until(at(millis));
+        let (mode, gain) = (toy.controller.mode(), toy.controller.pacing_gain());
+        if modes.last() != Some(&mode) {
+            modes.push(mode);
+        }
+        if mode == Mode::ProbeBandwidth && gains.last().is_none_or(|(g, _)| *g != gain) {
+            gains.push((gain, millis));
+        }
+    }
+    assert_eq!(modes, [Mode::Startup, Mode::Drain, Mode::ProbeBandwidth]);
+    assert!(gains[0].0 != 0.75);
+    let start = gains.iter().position(|(gain, _)| *gain == 1.25).unwrap_or(0);
+    let cycles = gains[start..].chunks_exact(3);
+    assert!(cycles.len() > 15);
+    for cycle in cycles.map(|c| [c[0], c[1], c[2]]) {
+        assert_eq!(cycle.map(|(gain, _)| gain), [1.25, 0.75, 1.0]);
+    }
+    // A cycle is about eight smallest round trips, less what draining saves.
+    let ups: Vec<u64> = gains.iter().filter(|(gain, _)| *gain == 1.25).map(|(_, millis)| *millis).collect();
+    let mean = (ups[ups.len() - 1] - ups[0]) as f64 / (ups.len() - 1) as f64;
+    assert!((280.0..=360.0).contains(&mean), "{mean}");
+}
+
+/// A queue inflates the round trip, so the first sample stays the smallest and is measured anew every 10 s.
+#[test]
+fn probe_round_trip_every_ten_seconds() {
+    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    let mut visits: Vec<(u64, u64)> = Vec::new();
+    let mut inside = false;
+    for millis in 1..45_000 {
+        toy.run_until(at(millis));
+        let probing = toy.controller.mode() == Mode::ProbeRoundTrip;
+        if probing && !inside {
+            visits.push((millis, 0));
+        }
+        if probing {
+            assert!(toy.window.cwnd <= 4);
+            let last = visits.len() - 1;
+            visits[last].1 += u64::from(toy.connection.in_flight <= 4);
+        }
+        inside = probing;
+    }
+    assert!((3..=4).contains(&visits.len()), "{visits:?}");
+    for (_, small) in &visits {
+        assert!((200..=320).contains(small), "{visits:?}");
+    }
+    for pair in visits.windows(2) {
+        assert!((10_000..11_500).contains(&(pair[1].0 - pair[0].0)), "{visits:?}");
+    }
+    assert!(toy.controller.mode() == Mode::ProbeBandwidth && toy.window.cwnd > 60);
+}
+
+/// A token bucket of 2 Mbit/s in front of a 20 Mbit/s link, with 50 kB of credit.
+#[test]
+fn a_policer_is_detected_and_its_rate_used() {
+    let (mut tokens, mut last) = (50_000.0, Time::ZERO);
+    let police = move |now: Time, _: u64| {
+        tokens = f64::min(50_000.0, tokens + now.since(last).as_secs_f64() * 250_000.0);
+        last = now;
+        let lost = tokens < 1500.0;
+        tokens -= if lost { 0.0 } else { 1500.0 };
+        lost
+    };
+    let link = Link::new(Rate::from_mbps(20.0), RTT);
+    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link, police);
+    let policed = (1..20_000).find(|millis| {
+        toy.run_until(at(*millis));
+        toy.controller.is_policed()
+    });
+    assert!(policed.is_some());
+    let rate = toy.controller.bandwidth(1448).as_mbps() * 1500.0 / 1448.0;
+    assert!((rate / 2.0 - 1.0).abs() < 0.15, "{rate}");
+    assert_eq!(toy.controller.pacing_gain(), 1.0);
+}
+
+#[test]
+fn first_round_of_recovery_conserves_packets_and_the_window_returns() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    let mut random = Random::derive(1, "n", "p");
+    let (mut c, mut w) = (connection(at(0)), window(50, u32::MAX));
+    c.srtt = RTT;
+    bbr.init(&c, &mut w, &mut random);
+    (c.in_flight, c.delivered) = (45, 100);
+    assert_eq!(bbr.ssthresh(&c, &w), u32::MAX);
+    c.recovery = Recovery::Fast;
+    bbr.control(&c, &mut w, &AckSample { losses: 3, ..sample(1) }, &mut random);
+    assert_eq!(w.cwnd, 46); // in flight and just acknowledged
+    c.in_flight = 40;
+    bbr.control(&c, &mut w, &AckSample { losses: 6, ..sample(1) }, &mut random);
+    assert_eq!(w.cwnd, 41);
+    c.recovery = Recovery::Open;
+    bbr.control(&c, &mut w, &sample(1), &mut random);
+    assert!(w.cwnd >= 50);
+    // Undo keeps the window and looks for the full pipe again.
+    bbr.full_bw = 7;
+    assert_eq!((bbr.undo(&c, &w, 9), bbr.full_bw), (w.cwnd, 0));
+}
+
+#[test]
+fn departure_time_lowers_what_is_in_the_network() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    bbr.bandwidth.reset(0, (1 << BW_BITS) / 1_000 + 1); // one segment per millisecond
+    bbr.pacing_gain = UNIT;
+    let c = Connection { next_departure: at(7), ..connection(at(2)) };
+    assert_eq!(bbr.in_network_at_departure(&c, 20), 15);
+    assert_eq!(bbr.in_network_at_departure(&c, 3), 0);
+    bbr.pacing_gain = HIGH_GAIN;
+    bbr.pacing_rate = 1_448_000 * 4;
+    assert_eq!(bbr.in_network_at_departure(&c, 20), 18); // and a batch of three
+}
+
+/// Fixed point: 826 segments a second (10 Mbit/s), worked out by hand.
+#[test]
+fn fixed_point_truncates_as_the_kernel_does() {
+    let bw = ((826u64 << BW_BITS) / 1_000_000) as u32;
+    assert_eq!(bw, 13_857);
+    // 13857 * 1448 = 20064936; * 320 >> 8 = 25081170; * 990000 >> 24 = 1480004.
+    assert_eq!(bytes_per_second(1448, bw, 320), 1_480_004);
+    let bbr = Bbr { min_rtt: 40_000, ..Bbr::new(BbrConfig::default()) };
+    // 13857 * 40000 = 554280000; * 512 >> 8 = 1108560000; over 2^24 is 66.08, rounded up.
+    assert_eq!(bbr.bdp(bw, CWND_GAIN), 67);
+    assert_eq!((HIGH_GAIN, DRAIN_GAIN), (739, 88));
+}
+
+#[test]
+fn low_rates_send_singly_and_batches_are_bounded() {
+    let mut bbr = Bbr::new(BbrConfig::default());
+    bbr.pacing_rate = 149_999;
+    assert_eq!((bbr.min_burst(), bbr.batch(1448)), (1, 1));
+    bbr.pacing_rate = 150_000;
+    assert_eq!((bbr.min_burst(), bbr.batch(1448)), (2, 2));
+    bbr.pacing_rate = 1 << 40;
+    assert_eq!((bbr.batch(1448), bbr.batch(100)), (45, 127));
+    assert_eq!(bbr.with_batches(10, 1448), 146);
+}
+
+/// An application limit in front of an idle restart: pacing returns to the bandwidth, and ProbeRTT is not entered.
+#[test]
+fn restart_after_idle() {
+    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    toy.run_until(at(5_000));
+    let (c, w) = (&mut toy.connection, &mut toy.window);
+    c.app_limited = true;
+    c.now = at(20_000);
+    toy.controller.event(c, w, Event::TransmitStart);
+    let bandwidth = toy.controller.bandwidth(1448).as_bps() as f64;
+    let paced = toy.controller.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64);
+    assert!((paced / bandwidth - 0.99).abs() < 0.001);
+    let mut random = Random::derive(1, "n", "p");
+    let ack = AckSample { rtt: Some(RTT * 2), is_ack_delayed: true, ..sample(1) };
+    toy.controller.control(c, w, &ack, &mut random);
+    assert_eq!(toy.controller.mode(), Mode::ProbeBandwidth);
+    // The next acknowledgement is no restart any more.
+    toy.controller.control(c, w, &ack, &mut random);
+    assert_eq!(toy.controller.mode(), Mode::ProbeRoundTrip);
+}
+
+/// Window and pacing rate (bit/s) in ProbeBW every two seconds, as Linux 6.12.117's own functions leave them when driven by
+/// the same acknowledgements: 1 loss in 1777, a buffer of 100, and a link of 10, then 4, then 20 Mbit/s.
+#[test]
+fn same_as_linux() {
+    let expected: [(u32, u64); 12] = [
+        (76, 9_556_784),
+        (76, 9_556_784),
+        (76, 9_556_784),
+        (76, 9_556_784),
+        (72, 9_132_984),
+        (40, 4_778_048),
+        (38, 3_822_440),
+        (144, 19_113_576),
+        (69, 19_113_576),
+        (144, 14_335_184),
+        (144, 19_113_576),
+        (144, 19_113_576),
+    ];
+    let limited = Link { buffer: 100, ..link() };
+    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), limited, |_, sequence| sequence % 1777 == 1776);
+    for (i, expected) in expected.into_iter().enumerate() {
+        toy.run_until(at(2_000 * (i as u64 + 1)));
+        let rate = toy.controller.pacing_rate().map_or(0, Rate::as_bps);
+        assert_eq!(toy.controller.mode(), Mode::ProbeBandwidth);
+        assert_eq!((toy.window.cwnd, rate), expected, "{i}");
+        match i {
+            3 => toy.link.rate = Rate::from_mbps(4.0),
+            6 => toy.link.rate = Rate::from_mbps(20.0),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Congestion controllers, one per file, behind one interface.
+//!
+//! The transport keeps the scoreboard, detects loss, measures delivery rate and round trips; a controller turns what it is
+//! told into a congestion window, a slow start threshold and, where it paces, a pacing rate. The split and the order of
+//! the calls are those of Linux (`tcp_congestion_ops`), so that a controller behaves here as it does there.
+//! Windows are counted in segments.
+//!
+//! | controller | specification | Linux | sets its own window and pacing rate |
+//! | --- | --- | --- | --- |
+//! | [`Reno`] | RFC 5681 | `tcp_reno_cong_avoid` | no |
+//! | [`Cubic`] | RFC 9438, HyStart | `tcp_cubic.c` | no |
+//! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
+//!
+//! [`AnyController`] is one of them, chosen by configuration.
+
+mod any;
+mod bbr;
+mod cubic;
+mod cubic_law;
+mod hystart;
+mod jiffies;
+mod reno;
+#[cfg(test)]
+mod toy;
+mod windowed_max;
+
+pub use any::{AnyController, ControllerConfig};
+pub use bbr::{Bbr, BbrConfig, Mode};
+pub use cubic::{Cubic, CubicConfig};
+pub use reno::Reno;
+
+use qdelay_core::{Random, Rate, Span, Time};
+
+/// Where loss recovery stands, as in Linux's `tcp_ca_state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recovery {
+    /// Nothing dubious.
+    #[default]
+    Open,
+    /// Selective acknowledgements have arrived, but nothing is marked lost yet.
+    Disorder,
+    /// The window is being reduced after an ECN echo.
+    Cwr,
+    /// Fast recovery: something was marked lost (RFC 6675, RFC 8985).
+    Fast,
+    /// The retransmission timer fired (RFC 6298).
+    Loss,
+}
+
+/// The window that the transport and its controller share. Segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window, at least 1.
+    pub cwnd: u32,
+    /// Slow start threshold; `u32::MAX` until the first reduction.
+    pub ssthresh: u32,
+    /// Segments acknowledged since the window last grew by one (congestion avoidance).
+    pub cwnd_count: u32,
+    /// Upper bound on the window.
+    pub clamp: u32,
+}
+
+impl Window {
+    /// Whether the window grows by what is acknowledged.
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// What the connection knows at a call, beside the window.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// The time.
+    pub now: Time,
+    /// Where loss recovery stands.
+    pub recovery: Recovery,
+    /// Smoothed round trip (RFC 6298); zero before the first sample.
+    pub srtt: Span,
+    /// Smallest round trip of the last five minutes (Linux `tcp_min_rtt`); [`Span::MAX`] before the first sample.
+    pub min_rtt: Span,
+    /// Segments in flight now: sent and neither acknowledged, selectively acknowledged nor marked lost.
+    pub in_flight: u32,
+    /// Segments delivered (acknowledged or selectively acknowledged) since the connection began.
+    pub delivered: u64,
+    /// When the latest of them was delivered (Linux `delivered_mstamp`).
+    pub delivered_time: Time,
+    /// Segments ever marked lost.
+    pub lost: u64,
+    /// First sequence number (in bytes) not yet acknowledged.
+    pub una: u64,
+    /// Next sequence number (in bytes) to be sent.
+    pub nxt: u64,
+    /// Segment size in bytes of application data.
+    pub mss: u32,
+    /// Whether the sender ran out of data (Linux `tp->app_limited` is not zero).
+    pub app_limited: bool,
+    /// Whether the window, and not the application, limited what was sent in the last round trip (Linux
+    /// `tcp_is_cwnd_limited`).
+    pub window_limited: bool,
+    /// When the latest data segment was sent, before the one that an [`Event::TransmitStart`] announces (Linux `lsndtime`).
+    pub last_sent: Time,
+    /// The earliest time at which pacing lets the next segment go (Linux `tcp_wstamp_ns`); any time not later than `now`
+    /// where nothing is held back.
+    pub next_departure: Time,
+}
+
+/// What one acknowledgement delivered: Linux's `rate_sample` (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// Segments newly acknowledged or selectively acknowledged by it.
+    pub acked_sacked: u32,
+    /// Segments newly acknowledged cumulatively by it.
+    pub acked: u32,
+    /// Segments newly marked lost while it was processed.
+    pub losses: u32,
+    /// `Connection::delivered` when the most recently sent segment that it delivered was sent; valid only if `interval` is.
+    pub prior_delivered: u64,
+    /// Segments delivered over `interval`; meaningless where `interval` is `None`.
+    pub delivered: u32,
+    /// The longer of the send and the ack interval of the sample; `None` where there is no valid sample (nothing was
+    /// delivered, or the interval is shorter than the smallest round trip).
+    pub interval: Option<Span>,
+    /// Segments in flight before this acknowledgement was processed.
+    pub prior_in_flight: u32,
+    /// Round trip measured by it (from the send time of a segment that was never retransmitted).
+    pub rtt: Option<Span>,
+    /// Whether the sample was taken while the sender had no more data.
+    pub is_app_limited: bool,
+    /// Whether the receiver probably held the acknowledgement back (one segment, delayed).
+    pub is_ack_delayed: bool,
+}
+
+/// Things that happen outside acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first segment is sent while none are in flight.
+    TransmitStart,
+    /// The window restarts after an idle time longer than the retransmission timer (RFC 9293 section 3.8.3).
+    WindowRestart,
+    /// A reduction after fast recovery or an ECN echo is complete.
+    ReductionComplete,
+    /// The retransmission timer fired.
+    Timeout,
+}
+
+/// Turns what the transport measures into a window and a rate.
+pub trait Controller {
+    /// The connection is established; the window holds its initial value.
+    fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random);
+
+    /// The slow start threshold to fall to, called when recovery begins or the timer fires, before the window shrinks.
+    fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32;
+
+    /// Grows the window for `sample.acked_sacked` (Linux `cong_avoid`): called for acknowledgements that advance the window
+    /// outside fast recovery. Not called where [`Controller::owns_window`].
+    fn grow(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample);
+
+    /// Whether this controller sets window and pacing rate itself at every acknowledgement (Linux `cong_control`), in place
+    /// of the transport's PRR and growth.
+    fn owns_window(&self) -> bool {
+        false
+    }
+
+    /// Every acknowledgement, after loss detection, where [`Controller::owns_window`].
+    fn control(
+        &mut self,
+        connection: &Connection,
+        window: &mut Window,
+        sample: &AckSample,
+        random: &mut Random,
+    ) {
+        let _ = (connection, window, sample, random);
+    }
+
+    /// Every acknowledgement that delivered something, before [`Controller::grow`] (Linux `pkts_acked`): for controllers
+    /// that look at round trips.
+    fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
+        let _ = (connection, window, sample);
+    }
+
+    /// Recovery moves to `to` (Linux `set_state`); `connection.recovery` is still the old one.
+    fn set_recovery(&mut self, connection: &Connection, window: &mut Window, to: Recovery) {
+        let _ = (connection, window, to);
+    }
+
+    /// Something happened.
+    fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {
+        let _ = (connection, window, event);
+    }
+
+    /// The window to return to when a reduction turns out to have been spurious; `prior` is the window before it.
+    fn undo(&mut self, connection: &Connection, window: &Window, prior: u32) -> u32 {
+        let _ = connection;
+        window.cwnd.max(prior)
+    }
+
+    /// The rate to pace at, where this controller needs pacing; `None` leaves pacing to the profile.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether what is in flight now must count as limited by the application, since the controller holds its rate down
+    /// on purpose: asked after each [`Controller::control`]. Where true, the transport sets its mark as if the sender had
+    /// run out of data (Linux `app_limited` = delivered + in flight, at least 1).
+    fn marks_app_limited(&self) -> bool {
+        false
+    }
+
+    /// The least number of segments to send at once (Linux `min_tso_segs`, 2 by default).
+    fn min_burst(&self) -> u32 {
+        2
+    }
+}

@@ -1,0 +1,215 @@
+//! One side of a connection: the handshake, and the two halves together.
+
+use super::profile::Profile;
+use super::receiver::{Answer, Receiver};
+use super::sender::{Emit, Sender};
+use crate::control::AnyController;
+use crate::segment::{Segment, flag};
+use alloc::vec::Vec;
+use qdelay_core::{Ecn, Random, Span, Time};
+
+/// Where the handshake stands (RFC 9293 section 3.3.2, as far as it matters here).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Not opened yet; an arriving SYN opens it.
+    Listen,
+    /// A SYN is on its way.
+    SynSent,
+    /// A SYN has been answered.
+    SynReceived,
+    /// Data flows.
+    Established,
+}
+
+/// Initial sequence number of both sides. The first data byte is number 1.
+const ISS: u64 = 0;
+
+/// One side of a TCP connection.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    phase: Phase,
+    ecn: bool,
+    initial_rto: Span,
+    tx: Sender,
+    rx: Receiver,
+    /// When the SYN was last sent, how often, and when to send it again.
+    syn_sent: Time,
+    syn_count: u32,
+    syn_deadline: Option<Time>,
+}
+
+impl Endpoint {
+    /// A closed endpoint.
+    pub fn new(profile: Profile, controller: AnyController, random: Random) -> Endpoint {
+        Endpoint {
+            phase: Phase::Listen,
+            ecn: profile.ecn,
+            initial_rto: profile.initial_rto,
+            tx: Sender::new(profile, controller, random, ISS),
+            rx: Receiver::new(profile, ISS),
+            syn_sent: Time::ZERO,
+            syn_count: 0,
+            syn_deadline: None,
+        }
+    }
+
+    /// Opens the connection: sends a SYN.
+    pub fn connect(&mut self, now: Time, out: &mut Vec<Segment>) {
+        self.phase = Phase::SynSent;
+        self.send_syn(now, out);
+    }
+
+    /// The application writes `bytes`; nothing leaves before the handshake is complete.
+    pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
+        self.tx.write(now, bytes);
+        self.transmit(now, out);
+    }
+
+    /// The application is done writing: a FIN follows the last byte.
+    pub fn close(&mut self, now: Time, out: &mut Vec<Segment>) {
+        self.tx.close();
+        self.transmit(now, out);
+    }
+
+    fn transmit(&mut self, now: Time, out: &mut Vec<Segment>) {
+        if self.phase == Phase::Established {
+            let Endpoint { tx, rx, .. } = self;
+            let before = out.len();
+            tx.transmit(now, &mut emit(rx, now, out));
+            if out.len() > before {
+                rx.sent();
+            }
+        }
+    }
+
+    /// Where the handshake stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+    /// The sending half.
+    pub fn sender(&self) -> &Sender {
+        &self.tx
+    }
+    /// The receiving half.
+    pub fn receiver(&self) -> &Receiver {
+        &self.rx
+    }
+    /// Bytes handed to this side's application so far.
+    pub fn bytes_received(&self) -> u64 {
+        self.rx.next() - ISS - 1 - u64::from(self.rx.is_finished())
+    }
+    /// The codepoint that a segment of this endpoint travels with.
+    pub fn ecn(&self, segment: &Segment) -> Ecn {
+        segment.ecn(self.ecn)
+    }
+
+    /// A segment has arrived; `ecn` is the codepoint of its packet.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn, out: &mut Vec<Segment>) {
+        if segment.has(flag::SYN) {
+            self.on_syn(now, segment, out);
+            return;
+        }
+        match self.phase {
+            Phase::Listen | Phase::SynSent => return,
+            Phase::SynReceived => self.establish(now, segment),
+            Phase::Established => {}
+        }
+        let before = out.len();
+        let Endpoint { tx, rx, .. } = self;
+        if segment.has(flag::ACK) {
+            tx.on_ack(now, segment, &mut emit(rx, now, out));
+        }
+        let mut answer = Answer::Wait;
+        if segment.len > 0 || segment.has(flag::FIN) {
+            answer = rx.on_data(now, segment, ecn);
+        } else {
+            rx.on_bare_segment(segment);
+        }
+        if out.len() > before && answer == Answer::Wait {
+            rx.sent();
+        } else if answer == Answer::Acknowledge {
+            self.acknowledge(now, out);
+        }
+    }
+
+    /// When [`Endpoint::on_deadline`] wants to be called; may be early, never late.
+    pub fn next_deadline(&self) -> Time {
+        let handshake = self.syn_deadline.unwrap_or(Time::NEVER);
+        handshake.min(self.tx.next_deadline()).min(self.rx.next_deadline())
+    }
+
+    /// Runs timers that are due; does nothing at any other time.
+    pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Segment>) {
+        if self.syn_deadline.is_some_and(|at| at <= now) {
+            self.send_syn(now, out);
+        }
+        if self.tx.next_deadline() <= now {
+            let Endpoint { tx, rx, .. } = self;
+            let before = out.len();
+            tx.on_deadline(now, &mut emit(rx, now, out));
+            if out.len() > before {
+                rx.sent();
+            }
+        }
+        if self.rx.on_deadline(now) == Answer::Acknowledge {
+            self.acknowledge(now, out);
+        }
+    }
+
+    fn on_syn(&mut self, now: Time, segment: &Segment, out: &mut Vec<Segment>) {
+        self.rx.set_echo(segment.ts_value);
+        match self.phase {
+            Phase::Listen => {
+                self.phase = Phase::SynReceived;
+                self.send_syn(now, out);
+            }
+            Phase::SynSent if segment.has(flag::ACK) => {
+                self.establish(now, segment);
+                self.acknowledge(now, out);
+                self.transmit(now, out);
+            }
+            // Our answer was lost, or theirs was sent twice.
+            Phase::SynReceived => self.send_syn(now, out),
+            Phase::SynSent => {}
+            Phase::Established => self.acknowledge(now, out),
+        }
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment) {
+        self.phase = Phase::Established;
+        self.syn_deadline = None;
+        let rtt = now.since(self.syn_sent);
+        self.rx.set_round_trip(rtt);
+        self.tx.established(now, (self.syn_count == 1).then_some(rtt), segment.window);
+    }
+
+    fn send_syn(&mut self, now: Time, out: &mut Vec<Segment>) {
+        let mut segment = Segment { seq: ISS as u32, flags: flag::SYN, ts_value: micros(now), ..Segment::default() };
+        self.rx.fill_header(&mut segment);
+        if self.phase == Phase::SynSent {
+            segment.flags &= !flag::ACK;
+        }
+        self.syn_sent = now;
+        self.syn_count += 1;
+        let backoff = 1 << (self.syn_count - 1).min(6);
+        self.syn_deadline = Some(now + self.initial_rto * backoff);
+        out.push(segment);
+    }
+
+    fn acknowledge(&mut self, now: Time, out: &mut Vec<Segment>) {
+        let mut segment = Segment { ts_value: micros(now), ..Segment::default() };
+        self.rx.fill(&mut segment);
+        segment.seq = self.tx.next_sequence() as u32;
+        out.push(segment);
+    }
+}
+
+fn micros(now: Time) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}
+
+fn emit<'a>(rx: &mut Receiver, now: Time, out: &'a mut Vec<Segment>) -> Emit<'a> {
+    let mut template = Segment { ts_value: micros(now), ..Segment::default() };
+    rx.fill_header(&mut template);
+    Emit { template, out }
+}

@@ -1,0 +1,28 @@
+//! TCP as a state machine: told the time and what arrives, it says what to send and when it wants to be called.
+//!
+//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `recovery` and `transmit` continue the
+//! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; `profile` names the worlds it can behave like.
+//!
+//! # Differences from the reference
+//! * All segments but the last of a stream are full: applications write in bulk, and the sender cuts no segment again.
+//! * No urgent data, no path MTU discovery, no window scaling limits (windows are carried whole), no keep-alive, no
+//!   TIME-WAIT: a connection ends when both sides have what they wait for.
+//! * SACK and timestamps are always on.
+
+mod endpoint;
+mod profile;
+mod rack;
+mod rate_sample;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod timer;
+mod transmit;
+
+pub use endpoint::{Endpoint, Phase};
+pub use profile::{LossDetection, Pacing, Profile, TimeoutRule};
+pub use receiver::Receiver;
+pub use rtt::RttEstimator;
+pub use sender::{Sender, SenderCounts};

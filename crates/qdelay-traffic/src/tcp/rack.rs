@@ -1,0 +1,174 @@
+//! Time-based loss detection (RFC 8985 section 6).
+//!
+//! A segment is lost when one sent sufficiently later was delivered. Segments that were sent once are in the order of their
+//! numbers and are walked by a cursor; retransmissions are in the order of their times in a queue. So each is looked at
+//! once, apart from those still within the reordering window.
+
+use super::scoreboard::{Scoreboard, state};
+use alloc::collections::VecDeque;
+use qdelay_core::{Span, Time};
+
+/// State of RACK.
+#[derive(Clone, Debug, Default)]
+pub struct Rack {
+    /// Send time and end of the segment sent last among those delivered.
+    latest: (Time, u64),
+    /// Its round trip.
+    rtt: Span,
+    /// Whether an acknowledgement has delivered anything since the last look.
+    advanced: bool,
+    /// Segments below this number that were sent once are settled.
+    cursor: u64,
+    /// Retransmissions in flight: number and send time.
+    retransmissions: VecDeque<(u64, Time)>,
+    /// Whether a segment was ever delivered after one sent later.
+    pub reordering_seen: bool,
+}
+
+/// What a look found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Segments newly marked lost.
+    pub lost: u32,
+    /// How long until the segments still within the reordering window would be lost.
+    pub wait: Option<Span>,
+}
+
+impl Rack {
+    /// A segment was delivered. `min_rtt` rules out acknowledgements of the original of a retransmitted one.
+    pub fn delivered(&mut self, now: Time, sent: Time, end: u64, retransmitted: bool, min_rtt: Span) {
+        let rtt = now.since(sent);
+        if retransmitted && rtt < min_rtt {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (sent, end) > self.latest {
+            self.latest = (sent, end);
+        }
+    }
+
+    /// `number` was sent again.
+    pub fn retransmitted(&mut self, number: u64, now: Time) {
+        self.retransmissions.push_back((number, now));
+    }
+
+    /// Every segment is to be looked at again (loss marks were taken back).
+    pub fn restart(&mut self) {
+        self.cursor = 0;
+        self.advanced = true;
+    }
+
+    /// Whether there is news to act on; asking takes it.
+    pub fn take_news(&mut self) -> bool {
+        core::mem::take(&mut self.advanced)
+    }
+
+    /// How much longer `sent` may be outstanding; zero if it is lost.
+    pub fn remaining(&self, now: Time, sent: Time, window: Span) -> Span {
+        (self.rtt + window).saturating_sub(now.since(sent))
+    }
+
+    /// Marks what is lost by now, with a reordering window of `window`.
+    pub fn detect(&mut self, board: &mut Scoreboard, now: Time, window: Span) -> Found {
+        let mut found = Found::default();
+        self.walk_first_transmissions(board, now, window, &mut found);
+        self.walk_retransmissions(board, now, window, &mut found);
+        found
+    }
+
+    fn walk_first_transmissions(&mut self, board: &mut Scoreboard, now: Time, window: Span, found: &mut Found) {
+        self.cursor = self.cursor.max(board.first());
+        let mut settled = true;
+        for number in self.cursor..board.next() {
+            let record = board.get(number);
+            if !record.is(state::SACKED | state::LOST | state::EVER_RETRANSMITTED) {
+                if (record.sent, record.end()) >= self.latest {
+                    break;
+                }
+                let remaining = self.remaining(now, record.sent, window);
+                if remaining.is_zero() {
+                    found.lost += u32::from(board.mark_lost(number));
+                } else {
+                    settled = false;
+                    found.wait = Some(found.wait.unwrap_or(Span::ZERO).max(remaining));
+                }
+            }
+            if settled {
+                self.cursor = number + 1;
+            }
+        }
+    }
+
+    fn walk_retransmissions(&mut self, board: &mut Scoreboard, now: Time, window: Span, found: &mut Found) {
+        while let Some(&(number, sent)) = self.retransmissions.front() {
+            if number >= board.first() {
+                let record = board.get(number);
+                let in_flight = record.sent == sent && !record.is(state::SACKED);
+                if in_flight && (!record.is(state::LOST) || record.is(state::RETRANSMITTED)) {
+                    if (sent, record.end()) >= self.latest {
+                        return;
+                    }
+                    let remaining = self.remaining(now, sent, window);
+                    if !remaining.is_zero() {
+                        found.wait = Some(found.wait.unwrap_or(Span::ZERO).max(remaining));
+                        return;
+                    }
+                    found.lost += u32::from(board.mark_lost(number));
+                }
+            }
+            self.retransmissions.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Record;
+    use super::*;
+
+    const RTT: Span = Span::from_millis(10);
+
+    fn at(us: u64) -> Time {
+        Time::from_nanos(us * 1000)
+    }
+
+    fn sent(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for i in 0..n {
+            board.push(Record { seq: i * 100, len: 100, sent: at(i * 1000), ..Record::default() });
+        }
+        board
+    }
+
+    fn sack(rack: &mut Rack, board: &mut Scoreboard, number: u64, now: Time) {
+        let record = board.mark_sacked(number).unwrap();
+        rack.delivered(now, record.sent, record.end(), record.is(state::EVER_RETRANSMITTED), RTT);
+    }
+
+    #[test]
+    fn lost_when_a_later_one_arrives_and_the_window_is_over() {
+        let (mut rack, mut board) = (Rack::default(), sent(6));
+        sack(&mut rack, &mut board, 2, at(12_000));
+        let found = rack.detect(&mut board, at(12_000), Span::from_millis(3));
+        assert_eq!(found, Found { lost: 0, wait: Some(Span::from_millis(2)) });
+        let found = rack.detect(&mut board, at(14_000), Span::from_millis(3));
+        assert_eq!((found.lost, board.lost), (2, 2));
+        assert!(!board.get(3).is(state::LOST), "sent after the one that arrived");
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_found() {
+        let (mut rack, mut board) = (Rack::default(), sent(6));
+        sack(&mut rack, &mut board, 1, at(11_000));
+        assert_eq!(rack.detect(&mut board, at(11_000), Span::ZERO).lost, 1);
+        board.mark_retransmitted(0, at(11_000));
+        rack.retransmitted(0, at(11_000));
+        board.push(Record { seq: 600, len: 100, sent: at(12_000), ..Record::default() });
+        sack(&mut rack, &mut board, 5, at(15_000));
+        assert_eq!(rack.detect(&mut board, at(15_000), Span::ZERO).lost, 3, "2, 3 and 4, not the retransmission");
+        sack(&mut rack, &mut board, 6, at(22_000));
+        assert_eq!(rack.detect(&mut board, at(22_000), Span::ZERO).lost, 1);
+        assert!(board.get(0).is(state::LOST) && !board.get(0).is(state::RETRANSMITTED));
+    }
+}

@@ -1,0 +1,471 @@
+//! The receiving half of a TCP endpoint: reassembly, acknowledgements, the receive window.
+//!
+//! RFC 9293, RFC 2018 (SACK), RFC 2883 (duplicate SACK), RFC 7323 (timestamps), RFC 3168 (ECN echo). When an
+//! acknowledgement is sent follows Linux: at once in quick-ack mode, every second full segment after that, within the delay
+//! otherwise, and compressed while segments are missing.
+
+use super::profile::Profile;
+use super::timer;
+use crate::segment::{SACK_BLOCKS, Segment, expand, flag};
+use alloc::vec::Vec;
+use qdelay_core::{Ecn, Span, Time};
+
+/// Blocks remembered for SACK options; one more than fit beside timestamps (Linux `selective_acks`).
+const REMEMBERED_BLOCKS: usize = 4;
+/// Duplicate acknowledgements sent before compression begins (Linux `TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED_DUPLICATES: u32 = 3;
+/// Acknowledgements that may be held back by compression (Linux `tcp_comp_sack_nr`).
+const COMPRESSED_LIMIT: u32 = 44;
+
+/// The receiving half.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    profile: Profile,
+    /// Next sequence number expected.
+    next: u64,
+    /// `next` when the last acknowledgement was sent.
+    acked: u64,
+    /// Ranges received above `next`, ascending, disjoint, not touching.
+    beyond: Vec<(u64, u64)>,
+    /// Ranges for SACK options, most recently changed first.
+    blocks: [(u64, u64); REMEMBERED_BLOCKS],
+    block_count: usize,
+    duplicate: Option<(u64, u64)>,
+    /// Timestamp to echo.
+    echo: u32,
+    quick: u32,
+    started: bool,
+    last_arrival: Time,
+    /// How long an acknowledgement may wait, adapted to the arrivals.
+    delay: Span,
+    delayed_until: Option<Time>,
+    compressed_until: Option<Time>,
+    compressed: u32,
+    duplicates_since: (u64, u32),
+    must_ack: bool,
+    congestion: bool,
+    fin_at: Option<u64>,
+    buffer: u64,
+    slow_start_window: u64,
+    right_edge: u64,
+    /// Autotuning: `next` and the time when the current round trip of it began.
+    tuning: (u64, Time),
+    round_trip: Span,
+    last_echoed: u32,
+    /// Bytes received more than once.
+    duplicate_bytes: u64,
+}
+
+/// What the endpoint has to do about an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing now; a timer may be running.
+    Wait,
+    /// An acknowledgement now.
+    Acknowledge,
+}
+
+impl Receiver {
+    /// A receiver whose peer's first data byte will be `irs` + 1.
+    pub fn new(profile: Profile, irs: u64) -> Receiver {
+        Receiver {
+            next: irs + 1,
+            acked: irs + 1,
+            beyond: Vec::new(),
+            blocks: [(0, 0); REMEMBERED_BLOCKS],
+            block_count: 0,
+            duplicate: None,
+            echo: 0,
+            quick: 0,
+            started: false,
+            last_arrival: Time::ZERO,
+            delay: profile.delayed_ack,
+            delayed_until: None,
+            compressed_until: None,
+            compressed: 0,
+            duplicates_since: (0, 0),
+            must_ack: false,
+            congestion: false,
+            fin_at: None,
+            buffer: profile.receive_buffer,
+            slow_start_window: profile.receive_buffer.min(65_535),
+            right_edge: irs + 1,
+            tuning: (irs + 1, Time::ZERO),
+            round_trip: Span::ZERO,
+            last_echoed: 0,
+            duplicate_bytes: 0,
+            profile,
+        }
+    }
+
+    /// Next sequence number expected; everything below was handed to the application.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+    /// Whether the peer's FIN and everything before it has arrived.
+    pub fn is_finished(&self) -> bool {
+        self.fin_at.is_some_and(|at| self.next > at)
+    }
+    /// Bytes that arrived more than once.
+    pub fn duplicate_bytes(&self) -> u64 {
+        self.duplicate_bytes
+    }
+    /// The round trip that the handshake took.
+    pub fn set_round_trip(&mut self, rtt: Span) {
+        self.round_trip = rtt;
+    }
+
+    /// A segment without data has arrived: its timestamp is the next to echo.
+    pub fn on_bare_segment(&mut self, segment: &Segment) {
+        if expand(segment.seq, self.next) <= self.acked {
+            self.echo = segment.ts_value;
+        }
+    }
+
+    /// The round trip by the timestamp that a full segment echoes (Linux `tcp_rcv_rtt_measure_ts`).
+    fn measure_round_trip(&mut self, now: Time, segment: &Segment) {
+        if u32::from(segment.len) < self.profile.mss || segment.ts_echo == self.last_echoed {
+            return;
+        }
+        self.last_echoed = segment.ts_echo;
+        let micros = ((now.as_nanos() / 1000) as u32).wrapping_sub(segment.ts_echo);
+        let sample = Span::from_micros(u64::from(micros));
+        self.round_trip = self.round_trip.saturating_sub(self.round_trip / 8) + sample / 8;
+    }
+
+    /// When [`Receiver::on_deadline`] wants to be called.
+    pub fn next_deadline(&self) -> Time {
+        let never = Time::NEVER;
+        self.delayed_until.unwrap_or(never).min(self.compressed_until.unwrap_or(never))
+    }
+
+    /// Whether a held-back acknowledgement is due now.
+    pub fn on_deadline(&mut self, now: Time) -> Answer {
+        let due = self.next_deadline() <= now;
+        if due { Answer::Acknowledge } else { Answer::Wait }
+    }
+
+    /// A segment with data or FIN has arrived.
+    pub fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Answer {
+        let start = expand(segment.seq, self.next);
+        let mut end = start + u64::from(segment.len);
+        if segment.has(flag::FIN) {
+            self.fin_at = Some(end);
+            end += 1;
+        }
+        self.note_congestion(segment, ecn);
+        self.note_arrival(now);
+        if start <= self.acked {
+            self.echo = segment.ts_value;
+        }
+        self.measure_round_trip(now, segment);
+        if end <= self.next {
+            self.duplicate = Some((start, end));
+            self.duplicate_bytes += end - start;
+            self.quick = self.profile.quick_acks;
+            return self.acknowledge_now();
+        }
+        if start > self.next {
+            self.store_beyond(start, end);
+            return self.answer(now);
+        }
+        let had_gap = !self.beyond.is_empty();
+        self.next = end;
+        if had_gap {
+            self.absorb();
+            // The last gap is closed: tell at once.
+            self.must_ack |= self.beyond.is_empty();
+        }
+        self.tune_buffer(now);
+        if self.is_finished() {
+            return self.acknowledge_now();
+        }
+        self.answer(now)
+    }
+
+    /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
+    fn note_congestion(&mut self, segment: &Segment, ecn: Ecn) {
+        if !self.profile.ecn {
+            return;
+        }
+        if segment.has(flag::CWR) {
+            self.congestion = false;
+        }
+        if ecn == Ecn::Ce {
+            self.congestion = true;
+            self.quick = self.quick.max(2);
+        }
+    }
+
+    /// Adapts the delay to the spacing of arrivals (Linux `tcp_event_data_recv`).
+    fn note_arrival(&mut self, now: Time) {
+        let least = self.profile.delayed_ack;
+        if !self.started {
+            self.started = true;
+            self.quick = self.profile.quick_acks;
+            self.delay = least;
+        } else {
+            let gap = now.since(self.last_arrival);
+            if gap <= least / 2 {
+                self.delay = self.delay / 2 + least / 2;
+            } else if gap < self.delay {
+                self.delay = self.delay / 2 + gap;
+            }
+        }
+        self.last_arrival = now;
+    }
+
+    fn acknowledge_now(&mut self) -> Answer {
+        self.must_ack = true;
+        Answer::Acknowledge
+    }
+
+    fn answer(&mut self, now: Time) -> Answer {
+        let held = self.next - self.acked;
+        let full = u64::from(self.profile.ack_every.saturating_sub(1)) * u64::from(self.profile.mss);
+        if held > full || self.quick > 0 || self.must_ack {
+            return self.acknowledge_now();
+        }
+        if self.beyond.is_empty() {
+            self.delay_ack(now);
+            return Answer::Wait;
+        }
+        self.compress(now)
+    }
+
+    fn delay_ack(&mut self, now: Time) {
+        let wanted = timer::deadline(now, self.delay.max(self.profile.delayed_ack.min(self.delay)), self.profile.tick);
+        self.delayed_until = Some(self.delayed_until.map_or(wanted, |at| at.min(wanted)));
+    }
+
+    /// While something is missing every arrival is told, but after three at most every twentieth of a round trip.
+    fn compress(&mut self, now: Time) -> Answer {
+        if self.profile.sack_compression.is_zero() || self.compressed >= COMPRESSED_LIMIT {
+            return self.acknowledge_now();
+        }
+        if self.duplicates_since.0 != self.next {
+            self.duplicates_since = (self.next, 0);
+        }
+        if self.duplicates_since.1 < UNCOMPRESSED_DUPLICATES {
+            self.duplicates_since.1 += 1;
+            return self.acknowledge_now();
+        }
+        self.compressed += 1;
+        if self.compressed_until.is_none() {
+            self.compressed_until = Some(now + (self.round_trip / 20).min(self.profile.sack_compression));
+        }
+        Answer::Wait
+    }
+
+    fn store_beyond(&mut self, start: u64, end: u64) {
+        let at = self.beyond.partition_point(|range| range.1 < start);
+        let (mut low, mut high) = (start, end);
+        let mut after = at;
+        while after < self.beyond.len() && self.beyond[after].0 <= end {
+            let range = self.beyond[after];
+            if range.0 <= start && end <= range.1 {
+                self.duplicate = Some((start, end));
+                self.duplicate_bytes += end - start;
+            }
+            low = low.min(range.0);
+            high = high.max(range.1);
+            after += 1;
+        }
+        if after == at {
+            self.beyond.insert(at, (low, high));
+        } else {
+            self.beyond[at] = (low, high);
+            self.beyond.drain(at + 1..after);
+        }
+        self.remember_block(low, high);
+    }
+
+    /// Puts a block first; others that it has swallowed go.
+    fn remember_block(&mut self, start: u64, end: u64) {
+        let mut kept = [(0, 0); REMEMBERED_BLOCKS];
+        kept[0] = (start, end);
+        let mut count = 1;
+        for &block in &self.blocks[..self.block_count] {
+            let outside = block.1 < start || block.0 > end;
+            if outside && count < REMEMBERED_BLOCKS {
+                kept[count] = block;
+                count += 1;
+            }
+        }
+        self.blocks = kept;
+        self.block_count = count;
+    }
+
+    /// Takes what is now in order out of the ranges beyond.
+    fn absorb(&mut self) {
+        let mut taken = 0;
+        while taken < self.beyond.len() && self.beyond[taken].0 <= self.next {
+            self.next = self.next.max(self.beyond[taken].1);
+            taken += 1;
+        }
+        self.beyond.drain(..taken);
+        let mut count = 0;
+        for i in 0..self.block_count {
+            if self.blocks[i].0 > self.next {
+                self.blocks[count] = self.blocks[i];
+                count += 1;
+            }
+        }
+        self.block_count = count;
+    }
+
+    /// Dynamic right-sizing (Linux `tcp_rcv_space_adjust`): room for twice what arrived in the last round trip; and the
+    /// window's own slow start (`tcp_grow_window`).
+    fn tune_buffer(&mut self, now: Time) {
+        let growth = 2 * u64::from(self.profile.mss);
+        self.slow_start_window = (self.slow_start_window + growth).min(self.buffer);
+        if self.buffer >= self.profile.receive_buffer_max {
+            return;
+        }
+        if now.since(self.tuning.1) < self.round_trip || self.round_trip.is_zero() {
+            return;
+        }
+        let arrived = self.next - self.tuning.0;
+        let wanted = 4 * arrived + 32 * u64::from(self.profile.mss);
+        self.buffer = self.buffer.max(wanted).min(self.profile.receive_buffer_max);
+        self.tuning = (self.next, now);
+    }
+
+    /// Fills in acknowledgement number, window, echo and SACK blocks; the acknowledgement counts as sent.
+    pub fn fill(&mut self, segment: &mut Segment) {
+        self.fill_header(segment);
+        let mut count = 0;
+        if let Some((start, end)) = self.duplicate.take() {
+            segment.sack[0] = (start as u32, end as u32);
+            count = 1;
+        }
+        for &(start, end) in &self.blocks[..self.block_count] {
+            if count == SACK_BLOCKS {
+                break;
+            }
+            segment.sack[count] = (start as u32, end as u32);
+            count += 1;
+        }
+        segment.sack_count = count as u8;
+        if self.next > self.acked {
+            self.quick = self.quick.saturating_sub(1);
+        }
+        self.sent();
+    }
+
+    /// Fills in what every segment carries.
+    pub fn fill_header(&mut self, segment: &mut Segment) {
+        let window = self.window();
+        segment.ack = self.next as u32;
+        segment.window = window.min(u64::from(u32::MAX)) as u32;
+        segment.ts_echo = self.echo;
+        segment.flags |= flag::ACK;
+        if self.congestion {
+            segment.flags |= flag::ECE;
+        }
+    }
+
+    /// An acknowledgement has left, on its own or with data.
+    pub fn sent(&mut self) {
+        self.acked = self.next;
+        self.must_ack = false;
+        self.delayed_until = None;
+        self.compressed_until = None;
+        self.compressed = 0;
+    }
+
+    /// The window offered: the application reads at once, so only what is out of order takes room. The right edge never
+    /// moves back (RFC 9293 section 3.8.6).
+    fn window(&mut self) -> u64 {
+        let held: u64 = self.beyond.iter().map(|range| range.1 - range.0).sum();
+        let room = (self.buffer / 2).saturating_sub(held).min(self.slow_start_window);
+        self.right_edge = self.right_edge.max(self.next + room);
+        self.right_edge - self.next
+    }
+
+    /// The timestamp of the peer's SYN is the first to echo.
+    pub fn set_echo(&mut self, value: u32) {
+        self.echo = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u64, len: u16) -> Segment {
+        Segment { seq: seq as u32, len, ts_value: seq as u32, flags: flag::ACK, ..Segment::default() }
+    }
+
+    fn receiver(quick_acks: u32) -> Receiver {
+        Receiver::new(Profile { quick_acks, ..Profile::linux() }, 0)
+    }
+
+    fn arrive(r: &mut Receiver, ms: u64, seq: u64, len: u16) -> Option<Segment> {
+        let now = Time::ZERO + Span::from_millis(ms);
+        (r.on_data(now, &segment(seq, len), Ecn::NotEct) == Answer::Acknowledge).then(|| {
+            let mut ack = Segment::default();
+            r.fill(&mut ack);
+            ack
+        })
+    }
+
+    #[test]
+    fn every_second_full_segment() {
+        let mut r = receiver(0);
+        assert!(arrive(&mut r, 1, 1, 1448).is_none());
+        assert_eq!(arrive(&mut r, 2, 1449, 1448).unwrap().ack, 2897);
+        assert!(arrive(&mut r, 3, 2897, 1448).is_none());
+        let at = r.next_deadline();
+        assert!(at >= Time::ZERO + Span::from_millis(43) && at <= Time::ZERO + Span::from_millis(52));
+        assert_eq!(r.on_deadline(at), Answer::Acknowledge);
+    }
+
+    #[test]
+    fn quick_at_first() {
+        let mut r = receiver(16);
+        let acks = (0..40).filter(|i| arrive(&mut r, *i, 1 + i * 1448, 1448).is_some()).count();
+        assert_eq!(acks, 16 + 12);
+    }
+
+    #[test]
+    fn blocks_are_most_recent_first_and_vanish_when_filled() {
+        let mut r = receiver(0);
+        arrive(&mut r, 1, 1, 100);
+        let ack = arrive(&mut r, 2, 201, 100).unwrap();
+        assert_eq!((ack.ack, ack.sack_blocks()), (101, &[(201, 301)][..]));
+        let ack = arrive(&mut r, 3, 401, 100).unwrap();
+        assert_eq!(ack.sack_blocks(), &[(401, 501), (201, 301)]);
+        let ack = arrive(&mut r, 4, 301, 100).unwrap();
+        assert_eq!(ack.sack_blocks(), &[(201, 501)]);
+        let ack = arrive(&mut r, 5, 101, 100).unwrap();
+        assert_eq!((ack.ack, ack.sack_blocks()), (501, &[][..]), "at once, as the last gap is closed");
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_and_acknowledged_at_once() {
+        let mut r = receiver(16);
+        arrive(&mut r, 1, 1, 100);
+        let ack = arrive(&mut r, 2, 1, 100).unwrap();
+        assert_eq!((ack.ack, ack.sack_blocks()), (101, &[(1, 101)][..]));
+    }
+
+    #[test]
+    fn compression_holds_back_after_three() {
+        let mut r = receiver(0);
+        r.set_round_trip(Span::from_millis(40));
+        arrive(&mut r, 1, 1, 100);
+        let acks: Vec<bool> = (0..6).map(|i| arrive(&mut r, 2, 1001 + i * 100, 100).is_some()).collect();
+        assert_eq!(acks, [true, true, true, false, false, false]);
+        assert_eq!(r.next_deadline(), Time::ZERO + Span::from_millis(3));
+    }
+
+    #[test]
+    fn the_last_byte_and_the_fin() {
+        let mut r = receiver(0);
+        let mut fin = segment(1, 100);
+        fin.flags |= flag::FIN;
+        assert_eq!(r.on_data(Time::ZERO, &fin, Ecn::NotEct), Answer::Acknowledge);
+        assert!(r.is_finished() && r.next() == 102);
+    }
+}

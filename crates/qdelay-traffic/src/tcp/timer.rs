@@ -1,0 +1,34 @@
+//! When a kernel timer fires.
+
+use qdelay_core::{Span, Time};
+
+/// When a timer set at `now` for `span` fires on a kernel whose jiffy is `tick`: the wheel rounds up to whole jiffies,
+/// and beyond 63 of them to multiples of eight (Linux `calc_wheel_index`). Exact for a tick of zero.
+pub fn deadline(now: Time, span: Span, tick: Span) -> Time {
+    let tick = tick.as_nanos();
+    if tick == 0 {
+        return now + span;
+    }
+    let wait = span.as_nanos().div_ceil(tick);
+    let expiry = now.as_nanos() / tick + wait;
+    let fires = if wait < 63 { expiry + 1 } else { (expiry + 8) / 8 * 8 };
+    Time::from_nanos(fires.saturating_mul(tick))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_early_and_at_most_nine_jiffies_late() {
+        let tick = Span::from_millis(4);
+        for (now_us, span_us) in [(0, 1), (3_999, 40_000), (12_345, 251_000), (777_777, 1_000_000)] {
+            let now = Time::from_nanos(now_us * 1000);
+            let span = Span::from_micros(span_us);
+            let at = deadline(now, span, tick);
+            assert!(at >= now + span, "{span_us}");
+            assert!(at <= now + span + tick * 9, "{span_us}");
+        }
+        assert_eq!(deadline(Time::ZERO, Span::from_micros(7), Span::ZERO), Time::from_nanos(7000));
+    }
+}

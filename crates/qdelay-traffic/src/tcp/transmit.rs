@@ -1,0 +1,312 @@
+//! What may be sent now: window, pacing, bursts, retransmissions and probes.
+//!
+//! Follows Linux's `tcp_write_xmit`, `tcp_tso_should_defer` and `tcp_xmit_retransmit_queue`: segments leave in bursts of
+//! at least two and up to a millisecond of the pacing rate, never more than half a window at once.
+
+use super::profile::Pacing;
+use super::scoreboard::Record;
+use super::sender::{Emit, Resend, Sender, TimerKind};
+use crate::control::{Controller, Event, Recovery};
+use crate::segment::flag;
+use qdelay_core::{Span, Time};
+
+/// A paced sender starts pacing after this many segments (Linux `tcp_update_skb_after_send`).
+const UNPACED_SEGMENTS: u64 = 10;
+/// Largest burst in bytes (Linux `GSO_MAX_SIZE`).
+const MAX_BURST: u64 = 65_536;
+
+impl Sender {
+    /// Whether anything was written, or a FIN is due, that was never sent.
+    pub(super) fn has_new_data(&self) -> bool {
+        self.nxt < self.write_end + u64::from(self.closed)
+    }
+
+    /// Sends what window, pacing and receiver allow.
+    pub fn transmit(&mut self, now: Time, emit: &mut Emit<'_>) {
+        let mut sent = 0;
+        let mut limited = false;
+        while self.has_new_data() {
+            let quota = self.window_quota();
+            if quota == 0 || self.nxt >= self.window_end || self.is_pacing_blocked(now) {
+                break;
+            }
+            let largest = self.burst_segments();
+            if self.should_defer(now, largest, &mut limited) || self.nagle_holds() {
+                break;
+            }
+            let count = self.send_burst(now, quota.min(largest), emit);
+            if count == 0 {
+                break;
+            }
+            sent += count;
+        }
+        limited |= self.board.in_flight() >= self.window.cwnd;
+        if sent > 0 || limited {
+            self.validate_window(limited);
+        }
+        if sent > 0 {
+            if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
+                self.prr_out += sent;
+            }
+            self.schedule_probe(now, false);
+        }
+        self.note_app_limit();
+    }
+
+    /// Segments that the window has room for; at most half of it, so that at least two bursts are in flight.
+    fn window_quota(&self) -> u32 {
+        let room = self.window.cwnd.saturating_sub(self.board.in_flight());
+        if self.profile.bursts { room.min((self.window.cwnd / 2).max(1)) } else { room }
+    }
+
+    fn is_pacing(&self) -> bool {
+        match self.profile.pacing {
+            Pacing::Always => true,
+            Pacing::Controller => self.controller.pacing_rate().is_some(),
+            Pacing::Never => false,
+        }
+    }
+
+    fn is_pacing_blocked(&mut self, now: Time) -> bool {
+        if !self.is_pacing() || self.departure <= now {
+            return false;
+        }
+        self.pacing_timer = Some(self.departure);
+        true
+    }
+
+    /// Segments per burst (Linux `tcp_tso_autosize`).
+    fn burst_segments(&self) -> u32 {
+        if !self.profile.bursts {
+            return 1;
+        }
+        // 2^-10 s of the pacing rate, in bytes; more on paths of less than 16 ms (Linux `tcp_tso_rtt_log`).
+        let mut bytes = self.pacing_rate.as_bps() >> 13;
+        let halvings = (self.rtt.min().as_micros() >> 9).min(32);
+        if halvings < 32 {
+            bytes += MAX_BURST >> halvings;
+        }
+        let segments = bytes.min(MAX_BURST) / u64::from(self.profile.mss);
+        (segments as u32).max(self.controller.min_burst())
+    }
+
+    /// Waits for a fuller burst where the next acknowledgement will come soon (Linux `tcp_tso_should_defer`).
+    fn should_defer(&self, now: Time, largest: u32, limited: &mut bool) -> bool {
+        if largest < 2 || self.recovery >= Recovery::Fast {
+            return false;
+        }
+        if now.since(self.departure) > Span::from_millis(1) {
+            return false;
+        }
+        let mss = u64::from(self.profile.mss);
+        let unsent = self.write_end - self.nxt.min(self.write_end);
+        let send_window = self.window_end - self.nxt;
+        let room = u64::from(self.window.cwnd.saturating_sub(self.board.in_flight())) * mss;
+        let limit = send_window.min(room);
+        if limit >= u64::from(largest) * mss || limit >= unsent {
+            return false;
+        }
+        let whole = (self.window_end - self.una).min(u64::from(self.window.cwnd) * mss);
+        if limit >= whole / 3 {
+            return false;
+        }
+        let Some(head) = self.board.head() else { return false };
+        if now.since(head.sent) < self.rtt.smoothed() / 2 {
+            return false;
+        }
+        *limited |= room < send_window;
+        true
+    }
+
+    /// Nagle's algorithm: a partial segment waits while anything is in flight, unless it is the last.
+    fn nagle_holds(&self) -> bool {
+        let unsent = self.write_end.saturating_sub(self.nxt);
+        unsent < u64::from(self.profile.mss) && !self.closed && !self.board.is_empty() && unsent > 0
+    }
+
+    fn send_burst(&mut self, now: Time, segments: u32, emit: &mut Emit<'_>) -> u32 {
+        let mut sent = 0;
+        let mut bytes = 0;
+        let departure = self.departure.max(now);
+        while sent < segments && self.has_new_data() {
+            let left = self.write_end.saturating_sub(self.nxt);
+            let len = left.min(u64::from(self.profile.mss));
+            if self.nxt + len > self.window_end && !(sent == 0 && self.board.is_empty()) {
+                break;
+            }
+            if sent > 0 && self.nagle_holds() {
+                break;
+            }
+            let fin = self.closed && len == left;
+            self.send_new(now, departure, len as u32, fin, emit);
+            sent += 1;
+            bytes += len;
+        }
+        self.advance_departure(now, bytes);
+        sent
+    }
+
+    fn send_new(&mut self, now: Time, departure: Time, len: u32, fin: bool, emit: &mut Emit<'_>) {
+        let idle = self.board.is_empty();
+        if self.board.in_flight() == 0 {
+            let connection = self.connection(now);
+            self.controller.event(&connection, &mut self.window, Event::TransmitStart);
+        }
+        let covered = len + u32::from(fin);
+        let mut record = Record { seq: self.nxt, len: covered, sent: departure, ..Record::default() };
+        self.rate.stamp(&mut record, idle);
+        self.board.push(record);
+        self.put(now, self.nxt, len, fin, emit);
+        self.nxt += u64::from(covered);
+        if idle || matches!(self.timer, Some((TimerKind::TailLossProbe, _))) {
+            self.rearm(now);
+        }
+    }
+
+    /// Puts a segment on the wire.
+    fn put(&mut self, now: Time, seq: u64, len: u32, fin: bool, emit: &mut Emit<'_>) {
+        let mut segment = emit.template;
+        segment.seq = seq as u32;
+        segment.len = len as u16;
+        segment.sack_count = 0;
+        if fin {
+            segment.flags |= flag::FIN;
+        }
+        if self.reduction_pending_signal && len > 0 {
+            segment.flags |= flag::CWR;
+            self.reduction_pending_signal = false;
+        }
+        emit.out.push(segment);
+        self.counts.segments_sent += 1;
+        self.last_sent = now;
+    }
+
+    /// Sets the earliest time of the next burst: the time this one takes at the pacing rate, less what it was late by
+    /// (at most half).
+    fn advance_departure(&mut self, now: Time, bytes: u64) {
+        let prior = self.departure;
+        self.departure = self.departure.max(now);
+        if self.is_pacing() && self.counts.segments_sent >= UNPACED_SEGMENTS {
+            let span = self.pacing_rate.time_for(bytes);
+            let late = self.departure.since(prior);
+            self.departure += span.saturating_sub(late.min(span / 2));
+        }
+    }
+
+    /// Remembers whether the window was used up (Linux `tcp_cwnd_validate`; RFC 7661).
+    fn validate_window(&mut self, limited: bool) {
+        let new_round = self.una >= self.usage_end;
+        let fuller = !self.window_limited && self.board.out > self.max_out;
+        if new_round || limited || fuller {
+            self.window_limited = limited;
+            self.max_out = self.board.out;
+            self.usage_end = self.nxt;
+        }
+    }
+
+    /// RFC 9293 section 3.8.3: after an idle time the window is halved for each timeout that has passed.
+    pub(super) fn restart_after_idle(&mut self, now: Time, idle: Span) {
+        let connection = self.connection(now);
+        self.controller.event(&connection, &mut self.window, Event::WindowRestart);
+        self.window.ssthresh = self.current_ssthresh();
+        let restart = self.profile.initial_window.min(self.window.cwnd);
+        let mut left = idle;
+        while left > self.rto && self.window.cwnd > restart {
+            left = left.saturating_sub(self.rto);
+            self.window.cwnd >>= 1;
+        }
+        self.window.cwnd = self.window.cwnd.max(restart);
+    }
+
+    fn note_app_limit(&mut self) {
+        let starved = !self.has_new_data()
+            && self.board.in_flight() < self.window.cwnd
+            && self.board.lost <= self.board.retransmitted;
+        if starved {
+            self.mark_app_limited();
+        }
+    }
+
+    /// What is delivered up to now and in flight does not show what the path could carry.
+    pub(super) fn mark_app_limited(&mut self) {
+        self.rate.app_limited = (self.rate.delivered + u64::from(self.board.in_flight())).max(1);
+    }
+
+    /// Sends again what recovery has decided on.
+    pub(super) fn resend(&mut self, now: Time, what: Resend, emit: &mut Emit<'_>) {
+        match what {
+            Resend::Nothing => {}
+            Resend::Lost => self.retransmit_lost(now, emit),
+            Resend::NewFirst => {
+                self.transmit(now, emit);
+                if self.nxt <= self.high_seq {
+                    self.f_rto = false;
+                    self.retransmit_lost(now, emit);
+                }
+            }
+        }
+    }
+
+    /// Retransmits lost segments, lowest first, while the window allows.
+    pub(super) fn retransmit_lost(&mut self, now: Time, emit: &mut Emit<'_>) {
+        let mut head_resent = false;
+        let mut burst = 0;
+        loop {
+            if self.is_pacing_blocked(now) || self.board.in_flight() >= self.window.cwnd {
+                break;
+            }
+            let Some(number) = self.board.next_to_retransmit() else { break };
+            self.retransmit(now, number, emit);
+            burst += 1;
+            if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
+                self.prr_out += 1;
+            }
+            let reordering = matches!(self.timer, Some((TimerKind::Reordering, _)));
+            head_resent |= number == self.board.first() && !reordering;
+        }
+        if head_resent && burst > 0 {
+            let rto = self.rto;
+            self.set_timer(now, TimerKind::Retransmission, rto);
+        }
+    }
+
+    /// Sends one segment again.
+    pub(super) fn retransmit(&mut self, now: Time, number: u64, emit: &mut Emit<'_>) {
+        let departure = self.departure.max(now);
+        let mut record = *self.board.get(number);
+        record.sent = departure;
+        self.rate.stamp(&mut record, false);
+        *self.board.get_mut(number) = record;
+        self.board.mark_retransmitted(number, departure);
+        self.rack.retransmitted(number, departure);
+        self.first_retransmit.get_or_insert(now);
+        self.undo_retransmits = Some(self.undo_retransmits.unwrap_or(0) + 1);
+        let fin = self.closed && record.end() == self.write_end + 1;
+        let len = record.len - u32::from(fin);
+        self.put(now, record.seq, len, fin, emit);
+        self.counts.retransmits += 1;
+        self.advance_departure(now, u64::from(len));
+    }
+
+    /// The probe timer has fired: sends something new, or the last segment again (RFC 8985 section 7.3).
+    pub(super) fn send_probe(&mut self, now: Time, emit: &mut Emit<'_>) {
+        if self.board.is_empty() {
+            return;
+        }
+        if self.probe_end.is_none() {
+            let mss = u64::from(self.profile.mss);
+            let new = self.has_new_data() && self.nxt + mss <= self.window_end;
+            let number = self.board.next() - 1;
+            if new {
+                self.send_burst(now, 1, emit);
+            } else {
+                self.retransmit(now, number, emit);
+            }
+            self.probe_was_retransmission = !new;
+            self.probe_end = Some(self.nxt);
+            self.counts.probes += 1;
+        }
+        self.timer = None;
+        self.rearm(now);
+    }
+}
