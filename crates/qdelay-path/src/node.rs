@@ -150,3 +150,29 @@ impl<Q: Qdisc> Node<Q> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_wait_in_order_of_time_then_of_sending() {
+        let inputs = Inputs { nodes: Vec::new(), order: PullOrder::RoundRobin, turn: 0 };
+        let (law, next, retry) = (AnyGate::PASS_THROUGH, NodeId(0), Time::NEVER);
+        let mut gate = Gate { law, inputs, next, pulled: false, retry, inbox: VecDeque::new() };
+        for (time, bytes) in [(5, 1), (3, 2), (5, 3), (4, 4), (3, 5)] {
+            gate.post(Time::from_nanos(time), Signal::Dequeued { bytes });
+        }
+        assert_eq!(gate.deadline(), Time::from_nanos(3));
+        let order: Vec<u64> = gate
+            .inbox
+            .iter()
+            .map(|(_, signal)| match signal {
+                Signal::Dequeued { bytes } | Signal::Remaining { bytes } | Signal::Capacity { bytes } => {
+                    *bytes
+                }
+            })
+            .collect();
+        assert_eq!(order, [2, 5, 4, 1, 3]);
+    }
+}

@@ -23,7 +23,7 @@ fn main() {
         };
         let flows: usize = f[2].parse().unwrap();
         let seed: u64 = f[18].parse().unwrap();
-        let t = Arguments::parse(transport::COMPONENTS, f[3]).unwrap();
+        let t = Arguments::parse(transport::COMPONENTS, &format!("{}{}", f[3], std::env::var("TX").unwrap_or_default())).unwrap();
         let specs = (0..flows).map(|i| FlowSpec {
             name: f[3].into(), transport: transport::TransportConfig::build(&t).unwrap(),
             start: if i == 0 { Span::ZERO } else { Span::from_nanos(Random::derive(seed, &format!("flow-{i}"), "start").below(4_000_000)) },

@@ -1,8 +1,8 @@
 //! Cellular-like traces from a seed: a rate that wanders and fades, with outages, delivered in grants.
 //!
-//! Source: the link model of Sprout (Winstein et al., NSDI 2013, section 3): a rate in Brownian motion,
-//! outages that hold on, and opportunities at random moments with gaps that are memoryless up to some 20 ms and have
-//! a power law's tail beyond, as its authors measured. Here these are three processes, each with parameters that can be read off a
+//! Source: the link model of Sprout (Winstein et al., NSDI 2013, section 3): a rate in Brownian motion, outages that
+//! hold on, and opportunities at random moments with gaps that are memoryless up to some 20 ms and have a power law's
+//! tail beyond, as its authors measured. Here these are three processes, each with parameters that can be read off a
 //! real trace:
 //!
 //! * **The rate** is the mean times two independent factors with mean 1, each lognormal around an Ornstein-Uhlenbeck
