@@ -15,7 +15,7 @@ use models::{MS, Model, Ns, Room};
 use qdelay_core::Random;
 use std::collections::VecDeque;
 
-/// Random sequences for each discipline.
+/// Random sequences for each discipline; all of them together take a few seconds.
 const SEQUENCES: u64 = 3_000;
 
 /// Limits now and then short enough to matter.
@@ -112,9 +112,11 @@ fn bode() {
 
 /// Target and interval from the data-centre end to slow links.
 fn codel_times(random: &mut Random, unit: Ns) -> (Ns, Ns) {
-    match random.below(3) {
-        0 => (5 * MS, 100 * MS),
-        1 => (10 * MS, 50 * MS),
+    match random.below(4) {
+        // So short that 16 intervals between episodes come up to the millisecond.
+        0 => (MS, within(random, 1, 4) * MS),
+        1 => (5 * MS, 100 * MS),
+        2 => (10 * MS, 50 * MS),
         _ => {
             let target = span(random, MS, 30 * MS, unit);
             (target, span(random, target, 300 * MS, unit))
@@ -176,7 +178,11 @@ fn pie_arguments(random: &mut Random) -> (Ns, Ns, Ns, u64, u64, u64, String) {
     let either = |random: &mut Random, usual: Ns, low: Ns, high: Ns| {
         if random.below(2) == 0 { usual } else { span(random, low, high, 1_000) }
     };
-    let target = either(random, 15 * MS, MS, 50 * MS);
+    // Half of a target in even milliseconds is a delay that occurs.
+    let target = match random.below(3) {
+        0 => 2 * MS * within(random, 1, 20),
+        _ => either(random, 15 * MS, MS, 50 * MS),
+    };
     let tupdate = either(random, 15 * MS, MS, 50 * MS);
     let max_burst = either(random, 150 * MS, 0, 300 * MS);
     let (alpha, beta) =

@@ -284,8 +284,9 @@ impl<Q: Qdisc> PathBuilder<Q> {
 struct Place {
     inputs: Vec<NodeId>,
     outputs: Vec<NodeId>,
-    /// The next node is a link (asked of gates).
+    /// The next node is a link (asked of gates), and one before it is a gate (asked of links).
     before_link: bool,
+    after_gate: bool,
     /// A classifier's rules with their nodes found, and its default.
     routes: Vec<(u32, u32, Route)>,
     default: Option<Route>,
@@ -355,18 +356,13 @@ impl<Q> PathBuilder<Q> {
                     places[to.index()].inputs.push(id);
                 }
             }
-            places[index] = Place {
-                inputs: core::mem::take(&mut places[index].inputs),
-                outputs,
-                routes,
-                default,
-                before_link: false,
-            };
+            let inputs = core::mem::take(&mut places[index].inputs);
+            places[index] = Place { inputs, outputs, routes, default, ..Place::default() };
         }
-        for index in 0..places.len() {
-            let before_link =
-                places[index].outputs.iter().any(|to| matches!(self.nodes[to.index()].1, NodeSpec::Link(_)));
-            places[index].before_link = before_link;
+        for place in &mut places {
+            let spec = |id: &NodeId| &self.nodes[id.index()].1;
+            place.before_link = place.outputs.iter().any(|to| matches!(spec(to), NodeSpec::Link(_)));
+            place.after_gate = place.inputs.iter().any(|from| matches!(spec(from), NodeSpec::Gate(_)));
         }
         Ok(places)
     }
@@ -455,7 +451,8 @@ fn role<Q: Qdisc>(
         },
         NodeSpec::Queue(qdisc) => {
             let random = Random::derive(seed, name, "qdisc");
-            Role::Queue(Queue { qdisc, random, puller: next, deadline: Time::NEVER })
+            let deadline = qdisc.next_deadline();
+            Role::Queue(Queue { qdisc, random, puller: next, deadline })
         }
         NodeSpec::Gate(law) => Role::Gate(Gate {
             law,
@@ -466,7 +463,11 @@ fn role<Q: Qdisc>(
             inbox: VecDeque::new(),
         }),
         NodeSpec::Link(model) => {
-            Role::Link(Link { model, inputs, next, idle: true, sending: None, sent_bytes: 0 })
+            let only = match inputs.nodes[..] {
+                [input] if !place.after_gate => Some(input),
+                _ => None,
+            };
+            Role::Link(Link { model, inputs, only, next, sending: None })
         }
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
         NodeSpec::Exit => Role::Exit,

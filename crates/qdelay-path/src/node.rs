@@ -112,13 +112,11 @@ impl Gate {
 pub(crate) struct Link {
     pub(crate) model: AnyLink,
     pub(crate) inputs: Inputs,
+    /// The input, where it is one queue: the short way.
+    pub(crate) only: Option<NodeId>,
     pub(crate) next: NodeId,
-    /// Nothing to send, so an arrival must wake it.
-    pub(crate) idle: bool,
     /// The packet in transmission.
     pub(crate) sending: Option<Sending>,
-    /// Bytes sent, overhead included.
-    pub(crate) sent_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,8 +124,8 @@ pub(crate) struct Sending {
     pub(crate) packet: Packet,
     /// Where it was taken from.
     pub(crate) queue: NodeId,
-    /// Bytes that still have to go, overhead included (trace links only).
-    pub(crate) left_bytes: u64,
+    /// Bytes that went with earlier opportunities of a trace, overhead included.
+    pub(crate) sent_bytes: u64,
 }
 
 impl<Q: Qdisc> Node<Q> {

@@ -4,9 +4,10 @@ use crate::deadlines::Deadlines;
 use crate::delay::Entry;
 use crate::gate::{AnyGate, Eligible, GateLaw};
 use crate::link::AnyLink;
-use crate::node::{Inputs, Node, Role, Sending};
+use crate::node::{Node, Role, Sending};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer, Signal};
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
@@ -29,6 +30,8 @@ pub struct Path<Q = AnyQdisc> {
     nodes: Vec<Node<Q>>,
     names: Vec<String>,
     deadlines: Deadlines,
+    /// Of each node, whether an arrival must wake it: links with nothing to send, and gates always.
+    idle: Vec<bool>,
     now: Time,
 }
 
@@ -98,11 +101,14 @@ impl<O: Observer> Sink for Tally<'_, O> {
 
 impl<Q: Qdisc> Path<Q> {
     pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, order: &[u16]) -> Path<Q> {
-        let mut path = Path { nodes, names, deadlines: Deadlines::new(order), now: Time::ZERO };
-        for id in path.nodes() {
-            path.schedule_timer(id, Time::ZERO);
+        let mut deadlines = Deadlines::new(order);
+        for (index, node) in nodes.iter().enumerate() {
+            if let Role::Queue(queue) = &node.role {
+                deadlines.set(NodeId(index as u16), queue.deadline);
+            }
         }
-        path
+        let idle = vec![true; nodes.len()];
+        Path { nodes, names, deadlines, idle, now: Time::ZERO }
     }
 
     /// Puts `packet` into `node` at `now`, after everything that is due by then.
@@ -187,12 +193,12 @@ impl<Q: Qdisc> Path<Q> {
     }
     /// What a link has sent, and what it could have sent up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {
-        match self.nodes.get(node.index()).map(|node| &node.role) {
-            Some(Role::Link(link)) => {
-                Some(LinkUsage { sent_bytes: link.sent_bytes, offered_bytes: link.model.offered_bytes(now) })
-            }
-            _ => None,
-        }
+        let node = self.nodes.get(node.index())?;
+        let Role::Link(link) = &node.role else { return None };
+        let Count { packets, bytes } = node.counters.forwarded;
+        let whole = bytes + packets * u64::from(link.model.overhead_bytes());
+        let sent_bytes = whole + link.sending.map_or(0, |sending| sending.sent_bytes);
+        Some(LinkUsage { sent_bytes, offered_bytes: link.model.offered_bytes(now) })
     }
 
     /// Checks that no packet and no byte was lost or made up.
@@ -258,7 +264,8 @@ impl<Q: Qdisc> Path<Q> {
                 let (packet, deadline) = delay.leave();
                 self.deadlines.set(id, deadline);
                 if let Some(packet) = packet {
-                    self.hand_on(id, next, packet, now, observer);
+                    self.forwarded(id, &packet, now);
+                    self.push(next, packet, now, observer);
                 }
             }
             Role::Link(link) => match link.model {
@@ -272,22 +279,14 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// `id` sends `packet` on to `next`.
+    /// Counts that `id` sends `packet` on, and tells who listens.
     #[inline]
-    fn hand_on<O: Observer>(
-        &mut self,
-        id: NodeId,
-        next: NodeId,
-        packet: Packet,
-        now: Time,
-        observer: &mut O,
-    ) {
+    fn forwarded(&mut self, id: NodeId, packet: &Packet, now: Time) {
         let node = &mut self.nodes[id.index()];
-        node.counters.forwarded.add(&packet);
+        node.counters.forwarded.add(packet);
         if !node.listeners.is_empty() {
             self.tell(id, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
         }
-        self.push(next, packet, now, observer);
     }
 
     /// Puts `packet` into the node `to` and on through those that keep it no time, up to one that does.
@@ -305,12 +304,8 @@ impl<Q: Qdisc> Path<Q> {
                     Entry::Through => delay.next,
                 },
                 Role::Exit => {
-                    node.counters.forwarded.add(&packet);
                     observer.delivered(now, to, &packet);
-                    if !node.listeners.is_empty() {
-                        self.tell(to, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
-                    }
-                    return;
+                    return self.forwarded(to, &packet, now);
                 }
                 Role::Classifier(classifier) => match classifier.route(&packet) {
                     Some(route) => {
@@ -324,10 +319,7 @@ impl<Q: Qdisc> Path<Q> {
                     return self.discard(to, &packet, now, DropReason::Unroutable, observer);
                 }
             };
-            node.counters.forwarded.add(&packet);
-            if !node.listeners.is_empty() {
-                self.tell(to, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
-            }
+            self.forwarded(to, &packet, now);
             to = next;
         }
     }
@@ -360,11 +352,17 @@ impl<Q: Qdisc> Path<Q> {
         let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
         queue.qdisc.enqueue(&mut Context { now, random: &mut queue.random, sink: &mut sink }, packet);
         let (puller, gone_bytes) = (queue.puller, sink.gone_bytes);
-        self.schedule_timer(at, now);
-        if gone_bytes > 0 {
+        let deadline = queue.qdisc.next_deadline();
+        if deadline != queue.deadline {
+            queue.deadline = deadline;
+            self.deadlines.set(at, deadline.max(now));
+        }
+        if gone_bytes > 0 && !node.listeners.is_empty() {
             self.tell(at, now, Signal::Dequeued { bytes: gone_bytes });
         }
-        self.wake(puller, now, observer);
+        if self.idle[puller.index()] {
+            self.wake(puller, now, observer);
+        }
     }
 
     /// Takes a packet out of the queue `at`.
@@ -376,6 +374,11 @@ impl<Q: Qdisc> Path<Q> {
         let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
         let packet = queue.qdisc.dequeue(&mut Context { now, random: &mut queue.random, sink: &mut sink });
         let gone_bytes = sink.gone_bytes;
+        let deadline = queue.qdisc.next_deadline();
+        if deadline != queue.deadline {
+            queue.deadline = deadline;
+            self.deadlines.set(at, deadline.max(now));
+        }
         if let Some(packet) = &packet {
             node.counters.forwarded.add(packet);
             observer.dequeued(now, at, packet);
@@ -386,20 +389,7 @@ impl<Q: Qdisc> Path<Q> {
             self.tell(at, now, Signal::Dequeued { bytes });
             self.tell(at, now, Signal::Remaining { bytes: remaining });
         }
-        self.schedule_timer(at, now);
         packet
-    }
-
-    /// Takes note of a discipline's own deadline, which it may have moved.
-    #[inline]
-    fn schedule_timer(&mut self, at: NodeId, now: Time) {
-        if let Role::Queue(queue) = &mut self.nodes[at.index()].role {
-            let deadline = queue.qdisc.next_deadline();
-            if deadline != queue.deadline {
-                queue.deadline = deadline;
-                self.deadlines.set(at, deadline.max(now));
-            }
-        }
     }
 
     #[cold]
@@ -418,53 +408,56 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// The node `id`, a gate or link, has something to take. A busy link looks by itself when it is done.
-    #[inline]
-    fn wake<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let mut id = id;
+    fn wake<O: Observer>(&mut self, mut id: NodeId, now: Time, observer: &mut O) {
         if let Role::Gate(gate) = &self.nodes[id.index()].role {
             if !gate.pulled {
                 return self.deadlines.set(id, now);
             }
             id = gate.next;
         }
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
-        if !link.idle {
+        if !self.idle[id.index()] {
             return;
         }
+        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
         let deadline = match &mut link.model {
             AnyLink::Line(_) | AnyLink::Rate(_) => return self.begin_sending(id, now, observer),
             AnyLink::Shaper(shaper) => shaper.eligible().max(now),
             AnyLink::Trace(trace) => trace.skip(now),
         };
-        link.idle = false;
+        self.idle[id.index()] = false;
         self.deadlines.set(id, deadline);
-    }
-
-    #[inline]
-    fn inputs(&mut self, id: NodeId) -> Option<&mut Inputs> {
-        match &mut self.nodes[id.index()].role {
-            Role::Link(link) => Some(&mut link.inputs),
-            Role::Gate(gate) => Some(&mut gate.inputs),
-            _ => None,
-        }
     }
 
     /// The link `id` takes a packet from its inputs; also says from which queue it came.
     #[inline]
     fn pull<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) -> Option<(Packet, NodeId)> {
-        let inputs = self.inputs(id)?;
-        let (count, mut index) = (inputs.nodes.len(), inputs.first());
+        let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        match link.only {
+            Some(queue) => self.dequeue(queue, now, observer).map(|packet| (packet, queue)),
+            None => self.pull_in_turn(id, now, observer),
+        }
+    }
+
+    /// As [`Path::pull`], with several inputs or through a gate.
+    fn pull_in_turn<O: Observer>(
+        &mut self,
+        id: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<(Packet, NodeId)> {
+        let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        let (count, mut index) = (link.inputs.nodes.len(), link.inputs.first());
         for _ in 0..count {
-            let inputs = self.inputs(id)?;
-            let (input, after) = (inputs.nodes[index], inputs.after(index));
+            let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
+            let (input, after) = (link.inputs.nodes[index], link.inputs.after(index));
             let taken = match self.nodes[input.index()].role {
                 Role::Gate(_) => self.pass(input, now, observer),
                 _ => self.dequeue(input, now, observer).map(|packet| (packet, input)),
             };
-            if let Some((packet, queue)) = taken {
-                self.inputs(id)?.turn = after;
-                self.nodes[id.index()].counters.received.add(&packet);
-                return Some((packet, queue));
+            if taken.is_some() {
+                let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
+                link.inputs.turn = after;
+                return taken;
             }
             index = after;
         }
@@ -479,13 +472,16 @@ impl<Q: Qdisc> Path<Q> {
     #[inline]
     fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let taken = self.pull(id, now, observer);
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
-        link.idle = taken.is_none();
-        link.sending = taken.map(|(packet, queue)| Sending { packet, queue, left_bytes: 0 });
-        let deadline = match (&mut link.model, taken) {
-            (AnyLink::Line(line), Some((packet, _))) => line.begin(now, packet.bytes),
-            (AnyLink::Rate(line), Some((packet, _))) => line.begin(now, packet.bytes),
-            _ => Time::NEVER,
+        self.idle[id.index()] = taken.is_none();
+        let Some((packet, queue)) = taken else { return self.deadlines.set(id, Time::NEVER) };
+        let node = &mut self.nodes[id.index()];
+        node.counters.received.add(&packet);
+        let Role::Link(link) = &mut node.role else { return };
+        link.sending = Some(Sending { packet, queue, sent_bytes: 0 });
+        let deadline = match &mut link.model {
+            AnyLink::Line(line) => line.begin(now, packet.bytes),
+            AnyLink::Rate(line) => line.begin(now, packet.bytes),
+            AnyLink::Shaper(_) | AnyLink::Trace(_) => Time::NEVER,
         };
         self.deadlines.set(id, deadline);
     }
@@ -495,7 +491,10 @@ impl<Q: Qdisc> Path<Q> {
     fn finish_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
         if let Some(sending) = link.sending.take() {
-            self.depart(id, sending.packet, sending.queue, now, observer);
+            let next = link.next;
+            observer.departed(now, id, sending.queue, &sending.packet);
+            self.forwarded(id, &sending.packet, now);
+            self.push(next, sending.packet, now, observer);
         }
         self.begin_sending(id, now, observer);
     }
@@ -503,85 +502,61 @@ impl<Q: Qdisc> Path<Q> {
     /// A shaper may send: one packet at the start of its slot.
     #[inline]
     fn release<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let taken = self.pull(id, now, observer);
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
-        let AnyLink::Shaper(shaper) = &mut link.model else { return };
-        let Some((packet, queue)) = taken else {
-            link.idle = true;
+        let Some((packet, queue)) = self.pull(id, now, observer) else {
+            self.idle[id.index()] = true;
             return self.deadlines.set(id, Time::NEVER);
         };
+        let node = &mut self.nodes[id.index()];
+        node.counters.received.add(&packet);
+        let Role::Link(link) = &mut node.role else { return };
+        let AnyLink::Shaper(shaper) = &mut link.model else { return };
         shaper.charge(now, packet.bytes);
-        let deadline = shaper.eligible().max(now);
+        let (deadline, next) = (shaper.eligible().max(now), link.next);
         self.deadlines.set(id, deadline);
-        self.depart(id, packet, queue, now, observer);
+        observer.departed(now, id, queue, &packet);
+        self.forwarded(id, &packet, now);
+        self.push(next, packet, now, observer);
     }
 
     /// A trace link may send up to 1504 bytes.
-    #[inline]
     fn opportunity<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let mut budget = OPPORTUNITY_BYTES;
-        while budget > 0 && self.carry_on(id, now, observer) {
+        while budget > 0 {
             let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
-            let Some(sending) = &mut link.sending else { return };
-            let used = sending.left_bytes.min(budget);
-            budget -= used;
-            sending.left_bytes -= used;
-            if sending.left_bytes == 0
-                && let Some(sending) = link.sending.take()
-            {
-                self.depart(id, sending.packet, sending.queue, now, observer);
+            let overhead = u64::from(link.model.overhead_bytes());
+            let next = link.next;
+            let mut sending = match link.sending.take() {
+                Some(sending) => sending,
+                None => {
+                    let Some((packet, queue)) = self.pull(id, now, observer) else { break };
+                    self.nodes[id.index()].counters.received.add(&packet);
+                    Sending { packet, queue, sent_bytes: 0 }
+                }
+            };
+            let left = u64::from(sending.packet.bytes) + overhead - sending.sent_bytes;
+            if left > budget {
+                sending.sent_bytes += budget;
+                budget = 0;
+                let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+                link.sending = Some(sending);
+            } else {
+                budget -= left;
+                observer.departed(now, id, sending.queue, &sending.packet);
+                self.forwarded(id, &sending.packet, now);
+                self.push(next, sending.packet, now, observer);
             }
         }
         let node = &mut self.nodes[id.index()];
         let Role::Link(link) = &mut node.role else { return };
-        link.sent_bytes += OPPORTUNITY_BYTES - budget;
-        // Bytes were left over, so there was nothing to take: nothing to do until something comes.
-        link.idle = budget > 0;
-        let mut deadline = Time::NEVER;
-        if let AnyLink::Trace(trace) = &mut link.model {
-            trace.burn();
-            if !link.idle {
-                deadline = trace.next();
-            }
-        }
-        self.deadlines.set(id, deadline);
+        let AnyLink::Trace(trace) = &mut link.model else { return };
+        trace.burn();
+        // Where bytes were left over there was nothing to take, and nothing to do until something comes.
+        let idle = budget > 0;
+        self.idle[id.index()] = idle;
+        self.deadlines.set(id, if idle { Time::NEVER } else { trace.next() });
         if !node.listeners.is_empty() {
             self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
         }
-    }
-
-    /// Makes sure that a trace link has a packet to send; false if there is none.
-    #[inline]
-    fn carry_on<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) -> bool {
-        let Role::Link(link) = &self.nodes[id.index()].role else { return false };
-        if link.sending.is_some() {
-            return true;
-        }
-        let overhead = u64::from(link.model.overhead_bytes());
-        let Some((packet, queue)) = self.pull(id, now, observer) else { return false };
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return false };
-        let left_bytes = u64::from(packet.bytes) + overhead;
-        link.sending = Some(Sending { packet, queue, left_bytes });
-        true
-    }
-
-    /// `packet` has left the link.
-    #[inline]
-    fn depart<O: Observer>(
-        &mut self,
-        id: NodeId,
-        packet: Packet,
-        queue: NodeId,
-        now: Time,
-        observer: &mut O,
-    ) {
-        observer.departed(now, id, queue, &packet);
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
-        if !matches!(link.model, AnyLink::Trace(_)) {
-            link.sent_bytes += u64::from(packet.bytes) + u64::from(link.model.overhead_bytes());
-        }
-        let next = link.next;
-        self.hand_on(id, next, packet, now, observer);
     }
 }
 

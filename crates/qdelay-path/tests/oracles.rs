@@ -1,7 +1,7 @@
 //! Each link against a slow model that shares no code with it.
 
 mod common;
-use common::{Event, Log, drain, ms, packet, queue};
+use common::{Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_path::*;

@@ -189,6 +189,14 @@ impl<'a> Simulation<'a> {
             Ends::Tcp { sender, receiver, bytes } => {
                 let end = if arrival.at_receiver { receiver } else { sender };
                 end.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
+                if !arrival.at_receiver && DEBUG.with(|d| *d) && index == 0 {
+                    let tx = end.sender();
+                    if let qdelay_traffic::control::AnyController::Bbr(b) = tx.controller() {
+                        eprintln!("{:.4} cwnd={} inflight={} bw={:.3} minrtt={:.2} mode={:?} gain={} srtt={:.2} retx={} rec={:?} una={}", now.as_secs_f64(), tx.window().cwnd, tx.in_flight(), b.bandwidth(1448).as_mbps(), b.min_rtt().map_or(0.0, |r| r.as_millis_f64()), b.mode(), b.pacing_gain(), tx.rtt().smoothed().as_millis_f64(), tx.counts().retransmits, tx.recovery_state(), tx.next_sequence());
+                    } else {
+                        eprintln!("{:.4} cwnd={} ssth={} inflight={} srtt={:.2} retx={} rec={:?} nxt={}", now.as_secs_f64(), tx.window().cwnd, tx.window().ssthresh, tx.in_flight(), tx.rtt().smoothed().as_millis_f64(), tx.counts().retransmits, tx.recovery_state(), tx.next_sequence());
+                    }
+                }
                 if arrival.at_receiver {
                     flow.delivered_bytes = end.bytes_received();
                     if flow.finished.is_none() && bytes.is_some_and(|all| flow.delivered_bytes >= all) {
@@ -373,3 +381,5 @@ fn flow_outcome(name: &str, flow: &Flow, measured: f64) -> FlowOutcome {
     }
     outcome
 }
+
+thread_local! { static DEBUG: bool = std::env::var("DEBUG").is_ok(); }

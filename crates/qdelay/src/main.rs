@@ -1,1 +1,49 @@
-fn main() {}
+//! The command `qdelay`: queue disciplines side by side on a cellular link.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `cli`, `values` | what users type, and how options are read |
+//! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
+//! | `trace_files`, `trace_command` | finding and reading traces; `qdelay trace` |
+//! | `list`, `bench` | `qdelay list`, `qdelay bench` |
+//! | `output`, `cost`, `error` | writing without half-written files; CPU, clock and memory; errors and exit status |
+#![forbid(unsafe_code)]
+
+mod bench;
+mod cli;
+mod compare;
+mod cost;
+mod error;
+mod list;
+mod output;
+mod trace_command;
+mod trace_files;
+mod usage;
+mod values;
+
+use clap::Parser;
+use cli::{BenchCommand, Cli, Command};
+use error::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    output::exit_when_interrupted();
+    let result = match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        Err(error) => usage::report(&error),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        None => output::print(cli::WELCOME),
+        Some(Command::Compare(options)) => compare::run(&options),
+        Some(Command::List(options)) => list::run(&options),
+        Some(Command::Trace(command)) => trace_command::run(&command),
+        Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options),
+    }
+}

@@ -38,7 +38,7 @@ const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_SHIFT;
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
 /// A timer tick at HZ 250.
 const JIFFY: Span = Span::from_millis(4);
-const FIRST_UPDATE: Time = Time::from_nanos(500_000_000);
+const FIRST_UPDATE: Time = Time::from_nanos(16_000_000);
 
 /// The law of Linux's PIE. Delays are in units of 64 ns, probabilities in 1/2^56.
 #[derive(Clone, Debug)]

@@ -173,7 +173,7 @@ pub fn workload(random: &mut Random, grid: Ns) -> Workload {
 
 fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
     let kind = random.below(5);
-    let sizes = random.below(3);
+    let sizes = random.below(4);
     let capable = random.below(3);
     let gap = 1e9 / rate;
     let mut calls = Workload::new();
@@ -189,6 +189,8 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
             let bytes = match sizes {
                 0 => 1500,
                 1 => within(random, 40, 1500) as u32,
+                // Sixteen of these are the 16384 bytes that rate measurements begin and end at.
+                2 => 1024,
                 _ => [40, 172, 576, 1500, 1500, 1500][random.below(6) as usize],
             };
             let capable = match capable {

@@ -262,7 +262,7 @@ impl PieMahimahi {
             let size = self.size_bytes();
             let mut may_decay = true;
             self.qdelay_old_ms = self.qdelay_ms;
-            self.qdelay_ms = if self.dq_rate > 0 { size as u32 / self.dq_rate } else { 0 };
+            self.qdelay_ms = (size as u32).checked_div(self.dq_rate).unwrap_or(0);
             if self.qdelay_ms == 0 && size != 0 {
                 may_decay = false;
             }

@@ -50,6 +50,8 @@ pub struct Receiver {
     right_edge: u64,
     /// Autotuning: `next` and the time when the current round trip of it began.
     tuning: (u64, Time),
+    /// What arrived in the round trip before.
+    arrived_before: u64,
     round_trip: Span,
     last_echoed: u32,
     /// Bytes received more than once.
@@ -91,6 +93,7 @@ impl Receiver {
             slow_start_window: profile.receive_buffer.min(65_535),
             right_edge: irs + 1,
             tuning: (irs + 1, Time::ZERO),
+            arrived_before: 10 * u64::from(profile.mss),
             round_trip: Span::ZERO,
             last_echoed: 0,
             duplicate_bytes: 0,
@@ -326,8 +329,11 @@ impl Receiver {
             return;
         }
         let arrived = self.next - self.tuning.0;
-        let wanted = 4 * arrived + 32 * u64::from(self.profile.mss);
-        self.buffer = self.buffer.max(wanted).min(self.profile.receive_buffer_max);
+        let before = core::mem::replace(&mut self.arrived_before, arrived).max(1);
+        let mut window = 2 * arrived + 16 * u64::from(self.profile.mss);
+        // A sender in slow start will have sent more by the time it hears of this.
+        window += 2 * (window * arrived.saturating_sub(before) / before);
+        self.buffer = self.buffer.max(2 * window).min(self.profile.receive_buffer_max);
         self.tuning = (self.next, now);
     }
 

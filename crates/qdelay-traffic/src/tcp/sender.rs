@@ -231,6 +231,10 @@ impl Sender {
         self.una == self.write_end + u64::from(self.closed)
     }
 
+    /// Where loss recovery stands.
+    pub fn recovery_state(&self) -> Recovery {
+        self.recovery
+    }
     /// Next sequence number to send.
     pub fn next_sequence(&self) -> u64 {
         self.nxt

@@ -1,0 +1,295 @@
+//! What users type: commands, options, their help and examples.
+
+use crate::values;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use qdelay_core::{Rate, Span};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What `qdelay` alone prints.
+pub const WELCOME: &str = "\
+qdelay bounds and measures queueing delay at a cellular bottleneck.
+
+Try this first:
+
+  qdelay compare --trace synth-lte-driving
+
+It runs five queue disciplines under TCP Cubic and BBR over a synthetic LTE link that is built in, and prints
+throughput and delay side by side. Use your own link with --trace FILE or --link 10mbit.
+
+  qdelay compare   run queue disciplines side by side on a link
+  qdelay list      every component with its parameters, units, ranges and defaults
+  qdelay trace     statistics of traces; convert them; make new ones from a seed
+  qdelay bench     how fast the simulator is on this machine
+
+'qdelay COMMAND --help' explains each, with examples.
+";
+
+/// Bounds and measures queueing delay at a cellular bottleneck.
+#[derive(Parser, Debug)]
+#[command(
+    name = "qdelay",
+    version,
+    subcommand_required = false,
+    disable_help_subcommand = true,
+    after_help = "Try first:\n  qdelay compare --trace synth-lte-driving\n\n\
+        Exit status: 0 done, 1 an expectation or an audit failed, 2 bad input, 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What `qdelay` can do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run queue disciplines side by side on a link
+    Compare(Box<Compare>),
+    /// List every component with parameters, units, ranges, defaults and sources
+    List(List),
+    /// Statistics of traces; convert them; make new ones
+    #[command(subcommand, disable_help_subcommand = true)]
+    Trace(TraceCommand),
+    /// Measure the speed of the simulator on this machine
+    #[command(subcommand, disable_help_subcommand = true)]
+    Bench(BenchCommand),
+}
+
+/// `qdelay compare`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  The defaults, on a trace that is built in:
+    qdelay compare --trace synth-lte-driving
+  One question on a trace of your own (mahimahi, or seconds and Mbit/s), with a probe beside the flow:
+    qdelay compare --trace my.down --qdisc bode:target=20ms,codel,pie --transport cubic --probe
+  Parameters, two links, three seeds, for a program to read:
+    qdelay compare --link 10mbit:overhead=14 --link steps:0s@6mbit+10s@600kbit:repeat=20s \\
+      --qdisc codel,codel:target=10ms:interval=50ms --seed 1..3 --json
+  A column of a drive test's table:
+    qdelay compare --trace walk.csv --trace-format csv:column=downlink_mbps
+
+Components are written name[:key=value[:key=value...]], commas separate them; 'qdelay list' has all of them.
+docs/measures.md defines the measures, docs/json.md the output of --json.")]
+pub struct Compare {
+    /// Trace of the bottleneck: a file, or the name of a shipped trace ('qdelay trace list'); repeat for more
+    #[arg(long, value_name = "FILE")]
+    pub trace: Vec<OsString>,
+    /// Bottleneck without a trace, such as 10mbit:overhead=14 or synth:subway:seed=3; repeat for more
+    #[arg(long, value_name = "LINK")]
+    pub link: Vec<String>,
+    /// Format of the traces: mahimahi, mbps, or csv:column=NAME[:unit=mbit|kbit][:every=1s|:time=NAME] [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub trace_format: Option<String>,
+    /// Queue disciplines at the bottleneck
+    #[arg(long, value_name = "LIST", default_value = "taildrop,headdrop,codel,pie,bode")]
+    pub qdisc: Vec<String>,
+    /// Transports; every flow of a case runs the same
+    #[arg(long, value_name = "LIST", default_value = "cubic,bbr")]
+    pub transport: Vec<String>,
+    /// Flows of each case; they start within 4 ms
+    #[arg(long, value_name = "N", default_value = "1", value_parser = values::flows)]
+    pub flows: usize,
+    /// How long each case runs, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span)]
+    pub duration: Span,
+    /// Rates and delays are measured from here to the end; counts are of the whole run
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span)]
+    pub warmup: Span,
+    /// Round trip without any queue
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip)]
+    pub rtt: Span,
+    /// Seeds: 1, 1,2,7 or 1..5
+    #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds)]
+    pub seed: values::Seeds,
+    /// Rate of the link that the acknowledgements cross; 'none' for no link at all
+    #[arg(long, value_name = "RATE", default_value = "48mbit", value_parser = values::uplink)]
+    pub uplink: OptionalRate,
+    /// Packets that the uplink's queue holds
+    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit)]
+    pub uplink_limit: u64,
+    /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given
+    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit)]
+    pub limit: u64,
+    /// End a trace after its last opportunity, instead of starting over
+    #[arg(long)]
+    pub once: bool,
+    /// Send a 64-byte packet 100 times a second through the same queue and measure its delay
+    #[arg(long)]
+    pub probe: bool,
+    /// Only packets of at least this size count in the figures of delay
+    #[arg(long, value_name = "N", default_value = "0", value_parser = values::packet_bytes)]
+    pub min_packet_bytes: u32,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs)]
+    pub jobs: Option<usize>,
+    /// Print JSON (docs/json.md) instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The rate of an uplink that may not be there; named so that clap does not take it for an optional option.
+pub type OptionalRate = Option<Rate>;
+
+/// `qdelay list`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay list
+  qdelay list qdisc
+  qdelay list bode
+  qdelay list --json")]
+pub struct List {
+    /// A kind (qdisc, transport, link) or the name of a component [default: all]
+    pub what: Option<String>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay trace`.
+#[derive(Subcommand, Debug)]
+pub enum TraceCommand {
+    /// Statistics of traces: rates, variation, outages
+    Info(TraceInfo),
+    /// Write a trace in another format
+    Convert(TraceConvert),
+    /// Make a cellular-like trace from a seed
+    Synth(TraceSynth),
+    /// The traces that are built in
+    List(TraceList),
+}
+
+/// `qdelay trace info`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace info synth-lte-driving synth-subway
+  qdelay trace info my.down --json
+  qdelay trace info walk.csv --trace-format csv:column=downlink_mbps")]
+pub struct TraceInfo {
+    /// Files, or names of shipped traces
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<OsString>,
+    /// Format of the files: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub trace_format: Option<String>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay trace convert`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace convert walk.txt walk.down --to mahimahi
+  qdelay trace convert synth-subway subway.txt --to mbps --bin 500ms
+  qdelay trace convert synth-subway - --to mbps | head")]
+pub struct TraceConvert {
+    /// The trace to read: a file, or the name of a shipped trace
+    #[arg(value_name = "IN")]
+    pub input: OsString,
+    /// The file to write; - for standard output
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub to: WrittenFormat,
+    /// From opportunities to rates: the time each rate is the mean of, in whole milliseconds
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span)]
+    pub bin: Span,
+    /// Format to read: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub trace_format: Option<String>,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `qdelay trace synth`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace synth -o lte.down
+  qdelay trace synth --preset subway --seed 3 --duration 5min -o subway.down
+  qdelay trace synth --preset lte-stationary rate=20mbit outage_every=0 --to mbps -o fast.txt
+
+'qdelay list synth' has the presets and every KEY=VALUE with its unit and range.")]
+pub struct TraceSynth {
+    /// Parameters of the link, as KEY=VALUE ('qdelay list synth')
+    #[arg(value_name = "KEY=VALUE")]
+    pub parameters: Vec<String>,
+    /// The kind of link, which the other parameters take their defaults from
+    #[arg(long, value_name = "NAME", default_value = "lte-driving")]
+    pub preset: String,
+    /// Length of the trace
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub duration: String,
+    /// Equal parameters and seed make equal traces
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: String,
+    /// Format to write: opportunities in bursts, or the rate behind them
+    #[arg(long, value_name = "FORMAT", default_value = "mahimahi")]
+    pub to: WrittenFormat,
+    /// The file to write; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `qdelay trace list`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  qdelay trace list")]
+pub struct TraceList {
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A format that traces are written in.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenFormat {
+    /// A line with a time in milliseconds for each opportunity of 1504 bytes
+    Mahimahi,
+    /// Lines of seconds and Mbit/s
+    Mbps,
+}
+
+/// `qdelay bench`.
+#[derive(Subcommand, Debug)]
+pub enum BenchCommand {
+    /// Bulk flows through a 100 Mbit/s bottleneck: packets per CPU-second, and memory
+    Dumbbell(Dumbbell),
+}
+
+/// `qdelay bench dumbbell`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay bench dumbbell
+  qdelay bench dumbbell --duration 1000s --json
+  qdelay bench dumbbell --qdisc pie --transport reno:profile=ns3")]
+pub struct Dumbbell {
+    /// Flows, with base round trips of 10 to 30 ms in equal steps
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::dumbbell_flows)]
+    pub flows: usize,
+    /// How long it runs, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span)]
+    pub duration: Span,
+    /// Queue discipline at the bottleneck
+    #[arg(long, value_name = "QDISC", default_value = "codel")]
+    pub qdisc: String,
+    /// Transport of every flow
+    #[arg(long, value_name = "TRANSPORT", default_value = "cubic")]
+    pub transport: String,
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}

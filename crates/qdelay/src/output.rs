@@ -1,0 +1,157 @@
+//! Writing: standard output that may go away, files that are whole or not there, and interrupts.
+
+use crate::error::Failure;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Exit status after an interrupt.
+const INTERRUPTED: i32 = 130;
+
+/// The file that is being written and is not whole yet.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// From here on an interrupt removes what is half-written and ends the process with status 130.
+pub fn exit_when_interrupted() {
+    // Without a handler an interrupt still ends the process, only with nothing removed.
+    let _ = ctrlc::set_handler(|| {
+        let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(path) = unfinished {
+            let _ = fs::remove_file(path);
+        }
+        std::process::exit(INTERRUPTED);
+    });
+}
+
+/// Writes to standard output. A reader that has gone away, as `head` does, ends the output and is no error.
+///
+/// # Errors
+/// Anything else that keeps the text from being written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::input("standard output", format!("{error}; expected to be able to write")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file: to a temporary one in the same folder, which then takes the name. A file that exists is replaced only
+/// if `force`. The name `-` is standard output.
+///
+/// # Errors
+/// The file exists, or cannot be written.
+pub fn write_file(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result,
+) -> Result<(), Failure> {
+    let fail = |error: io::Error| failure(path, &error);
+    if path == Path::new("-") {
+        let mut text = String::new();
+        return match write(&mut text) {
+            Ok(()) => print(&text),
+            Err(_) => Err(Failure::input("standard output", "the trace cannot be written as text")),
+        };
+    }
+    refuse_existing(path, force)?;
+    let temporary = temporary_name(path)?;
+    let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(fail)?;
+    set_unfinished(Some(temporary.clone()));
+    let done = fill(file, write).and_then(|()| match refuse_existing(path, force) {
+        Ok(()) => fs::rename(&temporary, path),
+        Err(_) => Err(ErrorKind::AlreadyExists.into()),
+    });
+    set_unfinished(None);
+    done.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        fail(error)
+    })
+}
+
+fn fill(file: File, write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> io::Result<()> {
+    let mut adapter = Adapter { out: BufWriter::new(file), error: None };
+    if write(&mut adapter).is_err() {
+        return Err(adapter.error.unwrap_or_else(|| ErrorKind::InvalidData.into()));
+    }
+    adapter.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+fn set_unfinished(path: Option<PathBuf>) {
+    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = path;
+}
+
+/// # Errors
+/// A file of this name where none may be replaced.
+pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Err(failure(path, &ErrorKind::IsADirectory.into()));
+    }
+    // A rename would put a file in the place of a device.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(Failure::input(path.display(), "is no regular file; expected the name of a file, or - for standard output"));
+    }
+    if !force && path != Path::new("-") && path.symlink_metadata().is_ok() {
+        return Err(failure(path, &ErrorKind::AlreadyExists.into()));
+    }
+    Ok(())
+}
+
+fn failure(path: &Path, error: &io::Error) -> Failure {
+    let message = match error.kind() {
+        ErrorKind::AlreadyExists => "exists already; expected a new name, or --force to replace it".to_string(),
+        ErrorKind::NotFound => "the folder does not exist; expected one that does".to_string(),
+        ErrorKind::IsADirectory => "is a folder; expected the name of a file to write".to_string(),
+        _ => format!("cannot be written: {error}; expected a place that can be written to"),
+    };
+    Failure::input(path.display(), message)
+}
+
+/// In the same folder, so that the rename is one step.
+fn temporary_name(path: &Path) -> Result<PathBuf, Failure> {
+    let Some(name) = path.file_name() else {
+        return Err(Failure::input(path.display(), "no file name; expected the name of a file to write"));
+    };
+    let mut temporary = std::ffi::OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    Ok(path.with_file_name(temporary))
+}
+
+/// Text to a file, keeping the error that `fmt` has no room for.
+struct Adapter {
+    out: BufWriter<File>,
+    error: Option<io::Error>,
+}
+
+impl fmt::Write for Adapter {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.out.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_or_not_there() {
+        let folder = std::env::temp_dir().join(format!("qdelay-output-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a");
+        write_file(&path, false, |out| out.write_str("one\n")).unwrap();
+        assert!(write_file(&path, false, |out| out.write_str("two\n")).is_err());
+        assert!(write_file(&path, true, |_| Err(fmt::Error)).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+        write_file(&path, true, |out| out.write_str("three\n")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

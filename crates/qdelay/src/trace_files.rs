@@ -1,0 +1,278 @@
+//! Finding traces, telling their formats apart and reading them in pieces.
+//!
+//! A name is a file if there is one, else a shipped trace, with or without its ending `.down`. The format is told by the
+//! first line that is not a comment: a whole number is mahimahi's, two numbers are seconds and Mbit/s. Tables with a
+//! header must be named as such, because nothing tells which column is meant.
+//!
+//! Files are read 64 kB at a time; what a trace may take in memory is bounded by the limits of its parser.
+
+use crate::error::Failure;
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::Span;
+use qdelay_path::{AnyLink, TraceLink};
+use qdelay_path::link::RateLink;
+use qdelay_trace::csv::{Columns, RateUnit, Times};
+use qdelay_trace::{RateSteps, SHIPPED, Schedule, TraceError, csv, mahimahi, mbps, shipped};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// A trace that has been read.
+#[derive(Clone, Debug)]
+pub enum Trace {
+    /// Opportunities, of mahimahi's format.
+    Schedule(Schedule),
+    /// A rate in steps, of the other formats.
+    Rates(RateSteps),
+}
+
+impl Trace {
+    /// The link that it drives; it starts over at its end if `repeat`.
+    pub fn link(&self, repeat: bool) -> AnyLink {
+        match self {
+            Trace::Schedule(schedule) => TraceLink::new(schedule, TraceLink::OVERHEAD_BYTES, repeat).into(),
+            Trace::Rates(rates) => RateLink::new(rates, 0, repeat).into(),
+        }
+    }
+    /// The name of its format.
+    pub fn format(&self) -> &'static str {
+        match self {
+            Trace::Schedule(_) => "mahimahi",
+            Trace::Rates(_) => "mbps",
+        }
+    }
+}
+
+/// How a file is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// What the first line looks like.
+    Detect,
+    /// Opportunities in milliseconds.
+    Mahimahi,
+    /// Seconds and Mbit/s.
+    Mbps,
+    /// A column of a table.
+    Csv(Columns),
+}
+
+const fn csv_key(name: &'static str, unit: Unit, default: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, unit, default, min: "", max: "", about, source: "" }
+}
+
+/// The keys of `csv`.
+static CSV: Component = Component {
+    kind: Kind::Link,
+    name: "csv",
+    about: "a column of a table with a header",
+    source: "",
+    parameters: &[
+        csv_key("column", Unit::Text, "", "the column of the rate"),
+        csv_key("unit", Unit::Choice(&["mbit", "kbit"]), "mbit", "the unit of the rate"),
+        Parameter { min: "1us", ..csv_key("every", Unit::Span, "1s", "distance between rows") },
+        csv_key("time", Unit::Text, "", "the column of the time, instead of a fixed distance"),
+    ],
+    positional: Some("column"),
+};
+
+impl Format {
+    /// Reads `--trace-format`.
+    ///
+    /// # Errors
+    /// A format or key that is not known, or a table without a column.
+    pub fn parse(text: Option<&str>) -> Result<Format, Failure> {
+        match text {
+            None => Ok(Format::Detect),
+            Some("mahimahi") => Ok(Format::Mahimahi),
+            Some("mbps") => Ok(Format::Mbps),
+            Some(text) => Format::parse_csv(text)
+                .map_err(|message| Failure::input("--trace-format", format!("'{text}': {message}"))),
+        }
+    }
+
+    fn parse_csv(text: &str) -> Result<Format, String> {
+        let mut parts = text.split(':');
+        if parts.next() != Some(CSV.name) {
+            return Err("unknown format; expected mahimahi, mbps or csv:column=NAME".to_string());
+        }
+        let arguments = Arguments::from_parts(&CSV, text, parts)?;
+        let column = arguments.text("column").ok_or("no column; expected csv:column=NAME")?;
+        let times = match arguments.text("time") {
+            Some(_) if arguments.is_given("every") => return Err("every and time are both given; expected one".to_string()),
+            Some(time) => Times::Column(time.to_string()),
+            None => Times::Every(arguments.span("every").unwrap_or(Span::from_secs(1))),
+        };
+        let unit = if arguments.text("unit") == Some("kbit") { RateUnit::Kbit } else { RateUnit::Mbit };
+        Ok(Format::Csv(Columns { rate: column.to_string(), unit, times }))
+    }
+}
+
+/// Reads the trace called `name`: a file or a shipped one.
+///
+/// # Errors
+/// One line that names the file, the line in it and what was expected there.
+pub fn load(name: &OsStr, format: &Format) -> Result<Trace, Failure> {
+    let path = Path::new(name);
+    let place = path.display().to_string();
+    let fail = |message: String| Failure::input(if place.is_empty() { "''" } else { &place }, message);
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Err(fail("is a folder; expected a file with a trace".to_string())),
+        Ok(_) => {
+            let mut file = File::open(path).map_err(|error| fail(unreadable(&error)))?;
+            read(&mut file, format).map_err(|error| fail(error.message()))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => match find_shipped(name) {
+            Some(mut contents) => read(&mut contents, format).map_err(|error| fail(error.message())),
+            None => Err(fail(format!(
+                "no such file, and no shipped trace of this name; expected a file or one of {}",
+                SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+            ))),
+        },
+        Err(error) => Err(fail(unreadable(&error))),
+    }
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("cannot be read: {error}; expected a file that can be read")
+}
+
+fn find_shipped(name: &OsStr) -> Option<&'static [u8]> {
+    let name = name.to_str()?;
+    shipped::find(name).or_else(|| shipped::find(&format!("{name}.down")))
+}
+
+/// Why a trace was not read.
+enum ReadError {
+    Io(io::Error),
+    Trace(TraceError),
+    /// It begins with a line of words.
+    Table,
+}
+
+impl ReadError {
+    fn message(&self) -> String {
+        match self {
+            ReadError::Io(error) => unreadable(error),
+            ReadError::Trace(error) => error.to_string(),
+            ReadError::Table => "line 1: looks like the header of a table; expected mahimahi's milliseconds, or seconds and \
+                Mbit/s; for a table give --trace-format csv:column=NAME"
+                .to_string(),
+        }
+    }
+}
+
+impl From<TraceError> for ReadError {
+    fn from(error: TraceError) -> Self {
+        ReadError::Trace(error)
+    }
+}
+
+fn read(input: &mut dyn Read, format: &Format) -> Result<Trace, ReadError> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
+    let first = &chunk[..filled];
+    let detected = if *format == Format::Detect { detect(first)? } else { format.clone() };
+    let mut parser = Parser::new(&detected);
+    let mut filled = filled;
+    while filled > 0 {
+        parser.feed(&chunk[..filled])?;
+        filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
+    }
+    Ok(parser.finish()?)
+}
+
+/// Reads until `chunk` is full or the input ends; returns how much there is.
+fn fill(input: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < chunk.len() {
+        match input.read(&mut chunk[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// The format that the first line with data has. What is none of them is left to mahimahi's parser to refuse.
+fn detect(first: &[u8]) -> Result<Format, ReadError> {
+    let mut lines = first.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let commented = first.trim_ascii_start().starts_with(b"#");
+    let line = lines.find(|line| !commented || !(line.is_empty() || line.starts_with(b"#"))).unwrap_or(b"");
+    if commented {
+        return Ok(Format::Mbps);
+    }
+    let Ok(line) = std::str::from_utf8(line) else { return Ok(Format::Mahimahi) };
+    let fields: Vec<&str> = line.split([' ', '\t', ',']).filter(|field| !field.is_empty()).collect();
+    let is_number = |field: &&str| field.parse::<f64>().is_ok();
+    let words = fields.iter().filter(|field| field.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"')).count();
+    if line.contains(',') && words > 0 && words >= fields.len() - words {
+        return Err(ReadError::Table);
+    }
+    Ok(if fields.len() > 1 && fields.iter().any(|field| is_number(field)) { Format::Mbps } else { Format::Mahimahi })
+}
+
+enum Parser {
+    Mahimahi(mahimahi::Parser),
+    Mbps(mbps::Parser),
+    Csv(Box<csv::Parser>),
+}
+
+impl Parser {
+    fn new(format: &Format) -> Parser {
+        match format {
+            Format::Detect | Format::Mahimahi => Parser::Mahimahi(mahimahi::Parser::new()),
+            Format::Mbps => Parser::Mbps(mbps::Parser::new()),
+            Format::Csv(columns) => Parser::Csv(Box::new(csv::Parser::new(columns.clone()))),
+        }
+    }
+    fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
+        match self {
+            Parser::Mahimahi(parser) => parser.feed(chunk),
+            Parser::Mbps(parser) => parser.feed(chunk),
+            Parser::Csv(parser) => parser.feed(chunk),
+        }
+    }
+    fn finish(self) -> Result<Trace, TraceError> {
+        match self {
+            Parser::Mahimahi(parser) => parser.finish().map(Trace::Schedule),
+            Parser::Mbps(parser) => parser.finish().map(Trace::Rates),
+            Parser::Csv(parser) => parser.finish().map(Trace::Rates),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detected(text: &str) -> Option<Format> {
+        detect(text.as_bytes()).ok()
+    }
+
+    #[test]
+    fn formats_are_told_apart() {
+        for text in ["", "\n", "0\n1\n", "5\r\n", "-5\n", "five\n", "\u{1}\u{2}\n", "1.5\n", "x y\n"] {
+            assert_eq!(detected(text), Some(Format::Mahimahi), "{text:?}");
+        }
+        for text in ["1\t253\n", "1,2", "# c\n1 2\n", "0.5 -1\n", "1 2 3\n", "# only"] {
+            assert_eq!(detected(text), Some(Format::Mbps), "{text:?}");
+        }
+        for text in ["a,b\n1,2\n", "Timestamp,Op,DL_bitrate\n", "\"a\",b\n"] {
+            assert_eq!(detected(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn csv_formats() {
+        let columns = Columns { rate: "DL".into(), unit: RateUnit::Kbit, times: Times::Column("T".into()) };
+        assert_eq!(Format::parse(Some("csv:DL:unit=kbit:time=T")).unwrap(), Format::Csv(columns));
+        for bad in ["wav", "csv", "csv:col=a", "csv:a:every=1s:time=b", "csv:a:every=0"] {
+            assert!(Format::parse(Some(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How the values of options are read. Each error says what was expected; whoever reports it names the option.
+
+use qdelay_core::units::{parse_bytes, parse_rate, parse_span};
+use qdelay_core::{Rate, Span};
+
+/// Most seeds that may be asked for at once.
+const SEEDS_MAX: u64 = 10_000;
+
+/// A duration, possibly zero.
+pub fn span(text: &str) -> Result<Span, String> {
+    parse_span(text).map_err(|error| error.to_string())
+}
+
+/// A duration above zero.
+pub fn positive_span(text: &str) -> Result<Span, String> {
+    match span(text)? {
+        Span::ZERO => Err("out of range; expected a duration above 0, such as 60s".to_string()),
+        span => Ok(span),
+    }
+}
+
+/// A round trip: at least a microsecond, so that every exchange takes time.
+pub fn round_trip(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    let allowed = Span::from_micros(1)..=Span::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
+}
+
+/// The rate of the uplink; `None` for no uplink at all.
+pub fn uplink(text: &str) -> Result<Option<Rate>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    match parse_rate(text) {
+        Ok(Rate::ZERO) => Err("out of range; expected a rate above 0, such as 48mbit, or none".to_string()),
+        Ok(rate) => Ok(Some(rate)),
+        Err(error) => Err(format!("{error}, or none")),
+    }
+}
+
+/// A size of a packet, with or without its unit.
+pub fn packet_bytes(text: &str) -> Result<u32, String> {
+    let bytes = text.parse().or_else(|_| parse_bytes(text)).map_err(|error| error.to_string())?;
+    u32::try_from(bytes).ok().filter(|bytes| *bytes <= 65_535).ok_or("out of range; expected 0 to 65535b".to_string())
+}
+
+/// Packets a queue may hold: what the disciplines accept.
+pub fn limit(text: &str) -> Result<u64, String> {
+    count(text, "packets", 10_000_000)
+}
+
+/// How many flows.
+pub fn flows(text: &str) -> Result<usize, String> {
+    count(text, "flows", 10_000).map(|n| n as usize)
+}
+
+/// How many flows of the dumbbell, which has two access links for each.
+pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
+    count(text, "flows", 1_000).map(|n| n as usize)
+}
+
+/// How many threads.
+pub fn jobs(text: &str) -> Result<usize, String> {
+    count(text, "threads", 1_024).map(|n| n as usize)
+}
+
+fn count(text: &str, what: &str, max: u64) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(n) if (1..=max).contains(&n) => Ok(n),
+        Ok(_) => Err(format!("out of range; expected 1 to {max} {what}")),
+        Err(_) => Err(format!("expected a whole number of {what}, 1 to {max}")),
+    }
+}
+
+/// Seeds as they are typed: `1`, `1,7`, `1..5` (both ends included), or any of them separated by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds(pub Vec<u64>);
+
+/// Reads [`Seeds`].
+pub fn seeds(text: &str) -> Result<Seeds, String> {
+    const EXPECTED: &str = "expected whole numbers, such as 1, 1,2,7 or 1..5";
+    let number = |text: &str| text.parse::<u64>().map_err(|_| EXPECTED.to_string());
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once("..") {
+            Some((first, last)) => (number(first)?, number(last.strip_prefix('=').unwrap_or(last))?),
+            None => (number(part)?, number(part)?),
+        };
+        if last < first {
+            return Err(format!("{part} is empty; expected the smaller seed first"));
+        }
+        if last - first >= SEEDS_MAX || all.len() as u64 >= SEEDS_MAX {
+            return Err(format!("out of range; expected at most {SEEDS_MAX} seeds"));
+        }
+        all.extend(first..=last);
+    }
+    Ok(Seeds(all))
+}
+
+/// `text` cut at its commas.
+///
+/// # Errors
+/// An item with nothing in it.
+pub fn items(text: &str) -> Result<Vec<&str>, String> {
+    let items: Vec<&str> = text.split(',').map(str::trim).collect();
+    if items.iter().any(|item| item.is_empty()) {
+        return Err(format!("'{text}': a name is missing; expected names separated by single commas"));
+    }
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_as_people_write_them() {
+        let read = |text| seeds(text).map(|seeds| seeds.0);
+        assert_eq!(read("7"), Ok(vec![7]));
+        assert_eq!(read("1..3,9"), Ok(vec![1, 2, 3, 9]));
+        assert_eq!(read("1..=2"), Ok(vec![1, 2]));
+        for bad in ["", "a", "-1", "3..1", "1..", "1,,2", "0..18446744073709551615"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges() {
+        assert!(positive_span("0s").unwrap_err().contains("above 0"));
+        assert!(round_trip("10").unwrap_err().contains("such as 20ms"));
+        assert!(round_trip("0").unwrap_err().contains("1us to 60s"));
+        assert_eq!(uplink("none"), Ok(None));
+        assert!(uplink("0").is_err() && uplink("48").is_err());
+        assert_eq!((packet_bytes("200"), packet_bytes("200b")), (Ok(200), Ok(200)));
+        assert!(packet_bytes("70000").is_err() && packet_bytes("x").is_err());
+        assert!(flows("0").is_err() && flows("-1").is_err() && flows("1.5").is_err());
+        assert!(items("a,,b").is_err() && items("").is_err());
+        assert_eq!(items("a, b"), Ok(vec!["a", "b"]));
+    }
+}
