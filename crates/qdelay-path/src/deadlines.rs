@@ -1,8 +1,8 @@
 //! Which node runs next: a tree of minima over one deadline for each node.
 //!
-//! Each inner cell holds the smaller of its two children, so the next deadline is at the root, and changing one costs
-//! as many steps as the tree is high (three for eight nodes), fewer where a minimum does not change. Equal deadlines go
-//! to the lower slot.
+//! Each pair of siblings holds the least deadlines of its two halves, so the next deadline of all is at the top, and
+//! changing one costs as many steps as the tree is high (three for eight nodes), fewer where a minimum does not change.
+//! Equal deadlines go to the lower slot.
 
 use crate::NodeId;
 use alloc::vec;
@@ -12,62 +12,67 @@ use qdelay_core::Time;
 /// The deadlines of all nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadlines {
-    /// Cells 1.. of a binary heap's layout; the leaves are the upper half. `u64::MAX` stands for "never".
-    cells: Vec<u64>,
-    /// The leaf of each node.
-    leaf_of: Vec<u32>,
-    /// The node of each leaf, counted from the first leaf.
+    /// The least of all; `u64::MAX` stands for "never".
+    least: u64,
+    /// Pairs 1.. of a binary heap's layout: the children of pair `i` are the pairs `2 i` and `2 i + 1`. The lower half of the
+    /// tree holds the deadlines themselves.
+    pairs: Vec<[u64; 2]>,
+    /// The place of each node: twice the pair, plus the side.
+    place_of: Vec<u32>,
+    /// The node of each place, counted from the first.
     node_of: Vec<u16>,
 }
 
 impl Deadlines {
     /// No deadline for any node. `order` holds each node once: among equal deadlines, earlier in `order` runs first.
     pub(crate) fn new(order: &[u16]) -> Deadlines {
-        let leaves = order.len().next_power_of_two();
-        let mut leaf_of = vec![0; order.len()];
+        let places = order.len().next_power_of_two().max(2);
+        let mut place_of = vec![0; order.len()];
         for (slot, &node) in order.iter().enumerate() {
-            leaf_of[usize::from(node)] = (leaves + slot) as u32;
+            place_of[usize::from(node)] = (places + slot) as u32;
         }
-        Deadlines { cells: vec![u64::MAX; 2 * leaves], leaf_of, node_of: order.to_vec() }
+        Deadlines { least: u64::MAX, pairs: vec![[u64::MAX; 2]; places], place_of, node_of: order.to_vec() }
     }
 
     /// The earliest deadline of all.
     #[inline]
     pub(crate) fn next(&self) -> Time {
-        Time::from_nanos(self.cells[1])
+        Time::from_nanos(self.least)
     }
 
     /// The node that [`Deadlines::next`] belongs to.
     #[inline]
     pub(crate) fn first(&self) -> NodeId {
-        let leaves = self.cells.len() / 2;
-        let mut cell = 1;
-        while cell < leaves {
-            cell *= 2;
-            cell += usize::from(self.cells[cell + 1] < self.cells[cell]);
+        let mut place = 1;
+        while let Some(pair) = self.pairs.get(place) {
+            place = 2 * place + usize::from(pair[1] < pair[0]);
         }
-        NodeId(self.node_of[cell - leaves])
+        NodeId(self.node_of[place - self.pairs.len()])
     }
 
     /// Gives `node` the deadline `time` in place of the one it had.
     #[inline]
     pub(crate) fn set(&mut self, node: NodeId, time: Time) {
-        let mut cell = self.leaf_of[node.index()] as usize;
-        self.cells[cell] = time.as_nanos();
-        while cell > 1 {
-            let smaller = self.cells[cell].min(self.cells[cell ^ 1]);
-            cell /= 2;
-            if self.cells[cell] == smaller {
+        let mut place = self.place_of[node.index()] as usize;
+        let mut least = time.as_nanos();
+        while place > 1 {
+            let pair = &mut self.pairs[place / 2];
+            let before = pair[0].min(pair[1]);
+            pair[place % 2] = least;
+            least = pair[0].min(pair[1]);
+            if least == before {
                 return;
             }
-            self.cells[cell] = smaller;
+            place /= 2;
         }
+        self.least = least;
     }
 
     /// The deadline of `node`.
     #[inline]
     pub(crate) fn get(&self, node: NodeId) -> Time {
-        Time::from_nanos(self.cells[self.leaf_of[node.index()] as usize])
+        let place = self.place_of[node.index()] as usize;
+        Time::from_nanos(self.pairs[place / 2][place % 2])
     }
 }
 

@@ -246,12 +246,21 @@ impl<Q: Qdisc> Path<Q> {
     /// Runs what is due by `now`, each event at its own time.
     #[inline]
     fn run<O: Observer>(&mut self, now: Time, observer: &mut O) {
-        loop {
-            let due = self.deadlines.next();
-            if due > now || due == Time::NEVER {
-                return;
-            }
-            self.fire(self.deadlines.first(), due, observer);
+        if self.is_due(now) {
+            self.run_due(now, observer);
+        }
+    }
+
+    #[inline]
+    fn is_due(&self, now: Time) -> bool {
+        let due = self.deadlines.next();
+        due <= now && due < Time::NEVER
+    }
+
+    #[inline(never)]
+    fn run_due<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        while self.is_due(now) {
+            self.fire(self.deadlines.first(), self.deadlines.next(), observer);
         }
     }
 

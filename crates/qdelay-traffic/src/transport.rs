@@ -107,11 +107,17 @@ impl TransportConfig {
         if arguments.component().name == "udp" {
             return udp(arguments).map(TransportConfig::Udp);
         }
-        let profile = profile(arguments);
+        let mut profile = profile(arguments);
+        // ns-3's NewReno counts acknowledgements; its Cubic counts segments.
+        profile.byte_counting |= arguments.component().name != "reno";
         let controller = match arguments.component().name {
             "reno" => ControllerConfig::Reno,
             "bbr" => ControllerConfig::Bbr(BbrConfig::default()),
-            _ => ControllerConfig::Cubic(CubicConfig { hystart: profile.hystart, ..CubicConfig::default() }),
+            _ => ControllerConfig::Cubic(CubicConfig {
+                hystart: profile.hystart,
+                hystart_rule: profile.hystart_rule,
+                ..CubicConfig::default()
+            }),
         };
         Ok(TransportConfig::Tcp { profile, controller, bytes: arguments.whole("bytes") })
     }

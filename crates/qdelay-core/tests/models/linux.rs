@@ -181,6 +181,7 @@ pub struct PieLinux {
     pub qdelay_old: u64,
     pub dq_tstamp: Option<u64>,
     pub accu_prob: u64,
+    /// `pie_init` sets the first tick half a second ahead of its own time, and traffic comes at any phase of the timer.
     pub next_tick: Ns,
 }
 

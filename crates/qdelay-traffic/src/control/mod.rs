@@ -27,6 +27,7 @@ mod windowed_max;
 pub use any::{AnyController, ControllerConfig};
 pub use bbr::{Bbr, BbrConfig, Mode};
 pub use cubic::{Cubic, CubicConfig};
+pub use hystart::HystartRule;
 pub use reno::Reno;
 
 use qdelay_core::{Random, Rate, Span, Time};

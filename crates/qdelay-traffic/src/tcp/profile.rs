@@ -1,5 +1,6 @@
 //! What differs between the TCPs of different worlds, as named sets of knobs.
 
+use crate::control::HystartRule;
 use qdelay_core::Span;
 
 /// How losses are found.
@@ -69,8 +70,13 @@ pub struct Profile {
     pub bursts: bool,
     /// Whether ECN is negotiated (RFC 3168).
     pub ecn: bool,
+    /// Whether the window grows by what an acknowledgement delivers (RFC 3465, Linux); else each counts as one segment,
+    /// so that delayed acknowledgements halve the growth (RFC 5681 equation 3).
+    pub byte_counting: bool,
     /// Whether slow start may end by HyStart.
     pub hystart: bool,
+    /// By whose thresholds.
+    pub hystart_rule: HystartRule,
     /// Receive buffer at the start, bytes.
     pub receive_buffer: u64,
     /// The most that autotuning lets it grow to, bytes; equal to `receive_buffer` for none.
@@ -98,7 +104,9 @@ impl Profile {
             pacing: Pacing::Controller,
             bursts: true,
             ecn: false,
+            byte_counting: true,
             hystart: true,
+            hystart_rule: HystartRule::Linux,
             receive_buffer: 131_072,
             receive_buffer_max: 6_291_456,
         }
@@ -119,6 +127,8 @@ impl Profile {
             undo: false,
             pacing: Pacing::Never,
             bursts: false,
+            byte_counting: false,
+            hystart_rule: HystartRule::Ns3,
             receive_buffer: 4_194_304,
             receive_buffer_max: 4_194_304,
             ..Profile::linux()

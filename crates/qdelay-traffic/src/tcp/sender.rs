@@ -499,7 +499,9 @@ impl Sender {
         } else if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
             self.reduce_proportionally(sample.acked_sacked, sample.losses, ack.una_advanced);
         } else if ack.data_acked || (self.rack.reordering_seen && ack.data_sacked) {
-            self.controller.grow(&connection, &mut self.window, sample);
+            let counted = if self.profile.byte_counting { sample.acked_sacked } else { 1 };
+            let sample = AckSample { acked_sacked: counted, ..*sample };
+            self.controller.grow(&connection, &mut self.window, &sample);
             self.window.cwnd = self.window.cwnd.min(self.window.clamp).max(1);
         }
         self.update_pacing_rate();

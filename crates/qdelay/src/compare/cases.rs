@@ -1,0 +1,221 @@
+//! One case for each combination of link, discipline, transport and seed, all checked before any is run.
+
+use super::refuse_repeated;
+use crate::error::Failure;
+use crate::values;
+use qdelay_core::component::{Arguments, Component, ComponentError, Value};
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::{Random, Span};
+use qdelay_path::{AnyLink, LINKS, TraceLink};
+use qdelay_sim::{FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};
+use qdelay_trace::synth;
+use qdelay_traffic::transport::TransportConfig;
+
+/// Most cases of one command.
+const CASES_MAX: usize = 100_000;
+/// Flows start at a random time before this.
+const START_WITHIN: Span = Span::from_millis(4);
+
+/// A link and what the user typed for it.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    /// To the letter.
+    pub typed: String,
+    /// Ready to be put on a path.
+    pub link: AnyLink,
+}
+
+/// What all cases have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// What acknowledgements cross.
+    pub uplink: Option<Uplink>,
+    /// Round trip without any queue.
+    pub base_rtt: Span,
+    /// Flows of each case.
+    pub flows: usize,
+    /// Packets the bottleneck's queue holds where the discipline's `limit` is not given.
+    pub limit: u64,
+    /// The probe.
+    pub probe: Option<ProbeSpec>,
+    /// Simulated time.
+    pub duration: Span,
+    /// Where measuring begins.
+    pub warmup: Span,
+    /// Smallest packet whose delay counts.
+    pub min_packet_bytes: u32,
+}
+
+/// What tells a case from the others, as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axes {
+    /// The trace or link.
+    pub trace: String,
+    /// The discipline.
+    pub qdisc: String,
+    /// The transport.
+    pub transport: String,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A case, ready to run.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What tells it from the others.
+    pub axes: Axes,
+    /// What to run.
+    pub scenario: Scenario,
+}
+
+/// The components of a list option, each against its registry.
+///
+/// # Errors
+/// A name, key or value that is not known, an empty item, or the same component twice.
+pub fn component_list(
+    option: &str,
+    lists: &[String],
+    registry: &[&'static Component],
+) -> Result<Vec<Arguments>, Failure> {
+    let mut all = Vec::new();
+    for list in lists {
+        for item in values::items(list).map_err(|message| Failure::input(option, message))? {
+            all.push(Arguments::parse(registry, item).map_err(|error| Failure::input(option, error))?);
+        }
+    }
+    refuse_repeated(option, all.iter().map(|arguments| arguments.typed().to_string()))?;
+    Ok(all)
+}
+
+/// The components that `--link` takes.
+pub fn links() -> Vec<&'static Component> {
+    LINKS.iter().copied().chain([&synth::COMPONENT]).collect()
+}
+
+/// Reads `--link`: a link of [`LINKS`], or a synthetic trace.
+///
+/// # Errors
+/// What the link's declaration does not accept.
+pub fn parse_link(text: &str) -> Result<AnyLink, ComponentError> {
+    let name = text.split(':').next().unwrap_or("");
+    if name == synth::COMPONENT.name {
+        let arguments = Arguments::parse(&[&synth::COMPONENT], text)?;
+        let schedule = synth::Synth::from_arguments(&arguments)
+            .schedule()
+            .map_err(|error| ComponentError { typed: text.to_string(), message: error.to_string() })?;
+        return Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true).into());
+    }
+    if name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite" {
+        return AnyLink::build(&qdelay_path::parse_link(text)?);
+    }
+    AnyLink::build(&Arguments::parse(&links(), text)?)
+}
+
+/// Every combination: links outermost, then disciplines, transports, seeds.
+///
+/// # Errors
+/// A combination that cannot be built, or too many of them.
+pub fn cross(
+    bottlenecks: &[Bottleneck],
+    qdiscs: &[Arguments],
+    transports: &[Arguments],
+    seeds: &[u64],
+    common: &Common,
+) -> Result<Vec<Case>, Failure> {
+    let qdiscs = with_limit(qdiscs, common.limit)?;
+    let transports = built(transports)?;
+    refuse_repeated("--seed", seeds.iter().map(u64::to_string))?;
+    let count = bottlenecks.len().saturating_mul(qdiscs.len() * transports.len()).saturating_mul(seeds.len());
+    if count > CASES_MAX {
+        return Err(Failure::input("--seed", format!("{count} cases are too many; expected at most {CASES_MAX}")));
+    }
+    let mut cases = Vec::with_capacity(count);
+    for bottleneck in bottlenecks {
+        for qdisc in &qdiscs {
+            for transport in &transports {
+                for &seed in seeds {
+                    cases.push(case(bottleneck, qdisc, transport, seed, common));
+                }
+            }
+        }
+    }
+    Ok(cases)
+}
+
+/// The disciplines with the bottleneck's limit where they have none of their own; each is built once to see that it can be.
+fn with_limit(qdiscs: &[Arguments], limit: u64) -> Result<Vec<Arguments>, Failure> {
+    let mut qdiscs = qdiscs.to_vec();
+    for qdisc in &mut qdiscs {
+        qdisc.default_to("limit", Value::Whole(limit));
+        AnyQdisc::build(qdisc).map_err(|error| Failure::input("--qdisc", error))?;
+    }
+    Ok(qdiscs)
+}
+
+fn built(transports: &[Arguments]) -> Result<Vec<(String, TransportConfig)>, Failure> {
+    let build = |arguments: &Arguments| {
+        let config = TransportConfig::build(arguments).map_err(|error| Failure::input("--transport", error))?;
+        Ok((arguments.typed().to_string(), config))
+    };
+    transports.iter().map(build).collect()
+}
+
+fn case(
+    bottleneck: &Bottleneck,
+    qdisc: &Arguments,
+    (name, transport): &(String, TransportConfig),
+    seed: u64,
+    common: &Common,
+) -> Case {
+    let flow = |index| FlowSpec {
+        name: name.clone(),
+        transport: *transport,
+        start: flow_start(seed, index, common.flows),
+        access: None,
+        extra_rtt: Span::ZERO,
+    };
+    let scenario = Scenario {
+        qdisc: qdisc.clone(),
+        link: LinkSpec(bottleneck.link.clone()),
+        uplink: common.uplink,
+        base_rtt: common.base_rtt,
+        flows: (0..common.flows).map(flow).collect(),
+        probe: common.probe,
+        duration: common.duration,
+        warmup: common.warmup,
+        seed,
+        min_packet_bytes: common.min_packet_bytes,
+    };
+    let (trace, qdisc) = (bottleneck.typed.clone(), qdisc.typed().to_string());
+    Case { axes: Axes { trace, qdisc, transport: name.clone(), seed }, scenario }
+}
+
+/// When a flow starts: at a random time within 4 ms, or at once where it is the only one.
+pub fn flow_start(seed: u64, index: usize, flows: usize) -> Span {
+    if flows == 1 {
+        return Span::ZERO;
+    }
+    let mut random = Random::derive(seed, &format!("flow-{index}"), "start");
+    Span::from_nanos(random.below(START_WITHIN.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_synthetic_traces() {
+        assert!(matches!(parse_link("10mbit:overhead=14"), Ok(AnyLink::Shaper(_))));
+        assert!(matches!(parse_link("synth:subway:duration=2s:seed=3"), Ok(AnyLink::Trace(_))));
+        assert!(parse_link("wire").unwrap_err().to_string().contains("known: rate, htb, line, steps, synth"));
+        assert!(parse_link("synth:tube").unwrap_err().to_string().contains("expected one of"));
+    }
+
+    #[test]
+    fn flows_start_within_4_ms() {
+        assert_eq!(flow_start(1, 0, 1), Span::ZERO);
+        let starts: Vec<Span> = (0..100).map(|index| flow_start(1, index, 100)).collect();
+        assert!(starts.iter().all(|start| *start < START_WITHIN));
+        assert!(starts.windows(2).any(|pair| pair[0] != pair[1]));
+    }
+}

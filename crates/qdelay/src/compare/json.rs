@@ -1,0 +1,175 @@
+//! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
+
+use super::pool::CaseResult;
+use qdelay_record::DelaySummary;
+use qdelay_sim::{FlowOutcome, NodeOutcome, ReasonCount};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Version of everything that the command prints as JSON.
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: u32,
+    cases: Vec<Case<'a>>,
+}
+
+#[derive(Serialize)]
+struct Case<'a> {
+    axes: Axes<'a>,
+    throughput_mbps: f64,
+    utilization: f64,
+    queue_delay_ms: Delay,
+    sojourn_ms: Delay,
+    drops: u64,
+    drops_by_reason: BTreeMap<&'static str, u64>,
+    marks: u64,
+    marks_by_reason: BTreeMap<&'static str, u64>,
+    packets_forwarded: u64,
+    jain: f64,
+    cpu_seconds: f64,
+    wall_seconds: f64,
+    probe_ms: Option<Delay>,
+    probe_sent: Option<u64>,
+    probe_lost: Option<u64>,
+    flows: Vec<Flow<'a>>,
+    nodes: BTreeMap<&'a str, Node>,
+}
+
+#[derive(Serialize)]
+struct Axes<'a> {
+    trace: &'a str,
+    qdisc: &'a str,
+    transport: &'a str,
+    seed: u64,
+}
+
+/// Delays in milliseconds.
+#[derive(Serialize)]
+pub struct Delay {
+    count: u64,
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    p999: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct Flow<'a> {
+    transport: &'a str,
+    goodput_mbps: f64,
+    delivered_bytes: u64,
+    completion_s: Option<f64>,
+    packets_sent: u64,
+    retransmits: u64,
+    timeouts: u64,
+    undone: u64,
+    final_cwnd: u32,
+    final_srtt_ms: f64,
+}
+
+#[derive(Serialize)]
+struct Node {
+    received_packets: u64,
+    received_bytes: u64,
+    forwarded_packets: u64,
+    forwarded_bytes: u64,
+    dropped: u64,
+    marked: u64,
+    inside: u64,
+}
+
+/// All cases as one line of JSON for each, in one document.
+pub fn cases(results: &[CaseResult]) -> String {
+    pretty(&Report { schema_version: SCHEMA_VERSION, cases: results.iter().map(Case::from).collect() })
+}
+
+/// `value` as indented JSON with a line end.
+pub fn pretty(value: &impl Serialize) -> String {
+    // Text keys, and numbers that are finite or become null: nothing of this can fail.
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("\"{error}\""));
+    text + "\n"
+}
+
+/// Six decimals: nanoseconds of a millisecond, bits of a megabit. More would be noise to read.
+pub fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+impl<'a> From<&'a CaseResult> for Case<'a> {
+    fn from(result: &'a CaseResult) -> Self {
+        let CaseResult { axes, outcome, .. } = result;
+        Case {
+            axes: Axes { trace: &axes.trace, qdisc: &axes.qdisc, transport: &axes.transport, seed: axes.seed },
+            throughput_mbps: round(outcome.throughput_mbps),
+            utilization: round(outcome.utilization),
+            queue_delay_ms: Delay::from(&outcome.queue_delay_ms),
+            sojourn_ms: Delay::from(&outcome.sojourn_ms),
+            drops: outcome.drops_total(),
+            drops_by_reason: by_reason(&outcome.drops),
+            marks: outcome.marks_total(),
+            marks_by_reason: by_reason(&outcome.marks),
+            packets_forwarded: outcome.packets_forwarded,
+            jain: round(outcome.jain),
+            cpu_seconds: round(result.cpu_seconds),
+            wall_seconds: round(result.wall_seconds),
+            probe_ms: outcome.probe_ms.as_ref().map(Delay::from),
+            probe_sent: outcome.probe_sent_lost.map(|(sent, _)| sent),
+            probe_lost: outcome.probe_sent_lost.map(|(_, lost)| lost),
+            flows: outcome.flows.iter().map(Flow::from).collect(),
+            nodes: outcome.nodes.iter().map(|node| (node.name.as_str(), Node::from(node))).collect(),
+        }
+    }
+}
+
+fn by_reason(counts: &[ReasonCount]) -> BTreeMap<&'static str, u64> {
+    counts.iter().map(|count| (count.reason, count.packets)).collect()
+}
+
+impl From<&DelaySummary> for Delay {
+    fn from(delay: &DelaySummary) -> Self {
+        Delay {
+            count: delay.count,
+            mean: round(delay.mean),
+            p50: round(delay.p50),
+            p95: round(delay.p95),
+            p99: round(delay.p99),
+            p999: round(delay.p999),
+            max: round(delay.max),
+        }
+    }
+}
+
+impl<'a> From<&'a FlowOutcome> for Flow<'a> {
+    fn from(flow: &'a FlowOutcome) -> Self {
+        Flow {
+            transport: &flow.transport,
+            goodput_mbps: round(flow.goodput_mbps),
+            delivered_bytes: flow.delivered_bytes,
+            completion_s: flow.completion_s.map(round),
+            packets_sent: flow.packets_sent,
+            retransmits: flow.retransmits,
+            timeouts: flow.timeouts,
+            undone: flow.undone,
+            final_cwnd: flow.final_cwnd,
+            final_srtt_ms: round(flow.final_srtt_ms),
+        }
+    }
+}
+
+impl From<&NodeOutcome> for Node {
+    fn from(node: &NodeOutcome) -> Self {
+        Node {
+            received_packets: node.received.0,
+            received_bytes: node.received.1,
+            forwarded_packets: node.forwarded.0,
+            forwarded_bytes: node.forwarded.1,
+            dropped: node.dropped,
+            marked: node.marked,
+            inside: node.inside,
+        }
+    }
+}

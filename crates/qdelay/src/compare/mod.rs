@@ -1,0 +1,98 @@
+//! `qdelay compare`: crosses links, disciplines, transports and seeds, runs every case and prints them side by side.
+
+pub mod cases;
+pub mod json;
+pub mod pool;
+mod table;
+
+use crate::cli::Compare;
+use crate::cost::Stopwatch;
+use crate::error::Failure;
+use crate::output;
+use crate::trace_files::{self, Format};
+use cases::{Bottleneck, Common, component_list};
+use qdelay_core::qdisc;
+use qdelay_sim::{ProbeSpec, Uplink};
+use qdelay_traffic::transport;
+use std::collections::BTreeSet;
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad input, or a case whose audit failed.
+pub fn run(options: &Compare) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    check_times(options)?;
+    let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+    let transports = component_list("--transport", &options.transport, transport::COMPONENTS)?;
+    let bottlenecks = bottlenecks(options)?;
+    let cases = cases::cross(&bottlenecks, &qdiscs, &transports, &options.seed.0, &common(options))?;
+    let results = pool::run(cases, options.jobs, &watch)?;
+    output::print(&if options.json { json::cases(&results) } else { table::cases(options, &results) })
+}
+
+fn check_times(options: &Compare) -> Result<(), Failure> {
+    if options.warmup >= options.duration {
+        let message = format!(
+            "{} is not shorter than the duration of {}; expected a warm-up that leaves time to measure",
+            options.warmup, options.duration
+        );
+        return Err(Failure::input("--warmup", message));
+    }
+    Ok(())
+}
+
+fn common(options: &Compare) -> Common {
+    Common {
+        uplink: options.uplink.map(|rate| Uplink { rate, limit: options.uplink_limit }),
+        base_rtt: options.rtt,
+        flows: options.flows,
+        limit: options.limit,
+        probe: options.probe.then(ProbeSpec::default),
+        duration: options.duration,
+        warmup: options.warmup,
+        min_packet_bytes: options.min_packet_bytes,
+    }
+}
+
+/// The links, in the order they were typed.
+fn bottlenecks(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
+    const EITHER: &str = "expected --trace FILE (such as synth-lte-driving) or --link RATE (such as 10mbit)";
+    match (options.trace.is_empty(), options.link.is_empty()) {
+        (true, true) => Err(Failure::input("--trace", format!("no bottleneck is given; {EITHER}"))),
+        (false, false) => Err(Failure::input("--link", format!("both a trace and a link are given; {EITHER}"))),
+        (true, false) if options.once => {
+            Err(Failure::input("--once", "a link without a trace never ends; expected it with --trace"))
+        }
+        (true, false) if options.trace_format.is_some() => {
+            Err(Failure::input("--trace-format", "there is no trace; expected it with --trace"))
+        }
+        (true, false) => options.link.iter().map(|text| link(text)).collect(),
+        (false, true) => traces(options),
+    }
+}
+
+fn traces(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
+    let format = Format::parse(options.trace_format.as_deref())?;
+    let load = |name| trace_files::load(name, &format).map(|trace| trace.link(!options.once));
+    let typed = |name: &std::ffi::OsString| name.to_string_lossy().into_owned();
+    refuse_repeated("--trace", options.trace.iter().map(typed))?;
+    options.trace.iter().map(|name| Ok(Bottleneck { typed: typed(name), link: load(name)? })).collect()
+}
+
+/// A link that is no trace of a file: one of the declared ones, or a synthetic trace.
+fn link(text: &str) -> Result<Bottleneck, Failure> {
+    let link = cases::parse_link(text).map_err(|error| Failure::input("--link", error))?;
+    Ok(Bottleneck { typed: text.to_string(), link })
+}
+
+/// The same case twice would say nothing new and be told apart by nothing.
+fn refuse_repeated(option: &str, all: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for typed in all {
+        if !seen.insert(typed.clone()) {
+            return Err(Failure::input(option, format!("'{typed}' is given twice; expected each once")));
+        }
+    }
+    Ok(())
+}

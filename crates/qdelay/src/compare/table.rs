@@ -1,0 +1,86 @@
+//! What people read: a table for each link, a row for each case.
+
+use super::pool::CaseResult;
+use crate::cli::Compare;
+use crate::error::one_line;
+use crate::output::{self, Column};
+use qdelay_record::DelaySummary;
+use std::fmt::Write;
+
+/// The sentence that says what was run, and the tables.
+pub fn cases(options: &Compare, results: &[CaseResult]) -> String {
+    let mut text = sentence(options, results.len());
+    for of_one_link in results.chunk_by(|a, b| a.axes.trace == b.axes.trace) {
+        let Some(first) = of_one_link.first() else { continue };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{}\n{}\n", one_line(&first.axes.trace), table(options, of_one_link));
+    }
+    text
+}
+
+fn sentence(options: &Compare, cases: usize) -> String {
+    let flows = if options.flows == 1 { "one flow".to_string() } else { format!("{} flows", options.flows) };
+    let warmup = if options.warmup.is_zero() {
+        String::new()
+    } else {
+        format!(" (rates and delays from {} on)", options.warmup)
+    };
+    let uplink = match options.uplink {
+        Some(rate) => format!("acknowledgements over {rate} and {} packets", options.uplink_limit),
+        None => "no uplink".to_string(),
+    };
+    let seeds = &options.seed.0;
+    let seed = match seeds.as_slice() {
+        [only] => format!("seed {only}"),
+        _ => format!("{} seeds", seeds.len()),
+    };
+    let cases = if cases == 1 { "one case".to_string() } else { format!("{cases} cases") };
+    let filter = match options.min_packet_bytes {
+        0 => String::new(),
+        bytes => format!(", delays of packets of at least {bytes} bytes"),
+    };
+    format!(
+        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, at most {} packets at the bottleneck, {uplink}, {seed}{filter}.\n",
+        options.duration, options.rtt, options.limit
+    )
+}
+
+fn table(options: &Compare, results: &[CaseResult]) -> String {
+    let seeds = options.seed.0.len() > 1;
+    let mut columns = vec![Column::left("qdisc"), Column::left("transport")];
+    if seeds {
+        columns.push(Column::right("seed"));
+    }
+    columns.push(Column::right("throughput\nMbit/s"));
+    columns.push(Column::right("link used\n%"));
+    columns.push(Column::right("queue delay\nmean ms"));
+    columns.extend(["p50\nms", "p95\nms", "p99\nms", "max\nms", "drops", "marks"].map(Column::right));
+    if options.probe {
+        columns.push(Column::right("probe delay\nmean ms"));
+        columns.push(Column::right("p95\nms"));
+    }
+    let rows = results.iter().map(|result| row(result, seeds)).collect();
+    output::table(columns, rows)
+}
+
+fn row(result: &CaseResult, seeds: bool) -> Vec<String> {
+    let outcome = &result.outcome;
+    let mut row = vec![one_line(&result.axes.qdisc), one_line(&result.axes.transport)];
+    if seeds {
+        row.push(result.axes.seed.to_string());
+    }
+    let DelaySummary { mean, p50, p95, p99, max, .. } = outcome.queue_delay_ms;
+    row.push(format!("{:.2}", outcome.throughput_mbps));
+    row.push(format!("{:.1}", outcome.utilization * 100.0));
+    row.extend([mean, p50, p95, p99, max].map(milliseconds));
+    row.extend([outcome.drops_total(), outcome.marks_total()].map(|count| count.to_string()));
+    if let Some(probe) = outcome.probe_ms {
+        row.extend([probe.mean, probe.p95].map(milliseconds));
+    }
+    row
+}
+
+/// Tenths below 100 ms, whole ones above: about as much as a percentile of a run is worth.
+fn milliseconds(ms: f64) -> String {
+    if ms < 99.95 { format!("{ms:.1}") } else { format!("{ms:.0}") }
+}
