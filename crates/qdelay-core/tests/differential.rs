@@ -239,7 +239,7 @@ fn pie_linux() {
         let mut model = PieLinux::new(room, target, tupdate, max_burst);
         (model.alpha, model.beta, model.mtu) = (alpha, beta, mtu);
         // A kernel's timer has run long since; the phase the implementation has chosen.
-        model.next_tick = 16 * MS;
+        model.next_tick = model.tupdate;
         model.ecn = random.below(2) == 0;
         model.bytemode = random.below(3) == 0;
         let (ecn, bytemode) = (switch(model.ecn), switch(model.bytemode));

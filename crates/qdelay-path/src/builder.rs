@@ -16,7 +16,6 @@ use qdelay_core::{Random, Span, Time};
 
 /// What a node is.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a handful of them, for the time of building")]
 pub enum NodeSpec<Q = AnyQdisc> {
     /// Sends packets to one of several nodes. Its outputs are named by its rules; an edge from it is its default.
     Classifier(Rules),
@@ -371,12 +370,10 @@ impl<Q> PathBuilder<Q> {
     fn check_edges(&self, places: &[Place]) -> Result<(), BuildError> {
         for ((name, spec), place) in self.nodes.iter().zip(places) {
             match (spec, place.outputs.len()) {
-                (NodeSpec::Exit, 0) | (NodeSpec::Classifier(_), 1..) | (_, 1) => {}
+                (NodeSpec::Exit, 0) => {}
                 (NodeSpec::Exit, _) => return fail(name, BuildProblem::ExitOutput),
+                (NodeSpec::Classifier(_), 1..) | (_, 1) => {}
                 (_, count) => return fail(name, BuildProblem::Outputs(count)),
-            }
-            if matches!(spec, NodeSpec::Exit) && !place.outputs.is_empty() {
-                return fail(name, BuildProblem::ExitOutput);
             }
             if let NodeSpec::Queue(_) = spec {
                 let (to, next) = &self.nodes[place.outputs[0].index()];
@@ -402,8 +399,10 @@ impl<Q> PathBuilder<Q> {
         }
         for input in &place.inputs {
             let (from, spec) = &self.nodes[input.index()];
-            if !matches!(spec, NodeSpec::Queue(_)) && !(is_link && matches!(spec, NodeSpec::Gate(_))) {
-                return fail(name, BuildProblem::NotPullable { from: from.clone(), kind: spec.kind() });
+            match spec {
+                NodeSpec::Queue(_) => {}
+                NodeSpec::Gate(_) if is_link => {}
+                _ => return fail(name, BuildProblem::NotPullable { from: from.clone(), kind: spec.kind() }),
             }
         }
         Ok(())
@@ -447,7 +446,7 @@ fn role<Q: Qdisc>(
     Ok(match spec {
         NodeSpec::Classifier(rules) => match Classifier::new(rules.key, place.routes, place.default) {
             Ok(classifier) => Role::Classifier(classifier),
-            Err((one, other)) => return fail(name, BuildProblem::Overlap { one, other }),
+            Err([one, other]) => return fail(name, BuildProblem::Overlap { one, other }),
         },
         NodeSpec::Queue(qdisc) => {
             let random = Random::derive(seed, name, "qdisc");

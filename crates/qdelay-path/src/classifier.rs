@@ -71,19 +71,19 @@ pub(crate) struct Classifier {
 }
 
 impl Classifier {
-    /// `routes` in any order.
+    /// `routes` in any order; a range whose first key is above its last takes nothing.
     ///
     /// # Errors
-    /// Two ranges that overlap.
+    /// Two ranges (first and last key) that overlap.
     pub(crate) fn new(
         key: Key,
         mut routes: Vec<(u32, u32, Route)>,
         default: Option<Route>,
-    ) -> Result<Classifier, ((u32, u32), (u32, u32))> {
+    ) -> Result<Classifier, [(u32, u32); 2]> {
         routes.retain(|(first, last, _)| first <= last);
         routes.sort_by_key(|&(first, _, _)| first);
         match routes.windows(2).find(|pair| pair[0].1 >= pair[1].0) {
-            Some(pair) => Err(((pair[0].0, pair[0].1), (pair[1].0, pair[1].1))),
+            Some(pair) => Err([(pair[0].0, pair[0].1), (pair[1].0, pair[1].1)]),
             None => Ok(Classifier { key, routes, default }),
         }
     }
@@ -135,6 +135,6 @@ mod tests {
     #[test]
     fn overlap_is_refused() {
         let routes = vec![(0, 5, to(1)), (5, 6, to(2))];
-        assert_eq!(Classifier::new(Key::Flow, routes, None).unwrap_err(), ((0, 5), (5, 6)));
+        assert_eq!(Classifier::new(Key::Flow, routes, None).unwrap_err(), [(0, 5), (5, 6)]);
     }
 }

@@ -19,7 +19,6 @@ pub(crate) struct Node<Q> {
 }
 
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a handful of nodes, reached without an indirection")]
 pub(crate) enum Role<Q> {
     Classifier(Classifier),
     Queue(Queue<Q>),

@@ -1,2 +1,151 @@
-use crate::cli::Dumbbell; use crate::error::Failure;
-pub fn run(_: &Dumbbell) -> Result<(), Failure> { Ok(()) }
+//! `qdelay bench dumbbell`: how many packets the simulator forwards in a second of CPU time.
+//!
+//! Bulk flows with base round trips of 10 to 30 ms in equal steps, an access link of 1 Gbit/s for each, a bottleneck of
+//! 100 Mbit/s, 1000 packets; acknowledgements come back without a queue. The audit runs as in every run. Packets are
+//! those that left the bottleneck; CPU time is that of the whole process since it was started.
+
+use crate::cli::Dumbbell;
+use crate::compare::cases::{component_list, flow_start, parse_link};
+use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
+use crate::cost::{self, Stopwatch};
+use crate::error::Failure;
+use crate::output;
+use qdelay_core::component::{Arguments, Component};
+use qdelay_core::qdisc::{self, AnyQdisc};
+use qdelay_core::{Rate, Span};
+use qdelay_sim::{FlowSpec, LinkSpec, Outcome, RunError, Scenario};
+use qdelay_traffic::transport::{self, TransportConfig};
+use serde::Serialize;
+
+const BOTTLENECK: &str = "line:100mbit";
+const ACCESS: Rate = Rate::from_bps(1_000_000_000);
+const BASE_RTT_MIN: Span = Span::from_millis(10);
+const BASE_RTT_MAX: Span = Span::from_millis(30);
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: u32,
+    packets_per_cpu_second: f64,
+    max_rss_mb: Option<f64>,
+    packets_forwarded: u64,
+    cpu_seconds: f64,
+    wall_seconds: f64,
+    duration_s: f64,
+    qdisc: &'a str,
+    transport: &'a str,
+    flows: usize,
+    seed: u64,
+    throughput_mbps: f64,
+    goodput_mbps: f64,
+    queue_delay_ms: Delay,
+    drops: u64,
+    marks: u64,
+    jain: f64,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad input, or a run whose audit failed.
+pub fn run(options: &Dumbbell) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let outcome = qdelay_sim::run(&scenario(options)?).map_err(|error| failure(&error))?;
+    let cpu_seconds = cost::process_cpu_seconds();
+    let report = Report {
+        schema_version: SCHEMA_VERSION,
+        packets_per_cpu_second: (outcome.packets_forwarded as f64 / cpu_seconds).round(),
+        max_rss_mb: cost::max_rss_mb().map(round),
+        packets_forwarded: outcome.packets_forwarded,
+        cpu_seconds: round(cpu_seconds),
+        wall_seconds: round(watch.seconds()),
+        duration_s: options.duration.as_secs_f64(),
+        qdisc: &options.qdisc,
+        transport: &options.transport,
+        flows: options.flows,
+        seed: options.seed,
+        throughput_mbps: round(outcome.throughput_mbps),
+        goodput_mbps: round(outcome.flows.iter().map(|flow| flow.goodput_mbps).sum()),
+        queue_delay_ms: Delay::from(&outcome.queue_delay_ms),
+        drops: outcome.drops_total(),
+        marks: outcome.marks_total(),
+        jain: round(outcome.jain),
+    };
+    output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })
+}
+
+fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
+    let qdisc = one("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+    AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
+    let transport = one("--transport", &options.transport, transport::COMPONENTS)?;
+    let transport =
+        TransportConfig::build(&transport).map_err(|error| Failure::input("--transport", error))?;
+    let link = parse_link(BOTTLENECK).map_err(|error| Failure::input("bench dumbbell", error))?;
+    let flow = |index| FlowSpec {
+        name: options.transport.clone(),
+        transport,
+        start: flow_start(options.seed, index, options.flows),
+        access: Some(ACCESS),
+        extra_rtt: extra_rtt(index, options.flows),
+    };
+    Ok(Scenario {
+        qdisc,
+        link: LinkSpec(link),
+        uplink: None,
+        base_rtt: BASE_RTT_MIN,
+        flows: (0..options.flows).map(flow).collect(),
+        probe: None,
+        duration: options.duration,
+        warmup: Span::ZERO,
+        seed: options.seed,
+        min_packet_bytes: 0,
+    })
+}
+
+fn one(option: &str, text: &str, registry: &[&'static Component]) -> Result<Arguments, Failure> {
+    match component_list(option, &[text.to_string()], registry)?.as_slice() {
+        [only] => Ok(only.clone()),
+        _ => Err(Failure::input(option, format!("'{text}': several are given; expected one"))),
+    }
+}
+
+/// Nothing for the first flow, the whole range for the last.
+fn extra_rtt(index: usize, flows: usize) -> Span {
+    let steps = flows.saturating_sub(1).max(1) as u64;
+    BASE_RTT_MAX.saturating_sub(BASE_RTT_MIN) * index as u64 / steps
+}
+
+fn failure(error: &RunError) -> Failure {
+    match error {
+        RunError::Component(_) | RunError::Build(_) => Failure::input("bench dumbbell", error),
+        _ => Failure::Check(format!("bench dumbbell: {error}; expected every packet to be accounted for")),
+    }
+}
+
+fn text(report: &Report, outcome: &Outcome) -> String {
+    let delay = outcome.queue_delay_ms;
+    let memory = report.max_rss_mb.map_or("unknown".to_string(), |mb| format!("{mb:.1} MB"));
+    format!(
+        "{} flows of {} for {} s through 100 Mbit/s with {}, base round trips 10 to 30 ms.\n\n\
+         packets per CPU-second  {:.0}\n\
+         packets forwarded       {}\n\
+         CPU time                {:.3} s\n\
+         most memory             {memory}\n\
+         goodput                 {:.2} Mbit/s, Jain's index {:.3}\n\
+         queue delay             mean {:.1}, p95 {:.1}, p99 {:.1} ms\n\
+         drops, marks            {}, {}\n",
+        report.flows,
+        report.transport,
+        report.duration_s,
+        report.qdisc,
+        report.packets_per_cpu_second,
+        report.packets_forwarded,
+        report.cpu_seconds,
+        report.goodput_mbps,
+        report.jain,
+        delay.mean,
+        delay.p95,
+        delay.p99,
+        report.drops,
+        report.marks,
+    )
+}

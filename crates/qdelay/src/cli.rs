@@ -89,28 +89,28 @@ pub struct Compare {
     #[arg(long, value_name = "LIST", default_value = "cubic,bbr")]
     pub transport: Vec<String>,
     /// Flows of each case; they start within 4 ms
-    #[arg(long, value_name = "N", default_value = "1", value_parser = values::flows)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = values::flows, allow_hyphen_values = true)]
     pub flows: usize,
     /// How long each case runs, in simulated time
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Span,
     /// Rates and delays are measured from here to the end; counts are of the whole run
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
     pub warmup: Span,
     /// Round trip without any queue
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip, allow_hyphen_values = true)]
     pub rtt: Span,
     /// Seeds: 1, 1,2,7 or 1..5
-    #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds)]
+    #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
     /// Rate of the link that the acknowledgements cross; 'none' for no link at all
-    #[arg(long, value_name = "RATE", default_value = "48mbit", value_parser = values::uplink)]
+    #[arg(long, value_name = "RATE", default_value = "48mbit", value_parser = values::uplink, allow_hyphen_values = true)]
     pub uplink: OptionalRate,
     /// Packets that the uplink's queue holds
-    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit)]
+    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
     pub uplink_limit: u64,
     /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given
-    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit)]
+    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
     pub limit: u64,
     /// End a trace after its last opportunity, instead of starting over
     #[arg(long)]
@@ -119,10 +119,10 @@ pub struct Compare {
     #[arg(long)]
     pub probe: bool,
     /// Only packets of at least this size count in the figures of delay
-    #[arg(long, value_name = "N", default_value = "0", value_parser = values::packet_bytes)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = values::packet_bytes, allow_hyphen_values = true)]
     pub min_packet_bytes: u32,
     /// Cases to run at once [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = values::jobs)]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
     /// Print JSON (docs/json.md) instead of tables
     #[arg(long)]
@@ -198,7 +198,7 @@ pub struct TraceConvert {
     #[arg(long, value_name = "FORMAT")]
     pub to: WrittenFormat,
     /// From opportunities to rates: the time each rate is the mean of, in whole milliseconds
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub bin: Span,
     /// Format to read: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
     #[arg(long, value_name = "FORMAT")]
@@ -225,7 +225,7 @@ pub struct TraceSynth {
     #[arg(long, value_name = "NAME", default_value = "lte-driving")]
     pub preset: String,
     /// Length of the trace
-    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
     pub duration: String,
     /// Equal parameters and seed make equal traces
     #[arg(long, value_name = "N", default_value = "1")]
@@ -275,10 +275,10 @@ Examples:
   qdelay bench dumbbell --qdisc pie --transport reno:profile=ns3")]
 pub struct Dumbbell {
     /// Flows, with base round trips of 10 to 30 ms in equal steps
-    #[arg(long, value_name = "N", default_value = "20", value_parser = values::dumbbell_flows)]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::dumbbell_flows, allow_hyphen_values = true)]
     pub flows: usize,
     /// How long it runs, in simulated time
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Span,
     /// Queue discipline at the bottleneck
     #[arg(long, value_name = "QDISC", default_value = "codel")]

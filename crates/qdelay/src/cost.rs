@@ -25,7 +25,10 @@ pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Starts one.
-    #[allow(clippy::disallowed_methods, reason = "the command measures its own cost; no result depends on it")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the command measures its own cost; no result depends on it"
+    )]
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }

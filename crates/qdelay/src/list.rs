@@ -1,2 +1,131 @@
-use crate::cli::List; use crate::error::Failure;
-pub fn run(_: &List) -> Result<(), Failure> { Ok(()) }
+//! `qdelay list`: every component, from the registries that read what users type.
+
+use crate::cli::List;
+use crate::compare::cases::links;
+use crate::compare::json::{SCHEMA_VERSION, pretty};
+use crate::error::Failure;
+use crate::output;
+use crate::text_table::{self, Column};
+use qdelay_core::component::{Component, Parameter};
+use qdelay_core::qdisc;
+use qdelay_traffic::transport;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Runs the command.
+///
+/// # Errors
+/// A kind or name that there is not.
+pub fn run(options: &List) -> Result<(), Failure> {
+    let chosen = choose(options.what.as_deref())?;
+    output::print(&if options.json { json(&chosen) } else { text(&chosen) })
+}
+
+/// Every component in the order of its registry.
+fn all() -> Vec<&'static Component> {
+    qdisc::COMPONENTS.iter().chain(transport::COMPONENTS).copied().chain(links()).collect()
+}
+
+fn choose(what: Option<&str>) -> Result<Vec<&'static Component>, Failure> {
+    let all = all();
+    let Some(what) = what else { return Ok(all) };
+    let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|component| component.name).collect();
+        let message = format!("unknown; expected qdisc, transport or link, or one of {}", names.join(", "));
+        return Err(Failure::input(format!("'{what}'"), message));
+    }
+    Ok(chosen)
+}
+
+fn text(components: &[&Component]) -> String {
+    let mut text = String::from(
+        "Written as name[:key=value[:key=value...]], such as bode:target=20ms. A value in brackets stands without its key.\n\
+         Durations have a unit of ns, us, ms, s or min; rates of bit, kbit, mbit or gbit; sizes of b, kb or mb.\n",
+    );
+    for component in components {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{}\n", describe(component));
+    }
+    text
+}
+
+fn describe(component: &Component) -> String {
+    let positional = component.positional.map(|key| format!("[:{key}]")).unwrap_or_default();
+    let mut text =
+        format!("{} {}{positional}: {}\n", component.kind.name(), component.name, sentence(component.about));
+    if !component.source.is_empty() {
+        let _ = writeln!(text, "source: {}", component.source);
+    }
+    // A long choice of words is the one value that has to be cut.
+    let long = component.parameters.iter().any(|parameter| parameter.unit.describe().len() > 24);
+    let value = if long { Column::wrapped } else { Column::left };
+    let (left, wrapped) = (Column::left, Column::wrapped);
+    let columns =
+        [left("key"), value("value"), left("default"), left("range"), wrapped("meaning"), wrapped("source")];
+    text + &text_table::table(&columns, component.parameters.iter().map(row).collect())
+}
+
+fn row(parameter: &Parameter) -> Vec<String> {
+    let default = if parameter.default.is_empty() { "-" } else { parameter.default };
+    let cells = [parameter.name, &parameter.unit.describe().replace('|', " | "), default, &parameter.range()];
+    let words = [sentence(parameter.about), parameter.source.to_string()];
+    cells.iter().map(|cell| cell.to_string()).chain(words).collect()
+}
+
+/// Without the full stop that only some declarations have.
+fn sentence(text: &str) -> String {
+    text.trim_end_matches('.').to_string()
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: u32,
+    components: Vec<Described>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    kind: &'static str,
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    positional: Option<&'static str>,
+    parameters: Vec<DescribedParameter>,
+}
+
+#[derive(Serialize)]
+struct DescribedParameter {
+    name: &'static str,
+    unit: String,
+    default: Option<&'static str>,
+    min: Option<&'static str>,
+    max: Option<&'static str>,
+    about: &'static str,
+    source: &'static str,
+}
+
+fn json(components: &[&Component]) -> String {
+    let components = components.iter().map(|component| Described {
+        kind: component.kind.name(),
+        name: component.name,
+        about: component.about,
+        source: component.source,
+        positional: component.positional,
+        parameters: component.parameters.iter().map(described).collect(),
+    });
+    pretty(&Report { schema_version: SCHEMA_VERSION, components: components.collect() })
+}
+
+fn described(parameter: &Parameter) -> DescribedParameter {
+    let given = |text: &'static str| Some(text).filter(|text| !text.is_empty());
+    DescribedParameter {
+        name: parameter.name,
+        unit: parameter.unit.describe(),
+        default: given(parameter.default),
+        min: given(parameter.min),
+        max: given(parameter.max),
+        about: parameter.about,
+        source: parameter.source,
+    }
+}

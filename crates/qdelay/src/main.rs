@@ -6,7 +6,8 @@
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `trace_files`, `trace_command` | finding and reading traces; `qdelay trace` |
 //! | `list`, `bench` | `qdelay list`, `qdelay bench` |
-//! | `output`, `cost`, `error` | writing without half-written files; CPU, clock and memory; errors and exit status |
+//! | `output`, `text_table` | writing without half-written files; tables of text |
+//! | `cost`, `error`, `usage` | CPU, clock and memory; errors and exit status; errors of the command line itself |
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -16,6 +17,7 @@ mod cost;
 mod error;
 mod list;
 mod output;
+mod text_table;
 mod trace_command;
 mod trace_files;
 mod usage;

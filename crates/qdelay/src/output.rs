@@ -1,7 +1,6 @@
 //! Writing: standard output that may go away, files that are whole or not there, and interrupts.
 
 use crate::error::Failure;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -93,7 +92,10 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     }
     // A rename would put a file in the place of a device.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(Failure::input(path.display(), "is no regular file; expected the name of a file, or - for standard output"));
+        return Err(Failure::input(
+            path.display(),
+            "is no regular file; expected the name of a file, or - for standard output",
+        ));
     }
     if !force && path != Path::new("-") && path.symlink_metadata().is_ok() {
         return Err(failure(path, &ErrorKind::AlreadyExists.into()));
@@ -103,7 +105,9 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
 
 fn failure(path: &Path, error: &io::Error) -> Failure {
     let message = match error.kind() {
-        ErrorKind::AlreadyExists => "exists already; expected a new name, or --force to replace it".to_string(),
+        ErrorKind::AlreadyExists => {
+            "exists already; expected a new name, or --force to replace it".to_string()
+        }
         ErrorKind::NotFound => "the folder does not exist; expected one that does".to_string(),
         ErrorKind::IsADirectory => "is a folder; expected the name of a file to write".to_string(),
         _ => format!("cannot be written: {error}; expected a place that can be written to"),
@@ -135,40 +139,6 @@ impl fmt::Write for Adapter {
             fmt::Error
         })
     }
-}
-
-/// A column of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    header: &'static str,
-    alignment: CellAlignment,
-}
-
-impl Column {
-    /// Words.
-    pub const fn left(header: &'static str) -> Column {
-        Column { header, alignment: CellAlignment::Left }
-    }
-    /// Numbers.
-    pub const fn right(header: &'static str) -> Column {
-        Column { header, alignment: CellAlignment::Right }
-    }
-}
-
-/// A table as text, fitted to the terminal where there is one.
-pub fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(columns.iter().map(|column| column.header));
-    for (index, column) in columns.iter().enumerate() {
-        if let Some(set) = table.column_mut(index) {
-            set.set_cell_alignment(column.alignment);
-            // The first word has nothing before it, and one blank between columns is enough to the right of numbers.
-            set.set_padding((u16::from(index > 0), 1));
-        }
-    }
-    table.add_rows(rows);
-    table.trim_fmt()
 }
 
 #[cfg(test)]

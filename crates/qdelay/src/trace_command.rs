@@ -1,2 +1,241 @@
-use crate::cli::TraceCommand; use crate::error::Failure;
-pub fn run(_: &TraceCommand) -> Result<(), Failure> { Ok(()) }
+//! `qdelay trace`: statistics of traces, conversion, synthesis, and what is built in.
+
+use crate::cli::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
+use crate::compare::json::{SCHEMA_VERSION, pretty, round};
+use crate::error::{Failure, one_line};
+use crate::output;
+use crate::text_table::{self, Column};
+use crate::trace_files::{self, Format, Trace};
+use qdelay_core::component::Arguments;
+use qdelay_trace::info::{self, BinStatistics};
+use qdelay_trace::shipped::ORIGINS;
+use qdelay_trace::{RateSteps, SHIPPED, Schedule, convert, mahimahi, mbps, synth};
+use serde::Serialize;
+use std::path::Path;
+
+/// Runs the command.
+///
+/// # Errors
+/// A trace that cannot be read, or a file that cannot be written.
+pub fn run(command: &TraceCommand) -> Result<(), Failure> {
+    match command {
+        TraceCommand::Info(options) => print_info(options),
+        TraceCommand::Convert(options) => convert_file(options),
+        TraceCommand::Synth(options) => synthesize(options),
+        TraceCommand::List(options) => list(options),
+    }
+}
+
+fn print_info(options: &TraceInfo) -> Result<(), Failure> {
+    let format = Format::parse(options.trace_format.as_deref())?;
+    let mut all = Vec::new();
+    for name in &options.files {
+        let trace = trace_files::load(name, &format)?;
+        all.push(Described::new(name.to_string_lossy().into_owned(), None, &trace));
+    }
+    print_described(all, options.json)
+}
+
+fn list(options: &TraceList) -> Result<(), Failure> {
+    let mut all = Vec::new();
+    for (name, _) in SHIPPED {
+        let trace = trace_files::load(name.as_ref(), &Format::Mahimahi)?;
+        let origin = ORIGINS.iter().find(|(known, _)| known == name).map(|(_, origin)| *origin);
+        all.push(Described::new(name.to_string(), origin, &trace));
+    }
+    print_described(all, options.json)
+}
+
+fn print_described(traces: Vec<Described>, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::print(&pretty(&Report { schema_version: SCHEMA_VERSION, traces }));
+    }
+    let note = "Rates in Mbit/s. p5, p50, p95 and variation (standard deviation over mean) are of bins of 1 s; a gap is a time in which\n\
+        nothing can be sent; outage is the share of the time that lies in gaps of more than 100 ms.\n\n";
+    let mut columns = vec![Column::left("trace"), Column::left("format")];
+    let numbers = [
+        "time\ns",
+        "mean",
+        "p5",
+        "p50",
+        "p95",
+        "varia-\ntion",
+        "gaps >\n100 ms",
+        "gaps\n> 1 s",
+        "longest\ngap, s",
+        "outage\n%",
+    ];
+    columns.extend(numbers.map(Column::right));
+    let table = text_table::table(&columns, traces.iter().map(Described::row).collect());
+    let mut text = format!("{note}{table}\n");
+    for trace in &traces {
+        if let Some(origin) = trace.made_by {
+            text += &format!("\n{} is made by --link {origin}", trace.name);
+        }
+    }
+    output::print(&(text.trim_end().to_string() + "\n"))
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: u32,
+    traces: Vec<Described>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    name: String,
+    format: &'static str,
+    made_by: Option<&'static str>,
+    duration_s: f64,
+    opportunities: u64,
+    mean_mbps: f64,
+    bins_100ms: Bins,
+    bins_1s: Bins,
+    longest_gap_s: f64,
+    gaps_over_100ms: u64,
+    gaps_over_1s: u64,
+    outage_s: f64,
+}
+
+#[derive(Serialize)]
+struct Bins {
+    bins: u64,
+    min_mbps: f64,
+    p5_mbps: f64,
+    p25_mbps: f64,
+    p50_mbps: f64,
+    p75_mbps: f64,
+    p95_mbps: f64,
+    max_mbps: f64,
+    coefficient_of_variation: f64,
+    zero_share: f64,
+}
+
+impl Described {
+    fn new(name: String, made_by: Option<&'static str>, trace: &Trace) -> Described {
+        let (format, info) = match trace {
+            Trace::Schedule(schedule) => ("mahimahi", info::of_schedule(schedule)),
+            Trace::Rates(rates) => ("mbps", info::of_rates(rates)),
+        };
+        Described {
+            name,
+            format,
+            made_by,
+            duration_s: info.duration.as_secs_f64(),
+            opportunities: info.opportunities,
+            mean_mbps: round(info.mean_mbps),
+            bins_100ms: Bins::from(&info.bins_100ms),
+            bins_1s: Bins::from(&info.bins_1s),
+            longest_gap_s: info.longest_gap.as_secs_f64(),
+            gaps_over_100ms: info.gaps_over_100ms,
+            gaps_over_1s: info.gaps_over_1s,
+            outage_s: info.outage.as_secs_f64(),
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let bins = &self.bins_1s;
+        let mut row = vec![one_line(&self.name), self.format.to_string(), format!("{:.1}", self.duration_s)];
+        row.extend(
+            [self.mean_mbps, bins.p5_mbps, bins.p50_mbps, bins.p95_mbps].map(|mbps| format!("{mbps:.2}")),
+        );
+        row.push(format!("{:.2}", bins.coefficient_of_variation));
+        row.extend([self.gaps_over_100ms, self.gaps_over_1s].map(|gaps| gaps.to_string()));
+        row.push(format!("{:.2}", self.longest_gap_s));
+        row.push(format!("{:.1}", self.outage_s / self.duration_s * 100.0));
+        row
+    }
+}
+
+impl From<&BinStatistics> for Bins {
+    fn from(bins: &BinStatistics) -> Self {
+        Bins {
+            bins: bins.bins,
+            min_mbps: round(bins.min_mbps),
+            p5_mbps: round(bins.p5_mbps),
+            p25_mbps: round(bins.p25_mbps),
+            p50_mbps: round(bins.p50_mbps),
+            p75_mbps: round(bins.p75_mbps),
+            p95_mbps: round(bins.p95_mbps),
+            max_mbps: round(bins.max_mbps),
+            coefficient_of_variation: round(bins.coefficient_of_variation),
+            zero_share: round(bins.zero_share),
+        }
+    }
+}
+
+fn convert_file(options: &TraceConvert) -> Result<(), Failure> {
+    output::refuse_existing(&options.output, options.force)?;
+    let format = Format::parse(options.trace_format.as_deref())?;
+    let trace = trace_files::load(&options.input, &format)?;
+    let fail = |error| Failure::input(Path::new(&options.input).display(), error);
+    let write = |trace: &Written| trace.write(&options.output, options.force);
+    match (trace, options.to) {
+        (Trace::Schedule(schedule), WrittenFormat::Mahimahi) => write(&Written::Schedule(schedule)),
+        (Trace::Rates(rates), WrittenFormat::Mbps) => write(&Written::Rates(rates)),
+        (Trace::Schedule(schedule), WrittenFormat::Mbps) => {
+            write(&Written::Rates(convert::to_rates(&schedule, options.bin).map_err(fail)?))
+        }
+        (Trace::Rates(rates), WrittenFormat::Mahimahi) => {
+            write(&Written::Schedule(convert::to_schedule(&rates).map_err(fail)?))
+        }
+    }
+}
+
+fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
+    output::refuse_existing(&options.output, options.force)?;
+    let arguments = synth_arguments(options)?;
+    let synth = synth::Synth::from_arguments(&arguments);
+    let fail = |error| Failure::input("trace synth", error);
+    let written = match options.to {
+        WrittenFormat::Mahimahi => Written::Schedule(synth.schedule().map_err(fail)?),
+        WrittenFormat::Mbps => Written::Rates(synth.rates().map_err(fail)?),
+    };
+    written.write(&options.output, options.force)
+}
+
+/// Each option is read by itself first, so that an error names the one it is in.
+fn synth_arguments(options: &TraceSynth) -> Result<Arguments, Failure> {
+    let TraceSynth { preset, duration, seed, .. } = options;
+    let named =
+        [("--preset", "preset", preset), ("--duration", "duration", duration), ("--seed", "seed", seed)];
+    let mut parts = Vec::new();
+    for (option, key, value) in named {
+        let part = format!("{key}={value}");
+        Arguments::from_parts(&synth::COMPONENT, &part, [part.as_str()].into_iter())
+            .map_err(|message| Failure::input(option, error_of(value, &part, &message)))?;
+        parts.push(part);
+    }
+    for part in &options.parameters {
+        if !part.contains('=') {
+            return Err(Failure::input(
+                format!("'{part}'"),
+                "unexpected; expected parameters as KEY=VALUE, such as rate=2mbit",
+            ));
+        }
+        parts.push(part.clone());
+    }
+    Arguments::from_parts(&synth::COMPONENT, &parts.join(":"), parts.iter().map(String::as_str))
+        .map_err(|message| Failure::input("trace synth", message))
+}
+
+/// The message without the part that the user did not type.
+fn error_of(value: &str, part: &str, message: &str) -> String {
+    format!("'{value}': {}", message.strip_prefix(&format!("{part}: ")).unwrap_or(message))
+}
+
+/// A trace in the format it is written in.
+enum Written {
+    Schedule(Schedule),
+    Rates(RateSteps),
+}
+
+impl Written {
+    fn write(&self, path: &Path, force: bool) -> Result<(), Failure> {
+        output::write_file(path, force, |mut out| match self {
+            Written::Schedule(schedule) => mahimahi::write(schedule, &mut out),
+            Written::Rates(rates) => mbps::write(rates, &mut out),
+        })
+    }
+}

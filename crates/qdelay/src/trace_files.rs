@@ -7,10 +7,10 @@
 //! Files are read 64 kB at a time; what a trace may take in memory is bounded by the limits of its parser.
 
 use crate::error::Failure;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_core::Span;
-use qdelay_path::{AnyLink, TraceLink};
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_path::link::RateLink;
+use qdelay_path::{AnyLink, TraceLink};
 use qdelay_trace::csv::{Columns, RateUnit, Times};
 use qdelay_trace::{RateSteps, SHIPPED, Schedule, TraceError, csv, mahimahi, mbps, shipped};
 use std::ffi::OsStr;
@@ -35,13 +35,6 @@ impl Trace {
         match self {
             Trace::Schedule(schedule) => TraceLink::new(schedule, TraceLink::OVERHEAD_BYTES, repeat).into(),
             Trace::Rates(rates) => RateLink::new(rates, 0, repeat).into(),
-        }
-    }
-    /// The name of its format.
-    pub fn format(&self) -> &'static str {
-        match self {
-            Trace::Schedule(_) => "mahimahi",
-            Trace::Rates(_) => "mbps",
         }
     }
 }
@@ -101,7 +94,9 @@ impl Format {
         let arguments = Arguments::from_parts(&CSV, text, parts)?;
         let column = arguments.text("column").ok_or("no column; expected csv:column=NAME")?;
         let times = match arguments.text("time") {
-            Some(_) if arguments.is_given("every") => return Err("every and time are both given; expected one".to_string()),
+            Some(_) if arguments.is_given("every") => {
+                return Err("every and time are both given; expected one".to_string());
+            }
             Some(time) => Times::Column(time.to_string()),
             None => Times::Every(arguments.span("every").unwrap_or(Span::from_secs(1))),
         };
@@ -157,9 +152,11 @@ impl ReadError {
         match self {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(error) => error.to_string(),
-            ReadError::Table => "line 1: looks like the header of a table; expected mahimahi's milliseconds, or seconds and \
+            ReadError::Table => {
+                "line 1: looks like the header of a table; expected mahimahi's milliseconds, or seconds and \
                 Mbit/s; for a table give --trace-format csv:column=NAME"
-                .to_string(),
+                    .to_string()
+            }
         }
     }
 }
@@ -209,11 +206,18 @@ fn detect(first: &[u8]) -> Result<Format, ReadError> {
     let Ok(line) = std::str::from_utf8(line) else { return Ok(Format::Mahimahi) };
     let fields: Vec<&str> = line.split([' ', '\t', ',']).filter(|field| !field.is_empty()).collect();
     let is_number = |field: &&str| field.parse::<f64>().is_ok();
-    let words = fields.iter().filter(|field| field.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"')).count();
+    let words = fields
+        .iter()
+        .filter(|field| field.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"'))
+        .count();
     if line.contains(',') && words > 0 && words >= fields.len() - words {
         return Err(ReadError::Table);
     }
-    Ok(if fields.len() > 1 && fields.iter().any(|field| is_number(field)) { Format::Mbps } else { Format::Mahimahi })
+    Ok(if fields.len() > 1 && fields.iter().any(|field| is_number(field)) {
+        Format::Mbps
+    } else {
+        Format::Mahimahi
+    })
 }
 
 enum Parser {

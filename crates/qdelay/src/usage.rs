@@ -1,33 +1,60 @@
 //! Errors of the command line itself, as the one line that every other error is.
 
-use crate::error::{Failure, one_line};
+use crate::error::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error;
 
 /// Prints help and versions where they were asked for; turns everything else into a [`Failure`].
+///
+/// # Errors
+/// Every error of the command line.
 pub fn report(error: &clap::Error) -> Result<(), Failure> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // Help goes to standard output; a reader that has gone away is no error.
         let _ = error.print();
         return Ok(());
     }
-    let context = |kind| error.get(kind).and_then(text);
-    let option = context(ContextKind::InvalidArg).unwrap_or_default();
-    let option = option.split([' ', '=']).next().unwrap_or("").to_string();
-    if error.kind() == ErrorKind::ValueValidation
-        && let (Some(value), Some(cause)) = (context(ContextKind::InvalidValue), error.source())
-    {
-        return Err(Failure::input(option, format!("'{value}': {cause}")));
+    Err(failure(error))
+}
+
+fn failure(error: &clap::Error) -> Failure {
+    let context = |kind| error.get(kind).and_then(text).filter(|text| !text.is_empty());
+    let argument = context(ContextKind::InvalidArg).unwrap_or_default();
+    // As in "--duration <TIME>".
+    let option = argument.split([' ', '=']).next().unwrap_or("");
+    let (command, help) = command(error);
+    match (error.kind(), context(ContextKind::InvalidValue), context(ContextKind::ValidValue)) {
+        (ErrorKind::ValueValidation, Some(value), _) => {
+            let cause = error.source().map(ToString::to_string).unwrap_or_default();
+            Failure::input(option, format!("'{value}': {cause}"))
+        }
+        (ErrorKind::InvalidValue, Some(value), Some(known)) => {
+            Failure::input(option, format!("'{value}' is not known; expected one of {known}"))
+        }
+        (ErrorKind::InvalidValue, ..) => {
+            Failure::input(option, format!("a value is missing; expected one after it ({help})"))
+        }
+        (ErrorKind::UnknownArgument, ..) => {
+            let near = context(ContextKind::SuggestedArg);
+            let near = near.map(|near| format!(" (near: {near})")).unwrap_or_default();
+            Failure::input(option, format!("unknown{near}; expected what {help} lists"))
+        }
+        (ErrorKind::InvalidSubcommand, ..) => {
+            let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();
+            Failure::input(name, format!("unknown command; expected one that {help} lists"))
+        }
+        (ErrorKind::MissingRequiredArgument, ..) => {
+            Failure::input(command, format!("{} is missing; expected what {help} shows", list(error)))
+        }
+        (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
+            Failure::input(command, format!("a command is missing; expected one that {help} lists"))
+        }
+        (ErrorKind::ArgumentConflict, ..) => Failure::input(
+            option,
+            format!("given twice, or beside what excludes it; expected what {help} shows"),
+        ),
+        _ => Failure::input(command, format!("{}; expected what {help} shows", first_line(error))),
     }
-    if error.kind() == ErrorKind::InvalidValue {
-        let known = context(ContextKind::ValidValue).unwrap_or_default();
-        let message = match context(ContextKind::InvalidValue).filter(|value| !value.is_empty()) {
-            Some(value) => format!("'{value}' is not known; expected one of {known}"),
-            None => "a value is missing; expected one after the option".to_string(),
-        };
-        return Err(Failure::input(option, message));
-    }
-    Err(Failure::input("", format!("{}; see 'qdelay --help' and 'qdelay COMMAND --help'", summary(error))))
 }
 
 fn text(value: &ContextValue) -> Option<String> {
@@ -38,15 +65,22 @@ fn text(value: &ContextValue) -> Option<String> {
     }
 }
 
-/// What clap would say, without the usage that follows it.
-fn summary(error: &clap::Error) -> String {
+fn list(error: &clap::Error) -> String {
+    error.get(ContextKind::InvalidArg).and_then(text).unwrap_or_else(|| "an argument".to_string())
+}
+
+/// The command the error is about, as in "trace convert", and how to get its help.
+fn command(error: &clap::Error) -> (String, String) {
     let text = error.render().to_string();
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:"))
-        .filter(|line| !line.is_empty())
-        .collect();
-    let joined = lines.join(" ");
-    one_line(joined.strip_prefix("error: ").unwrap_or(&joined)).replace(" tip: ", "; ")
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("qdelay");
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic());
+    let command = usage.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ");
+    let help = format!("'{command} --help'");
+    (command.trim_start_matches("qdelay").trim_start().to_string(), help)
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let line = text.lines().next().unwrap_or("");
+    line.strip_prefix("error: ").unwrap_or(line).to_string()
 }

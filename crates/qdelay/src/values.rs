@@ -41,7 +41,10 @@ pub fn uplink(text: &str) -> Result<Option<Rate>, String> {
 /// A size of a packet, with or without its unit.
 pub fn packet_bytes(text: &str) -> Result<u32, String> {
     let bytes = text.parse().or_else(|_| parse_bytes(text)).map_err(|error| error.to_string())?;
-    u32::try_from(bytes).ok().filter(|bytes| *bytes <= 65_535).ok_or("out of range; expected 0 to 65535b".to_string())
+    u32::try_from(bytes)
+        .ok()
+        .filter(|bytes| *bytes <= 65_535)
+        .ok_or("out of range; expected 0 to 65535b".to_string())
 }
 
 /// Packets a queue may hold: what the disciplines accept.

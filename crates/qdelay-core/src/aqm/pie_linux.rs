@@ -16,11 +16,12 @@
 //! * The probability is not bounded by 1: under lasting overload it grows on, and takes as long to come down.
 //! * A probability of exactly 10% still marks. A mark that was due (8.5) does not restart the accumulated
 //!   probability.
-//! * The first update comes after half a second, the next every `tupdate` rounded up to whole timer ticks: 16 ms for
-//!   15 at HZ 250.
+//! * Updates come every `tupdate` rounded up to whole timer ticks: 16 ms for 15 at HZ 250.
 //! * No drop while the backlog is *under* two MTUs.
 //!
 //! Differences from the reference:
+//! * The first update comes one period after the run begins. The kernel's comes half a second after the discipline is
+//!   attached, which on a router is long before the traffic that is looked at.
 //! * IP bytes: the kernel's packets and its MTU count 14 bytes of Ethernet header each, which cancels for full-size
 //!   packets.
 //! * `max_burst` is a parameter; the kernel has 150 ms.
@@ -38,7 +39,6 @@ const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_SHIFT;
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
 /// A timer tick at HZ 250.
 const JIFFY: Span = Span::from_millis(4);
-const FIRST_UPDATE: Time = Time::from_nanos(16_000_000);
 
 /// The law of Linux's PIE. Delays are in units of 64 ns, probabilities in 1/2^56.
 #[derive(Clone, Debug)]
@@ -67,6 +67,7 @@ impl LinuxPie {
     pub fn new(parameters: PieParameters) -> LinuxPie {
         let weight = |x: f64| ((libm::round(x * 16.0) as u64).saturating_mul(ONE / TICKS_PER_SECOND)) >> 4;
         let max_burst = ticks(parameters.max_burst);
+        let tupdate = JIFFY * parameters.tupdate.as_nanos().div_ceil(JIFFY.as_nanos()).max(1);
         LinuxPie {
             target: ticks(parameters.target),
             max_burst,
@@ -75,8 +76,8 @@ impl LinuxPie {
             mtu: parameters.mtu,
             ecn: parameters.ecn,
             bytemode: parameters.bytemode,
-            tupdate: JIFFY * parameters.tupdate.as_nanos().div_ceil(JIFFY.as_nanos()).max(1),
-            next_update: FIRST_UPDATE,
+            tupdate,
+            next_update: Time::ZERO + tupdate,
             probability: 0,
             accumulated: 0,
             burst: max_burst,
@@ -265,9 +266,9 @@ mod tests {
     #[test]
     fn tupdate_is_rounded_up_to_timer_ticks() {
         let mut law = law();
-        assert_eq!(law.next_update(1), at(500));
-        law.run_timer(at(500), 1);
-        assert_eq!(law.next_update(1), at(516));
+        assert_eq!(law.next_update(1), at(16));
+        law.run_timer(at(16), 1);
+        assert_eq!(law.next_update(1), at(32));
     }
 
     #[test]
@@ -373,11 +374,11 @@ mod tests {
     #[test]
     fn calm_resets_and_rests() {
         let mut law = law();
-        law.departed(Span::from_millis(1), at(100), 0);
-        assert_eq!(law.next_update(0), at(500));
-        law.run_timer(at(500), 0);
+        law.departed(Span::from_millis(1), at(10), 0);
+        assert_eq!(law.next_update(0), at(16));
+        law.run_timer(at(16), 0);
         assert_eq!(law.next_update(0), Time::NEVER);
-        assert_eq!(law.next_update(1500), at(516));
+        assert_eq!(law.next_update(1500), at(32));
         assert_eq!(law.last_departure, None);
     }
 

@@ -5,7 +5,7 @@
 //! | [`Line`] | when its last bit is sent, at a constant rate | a serial line: store and forward |
 //! | [`Shaper`] | at the start of its slot, if the bucket is not in debt | a Linux HTB class with a burst |
 //! | [`TraceLink`] | at the opportunity that carries its last byte | mahimahi's `mm-link` |
-//! | [`RateLink`] | when its last bit is sent, at a rate that changes on the way | a line over [`RateSteps`] |
+//! | [`RateLink`] | when its last bit is sent, at a rate that changes on the way | a line over [`RateSteps`](qdelay_trace::RateSteps) |
 //!
 //! Each adds `overhead` bytes to every packet: framing that the IP size does not show. An idle link has no events.
 

@@ -127,7 +127,10 @@ pub fn cross(
     refuse_repeated("--seed", seeds.iter().map(u64::to_string))?;
     let count = bottlenecks.len().saturating_mul(qdiscs.len() * transports.len()).saturating_mul(seeds.len());
     if count > CASES_MAX {
-        return Err(Failure::input("--seed", format!("{count} cases are too many; expected at most {CASES_MAX}")));
+        return Err(Failure::input(
+            "--seed",
+            format!("{count} cases are too many; expected at most {CASES_MAX}"),
+        ));
     }
     let mut cases = Vec::with_capacity(count);
     for bottleneck in bottlenecks {
@@ -154,7 +157,8 @@ fn with_limit(qdiscs: &[Arguments], limit: u64) -> Result<Vec<Arguments>, Failur
 
 fn built(transports: &[Arguments]) -> Result<Vec<(String, TransportConfig)>, Failure> {
     let build = |arguments: &Arguments| {
-        let config = TransportConfig::build(arguments).map_err(|error| Failure::input("--transport", error))?;
+        let config =
+            TransportConfig::build(arguments).map_err(|error| Failure::input("--transport", error))?;
         Ok((arguments.typed().to_string(), config))
     };
     transports.iter().map(build).collect()

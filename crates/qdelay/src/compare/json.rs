@@ -103,7 +103,12 @@ impl<'a> From<&'a CaseResult> for Case<'a> {
     fn from(result: &'a CaseResult) -> Self {
         let CaseResult { axes, outcome, .. } = result;
         Case {
-            axes: Axes { trace: &axes.trace, qdisc: &axes.qdisc, transport: &axes.transport, seed: axes.seed },
+            axes: Axes {
+                trace: &axes.trace,
+                qdisc: &axes.qdisc,
+                transport: &axes.transport,
+                seed: axes.seed,
+            },
             throughput_mbps: round(outcome.throughput_mbps),
             utilization: round(outcome.utilization),
             queue_delay_ms: Delay::from(&outcome.queue_delay_ms),

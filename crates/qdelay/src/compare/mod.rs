@@ -60,7 +60,9 @@ fn bottlenecks(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
     const EITHER: &str = "expected --trace FILE (such as synth-lte-driving) or --link RATE (such as 10mbit)";
     match (options.trace.is_empty(), options.link.is_empty()) {
         (true, true) => Err(Failure::input("--trace", format!("no bottleneck is given; {EITHER}"))),
-        (false, false) => Err(Failure::input("--link", format!("both a trace and a link are given; {EITHER}"))),
+        (false, false) => {
+            Err(Failure::input("--link", format!("both a trace and a link are given; {EITHER}")))
+        }
         (true, false) if options.once => {
             Err(Failure::input("--once", "a link without a trace never ends; expected it with --trace"))
         }

@@ -27,7 +27,8 @@ pub struct CaseResult {
 /// # Errors
 /// The first of the cases that has no outcome.
 pub fn run(cases: Vec<Case>, jobs: Option<usize>, watch: &Stopwatch) -> Result<Vec<CaseResult>, Failure> {
-    let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).min(cases.len());
+    let jobs =
+        jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).min(cases.len());
     let bar = progress(cases.len());
     let next = AtomicUsize::new(0);
     let results: Vec<Slot> = cases.iter().map(|_| Slot::default()).collect();
@@ -56,7 +57,11 @@ pub fn run(cases: Vec<Case>, jobs: Option<usize>, watch: &Stopwatch) -> Result<V
 
 type Slot = Mutex<Option<Result<CaseResult, RunError>>>;
 
-fn take<'a>(next: &AtomicUsize, cases: &'a [Case], slots: &'a [Slot]) -> (Option<&'a Case>, Option<&'a Slot>) {
+fn take<'a>(
+    next: &AtomicUsize,
+    cases: &'a [Case],
+    slots: &'a [Slot],
+) -> (Option<&'a Case>, Option<&'a Slot>) {
     // Kept from wrapping round: it grows by one for each thread that finds nothing left.
     let index = next.fetch_add(1, Ordering::Relaxed);
     (cases.get(index), slots.get(index))

@@ -3,7 +3,7 @@
 use super::pool::CaseResult;
 use crate::cli::Compare;
 use crate::error::one_line;
-use crate::output::{self, Column};
+use crate::text_table::{self, Column};
 use qdelay_record::DelaySummary;
 use std::fmt::Write;
 
@@ -15,8 +15,13 @@ pub fn cases(options: &Compare, results: &[CaseResult]) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n{}\n{}\n", one_line(&first.axes.trace), table(options, of_one_link));
     }
-    text
+    text + NOTE
 }
+
+const NOTE: &str = "
+rate: IP bytes that left the bottleneck; used: of what the link offered; mean to max: delay in the bottleneck's queue,
+departure less arrival; drops and marks: packets, by that queue, in the whole run.
+";
 
 fn sentence(options: &Compare, cases: usize) -> String {
     let flows = if options.flows == 1 { "one flow".to_string() } else { format!("{} flows", options.flows) };
@@ -51,16 +56,14 @@ fn table(options: &Compare, results: &[CaseResult]) -> String {
     if seeds {
         columns.push(Column::right("seed"));
     }
-    columns.push(Column::right("throughput\nMbit/s"));
-    columns.push(Column::right("link used\n%"));
-    columns.push(Column::right("queue delay\nmean ms"));
-    columns.extend(["p50\nms", "p95\nms", "p99\nms", "max\nms", "drops", "marks"].map(Column::right));
+    let numbers =
+        ["rate\nMbit/s", "used\n%", "mean\nms", "p50\nms", "p95\nms", "p99\nms", "max\nms", "drops", "marks"];
+    columns.extend(numbers.map(Column::right));
     if options.probe {
-        columns.push(Column::right("probe delay\nmean ms"));
-        columns.push(Column::right("p95\nms"));
+        columns.extend(["probe\nmean ms", "probe\np95 ms"].map(Column::right));
     }
     let rows = results.iter().map(|result| row(result, seeds)).collect();
-    output::table(columns, rows)
+    text_table::table(&columns, rows)
 }
 
 fn row(result: &CaseResult, seeds: bool) -> Vec<String> {

@@ -1,0 +1,102 @@
+//! Links: taking a packet, sending it, and what follows when it has left.
+
+use super::Path;
+use crate::link::AnyLink;
+use crate::node::{Role, Sending};
+use crate::{NodeId, Observer, Signal};
+use qdelay_core::Time;
+use qdelay_core::qdisc::Qdisc;
+use qdelay_trace::OPPORTUNITY_BYTES;
+
+impl<Q: Qdisc> Path<Q> {
+    /// A link that stores and forwards takes its next packet, or becomes idle.
+    #[inline]
+    pub(super) fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let taken = self.pull(id, now, observer);
+        self.idle[id.index()] = taken.is_none();
+        let Some((packet, queue)) = taken else { return self.deadlines.set(id, Time::NEVER) };
+        let node = &mut self.nodes[id.index()];
+        node.counters.received.add(&packet);
+        let Role::Link(link) = &mut node.role else { return };
+        link.sending = Some(Sending { packet, queue, sent_bytes: 0 });
+        let deadline = match &mut link.model {
+            AnyLink::Line(line) => line.begin(now, packet.bytes),
+            AnyLink::Rate(line) => line.begin(now, packet.bytes),
+            AnyLink::Shaper(_) | AnyLink::Trace(_) => Time::NEVER,
+        };
+        self.deadlines.set(id, deadline);
+    }
+
+    /// The last bit is sent.
+    #[inline]
+    pub(super) fn finish_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+        if let Some(sending) = link.sending.take() {
+            let next = link.next;
+            observer.departed(now, id, sending.queue, &sending.packet);
+            self.forwarded(id, &sending.packet, now);
+            self.push(next, sending.packet, now, observer);
+        }
+        self.begin_sending(id, now, observer);
+    }
+
+    /// A shaper may send: one packet at the start of its slot.
+    #[inline]
+    pub(super) fn release<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let Some((packet, queue)) = self.pull(id, now, observer) else {
+            self.idle[id.index()] = true;
+            return self.deadlines.set(id, Time::NEVER);
+        };
+        let node = &mut self.nodes[id.index()];
+        node.counters.received.add(&packet);
+        let Role::Link(link) = &mut node.role else { return };
+        let AnyLink::Shaper(shaper) = &mut link.model else { return };
+        shaper.charge(now, packet.bytes);
+        let (deadline, next) = (shaper.eligible().max(now), link.next);
+        self.deadlines.set(id, deadline);
+        observer.departed(now, id, queue, &packet);
+        self.forwarded(id, &packet, now);
+        self.push(next, packet, now, observer);
+    }
+
+    /// A trace link may send up to 1504 bytes.
+    pub(super) fn opportunity<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let mut budget = OPPORTUNITY_BYTES;
+        while budget > 0 {
+            let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+            let overhead = u64::from(link.model.overhead_bytes());
+            let next = link.next;
+            let mut sending = match link.sending.take() {
+                Some(sending) => sending,
+                None => {
+                    let Some((packet, queue)) = self.pull(id, now, observer) else { break };
+                    self.nodes[id.index()].counters.received.add(&packet);
+                    Sending { packet, queue, sent_bytes: 0 }
+                }
+            };
+            let left = u64::from(sending.packet.bytes) + overhead - sending.sent_bytes;
+            if left > budget {
+                sending.sent_bytes += budget;
+                budget = 0;
+                let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+                link.sending = Some(sending);
+            } else {
+                budget -= left;
+                observer.departed(now, id, sending.queue, &sending.packet);
+                self.forwarded(id, &sending.packet, now);
+                self.push(next, sending.packet, now, observer);
+            }
+        }
+        let node = &mut self.nodes[id.index()];
+        let Role::Link(link) = &mut node.role else { return };
+        let AnyLink::Trace(trace) = &mut link.model else { return };
+        trace.burn();
+        // Where bytes were left over there was nothing to take, and nothing to do until something comes.
+        let idle = budget > 0;
+        self.idle[id.index()] = idle;
+        self.deadlines.set(id, if idle { Time::NEVER } else { trace.next() });
+        if !node.listeners.is_empty() {
+            self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The path: runs its nodes in order of time.
+
+mod gates;
+mod links;
+mod queues;
+mod run;
+
+use crate::deadlines::Deadlines;
+use crate::gate::AnyGate;
+use crate::node::{Node, Role};
+use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::{Packet, Time};
+
+/// A graph of named nodes that packets flow through, made by a [`PathBuilder`](crate::PathBuilder).
+///
+/// It does nothing by itself. The host hands it packets and the time:
+///
+/// * [`Path::ingress`] puts a packet into a node;
+/// * [`Path::next_deadline`] says when the path has something to do next (perhaps early, never late);
+/// * [`Path::poll`] does everything that is due, each thing at its own time. Calling it at any other time does nothing.
+///
+/// What comes of it is told to the [`Observer`]. Events of the same time run in a fixed order: trace links first, those
+/// further downstream before others; then nodes in the order they were declared; at one node in the order they came.
+/// All events that are due run before an arrival of the same time. So results do not depend on how often the host polls.
+#[derive(Clone, Debug)]
+pub struct Path<Q = AnyQdisc> {
+    nodes: Vec<Node<Q>>,
+    names: Vec<String>,
+    deadlines: Deadlines,
+    /// Of each node, whether an arrival must wake it: links with nothing to send, and gates always.
+    idle: Vec<bool>,
+    now: Time,
+}
+
+/// Why a call was refused; the path is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathError {
+    /// Time went backwards.
+    TimeReversed {
+        /// The time of the call before.
+        now: Time,
+        /// The time of this call.
+        told: Time,
+    },
+    /// A packet was put into a node that takes none from outside: a gate or a link takes its packets from queues.
+    NotAnEntry {
+        /// The node, which may be of another path.
+        node: NodeId,
+    },
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathError::TimeReversed { now, told } => {
+                write!(
+                    f,
+                    "time went backwards: expected {} ns or later, got {} ns",
+                    now.as_nanos(),
+                    told.as_nanos()
+                )
+            }
+            PathError::NotAnEntry { node } => {
+                write!(
+                    f,
+                    "node {} takes no packets from outside: expected a classifier, queue, delay or exit",
+                    node.0
+                )
+            }
+        }
+    }
+}
+impl core::error::Error for PathError {}
+
+impl<Q: Qdisc> Path<Q> {
+    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, order: &[u16]) -> Path<Q> {
+        let mut deadlines = Deadlines::new(order);
+        for (index, node) in nodes.iter().enumerate() {
+            if let Role::Queue(queue) = &node.role {
+                deadlines.set(NodeId(index as u16), queue.deadline);
+            }
+        }
+        let idle = vec![true; nodes.len()];
+        Path { nodes, names, deadlines, idle, now: Time::ZERO }
+    }
+
+    /// Puts `packet` into `node` at `now`, after everything that is due by then.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, or the node takes no packets from outside.
+    #[inline]
+    pub fn ingress<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        packet: Packet,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        match self.nodes.get(node.index()).map(|entry| &entry.role) {
+            None | Some(Role::Gate(_) | Role::Link(_)) => return Err(PathError::NotAnEntry { node }),
+            Some(_) => self.poll(now, observer)?,
+        }
+        self.nodes[node.index()].counters.ingress.add(&packet);
+        self.push(node, packet, now, observer);
+        self.run(now, observer);
+        Ok(())
+    }
+
+    /// Does everything that is due by `now`. Without anything due, only the time is taken note of.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call.
+    #[inline]
+    pub fn poll<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<(), PathError> {
+        if now < self.now {
+            return Err(PathError::TimeReversed { now: self.now, told: now });
+        }
+        self.now = now;
+        self.run(now, observer);
+        Ok(())
+    }
+
+    /// When [`Path::poll`] should be called next: never late, perhaps early; [`Time::NEVER`] while nothing will happen.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.deadlines.next()
+    }
+
+    /// The time of the latest call.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.names.iter().position(|known| known == name).map(|index| NodeId(index as u16))
+    }
+    /// The name of a node; empty for a node of another path.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.names.get(node.index()).map_or("", String::as_str)
+    }
+    /// All nodes in the order they were declared.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<Q> {
+        (0..self.nodes.len()).map(|index| NodeId(index as u16))
+    }
+    /// What has happened at a node; `None` for a node of another path.
+    pub fn counters(&self, node: NodeId) -> Option<&Counters> {
+        self.nodes.get(node.index()).map(|node| &node.counters)
+    }
+    /// What a node holds now: a queue's backlog, the packet a link is sending, what a delay holds back.
+    pub fn inside(&self, node: NodeId) -> Count {
+        self.nodes.get(node.index()).map_or(Count::default(), Node::inside)
+    }
+    /// The discipline of a queue; `None` for another node.
+    pub fn qdisc(&self, node: NodeId) -> Option<&Q> {
+        match self.nodes.get(node.index()).map(|node| &node.role) {
+            Some(Role::Queue(queue)) => Some(&queue.qdisc),
+            _ => None,
+        }
+    }
+    /// The law of a gate; `None` for another node.
+    pub fn gate(&self, node: NodeId) -> Option<&AnyGate> {
+        match self.nodes.get(node.index()).map(|node| &node.role) {
+            Some(Role::Gate(gate)) => Some(&gate.law),
+            _ => None,
+        }
+    }
+    /// What a link has sent, and what it could have sent up to `now`; `None` for another node.
+    pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {
+        let node = self.nodes.get(node.index())?;
+        let Role::Link(link) = &node.role else { return None };
+        let Count { packets, bytes } = node.counters.forwarded;
+        let whole = bytes + packets * u64::from(link.model.overhead_bytes());
+        let sent_bytes = whole + link.sending.map_or(0, |sending| sending.sent_bytes);
+        Some(LinkUsage { sent_bytes, offered_bytes: link.model.offered_bytes(now) })
+    }
+
+    /// Checks that no packet and no byte was lost or made up.
+    ///
+    /// # Errors
+    /// The first node, or the whole, where the counts do not add up.
+    pub fn audit(&self) -> Result<(), AuditError> {
+        let [mut received, mut ingress, mut handed, mut delivered, mut all_dropped, mut all_inside] =
+            [Count::default(); 6];
+        for (node, name) in self.nodes().zip(&self.names) {
+            let (Counters { received: came, forwarded, ingress: entered, .. }, dropped, inside) = {
+                let node = &self.nodes[node.index()];
+                (&node.counters, node.counters.dropped_total(), node.inside())
+            };
+            if *came != *forwarded + dropped + inside {
+                let (name, received, forwarded) = (name.clone(), *came, *forwarded);
+                return Err(AuditError::Node { node, name, received, forwarded, dropped, inside });
+            }
+            received = received + *came;
+            ingress = ingress + *entered;
+            all_dropped = all_dropped + dropped;
+            all_inside = all_inside + inside;
+            match self.nodes[node.index()].role {
+                Role::Exit => delivered = delivered + *forwarded,
+                _ => handed = handed + *forwarded,
+            }
+        }
+        if handed + ingress != received {
+            let received = Count {
+                packets: received.packets.saturating_sub(ingress.packets),
+                bytes: received.bytes.saturating_sub(ingress.bytes),
+            };
+            return Err(AuditError::Handover { forwarded: handed, received });
+        }
+        if ingress != delivered + all_dropped + all_inside {
+            return Err(AuditError::Path { ingress, delivered, dropped: all_dropped, inside: all_inside });
+        }
+        Ok(())
+    }
+}
