@@ -410,7 +410,7 @@ impl<Q> PathBuilder<Q> {
 
     /// The order in which nodes run at the same time: trace links from the last to the first on the way of a packet, so that
     /// none sees a packet that another let go at that very time; then all others as declared. Refuses cycles.
-    fn run_order(&self, places: &[Place]) -> Result<Vec<u16>, BuildError> {
+    fn run_order(&self, places: &[Place]) -> Result<Vec<u32>, BuildError> {
         let mut waiting: Vec<usize> = places.iter().map(|place| place.inputs.len()).collect();
         let mut ready: VecDeque<usize> = (0..places.len()).filter(|&index| waiting[index] == 0).collect();
         let mut along = Vec::new();
@@ -429,7 +429,7 @@ impl<Q> PathBuilder<Q> {
         let is_trace = |index: usize| matches!(self.nodes[index].1, NodeSpec::Link(AnyLink::Trace(_)));
         let traces = along.into_iter().rev().filter(|&index| is_trace(index));
         let others = (0..places.len()).filter(|&index| !is_trace(index));
-        Ok(traces.chain(others).map(|index| index as u16).collect())
+        Ok(traces.chain(others).map(|index| index as u32).collect())
     }
 }
 

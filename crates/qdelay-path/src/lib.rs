@@ -19,7 +19,6 @@ extern crate alloc;
 mod builder;
 mod classifier;
 mod counters;
-mod deadlines;
 mod delay;
 pub mod gate;
 pub mod link;

@@ -60,7 +60,6 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
         .node("link", NodeSpec::link(scenario.link.0.clone()))
         .node("down", NodeSpec::delay(half))
         .node("receivers", NodeSpec::Exit)
-        .node("up", NodeSpec::delay(rest))
         .node("senders", NodeSpec::Exit)
         .chain(&["bottleneck", "link", "down", "receivers"]);
     let mut up = "up";
@@ -71,7 +70,7 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
             .chain(&["uplink", "uplink-link", "up"]);
         up = "uplink";
     }
-    builder = connect_up(builder, flows);
+    builder = connect_up(builder, rest, flows);
     let mut data_names = Vec::new();
     let mut ack_names = Vec::new();
     for (i, flow) in flows.iter().enumerate() {
@@ -104,17 +103,16 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
     })
 }
 
-/// From `up` to the senders, through a delay of its own for each flow that has an extra round trip.
-fn connect_up(mut builder: PathBuilder, flows: &[FlowSpec]) -> PathBuilder {
+/// From `up` to the senders: one delay for all, or one for each flow that has an extra round trip.
+fn connect_up(mut builder: PathBuilder, rest: Span, flows: &[FlowSpec]) -> PathBuilder {
     if flows.iter().all(|flow| flow.extra_rtt == Span::ZERO) {
-        return builder.connect("up", "senders");
+        return builder.node("up", NodeSpec::delay(rest)).connect("up", "senders");
     }
-    let mut rules = Rules::by(Key::Flow).otherwise("senders", None);
+    let mut rules = Rules::by(Key::Flow).otherwise("up-all", None);
     for (i, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.extra_rtt > Span::ZERO) {
-        let name = format!("extra-{i}");
-        builder = builder.node(&name, NodeSpec::delay(flow.extra_rtt)).connect(&name, "senders");
+        let name = format!("up-{i}");
+        builder = builder.node(&name, NodeSpec::delay(rest + flow.extra_rtt)).connect(&name, "senders");
         rules = rules.route(i as u32..=i as u32, &name, None);
     }
-    builder.node("by-flow", NodeSpec::Classifier(rules)).connect("up", "by-flow")
+    builder.node("up", NodeSpec::Classifier(rules)).node("up-all", NodeSpec::delay(rest)).connect("up-all", "senders")
 }
-

@@ -20,6 +20,7 @@ throughput and delay side by side. Use your own link with --trace FILE or --link
   qdelay compare   run queue disciplines side by side on a link
   qdelay list      every component with its parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
+  qdelay validate  our figures beside those of a real kernel, of mahimahi and of ns-3
   qdelay bench     how fast the simulator is on this machine
 
 'qdelay COMMAND --help' explains each, with examples.
@@ -51,6 +52,8 @@ pub enum Command {
     /// Statistics of traces; convert them; make new ones
     #[command(subcommand, disable_help_subcommand = true)]
     Trace(TraceCommand),
+    /// Our figures beside those of a real kernel, of mahimahi and of ns-3
+    Validate(Validate),
     /// Measure the speed of the simulator on this machine
     #[command(subcommand, disable_help_subcommand = true)]
     Bench(BenchCommand),
@@ -228,7 +231,7 @@ pub struct TraceSynth {
     #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
     pub duration: String,
     /// Equal parameters and seed make equal traces
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true)]
     pub seed: String,
     /// Format to write: opportunities in bursts, or the rate behind them
     #[arg(long, value_name = "FORMAT", default_value = "mahimahi")]
@@ -257,6 +260,46 @@ pub enum WrittenFormat {
     Mahimahi,
     /// Lines of seconds and Mbit/s
     Mbps,
+}
+
+/// `qdelay validate`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay validate kernel
+  qdelay validate kernel --variant rfc
+  qdelay validate mahimahi --traces ~/traces
+  qdelay validate ns3 --json
+
+A cell whose figures are all within their bounds is a match; one that is outside is 'explained' where the cause is known
+(tests/reference/explained.tsv) and else a 'miss'. Exit status 1 where anything misses.")]
+pub struct Validate {
+    /// What to compare with
+    #[arg(value_name = "REFERENCE")]
+    pub against: ValidateAgainst,
+    /// Variant of CoDel and PIE to put beside the kernel's
+    #[arg(long, value_name = "NAME", default_value = "linux")]
+    pub variant: String,
+    /// Folder with the recorded traces that mahimahi was run on [default: the variable QDELAY_TRACES]
+    #[arg(long, value_name = "DIR")]
+    pub traces: Option<PathBuf>,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A reference to compare with.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValidateAgainst {
+    /// Linux 6.12 in deterministic virtual time
+    Kernel,
+    /// mahimahi with real kernel TCP on recorded traces
+    Mahimahi,
+    /// ns-3's dumbbell
+    Ns3,
 }
 
 /// `qdelay bench`.

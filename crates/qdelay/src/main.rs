@@ -5,7 +5,7 @@
 //! | `cli`, `values` | what users type, and how options are read |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `trace_files`, `trace_command` | finding and reading traces; `qdelay trace` |
-//! | `list`, `bench` | `qdelay list`, `qdelay bench` |
+//! | `list`, `validate`, `bench` | `qdelay list`, `qdelay validate`, `qdelay bench` |
 //! | `output`, `text_table` | writing without half-written files; tables of text |
 //! | `cost`, `error`, `usage` | CPU, clock and memory; errors and exit status; errors of the command line itself |
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@ mod text_table;
 mod trace_command;
 mod trace_files;
 mod usage;
+mod validate;
 mod values;
 
 use clap::Parser;
@@ -46,6 +47,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Compare(options)) => compare::run(&options),
         Some(Command::List(options)) => list::run(&options),
         Some(Command::Trace(command)) => trace_command::run(&command),
+        Some(Command::Validate(options)) => validate::run(&options),
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options),
     }
 }

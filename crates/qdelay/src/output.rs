@@ -17,8 +17,9 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 pub fn exit_when_interrupted() {
     // Without a handler an interrupt still ends the process, only with nothing removed.
     let _ = ctrlc::set_handler(|| {
-        let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(path) = unfinished {
+        // Held until the end, so that the writer gets no further than its next step.
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = unfinished.take() {
             let _ = fs::remove_file(path);
         }
         std::process::exit(INTERRUPTED);

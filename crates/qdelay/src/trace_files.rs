@@ -195,29 +195,22 @@ fn fill(input: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// The format that the first line with data has. What is none of them is left to mahimahi's parser to refuse.
+/// The format that the first line has, or the first after comments, which only the format of seconds and Mbit/s knows.
+/// What is no format at all is left to mahimahi's parser to refuse.
 fn detect(first: &[u8]) -> Result<Format, ReadError> {
-    let mut lines = first.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let commented = first.trim_ascii_start().starts_with(b"#");
-    let line = lines.find(|line| !commented || !(line.is_empty() || line.starts_with(b"#"))).unwrap_or(b"");
-    if commented {
+    let line = first.split(|&byte| byte == b'\n').next().unwrap_or(b"").trim_ascii();
+    if line.starts_with(b"#") {
         return Ok(Format::Mbps);
     }
     let Ok(line) = std::str::from_utf8(line) else { return Ok(Format::Mahimahi) };
     let fields: Vec<&str> = line.split([' ', '\t', ',']).filter(|field| !field.is_empty()).collect();
-    let is_number = |field: &&str| field.parse::<f64>().is_ok();
-    let words = fields
-        .iter()
-        .filter(|field| field.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"'))
-        .count();
-    if line.contains(',') && words > 0 && words >= fields.len() - words {
+    let numbers = fields.iter().filter(|field| field.parse::<f64>().is_ok()).count();
+    let words =
+        fields.iter().filter(|field| field.starts_with(|c: char| c.is_alphabetic() || c == '"')).count();
+    if line.contains(',') && words > numbers {
         return Err(ReadError::Table);
     }
-    Ok(if fields.len() > 1 && fields.iter().any(|field| is_number(field)) {
-        Format::Mbps
-    } else {
-        Format::Mahimahi
-    })
+    Ok(if fields.len() > 1 && numbers > 0 { Format::Mbps } else { Format::Mahimahi })
 }
 
 enum Parser {

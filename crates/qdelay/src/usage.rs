@@ -49,10 +49,9 @@ fn failure(error: &clap::Error) -> Failure {
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
             Failure::input(command, format!("a command is missing; expected one that {help} lists"))
         }
-        (ErrorKind::ArgumentConflict, ..) => Failure::input(
-            option,
-            format!("given twice, or beside what excludes it; expected what {help} shows"),
-        ),
+        (ErrorKind::ArgumentConflict, ..) => {
+            Failure::input(option, format!("given twice; expected once ({help})"))
+        }
         _ => Failure::input(command, format!("{}; expected what {help} shows", first_line(error))),
     }
 }

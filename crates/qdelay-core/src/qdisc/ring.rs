@@ -24,42 +24,51 @@ pub struct Limit {
 
 impl Ring {
     /// An empty queue.
+    #[inline]
     pub fn new(limit: Limit) -> Ring {
         Ring { packets: VecDeque::new(), bytes: 0, limit }
     }
     /// Whether `packet` can join without breaking a limit.
+    #[inline]
     pub fn has_room_for(&self, packet: &Packet) -> bool {
         (self.packets.len() as u64) < self.limit.packets
             && self.bytes + u64::from(packet.bytes) <= self.limit.bytes
     }
     /// Adds at the tail. The caller has asked [`Ring::has_room_for`] first.
+    #[inline]
     pub fn push(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.bytes);
         self.packets.push_back(packet);
     }
     /// Takes the head.
+    #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
     }
     /// Looks at the head.
+    #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.packets.front()
     }
     /// Packets queued.
+    #[inline]
     pub fn len(&self) -> usize {
         self.packets.len()
     }
     /// Whether nothing is queued.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
     /// Packets and bytes queued.
+    #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
     /// The limits it was made with.
+    #[inline]
     pub fn limit(&self) -> Limit {
         self.limit
     }

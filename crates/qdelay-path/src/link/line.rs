@@ -3,7 +3,7 @@
 //! A packet leaves when its last bit is sent; the next one starts at that moment. Parameters: `rate`, and `overhead` bytes
 //! added to each packet (default 0).
 
-use super::{bytes_in, transmission_nanos};
+use super::{WORK_PER_BYTE, bytes_in, transmission_nanos};
 use qdelay_core::{Rate, Span, Time};
 
 /// A line of constant rate.
@@ -11,6 +11,8 @@ use qdelay_core::{Rate, Span, Time};
 pub struct Line {
     rate: Rate,
     overhead_bytes: u32,
+    /// Whole nanoseconds to a byte, where that is exact (as at 100 Mbit/s): saves a division per packet. Else 0.
+    nanos_per_byte: u64,
     /// When the last packet's last bit was sent, rounded down to a nanosecond...
     finish: Time,
     /// ...and what was rounded off, in units of 1/rate nanoseconds.
@@ -20,7 +22,12 @@ pub struct Line {
 impl Line {
     /// An idle line. At rate zero nothing ever leaves; at [`Rate::INFINITE`] a packet takes no time.
     pub const fn new(rate: Rate, overhead_bytes: u32) -> Line {
-        Line { rate, overhead_bytes, finish: Time::ZERO, carry: 0 }
+        let nanos_per_byte = match rate.as_bps() {
+            0 => 0,
+            bps if WORK_PER_BYTE % bps == 0 => WORK_PER_BYTE / bps,
+            _ => 0,
+        };
+        Line { rate, overhead_bytes, nanos_per_byte, finish: Time::ZERO, carry: 0 }
     }
     /// The rate.
     pub const fn rate(&self) -> Rate {
@@ -33,10 +40,14 @@ impl Line {
     /// Starts a packet of `bytes` at `now`, when the one before is through; returns when its last bit is sent.
     #[inline]
     pub fn begin(&mut self, now: Time, bytes: u32) -> Time {
+        let wire = u64::from(bytes) + u64::from(self.overhead_bytes);
+        if self.nanos_per_byte > 0 {
+            self.finish = now + Span::from_nanos(wire * self.nanos_per_byte);
+            return self.finish;
+        }
         if now != self.finish {
             self.carry = 0;
         }
-        let wire = u64::from(bytes) + u64::from(self.overhead_bytes);
         self.finish = now + Span::from_nanos(transmission_nanos(self.rate, wire, &mut self.carry));
         self.finish
     }

@@ -16,13 +16,13 @@ impl<Q: Qdisc> Path<Q> {
         if gate.pulled {
             gate.retry = Time::NEVER;
             let deadline = gate.deadline();
-            self.deadlines.set(id, deadline);
+            self.deadlines.set(id.index(), deadline);
             return self.wake(next, now, observer);
         }
         let passed = self.pass(id, now, observer);
         if let Some((packet, _)) = passed {
             // There may be more: comes back at this same time, after other nodes that are due.
-            self.deadlines.set(id, now);
+            self.deadlines.set(id.index(), now);
             self.push(next, packet, now, observer);
         }
     }
@@ -69,7 +69,7 @@ impl<Q: Qdisc> Path<Q> {
         }
         if let Role::Gate(gate) = &self.nodes[id.index()].role {
             let deadline = gate.deadline();
-            self.deadlines.set(id, deadline);
+            self.deadlines.set(id.index(), deadline);
         }
         passed
     }
@@ -107,9 +107,9 @@ impl<Q: Qdisc> Path<Q> {
             gate.post(arrival, signal);
             if listener.delay.is_zero() {
                 self.hear(listener.gate, now);
-                self.deadlines.set(listener.gate, now);
-            } else if arrival < self.deadlines.get(listener.gate) {
-                self.deadlines.set(listener.gate, arrival);
+                self.deadlines.set(listener.gate.index(), now);
+            } else if arrival < self.deadlines.get(listener.gate.index()) {
+                self.deadlines.set(listener.gate.index(), arrival);
             }
         }
     }

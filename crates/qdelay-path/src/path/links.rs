@@ -14,7 +14,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let taken = self.pull(id, now, observer);
         self.idle[id.index()] = taken.is_none();
-        let Some((packet, queue)) = taken else { return self.deadlines.set(id, Time::NEVER) };
+        let Some((packet, queue)) = taken else { return self.deadlines.set(id.index(), Time::NEVER) };
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
         let Role::Link(link) = &mut node.role else { return };
@@ -24,7 +24,7 @@ impl<Q: Qdisc> Path<Q> {
             AnyLink::Rate(line) => line.begin(now, packet.bytes),
             AnyLink::Shaper(_) | AnyLink::Trace(_) => Time::NEVER,
         };
-        self.deadlines.set(id, deadline);
+        self.deadlines.set(id.index(), deadline);
     }
 
     /// The last bit is sent.
@@ -45,7 +45,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn release<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let Some((packet, queue)) = self.pull(id, now, observer) else {
             self.idle[id.index()] = true;
-            return self.deadlines.set(id, Time::NEVER);
+            return self.deadlines.set(id.index(), Time::NEVER);
         };
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
@@ -53,7 +53,7 @@ impl<Q: Qdisc> Path<Q> {
         let AnyLink::Shaper(shaper) = &mut link.model else { return };
         shaper.charge(now, packet.bytes);
         let (deadline, next) = (shaper.eligible().max(now), link.next);
-        self.deadlines.set(id, deadline);
+        self.deadlines.set(id.index(), deadline);
         observer.departed(now, id, queue, &packet);
         self.forwarded(id, &packet, now);
         self.push(next, packet, now, observer);
@@ -94,7 +94,7 @@ impl<Q: Qdisc> Path<Q> {
         // Where bytes were left over there was nothing to take, and nothing to do until something comes.
         let idle = budget > 0;
         self.idle[id.index()] = idle;
-        self.deadlines.set(id, if idle { Time::NEVER } else { trace.next() });
+        self.deadlines.set(id.index(), if idle { Time::NEVER } else { trace.next() });
         if !node.listeners.is_empty() {
             self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
         }

@@ -5,7 +5,7 @@ mod links;
 mod queues;
 mod run;
 
-use crate::deadlines::Deadlines;
+use qdelay_core::deadlines::Deadlines;
 use crate::gate::AnyGate;
 use crate::node::{Node, Role};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
@@ -78,11 +78,11 @@ impl fmt::Display for PathError {
 impl core::error::Error for PathError {}
 
 impl<Q: Qdisc> Path<Q> {
-    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, order: &[u16]) -> Path<Q> {
-        let mut deadlines = Deadlines::new(order);
+    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, order: &[u32]) -> Path<Q> {
+        let mut deadlines = Deadlines::with_order(order);
         for (index, node) in nodes.iter().enumerate() {
             if let Role::Queue(queue) = &node.role {
-                deadlines.set(NodeId(index as u16), queue.deadline);
+                deadlines.set(index, queue.deadline);
             }
         }
         let idle = vec![true; nodes.len()];

@@ -47,7 +47,7 @@ impl<Q: Qdisc> Path<Q> {
         let deadline = queue.qdisc.next_deadline();
         if deadline != queue.deadline {
             queue.deadline = deadline;
-            self.deadlines.set(at, deadline.max(now));
+            self.deadlines.set(at.index(), deadline.max(now));
         }
         if gone_bytes > 0 && !node.listeners.is_empty() {
             self.tell(at, now, Signal::Dequeued { bytes: gone_bytes });
@@ -69,7 +69,7 @@ impl<Q: Qdisc> Path<Q> {
         let deadline = queue.qdisc.next_deadline();
         if deadline != queue.deadline {
             queue.deadline = deadline;
-            self.deadlines.set(at, deadline.max(now));
+            self.deadlines.set(at.index(), deadline.max(now));
         }
         if let Some(packet) = &packet {
             node.counters.forwarded.add(packet);
@@ -93,7 +93,7 @@ impl<Q: Qdisc> Path<Q> {
         let gone_bytes = sink.gone_bytes;
         queue.deadline = queue.qdisc.next_deadline();
         // A discipline that asks for the time it was just called at would keep everything from going on.
-        self.deadlines.set(at, queue.deadline.max(now + Span::from_nanos(1)));
+        self.deadlines.set(at.index(), queue.deadline.max(now + Span::from_nanos(1)));
         if gone_bytes > 0 {
             self.tell(at, now, Signal::Dequeued { bytes: gone_bytes });
         }
@@ -103,7 +103,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn wake<O: Observer>(&mut self, mut id: NodeId, now: Time, observer: &mut O) {
         if let Role::Gate(gate) = &self.nodes[id.index()].role {
             if !gate.pulled {
-                return self.deadlines.set(id, now);
+                return self.deadlines.set(id.index(), now);
             }
             id = gate.next;
         }
@@ -117,7 +117,7 @@ impl<Q: Qdisc> Path<Q> {
             AnyLink::Trace(trace) => trace.skip(now),
         };
         self.idle[id.index()] = false;
-        self.deadlines.set(id, deadline);
+        self.deadlines.set(id.index(), deadline);
     }
 
     /// The link `id` takes a packet from its inputs; also says from which queue it came.

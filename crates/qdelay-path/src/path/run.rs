@@ -26,7 +26,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(never)]
     pub(super) fn run_due<O: Observer>(&mut self, now: Time, observer: &mut O) {
         while self.is_due(now) {
-            self.fire(self.deadlines.first(), self.deadlines.next(), observer);
+            self.fire(NodeId(self.deadlines.first() as u16), self.deadlines.next(), observer);
         }
     }
 
@@ -37,7 +37,7 @@ impl<Q: Qdisc> Path<Q> {
             Role::Delay(delay) => {
                 let next = delay.next;
                 let (packet, deadline) = delay.leave();
-                self.deadlines.set(id, deadline);
+                self.deadlines.set(id.index(), deadline);
                 if let Some(packet) = packet {
                     self.forwarded(id, &packet, now);
                     self.push(next, packet, now, observer);
@@ -50,7 +50,7 @@ impl<Q: Qdisc> Path<Q> {
             },
             Role::Gate(_) => self.run_gate(id, now, observer),
             Role::Queue(_) => self.run_timer(id, now, observer),
-            Role::Classifier(_) | Role::Exit => self.deadlines.set(id, Time::NEVER),
+            Role::Classifier(_) | Role::Exit => self.deadlines.set(id.index(), Time::NEVER),
         }
     }
 
@@ -80,7 +80,7 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Queue(_) => return self.enqueue(to, packet, now, observer),
                 Role::Delay(delay) => match delay.enter(now, &packet) {
                     Entry::Behind => return,
-                    Entry::First(leave) => return self.deadlines.set(to, leave),
+                    Entry::First(leave) => return self.deadlines.set(to.index(), leave),
                     Entry::Lost => return self.discard(to, &packet, now, DropReason::Loss, observer),
                     Entry::Through => delay.next,
                 },

@@ -45,7 +45,7 @@ fn sentence(options: &Compare, cases: usize) -> String {
         bytes => format!(", delays of packets of at least {bytes} bytes"),
     };
     format!(
-        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, at most {} packets at the bottleneck, {uplink}, {seed}{filter}.\n",
+        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, at most {} packets at the bottleneck,\n{uplink}, {seed}{filter}.\n",
         options.duration, options.rtt, options.limit
     )
 }

@@ -1,0 +1,112 @@
+//! Against a real kernel without noise: one bottleneck of 10 Mbit/s, a probe beside one or four flows.
+
+use super::reference::{KERNEL, Table};
+use super::verdict::{Cell, Measure};
+use super::{Row, mean, parse_qdisc, parse_transport};
+use crate::compare::cases::{Axes, Case, flow_start};
+use crate::error::Failure;
+use qdelay_core::{Rate, Span};
+use qdelay_path::Shaper;
+use qdelay_sim::{FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario};
+
+/// Ethernet header, which the shaper counts.
+const FRAME_OVERHEAD: u32 = 14;
+/// The probe's IP packet: a frame of 64 bytes less its header.
+const PROBE_BYTES: u32 = 50;
+/// Seeds of ours; of the reference there are one to three a cell.
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// The rows of the reference that are seeds of one cell.
+fn cells(table: &Table) -> Vec<(String, Vec<usize>)> {
+    let mut cells: Vec<(String, Vec<usize>)> = Vec::new();
+    for row in 0..table.len() {
+        let text = |column| table.text(row, column);
+        let qdisc = match text("qdisc_args") {
+            "default" => text("qdisc").to_string(),
+            arguments => format!("{} {arguments}", text("qdisc")),
+        };
+        let name = format!(
+            "{} Mbit/s, {} ms, {} x {}, {qdisc}",
+            text("rate_mbps"),
+            text("rtt_ms"),
+            text("flows"),
+            text("cc")
+        );
+        match cells.iter_mut().find(|cell| cell.0 == name) {
+            Some(cell) => cell.1.push(row),
+            None => cells.push((name, vec![row])),
+        }
+    }
+    cells
+}
+
+/// The cases of every cell, [`SEEDS`] each.
+///
+/// # Errors
+/// A variant that the disciplines do not have.
+pub fn rows(variant: &str) -> Result<Vec<Row>, Failure> {
+    let table = Table::parse(KERNEL);
+    let mut rows = Vec::new();
+    for (name, references) in cells(&table) {
+        let row = references[0];
+        let cases = SEEDS.iter().map(|&seed| case(&table, row, seed, variant)).collect::<Result<_, _>>()?;
+        let figures = |column: &'static str| -> Vec<f64> {
+            references.iter().map(|&row| table.number(row, column)).collect()
+        };
+        let (goodput, drops) = (figures("link_goodput_mbps"), figures("drops"));
+        let (probe_mean, probe_p95) = (figures("probe_qdelay_mean_ms"), figures("probe_qdelay_p95_ms"));
+        let judge = move |outcomes: &[&Outcome]| {
+            let probe = |outcome: &Outcome| outcome.probe_ms.unwrap_or_default();
+            let measures = vec![
+                Measure::new("goodput Mbit/s", &goodput, mean(outcomes, goodput_of), 0.03, 0.0),
+                Measure::new("probe mean ms", &probe_mean, mean(outcomes, |o| probe(o).mean), 0.2, 1.0),
+                Measure::new("probe p95 ms", &probe_p95, mean(outcomes, |o| probe(o).p95), 0.2, 1.0),
+                Measure::new("drops", &drops, mean(outcomes, |o| o.drops_total() as f64), 0.3, 20.0),
+            ];
+            Cell::judge("kernel", name, measures)
+        };
+        rows.push(Row { cases, judge: Box::new(judge) });
+    }
+    Ok(rows)
+}
+
+fn goodput_of(outcome: &Outcome) -> f64 {
+    outcome.flows.iter().map(|flow| flow.goodput_mbps).sum()
+}
+
+fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Failure> {
+    let qdisc = match (table.text(row, "qdisc"), table.text(row, "qdisc_args")) {
+        ("pfifo", _) => "taildrop:limit=1000".to_string(),
+        ("codel", "default") => format!("codel:limit=1000:variant={variant}"),
+        ("codel", _) => format!("codel:limit=1000:target=10ms:interval=50ms:variant={variant}"),
+        (name, _) => format!("{name}:limit=1000:variant={variant}"),
+    };
+    let name = table.text(row, "cc");
+    let transport = parse_transport(name)?;
+    let flows = table.number(row, "flows") as usize;
+    let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
+    let scenario = Scenario {
+        qdisc: parse_qdisc(&qdisc)?,
+        link: LinkSpec(Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES).into()),
+        uplink: None,
+        base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64),
+        flows: (0..flows)
+            .map(|index| FlowSpec {
+                name: name.to_string(),
+                transport,
+                start: flow_start(seed, index, flows),
+                access: None,
+                extra_rtt: Span::ZERO,
+            })
+            .collect(),
+        probe: Some(ProbeSpec { bytes: PROBE_BYTES, ..ProbeSpec::default() }),
+        duration: Span::from_secs(40),
+        warmup: Span::from_secs(10),
+        seed,
+        min_packet_bytes: 0,
+    };
+    Ok(Case {
+        axes: Axes { trace: "kernel".to_string(), qdisc, transport: name.to_string(), seed },
+        scenario,
+    })
+}

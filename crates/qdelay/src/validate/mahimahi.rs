@@ -1,0 +1,96 @@
+//! Against the real thing: two cellular traces, five disciplines, kernel Cubic and BBR, through mahimahi.
+
+use super::reference::{MAHIMAHI, Table};
+use super::verdict::{Cell, Measure};
+use super::{Row, mean, parse_qdisc, parse_transport};
+use crate::compare::cases::{Axes, Case};
+use crate::error::Failure;
+use qdelay_core::{Rate, Span};
+use qdelay_path::TraceLink;
+use qdelay_sim::{FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
+use std::path::Path;
+
+/// Our seeds move the start of the flow against the trace by a part of a millisecond.
+const SEEDS: [u64; 3] = [1, 2, 3];
+const DURATION_S: u64 = 60;
+
+/// The cases of every cell, [`SEEDS`] each, with traces found below `folder`.
+///
+/// # Errors
+/// A trace that cannot be used.
+pub fn rows(folder: Option<&Path>) -> Result<Vec<Row>, Failure> {
+    let table = Table::parse(MAHIMAHI);
+    let mut rows = Vec::new();
+    for row in 0..table.len() {
+        let text = |column| table.text(row, column);
+        let trace = text("trace");
+        let short = trace.rsplit('/').next().unwrap_or(trace);
+        let name = format!("{short}, {}, {}", text("transport"), text("qdisc"));
+        let Some(path) = folder.map(|folder| folder.join(trace)).filter(|path| path.is_file()) else {
+            let why = "the trace is not at hand; expected it below --traces DIR or QDELAY_TRACES".to_string();
+            rows.push(Row { cases: Vec::new(), judge: Box::new(move |_| Cell::skipped(name, why)) });
+            continue;
+        };
+        let bytes = std::fs::read(&path).map_err(|error| Failure::input(path.display(), error))?;
+        let schedule =
+            qdelay_trace::mahimahi::parse(&bytes).map_err(|error| Failure::input(path.display(), error))?;
+        let link = TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true);
+        let cases = SEEDS
+            .iter()
+            .map(|&seed| case(&link, text("qdisc"), text("transport"), seed))
+            .collect::<Result<_, _>>()?;
+        let figures =
+            ["throughput_mbps", "delay_mean_ms", "delay_p99_ms"].map(|column| table.number(row, column));
+        let judge = move |outcomes: &[&Outcome]| {
+            let delay = |outcome: &Outcome| outcome.queue_delay_ms;
+            let measures = vec![
+                Measure::new("throughput Mbit/s", &figures[..1], mean(outcomes, with_header), 0.1, 0.0),
+                Measure::new("delay mean ms", &figures[1..2], mean(outcomes, |o| delay(o).mean), 0.3, 5.0),
+                Measure::new("delay p99 ms", &figures[2..], mean(outcomes, |o| delay(o).p99), 0.3, 5.0),
+            ];
+            Cell::judge("mahimahi", name, measures)
+        };
+        rows.push(Row { cases, judge: Box::new(judge) });
+    }
+    Ok(rows)
+}
+
+/// Throughput with the TUN header of each packet, as mahimahi counts.
+fn with_header(outcome: &Outcome) -> f64 {
+    let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
+    outcome.throughput_mbps + header_bits / DURATION_S as f64 / 1e6
+}
+
+fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
+    let typed = match qdisc {
+        "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
+        "pie" => "pie:variant=mahimahi:target=20ms:max_burst=3ms",
+        "bode" => "bode:target=20ms:min_keep=2",
+        other => other,
+    };
+    let scenario = Scenario {
+        qdisc: parse_qdisc(typed)?,
+        link: LinkSpec(link.clone().into()),
+        uplink: Some(Uplink { rate: Rate::from_mbps(48.0), limit: 1000 }),
+        base_rtt: Span::from_millis(10),
+        flows: vec![FlowSpec {
+            name: transport.to_string(),
+            transport: parse_transport(transport)?,
+            start: Span::from_micros(317 * seed),
+            access: None,
+            extra_rtt: Span::ZERO,
+        }],
+        probe: None,
+        duration: Span::from_secs(DURATION_S),
+        warmup: Span::ZERO,
+        seed,
+        min_packet_bytes: 200,
+    };
+    let axes = Axes {
+        trace: "mahimahi".to_string(),
+        qdisc: typed.to_string(),
+        transport: transport.to_string(),
+        seed,
+    };
+    Ok(Case { axes, scenario })
+}

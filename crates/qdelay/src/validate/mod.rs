@@ -1,0 +1,86 @@
+//! `qdelay validate`: our figures beside those of a real kernel, of mahimahi and of ns-3.
+
+mod kernel;
+mod mahimahi;
+mod ns3;
+mod reference;
+mod verdict;
+
+use crate::cli::{Validate, ValidateAgainst};
+use crate::compare::cases::Case;
+use crate::compare::pool;
+use crate::cost::Stopwatch;
+use crate::error::Failure;
+use crate::output;
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc;
+use qdelay_sim::Outcome;
+use qdelay_traffic::transport::{self, TransportConfig};
+use serde_json::json;
+use std::path::PathBuf;
+use verdict::{Cell, Verdict};
+
+/// A cell of a reference: the runs it takes, and what becomes of their outcomes.
+pub struct Row {
+    cases: Vec<Case>,
+    judge: Box<dyn FnOnce(&[&Outcome]) -> Cell>,
+}
+
+/// Runs the cells and prints them.
+///
+/// # Errors
+/// A trace that cannot be used, an audit that fails, or a cell that misses.
+pub fn run(options: &Validate) -> Result<(), Failure> {
+    let folder = options.traces.clone().or_else(|| std::env::var_os("QDELAY_TRACES").map(PathBuf::from));
+    let (title, rows) = match options.against {
+        ValidateAgainst::Kernel => (
+            "Linux 6.12 in virtual time: 10 Mbit/s, seconds 10 to 40 of 40 s.",
+            kernel::rows(&options.variant)?,
+        ),
+        ValidateAgainst::Mahimahi => (
+            "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
+            mahimahi::rows(folder.as_deref())?,
+        ),
+        ValidateAgainst::Ns3 => {
+            ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
+        }
+    };
+    let cells = judge(rows, options.jobs)?;
+    let text = if options.json {
+        let value = json!({"schema_version": 1, "against": title, "cells": cells});
+        format!("{value:#}\n")
+    } else {
+        verdict::print_table(title, &cells)
+    };
+    output::print(&text)?;
+    match verdict::count(&cells, Verdict::Miss) {
+        0 => Ok(()),
+        misses => Err(Failure::Check(format!("{misses} cells miss their bounds; expected none"))),
+    }
+}
+
+fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
+    let cases: Vec<Case> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
+    let results = if cases.is_empty() { Vec::new() } else { pool::run(cases, jobs, &Stopwatch::start())? };
+    let mut outcomes = results.iter().map(|result| &result.outcome);
+    let cells = rows.into_iter().map(|row| {
+        let own: Vec<&Outcome> = outcomes.by_ref().take(row.cases.len()).collect();
+        (row.judge)(&own)
+    });
+    Ok(cells.collect())
+}
+
+/// The mean of a figure over the runs of a cell.
+fn mean(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(|outcome| figure(outcome)).sum::<f64>() / outcomes.len() as f64
+}
+
+fn parse_qdisc(text: &str) -> Result<Arguments, Failure> {
+    Arguments::parse(qdisc::COMPONENTS, text).map_err(|error| Failure::input("validate", error))
+}
+
+fn parse_transport(text: &str) -> Result<TransportConfig, Failure> {
+    Arguments::parse(transport::COMPONENTS, text)
+        .and_then(|arguments| TransportConfig::build(&arguments))
+        .map_err(|error| Failure::input("validate", error))
+}

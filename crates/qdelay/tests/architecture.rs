@@ -1,0 +1,249 @@
+//! Who may know whom: the dependencies of every room, as cargo itself sees them, against the table in
+//! `ARCHITECTURE.md`.
+//!
+//! Nothing is fetched. Where a target without an operating system is installed (`rustup target add x86_64-unknown-none`),
+//! the pure rooms are built for it too.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A room, the rooms it may know, and whether it is pure: `no_std`, told the time, without a clock or a file.
+struct Room {
+    name: &'static str,
+    knows: &'static [&'static str],
+    is_pure: bool,
+}
+
+/// Every room. A new one has to be entered here and in `ARCHITECTURE.md`.
+const ROOMS: &[Room] = &[
+    Room { name: "qdelay-core", knows: &[], is_pure: true },
+    Room { name: "qdelay-trace", knows: &["qdelay-core"], is_pure: true },
+    Room { name: "qdelay-path", knows: &["qdelay-core", "qdelay-trace"], is_pure: true },
+    Room { name: "qdelay-traffic", knows: &["qdelay-core"], is_pure: true },
+    Room { name: "qdelay-record", knows: &["qdelay-core"], is_pure: false },
+    Room {
+        name: "qdelay-sim",
+        knows: &["qdelay-core", "qdelay-trace", "qdelay-path", "qdelay-traffic", "qdelay-record"],
+        is_pure: false,
+    },
+    Room {
+        name: "qdelay",
+        knows: &[
+            "qdelay-core",
+            "qdelay-trace",
+            "qdelay-path",
+            "qdelay-traffic",
+            "qdelay-record",
+            "qdelay-sim",
+        ],
+        is_pure: false,
+    },
+];
+
+/// What the pure rooms may take from outside: neither needs the standard library.
+const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace is two folders up")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// One dependency of one room.
+#[derive(Debug)]
+struct Dependency {
+    name: String,
+    is_dev: bool,
+}
+
+/// The rooms by name, with their dependencies of every kind.
+fn rooms_of_cargo() -> BTreeMap<String, Vec<Dependency>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let text = |value: &Value| value.as_str().expect("a text").to_string();
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let dependency = |entry: &Value| Dependency {
+        name: text(&entry["name"]),
+        is_dev: entry["kind"].as_str() == Some("dev"),
+    };
+    list(&metadata["packages"])
+        .iter()
+        .map(|package| {
+            let dependencies = list(&package["dependencies"]).iter().map(dependency).collect();
+            (text(&package["name"]), dependencies)
+        })
+        .collect()
+}
+
+fn is_room(name: &str) -> bool {
+    ROOMS.iter().any(|room| room.name == name)
+}
+
+#[test]
+fn rooms_know_only_those_below_them() {
+    let found = rooms_of_cargo();
+    let declared: Vec<&str> = ROOMS.iter().map(|room| room.name).collect();
+    for name in found.keys() {
+        assert!(is_room(name), "the crate {name} is not in the table of rooms: {declared:?}");
+    }
+    for room in ROOMS {
+        let dependencies = found.get(room.name).unwrap_or_else(|| panic!("there is no crate {}", room.name));
+        // Tests too: a test that needs a higher room belongs there.
+        for known in dependencies.iter().filter(|dependency| found.contains_key(&dependency.name)) {
+            assert!(
+                room.knows.contains(&known.name.as_str()),
+                "{} knows {}, but may know only {:?}",
+                room.name,
+                known.name,
+                room.knows
+            );
+        }
+    }
+}
+
+/// The table itself leads downwards: no room may know one that, through others, knows it.
+#[test]
+fn the_table_has_no_cycle() {
+    for (index, room) in ROOMS.iter().enumerate() {
+        for known in room.knows {
+            let below = ROOMS.iter().position(|other| other.name == *known);
+            assert!(
+                below.is_some_and(|below| below < index),
+                "{} may know {known}, which does not stand before it",
+                room.name
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_rooms_take_little_from_outside() {
+    let found = rooms_of_cargo();
+    for room in ROOMS.iter().filter(|room| room.is_pure) {
+        for dependency in found[room.name].iter().filter(|dependency| !dependency.is_dev) {
+            assert!(
+                is_room(&dependency.name) || PURE_DEPENDENCIES.contains(&dependency.name.as_str()),
+                "{} depends on {}; a pure room may only on {PURE_DEPENDENCIES:?}",
+                room.name,
+                dependency.name
+            );
+        }
+        for below in room.knows {
+            let is_pure = ROOMS.iter().any(|other| other.name == *below && other.is_pure);
+            assert!(is_pure, "{} is pure, but may know {below}, which is not", room.name);
+        }
+    }
+}
+
+fn is_no_std(source: &str) -> bool {
+    source.lines().any(|line| line.trim() == "#![no_std]")
+}
+
+/// Whether the standard library is linked outside of tests.
+fn links_std(source: &str) -> bool {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    (0..lines.len()).any(|i| {
+        let is_for_tests = i > 0 && lines[i - 1] == "#[cfg(test)]";
+        lines[i].starts_with("extern crate std") && !is_for_tests
+    })
+}
+
+#[test]
+fn pure_rooms_are_no_std() {
+    for room in ROOMS.iter().filter(|room| room.is_pure) {
+        let source = read(&root().join("crates").join(room.name).join("src/lib.rs"));
+        assert!(is_no_std(&source), "{} has no #![no_std]", room.name);
+        assert!(!links_std(&source), "{} links the standard library", room.name);
+    }
+    assert!(!is_no_std("// #![no_std]") && links_std("x\nextern crate std;"));
+    assert!(!links_std("#[cfg(test)]\nextern crate std;"));
+}
+
+#[test]
+fn every_room_takes_the_lints_of_the_workspace() {
+    for room in ROOMS {
+        let manifest = read(&root().join("crates").join(room.name).join("Cargo.toml"));
+        assert!(
+            manifest.contains("[lints]\nworkspace = true"),
+            "{} has no [lints] workspace = true",
+            room.name
+        );
+        for key in ["version", "edition", "rust-version", "license"] {
+            let line = format!("{key}.workspace = true");
+            assert!(manifest.contains(&line), "{} has no {line}", room.name);
+        }
+    }
+}
+
+/// What an outside dependency is taken for stands in CONTRIBUTING.md, in a row of a table.
+#[test]
+fn every_outside_dependency_is_explained() {
+    let explained = read(&root().join("CONTRIBUTING.md"));
+    for (room, dependencies) in rooms_of_cargo() {
+        for dependency in dependencies.iter().filter(|dependency| !is_room(&dependency.name)) {
+            let row = format!("| `{}` |", dependency.name);
+            assert!(
+                explained.contains(&row),
+                "{room} depends on {}; CONTRIBUTING.md does not say why",
+                dependency.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_room_is_described() {
+    let described = read(&root().join("ARCHITECTURE.md"));
+    for room in ROOMS {
+        assert!(
+            described.contains(&format!("| `{}` |", room.name)),
+            "ARCHITECTURE.md has no row for {}",
+            room.name
+        );
+    }
+}
+
+/// The installed targets that have no operating system, such as `x86_64-unknown-none`, `thumbv7em-none-eabihf`.
+fn bare_targets() -> Vec<String> {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root()).output();
+    let Ok(output) = output else { return Vec::new() };
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    let Ok(entries) = fs::read_dir(Path::new(&sysroot).join("lib/rustlib")) else { return Vec::new() };
+    // Beside the folders of targets lie lists of files with similar names.
+    let folders = entries.flatten().filter(|entry| entry.path().join("lib").is_dir());
+    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+    let mut targets: Vec<String> = names.filter(|name| name.split('-').any(|part| part == "none")).collect();
+    targets.sort();
+    targets
+}
+
+#[test]
+fn pure_rooms_build_without_an_operating_system() {
+    let targets = bare_targets();
+    let Some(target) = targets.first() else {
+        println!("not built: no bare target is installed");
+        return;
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--offline", "--locked", "--target", target]);
+    // A folder of its own: the one in use is locked by whoever runs this test.
+    cargo.arg("--target-dir").arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare"));
+    for room in ROOMS.iter().filter(|room| room.is_pure) {
+        cargo.args(["--package", room.name]);
+    }
+    let output = cargo.current_dir(root()).output().expect("cargo runs");
+    assert!(output.status.success(), "for {target}: {}", String::from_utf8_lossy(&output.stderr));
+}

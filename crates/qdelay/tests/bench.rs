@@ -1,0 +1,44 @@
+//! `qdelay bench dumbbell`.
+
+mod common;
+
+use common::{json, succeed};
+
+#[test]
+fn the_dumbbell_fills_its_bottleneck() {
+    let report = json(&["bench", "dumbbell", "--duration", "5s", "--json"]);
+    let forwarded = report["packets_forwarded"].as_u64().unwrap();
+    // 100 Mbit/s of packets of 1500 bytes is 8333 a second.
+    assert!((33_000..=42_000).contains(&forwarded), "{forwarded}");
+    let speed = report["packets_per_cpu_second"].as_f64().unwrap();
+    assert!((speed * report["cpu_seconds"].as_f64().unwrap() / forwarded as f64 - 1.0).abs() < 0.01);
+    assert_eq!(
+        (&report["flows"], &report["qdisc"], &report["transport"]),
+        (&20.into(), &"codel".into(), &"cubic".into())
+    );
+    assert!(report["jain"].as_f64().unwrap() > 0.5);
+    if cfg!(target_os = "linux") {
+        let most = report["max_rss_mb"].as_f64().unwrap();
+        assert!((0.5..40.0).contains(&most), "{most}");
+    }
+}
+
+#[test]
+fn the_text_has_the_same_figures() {
+    let text = succeed(&[
+        "bench",
+        "dumbbell",
+        "--duration",
+        "1s",
+        "--flows",
+        "2",
+        "--qdisc",
+        "bode",
+        "--transport",
+        "reno",
+    ]);
+    assert!(
+        text.starts_with("2 flows of reno for 1 s through 100 Mbit/s with bode")
+            && text.contains("packets per CPU-second")
+    );
+}

@@ -1,0 +1,61 @@
+//! Runs the command that was built, and looks at what it left.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// The command with these arguments, not started yet.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qdelay"));
+    command.args(arguments);
+    command
+}
+
+/// Runs the command to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+/// Runs a command that must succeed without a word on standard error, and returns what it printed.
+pub fn succeed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), complaint.as_ref()), (Some(0), ""), "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// As [`succeed`], of a command that prints JSON of this schema.
+pub fn json(arguments: &[&str]) -> Value {
+    let value: Value = serde_json::from_str(&succeed(arguments)).unwrap();
+    assert_eq!(value["schema_version"], 1);
+    value
+}
+
+/// Runs a command that must refuse its input: status 2, nothing printed, one line on standard error with all of `parts`.
+pub fn refused(arguments: &[&str], parts: &[&str]) {
+    let output = run(arguments);
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    assert_eq!(line.lines().count(), 1, "{arguments:?}: {line}");
+    assert!(line.starts_with("qdelay: ") && line.ends_with('\n'), "{arguments:?}: {line}");
+    for part in parts {
+        assert!(line.contains(part), "{arguments:?}: '{part}' is not in: {line}");
+    }
+}
+
+/// An empty folder for one test.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A file of this content; returns its whole name.
+pub fn file(folder: &std::path::Path, name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_string()
+}

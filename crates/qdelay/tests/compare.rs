@@ -1,0 +1,254 @@
+//! `qdelay compare`: what its output holds, and that nothing but the cost depends on the number of jobs.
+
+mod common;
+
+use common::{file, folder, json, refused, succeed};
+use serde_json::Value;
+
+const SHORT: &[&str] = &["compare", "--trace", "synth-lte-driving", "--duration", "3s", "--json"];
+
+/// Without what a run costs, which is never the same twice.
+fn without_cost(mut report: Value) -> Value {
+    for case in report["cases"].as_array_mut().unwrap() {
+        let case = case.as_object_mut().unwrap();
+        for key in ["cpu_seconds", "wall_seconds"] {
+            assert!(case.remove(key).unwrap().as_f64().unwrap() >= 0.0);
+        }
+    }
+    report
+}
+
+#[test]
+fn shape_of_the_json() {
+    let report =
+        json(&[SHORT, &["--probe", "--qdisc", "codel:ecn=on,bode", "--transport", "cubic:ecn=on"]].concat());
+    let cases = report["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 2);
+    let axes = serde_json::json!({
+        "trace": "synth-lte-driving", "qdisc": "codel:ecn=on", "transport": "cubic:ecn=on", "seed": 1
+    });
+    assert_eq!(cases[0]["axes"], axes);
+    for case in cases {
+        for key in ["throughput_mbps", "utilization", "jain", "cpu_seconds", "wall_seconds"] {
+            assert!(case[key].is_f64(), "{key}");
+        }
+        for delay in ["queue_delay_ms", "sojourn_ms", "probe_ms"] {
+            let figures = ["p50", "p95", "p99", "p999", "max"].map(|key| case[delay][key].as_f64().unwrap());
+            assert!(figures.is_sorted(), "{delay}: {figures:?}");
+            let mean = case[delay]["mean"].as_f64().unwrap();
+            assert!(mean > 0.0 && mean <= figures[4], "{delay}");
+        }
+        for (total, reasons) in [("drops", "drops_by_reason"), ("marks", "marks_by_reason")] {
+            let sum: u64 = case[reasons].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+            assert_eq!(case[total].as_u64(), Some(sum));
+        }
+        assert_eq!(case["flows"].as_array().unwrap().len(), 1);
+        assert!(case["flows"][0]["goodput_mbps"].as_f64().unwrap() > 0.1);
+        let link = &case["nodes"]["link"];
+        assert_eq!(link["forwarded_packets"], case["packets_forwarded"]);
+        assert!(case["probe_sent"].as_u64().unwrap() > 200);
+        assert!(case["utilization"].as_f64().unwrap() <= 1.0);
+    }
+    assert!(cases[0]["marks"].as_u64().unwrap() > 0 && cases[1]["drops"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn defaults_are_ten_cases_in_order() {
+    let report = json(&[SHORT, &["--jobs", "2"]].concat());
+    let typed = |key: &str| -> Vec<String> {
+        report["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|case| case["axes"][key].as_str().unwrap().to_string())
+            .collect()
+    };
+    let qdiscs = ["taildrop", "headdrop", "codel", "pie", "bode"];
+    assert!(typed("qdisc").iter().eq(qdiscs.iter().flat_map(|name| [*name, *name]).collect::<Vec<_>>()));
+    assert!(typed("transport").chunks(2).all(|pair| pair == ["cubic", "bbr"]));
+    assert_eq!(report["cases"][0]["probe_ms"], Value::Null);
+}
+
+#[test]
+fn any_number_of_jobs_gives_the_same() {
+    let arguments =
+        [SHORT, &["--flows", "3", "--seed", "1..2", "--probe", "--qdisc", "taildrop,pie,bode"]].concat();
+    let one = json(&[&arguments[..], &["--jobs", "1"]].concat());
+    let two = json(&[&arguments[..], &["--jobs", "2"]].concat());
+    assert_eq!(one["cases"].as_array().unwrap().len(), 12);
+    assert_eq!(without_cost(one), without_cost(two));
+    let table = |jobs: &str| {
+        succeed(&["compare", "--link", "10mbit", "--duration", "2s", "--seed", "1..3", "--jobs", jobs])
+    };
+    assert_eq!(table("1"), table("2"));
+}
+
+#[test]
+fn seeds_matter_and_links_are_crossed() {
+    let report = json(&[
+        "compare",
+        "--link",
+        "10mbit:overhead=14",
+        "--link",
+        "synth:subway:seed=3",
+        "--duration",
+        "3s",
+        "--qdisc",
+        "pie",
+        "--transport",
+        "cubic",
+        "--seed",
+        "1,7",
+        "--flows",
+        "2",
+        "--json",
+    ]);
+    let cases = report["cases"].as_array().unwrap();
+    let axes: Vec<(&str, u64)> = cases
+        .iter()
+        .map(|case| (case["axes"]["trace"].as_str().unwrap(), case["axes"]["seed"].as_u64().unwrap()))
+        .collect();
+    let (first, second) = ("10mbit:overhead=14", "synth:subway:seed=3");
+    assert_eq!(axes, [(first, 1), (first, 7), (second, 1), (second, 7)]);
+    assert_ne!(cases[0]["queue_delay_ms"], cases[1]["queue_delay_ms"]);
+    // 1500 of 1514 bytes are IP's, so a full link carries 9.908 Mbit/s.
+    let rate = cases[0]["throughput_mbps"].as_f64().unwrap();
+    assert!((9.0..9.92).contains(&rate), "{rate}");
+}
+
+#[test]
+fn the_limit_is_a_default_and_no_more() {
+    let most = |qdisc: &str, limit: &str| -> f64 {
+        let report = json(&[
+            "compare",
+            "--link",
+            "10mbit",
+            "--duration",
+            "5s",
+            "--qdisc",
+            qdisc,
+            "--transport",
+            "cubic:hystart=off",
+            "--limit",
+            limit,
+            "--json",
+        ]);
+        report["cases"][0]["queue_delay_ms"]["max"].as_f64().unwrap()
+    };
+    // A full packet takes 1.2 ms.
+    assert!((10.0..13.0).contains(&most("taildrop", "10")));
+    assert!((58.0..62.0).contains(&most("taildrop:limit=50", "10")));
+}
+
+#[test]
+fn options_reach_the_run() {
+    let base = [
+        "compare",
+        "--link",
+        "line:8mbit",
+        "--qdisc",
+        "taildrop",
+        "--transport",
+        "udp:2mbit:size=1000b",
+        "--json",
+    ];
+    let report = json(
+        &[&base[..], &["--duration", "4s", "--warmup", "1s", "--rtt", "40ms", "--uplink", "none"]].concat(),
+    );
+    let case = &report["cases"][0];
+    // A packet of 1000 bytes takes 1 ms on the line, and there is never a queue.
+    assert_eq!(case["queue_delay_ms"]["max"], 1.0);
+    assert!((case["throughput_mbps"].as_f64().unwrap() - 2.0).abs() < 0.01);
+    assert!((case["utilization"].as_f64().unwrap() - 0.25).abs() < 0.01);
+    // Counts are of the whole run: 250 packets a second.
+    assert!(case["packets_forwarded"].as_u64().unwrap().abs_diff(1000) <= 2);
+    assert!(case["nodes"].get("uplink").is_none());
+    let report = json(&[&base[..], &["--duration", "2s", "--min-packet-bytes", "1001"]].concat());
+    assert_eq!(report["cases"][0]["queue_delay_ms"]["count"], 0);
+}
+
+#[test]
+fn formats_of_traces_are_told_apart() {
+    let folder = folder("compare-formats");
+    let ms: String = (1..=1000).map(|ms| format!("{ms}\n")).collect();
+    let table = "dl,other\n12.032,x\n12.032,y\n";
+    let traces = [
+        (file(&folder, "a.down", ms), None),
+        (file(&folder, "b.txt", "0 12.032\n1 12.032\n"), None),
+        (file(&folder, "c.csv", table), Some("csv:column=dl")),
+    ];
+    for (name, format) in &traces {
+        let mut arguments =
+            vec!["compare", "--trace", name, "--duration", "5s", "--qdisc", "taildrop", "--transport"];
+        arguments.extend(["cubic", "--json"]);
+        arguments.extend(format.iter().flat_map(|format| ["--trace-format", format]));
+        let report = json(&arguments);
+        assert_eq!(report["cases"][0]["axes"]["trace"], name.as_str());
+        let rate = report["cases"][0]["throughput_mbps"].as_f64().unwrap();
+        assert!((11.0..12.04).contains(&rate), "{name}: {rate}");
+    }
+    refused(
+        &["compare", "--trace", &traces[2].0],
+        &["c.csv: line 1: ", "header of a table", "--trace-format csv"],
+    );
+}
+
+#[test]
+fn once_ends_the_trace() {
+    let folder = folder("compare-once");
+    let name = file(&folder, "second.down", (1..=1000).map(|ms| format!("{ms}\n")).collect::<String>());
+    let forwarded = |more: &[&str]| {
+        let base = [
+            "compare",
+            "--trace",
+            &name,
+            "--duration",
+            "3s",
+            "--qdisc",
+            "taildrop",
+            "--transport",
+            "bbr",
+            "--json",
+        ];
+        json(&[&base[..], more].concat())["cases"][0]["packets_forwarded"].as_u64().unwrap()
+    };
+    assert!(forwarded(&["--once"]) <= 1000 && forwarded(&[]) > 2000);
+}
+
+#[test]
+fn the_table_says_what_was_run() {
+    let text = succeed(&[
+        "compare",
+        "--trace",
+        "synth-subway",
+        "--duration",
+        "2s",
+        "--qdisc",
+        "bode:target=20ms",
+        "--probe",
+    ]);
+    for part in [
+        "2 cases of one flow for 2s",
+        "\nsynth-subway\n",
+        "bode:target=20ms  cubic ",
+        "Mbit/s",
+        "mean",
+        "probe",
+    ] {
+        assert!(text.contains(part), "'{part}' is not in:\n{text}");
+    }
+}
+
+#[test]
+fn alone_it_says_what_to_try_first() {
+    assert!(succeed(&[]).contains("qdelay compare --trace synth-lte-driving"));
+    for command in [&["compare"][..], &["list"], &["trace"], &["trace", "synth"], &["bench", "dumbbell"]] {
+        let help = succeed(&[command, &["--help"]].concat());
+        assert!(help.contains("Usage: qdelay"), "{command:?}");
+    }
+    for command in
+        [&["compare"][..], &["list"], &["trace", "info"], &["trace", "convert"], &["bench", "dumbbell"]]
+    {
+        assert!(succeed(&[command, &["--help"]].concat()).contains("Examples:\n"), "{command:?}");
+    }
+}

@@ -1,0 +1,58 @@
+//! `qdelay list` shows every component of every registry with every parameter.
+
+mod common;
+
+use common::{json, succeed};
+use qdelay_core::component::Component;
+
+fn all() -> Vec<&'static Component> {
+    let registries =
+        [qdelay_core::qdisc::COMPONENTS, qdelay_traffic::transport::COMPONENTS, qdelay_path::LINKS];
+    registries.concat().into_iter().chain([&qdelay_trace::synth::COMPONENT]).collect()
+}
+
+#[test]
+fn the_text_covers_every_component() {
+    let text = succeed(&["list"]);
+    for component in all() {
+        assert!(
+            text.contains(&format!("\n{} {}", component.kind.name(), component.name)),
+            "{}",
+            component.name
+        );
+        let own = succeed(&["list", component.name]);
+        for parameter in component.parameters {
+            let line = own.lines().find(|line| line.starts_with(&format!("{} ", parameter.name)));
+            let line = line.unwrap_or_else(|| panic!("{} {}", component.name, parameter.name));
+            assert!(line.contains(&parameter.range()), "{line}");
+            assert!(line.contains(parameter.default), "{line}");
+        }
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 130), "lines fit a page");
+}
+
+#[test]
+fn the_json_covers_every_component() {
+    let report = json(&["list", "--json"]);
+    let listed = report["components"].as_array().unwrap();
+    assert_eq!(listed.len(), all().len());
+    for (listed, component) in listed.iter().zip(all()) {
+        assert_eq!(listed["name"], component.name);
+        assert_eq!(listed["kind"], component.kind.name());
+        let parameters = listed["parameters"].as_array().unwrap();
+        assert_eq!(parameters.len(), component.parameters.len());
+        for (listed, parameter) in parameters.iter().zip(component.parameters) {
+            assert_eq!(listed["name"], parameter.name);
+            assert_eq!(listed["unit"], parameter.unit.describe());
+            assert_eq!(listed["default"].as_str().unwrap_or(""), parameter.default);
+        }
+    }
+}
+
+#[test]
+fn kinds_and_names_choose() {
+    let count = |what: &str| json(&["list", what, "--json"])["components"].as_array().unwrap().len();
+    assert_eq!(count("qdisc"), qdelay_core::qdisc::COMPONENTS.len());
+    assert_eq!(count("transport"), qdelay_traffic::transport::COMPONENTS.len());
+    assert_eq!(count("bode"), 1);
+}

@@ -1,0 +1,108 @@
+//! `qdelay trace`: what goes out comes back in, and no file is half-written or lost.
+
+mod common;
+
+use common::{file, folder, json, refused, succeed};
+use std::fs;
+
+#[test]
+fn info_of_a_shipped_trace() {
+    let report = json(&["trace", "info", "synth-lte-driving", "--json"]);
+    let trace = &report["traces"][0];
+    assert_eq!((&trace["name"], &trace["format"]), (&"synth-lte-driving".into(), &"mahimahi".into()));
+    assert_eq!(trace["duration_s"], 90.0);
+    assert!((4.0..6.0).contains(&trace["mean_mbps"].as_f64().unwrap()));
+    assert!(trace["bins_1s"]["p5_mbps"].as_f64() < trace["bins_1s"]["p95_mbps"].as_f64());
+    let text = succeed(&["trace", "info", "synth-lte-driving", "synth-subway.down"]);
+    assert!(text.contains("\nsynth-lte-driving ") && text.contains("\nsynth-subway.down "), "{text}");
+}
+
+#[test]
+fn shipped_traces_are_listed_and_can_be_made_again() {
+    let report = json(&["trace", "list", "--json"]);
+    let traces = report["traces"].as_array().unwrap();
+    assert_eq!(traces.len(), qdelay_trace::SHIPPED.len());
+    for trace in traces {
+        let (name, origin) = (trace["name"].as_str().unwrap(), trace["made_by"].as_str().unwrap());
+        assert!(succeed(&["trace", "list"]).contains(name));
+        // As in "synth:subway:duration=60s:seed=7".
+        let parts: Vec<&str> = origin.split(':').collect();
+        let mut arguments = vec!["trace", "synth", "--preset", parts[1]];
+        for part in &parts[2..] {
+            let (key, value) = part.split_once('=').unwrap();
+            arguments.extend(match key {
+                "duration" => ["--duration", value],
+                _ => ["--seed", value],
+            });
+        }
+        assert_eq!(Some(succeed(&arguments).as_bytes()), qdelay_trace::shipped::find(name), "{name}");
+    }
+}
+
+#[test]
+fn there_and_back() {
+    let folder = folder("trace-round-trip");
+    let name = |file: &str| folder.join(file).to_str().unwrap().to_string();
+    succeed(&["trace", "synth", "--duration", "5s", "--seed", "4", "-o", &name("a.down")]);
+    succeed(&["trace", "convert", &name("a.down"), &name("same.down"), "--to", "mahimahi"]);
+    assert_eq!(fs::read(name("a.down")).unwrap(), fs::read(name("same.down")).unwrap());
+    // At a bin of 1 ms nothing is lost: every opportunity comes back at its own time.
+    succeed(&["trace", "convert", &name("a.down"), &name("a.txt"), "--to", "mbps", "--bin", "1ms"]);
+    succeed(&["trace", "convert", &name("a.txt"), &name("back.down"), "--to", "mahimahi"]);
+    assert_eq!(fs::read(name("a.down")).unwrap(), fs::read(name("back.down")).unwrap());
+    succeed(&["trace", "convert", &name("a.txt"), &name("b.txt"), "--to", "mbps"]);
+    assert_eq!(fs::read(name("a.txt")).unwrap(), fs::read(name("b.txt")).unwrap());
+    let means = json(&["trace", "info", &name("a.down"), &name("a.txt"), "--json"]);
+    let mean = |index: usize| means["traces"][index]["mean_mbps"].as_f64().unwrap();
+    assert!((mean(0) - mean(1)).abs() < 1e-3);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "no temporary file is left");
+}
+
+#[test]
+fn parameters_of_synthesis() {
+    let folder = folder("trace-synth");
+    let name = folder.join("steady.txt").to_str().unwrap().to_string();
+    let steady = ["rate=2mbit", "slow=0", "fast=0", "outage_every=0"];
+    succeed(&[&["trace", "synth", "--to", "mbps", "-o", &name][..], &steady].concat());
+    let trace = json(&["trace", "info", &name, "--json"]);
+    assert_eq!(
+        (&trace["traces"][0]["mean_mbps"], &trace["traces"][0]["duration_s"]),
+        (&2.0.into(), &60.0.into())
+    );
+    assert_ne!(
+        succeed(&["trace", "synth", "--duration", "2s"]),
+        succeed(&["trace", "synth", "--duration", "2s", "--seed", "2"])
+    );
+}
+
+#[test]
+fn files_are_replaced_only_by_force() {
+    let folder = folder("trace-force");
+    let there = file(&folder, "there", "precious");
+    refused(
+        &["trace", "convert", "synth-subway", &there, "--to", "mahimahi"],
+        &["there: exists already", "--force"],
+    );
+    refused(
+        &["trace", "synth", "--output", &there],
+        &["there: exists already; expected a new name, or --force"],
+    );
+    assert_eq!(fs::read(&there).unwrap(), b"precious");
+    succeed(&["trace", "convert", "synth-subway", &there, "--to", "mahimahi", "--force"]);
+    assert_eq!(fs::read(&there).unwrap(), qdelay_trace::shipped::find("synth-subway.down").unwrap());
+    // What cannot be converted does not cost the file that was there.
+    let silent = file(&folder, "silent", "0 0\n1 0\n");
+    refused(
+        &["trace", "convert", &silent, &there, "--to", "mahimahi", "--force"],
+        &["silent: nothing could ever be delivered"],
+    );
+    assert_eq!(fs::read(&there).unwrap(), qdelay_trace::shipped::find("synth-subway.down").unwrap());
+    refused(&["trace", "synth", "-o", folder.to_str().unwrap()], &["is a folder; expected"]);
+    refused(
+        &["trace", "synth", "-o", folder.join("no/where").to_str().unwrap()],
+        &["no/where: the folder does not exist"],
+    );
+    #[cfg(unix)]
+    refused(&["trace", "synth", "-o", "/dev/null", "--force"], &["/dev/null: is no regular file; expected"]);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
