@@ -14,11 +14,7 @@ const ENDLESS: u64 = 1 << 62;
 #[allow(clippy::large_enum_variant, reason = "one per flow")]
 pub enum Ends {
     /// A connection.
-    Tcp {
-        sender: Box<Endpoint>,
-        receiver: Box<Endpoint>,
-        bytes: Option<u64>,
-    },
+    Tcp { sender: Box<Endpoint>, receiver: Box<Endpoint>, bytes: Option<u64> },
     /// Datagrams; the far end counts.
     Udp(UdpSource),
 }
@@ -65,7 +61,8 @@ impl Flow {
     /// A probe.
     pub fn probe(probe: &crate::ProbeSpec, seed: u64) -> Flow {
         let random = Random::derive(seed, "probe", "gaps");
-        let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO + Span::ZERO, random);
+        let source =
+            UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO + Span::ZERO, random);
         Flow {
             ends: Ends::Udp(source),
             start: Time::ZERO,

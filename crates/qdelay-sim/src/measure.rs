@@ -28,6 +28,8 @@ pub struct Meter {
     pub bytes: u64,
     /// Packets that left the bottleneck, in the whole run.
     pub forwarded: u64,
+    /// Packets of the probe that were dropped, in the whole run.
+    pub probe_lost: u64,
     pub contents: ContentsStore,
     /// What came out and is not handed to its flow yet.
     pub arrivals: Vec<Arrival>,
@@ -57,6 +59,7 @@ impl Observer for Meter {
 
     #[inline]
     fn dropped(&mut self, _now: Time, _node: NodeId, packet: &Packet, _reason: DropReason) {
+        self.probe_lost += u64::from(packet.flow == self.probe_flow);
         self.contents.take(packet.handle);
     }
 

@@ -42,7 +42,10 @@ impl fmt::Display for RunError {
             RunError::Path(error) => write!(f, "the path refused a call: {error}"),
             RunError::Audit(error) => write!(f, "the audit failed: {error}"),
             RunError::Leak { inside, held } => {
-                write!(f, "the audit failed: {inside} packets are on the path and the contents of {held} are held")
+                write!(
+                    f,
+                    "the audit failed: {inside} packets are on the path and the contents of {held} are held"
+                )
             }
         }
     }
@@ -85,7 +88,6 @@ struct Simulation<'a> {
     /// Segments of the call that is being handled.
     out: Vec<Segment>,
     probe_delay: DelayHistogram,
-    probe_lost: u64,
     usage_at_warmup: LinkUsage,
 }
 
@@ -111,6 +113,7 @@ impl<'a> Simulation<'a> {
             sojourn: DelayHistogram::default(),
             bytes: 0,
             forwarded: 0,
+            probe_lost: 0,
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
         };
@@ -122,7 +125,6 @@ impl<'a> Simulation<'a> {
             deadlines,
             out: Vec::new(),
             probe_delay: DelayHistogram::default(),
-            probe_lost: 0,
             usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
         })
     }
@@ -189,14 +191,6 @@ impl<'a> Simulation<'a> {
             Ends::Tcp { sender, receiver, bytes } => {
                 let end = if arrival.at_receiver { receiver } else { sender };
                 end.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
-                if !arrival.at_receiver && DEBUG.with(|d| *d) && index == 0 {
-                    let tx = end.sender();
-                    if let qdelay_traffic::control::AnyController::Bbr(b) = tx.controller() {
-                        eprintln!("{:.4} cwnd={} inflight={} bw={:.3} minrtt={:.2} mode={:?} gain={} srtt={:.2} retx={} rec={:?} una={}", now.as_secs_f64(), tx.window().cwnd, tx.in_flight(), b.bandwidth(1448).as_mbps(), b.min_rtt().map_or(0.0, |r| r.as_millis_f64()), b.mode(), b.pacing_gain(), tx.rtt().smoothed().as_millis_f64(), tx.counts().retransmits, tx.recovery_state(), tx.next_sequence());
-                    } else {
-                        eprintln!("{:.4} cwnd={} ssth={} inflight={} srtt={:.2} retx={} rec={:?} nxt={}", now.as_secs_f64(), tx.window().cwnd, tx.window().ssthresh, tx.in_flight(), tx.rtt().smoothed().as_millis_f64(), tx.counts().retransmits, tx.recovery_state(), tx.next_sequence());
-                    }
-                }
                 if arrival.at_receiver {
                     flow.delivered_bytes = end.bytes_received();
                     if flow.finished.is_none() && bytes.is_some_and(|all| flow.delivered_bytes >= all) {
@@ -272,7 +266,8 @@ impl<'a> Simulation<'a> {
 
     fn send_datagram(&mut self, now: Time, index: usize, bytes: u32) -> Result<(), RunError> {
         let handle = self.meter.contents.put(Contents { created: now, ..Contents::default() });
-        let packet = Packet { handle, arrival: now, bytes, flow: index as u32, ecn: Ecn::NotEct, ..Packet::default() };
+        let packet =
+            Packet { handle, arrival: now, bytes, flow: index as u32, ecn: Ecn::NotEct, ..Packet::default() };
         self.topology.path.ingress(now, self.topology.data_entry[index], packet, &mut self.meter)?;
         Ok(())
     }
@@ -299,10 +294,11 @@ impl<'a> Simulation<'a> {
             .collect();
         let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
         let probe = self.scenario.probe.and_then(|_| self.flows.last());
-        let probe_sent_lost = probe.map(|flow| (datagrams(flow), self.probe_lost_count(flow)));
+        let probe_sent_lost = probe.map(|flow| (datagrams(flow), self.meter.probe_lost));
         Ok(Outcome {
             throughput_mbps: self.meter.bytes as f64 * 8.0 / measured / 1e6,
-            utilization: if offered == 0 { 0.0 } else { sent as f64 / offered as f64 },
+            // A shaper is ahead of its rate by up to its burst and a packet.
+            utilization: if offered == 0 { 0.0 } else { (sent as f64 / offered as f64).min(1.0) },
             queue_delay_ms: self.meter.queue_delay.summary(),
             sojourn_ms: self.meter.sojourn.summary(),
             drops: self.reasons(|counters| {
@@ -318,11 +314,6 @@ impl<'a> Simulation<'a> {
             flows,
             nodes: self.node_outcomes(),
         })
-    }
-
-    fn probe_lost_count(&self, flow: &Flow) -> u64 {
-        let _ = flow;
-        self.probe_lost
     }
 
     fn reasons(
@@ -381,5 +372,3 @@ fn flow_outcome(name: &str, flow: &Flow, measured: f64) -> FlowOutcome {
     }
     outcome
 }
-
-thread_local! { static DEBUG: bool = std::env::var("DEBUG").is_ok(); }

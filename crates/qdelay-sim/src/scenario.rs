@@ -16,6 +16,8 @@ pub struct Scenario {
     pub uplink: Option<Uplink>,
     /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink.
     pub base_rtt: Span,
+    /// At most this much more delay behind the bottleneck, drawn uniformly for each packet; packets keep their order.
+    pub jitter: Span,
     /// The flows, each with a number of its own: its place here.
     pub flows: Vec<FlowSpec>,
     /// A probe through the bottleneck's queue.

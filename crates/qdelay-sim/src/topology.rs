@@ -10,7 +10,7 @@ use crate::scenario::{FlowSpec, Scenario};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, ComponentError};
 use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_path::{BuildError, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules};
+use qdelay_path::{BuildError, DelaySpec, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules};
 
 /// The path of a scenario and the places on it that matter to flows.
 pub struct Topology {
@@ -58,7 +58,7 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
     let mut builder = PathBuilder::new()
         .node("bottleneck", NodeSpec::Queue(AnyQdisc::build(&scenario.qdisc)?))
         .node("link", NodeSpec::link(scenario.link.0.clone()))
-        .node("down", NodeSpec::delay(half))
+        .node("down", NodeSpec::Delay(DelaySpec { jitter: scenario.jitter, ..DelaySpec::constant(half) }))
         .node("receivers", NodeSpec::Exit)
         .node("senders", NodeSpec::Exit)
         .chain(&["bottleneck", "link", "down", "receivers"]);
@@ -114,5 +114,8 @@ fn connect_up(mut builder: PathBuilder, rest: Span, flows: &[FlowSpec]) -> PathB
         builder = builder.node(&name, NodeSpec::delay(rest + flow.extra_rtt)).connect(&name, "senders");
         rules = rules.route(i as u32..=i as u32, &name, None);
     }
-    builder.node("up", NodeSpec::Classifier(rules)).node("up-all", NodeSpec::delay(rest)).connect("up-all", "senders")
+    builder
+        .node("up", NodeSpec::Classifier(rules))
+        .node("up-all", NodeSpec::delay(rest))
+        .connect("up-all", "senders")
 }

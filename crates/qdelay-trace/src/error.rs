@@ -145,7 +145,7 @@ impl fmt::Display for Problem {
                 f.write_str("nothing could ever be delivered; expected capacity for at least one opportunity")
             }
             Problem::TooMany { what, limit } => {
-                write!(f, "more than {limit} {what}, which is the limit; cut the trace or raise the limit")
+                write!(f, "more than {limit} {what}, which is the limit; expected a shorter trace")
             }
             Problem::NoColumn { column, known } => {
                 write!(f, "no column '{column}'; expected one of {known}")

@@ -161,7 +161,7 @@ pub static COMPONENT: Component = Component {
         },
         Parameter {
             name: "seed",
-            unit: Unit::Count("seed"),
+            unit: Unit::Count("no unit"),
             default: "1",
             min: "",
             max: "",

@@ -50,29 +50,71 @@ macro_rules! knob {
 const SEGMENTS: Unit = Unit::Count("segments");
 const TCP_PARAMETERS: &[Parameter] = &[
     PROFILE,
-    knob!("bytes", Unit::Bytes, "1", "", "Application bytes to send, then FIN; without it the flow lasts as long as the run", "none"),
-    knob!("mss", Unit::Bytes, "64", "8948", "Application bytes in a full segment", "1448 (Ethernet MTU less headers and timestamps)"),
+    knob!(
+        "bytes",
+        Unit::Bytes,
+        "1",
+        "",
+        "Application bytes to send, then FIN; without it the flow lasts as long as the run",
+        "none"
+    ),
+    knob!(
+        "mss",
+        Unit::Bytes,
+        "64",
+        "8948",
+        "Application bytes in a full segment",
+        "1448 (Ethernet MTU less headers and timestamps)"
+    ),
     knob!("iw", SEGMENTS, "1", "1000", "Initial window", "10 (RFC 6928)"),
-    knob!("min_rto", Unit::Span, "1ms", "60s", "Smallest retransmission timeout", "200 ms in Linux (TCP_RTO_MIN), 1 s in ns-3 (RFC 6298)"),
-    knob!("delayed_ack", Unit::Span, "0", "500ms", "How long an acknowledgement may be held back", "40 ms in Linux (TCP_DELACK_MIN), 200 ms in ns-3"),
+    knob!(
+        "min_rto",
+        Unit::Span,
+        "1ms",
+        "60s",
+        "Smallest retransmission timeout",
+        "200 ms in Linux (TCP_RTO_MIN), 1 s in ns-3 (RFC 6298)"
+    ),
+    knob!(
+        "delayed_ack",
+        Unit::Span,
+        "0",
+        "500ms",
+        "How long an acknowledgement may be held back",
+        "40 ms in Linux (TCP_DELACK_MIN), 200 ms in ns-3"
+    ),
     knob!("ack_every", SEGMENTS, "1", "64", "Full segments per acknowledgement", "2 (RFC 5681 section 4.2)"),
-    knob!("loss", Unit::Choice(&["rack", "dupack"]), "", "", "How losses are found: RFC 8985, or three duplicates (RFC 6675)", "rack in Linux, dupack in ns-3"),
+    knob!(
+        "loss",
+        Unit::Choice(&["rack", "dupack"]),
+        "",
+        "",
+        "How losses are found: RFC 8985, or three duplicates (RFC 6675)",
+        "rack in Linux, dupack in ns-3"
+    ),
     knob!("tlp", Unit::Switch, "", "", "Tail loss probes (RFC 8985 section 7)", "on in Linux"),
-    knob!("pacing", Unit::Choice(&["controller", "always", "never"]), "", "", "When the sender paces", "controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"),
+    knob!(
+        "pacing",
+        Unit::Choice(&["controller", "always", "never"]),
+        "",
+        "",
+        "When the sender paces",
+        "controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"
+    ),
     knob!("hystart", Unit::Switch, "", "", "Whether Cubic's slow start may end by HyStart", "on"),
     knob!("ecn", Unit::Switch, "", "", "Whether ECN is negotiated (RFC 3168)", "off"),
-    knob!("rcvbuf", Unit::Bytes, "4096", "4294967295", "Fixed receive buffer; without it autotuning grows it", "128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"),
+    knob!(
+        "rcvbuf",
+        Unit::Bytes,
+        "4096",
+        "4294967295",
+        "Fixed receive buffer; without it autotuning grows it",
+        "128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"
+    ),
 ];
 
 const fn tcp(name: &'static str, about: &'static str, source: &'static str) -> Component {
-    Component {
-        kind: Kind::Transport,
-        name,
-        about,
-        source,
-        parameters: TCP_PARAMETERS,
-        positional: None,
-    }
+    Component { kind: Kind::Transport, name, about, source, parameters: TCP_PARAMETERS, positional: None }
 }
 
 static CUBIC: Component = tcp("cubic", "TCP with CUBIC, Linux's default", "RFC 9438; Linux tcp_cubic.c");
@@ -86,11 +128,31 @@ static UDP: Component = Component {
     about: "Datagrams at a constant rate, or on and off",
     source: "BoDe section VII-C",
     parameters: &[
-        Parameter { default: "2mbit", min: "1bit", ..parameter("rate", Unit::Rate, "Rate of IP packets while on", "BoDe section VII-C") },
-        Parameter { default: "1200b", min: "28", max: "65535", ..parameter("size", Unit::Bytes, "IP packet size", "") },
-        Parameter { min: "1us", ..parameter("on", Unit::Span, "Mean length of the on periods; without it always on", "") },
+        Parameter {
+            default: "2mbit",
+            min: "1bit",
+            ..parameter("rate", Unit::Rate, "Rate of IP packets while on", "BoDe section VII-C")
+        },
+        Parameter {
+            default: "1200b",
+            min: "28",
+            max: "65535",
+            ..parameter("size", Unit::Bytes, "IP packet size", "")
+        },
+        Parameter {
+            min: "1us",
+            ..parameter("on", Unit::Span, "Mean length of the on periods; without it always on", "")
+        },
         Parameter { default: "0", ..parameter("off", Unit::Span, "Mean length of the off periods", "") },
-        Parameter { default: "constant", ..parameter("periods", Unit::Choice(&["constant", "exponential"]), "How period lengths are distributed", "") },
+        Parameter {
+            default: "constant",
+            ..parameter(
+                "periods",
+                Unit::Choice(&["constant", "exponential"]),
+                "How period lengths are distributed",
+                "",
+            )
+        },
     ],
     positional: Some("rate"),
 };

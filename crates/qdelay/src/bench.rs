@@ -92,6 +92,7 @@ fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
         link: LinkSpec(link),
         uplink: None,
         base_rtt: BASE_RTT_MIN,
+        jitter: Span::ZERO,
         flows: (0..options.flows).map(flow).collect(),
         probe: None,
         duration: options.duration,

@@ -82,7 +82,7 @@ pub struct Compare {
     /// Bottleneck without a trace, such as 10mbit:overhead=14 or synth:subway:seed=3; repeat for more
     #[arg(long, value_name = "LINK")]
     pub link: Vec<String>,
-    /// Format of the traces: mahimahi, mbps, or csv:column=NAME[:unit=mbit|kbit][:every=1s|:time=NAME] [default: detected]
+    /// Format of the traces: mahimahi, mbps, or `csv:column=NAME[:unit=mbit|kbit][:every=1s|:time=NAME]` [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
     /// Queue disciplines at the bottleneck
@@ -103,6 +103,9 @@ pub struct Compare {
     /// Round trip without any queue
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip, allow_hyphen_values = true)]
     pub rtt: Span,
+    /// At most this much more delay behind the bottleneck, drawn for each packet; packets keep their order
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    pub jitter: Span,
     /// Seeds: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
@@ -283,6 +286,12 @@ pub struct Validate {
     /// Folder with the recorded traces that mahimahi was run on [default: the variable QDELAY_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
+    /// With mahimahi: base round trip, in place of the nominal 10 ms
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip, allow_hyphen_values = true)]
+    pub rtt: Span,
+    /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    pub jitter: Span,
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,

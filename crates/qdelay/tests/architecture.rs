@@ -216,6 +216,21 @@ fn every_room_is_described() {
     }
 }
 
+/// A page for each discipline, with a row for each parameter that says what its declaration says.
+#[test]
+fn every_discipline_has_a_page_with_its_parameters() {
+    for component in qdelay_core::qdisc::COMPONENTS {
+        let page = root().join("docs/algorithms").join(format!("{}.md", component.name));
+        let text = read(&page);
+        for parameter in component.parameters {
+            let unit = parameter.unit.describe().replace('|', ", ");
+            let default = if parameter.default.is_empty() { "none" } else { parameter.default };
+            let row = format!("| `{}` | {unit} | {default} | {} |", parameter.name, parameter.range());
+            assert!(text.contains(&row), "{} has no row that begins with: {row}", page.display());
+        }
+    }
+}
+
 /// The installed targets that have no operating system, such as `x86_64-unknown-none`, `thumbv7em-none-eabihf`.
 fn bare_targets() -> Vec<String> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root()).output();

@@ -24,7 +24,7 @@ impl Line {
     pub const fn new(rate: Rate, overhead_bytes: u32) -> Line {
         let nanos_per_byte = match rate.as_bps() {
             0 => 0,
-            bps if WORK_PER_BYTE % bps == 0 => WORK_PER_BYTE / bps,
+            bps if WORK_PER_BYTE.is_multiple_of(bps) => WORK_PER_BYTE / bps,
             _ => 0,
         };
         Line { rate, overhead_bytes, nanos_per_byte, finish: Time::ZERO, carry: 0 }

@@ -5,7 +5,6 @@ mod links;
 mod queues;
 mod run;
 
-use qdelay_core::deadlines::Deadlines;
 use crate::gate::AnyGate;
 use crate::node::{Node, Role};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
@@ -13,6 +12,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Packet, Time};
 

@@ -59,7 +59,16 @@ pub(super) struct Hystart {
 impl Hystart {
     /// Nothing seen yet.
     pub(super) fn new(paced: bool, rule: HystartRule) -> Hystart {
-        Hystart { paced, rule, found: false, samples: 0, round_rtt: u32::MAX, round_start: 0, last_ack: 0, end: 0 }
+        Hystart {
+            paced,
+            rule,
+            found: false,
+            samples: 0,
+            round_rtt: u32::MAX,
+            round_start: 0,
+            last_ack: 0,
+            end: 0,
+        }
     }
 
     /// Starts over, in a new round.
@@ -158,7 +167,7 @@ mod tests {
 
     /// Feeds acknowledgements every `gap` microseconds, all of the same round trip, and returns when slow start ends.
     fn exit_after(paced: bool, cwnd: u32, gap: u64, rtt: u32) -> Option<u64> {
-        let mut hystart = Hystart::new(paced);
+        let mut hystart = Hystart::new(paced, HystartRule::Linux);
         let mut w = window(cwnd, u32::MAX);
         hystart.restart(&at(0));
         (1..100_000 / gap).map(|n| n * gap).find(|now| {

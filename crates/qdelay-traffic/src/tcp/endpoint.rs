@@ -184,7 +184,8 @@ impl Endpoint {
     }
 
     fn send_syn(&mut self, now: Time, out: &mut Vec<Segment>) {
-        let mut segment = Segment { seq: ISS as u32, flags: flag::SYN, ts_value: micros(now), ..Segment::default() };
+        let mut segment =
+            Segment { seq: ISS as u32, flags: flag::SYN, ts_value: micros(now), ..Segment::default() };
         self.rx.fill_header(&mut segment);
         if self.phase == Phase::SynSent {
             segment.flags &= !flag::ACK;

@@ -1,6 +1,6 @@
 //! TCP as a state machine: told the time and what arrives, it says what to send and when it wants to be called.
 //!
-//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `recovery` and `transmit` continue the
+//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery` and `transmit` continue the
 //! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; `profile` names the worlds it can behave like.
 //!
 //! # Differences from the reference
@@ -9,6 +9,7 @@
 //!   TIME-WAIT: a connection ends when both sides have what they wait for.
 //! * SACK and timestamps are always on.
 
+mod ack;
 mod endpoint;
 mod profile;
 mod rack;

@@ -77,7 +77,13 @@ impl Rack {
         found
     }
 
-    fn walk_first_transmissions(&mut self, board: &mut Scoreboard, now: Time, window: Span, found: &mut Found) {
+    fn walk_first_transmissions(
+        &mut self,
+        board: &mut Scoreboard,
+        now: Time,
+        window: Span,
+        found: &mut Found,
+    ) {
         self.cursor = self.cursor.max(board.first());
         let mut settled = true;
         for number in self.cursor..board.next() {
@@ -166,7 +172,11 @@ mod tests {
         rack.retransmitted(0, at(11_000));
         board.push(Record { seq: 600, len: 100, sent: at(12_000), ..Record::default() });
         sack(&mut rack, &mut board, 5, at(15_000));
-        assert_eq!(rack.detect(&mut board, at(15_000), Span::ZERO).lost, 3, "2, 3 and 4, not the retransmission");
+        assert_eq!(
+            rack.detect(&mut board, at(15_000), Span::ZERO).lost,
+            3,
+            "2, 3 and 4, not the retransmission"
+        );
         sack(&mut rack, &mut board, 6, at(22_000));
         assert_eq!(rack.detect(&mut board, at(22_000), Span::ZERO).lost, 1);
         assert!(board.get(0).is(state::LOST) && !board.get(0).is(state::RETRANSMITTED));

@@ -62,7 +62,13 @@ impl RateSampler {
 
     /// Ends an acknowledgement that delivered something if `progress`: segments delivered and the interval, if the
     /// sample is valid.
-    pub fn finish(&mut self, now: Time, sample: &Sample, progress: bool, min_rtt: Span) -> (u32, Option<Span>) {
+    pub fn finish(
+        &mut self,
+        now: Time,
+        sample: &Sample,
+        progress: bool,
+        min_rtt: Span,
+    ) -> (u32, Option<Span>) {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }

@@ -237,7 +237,8 @@ impl Receiver {
     }
 
     fn delay_ack(&mut self, now: Time) {
-        let wanted = timer::deadline(now, self.delay.max(self.profile.delayed_ack.min(self.delay)), self.profile.tick);
+        let wanted =
+            timer::deadline(now, self.delay.max(self.profile.delayed_ack.min(self.delay)), self.profile.tick);
         self.delayed_until = Some(self.delayed_until.map_or(wanted, |at| at.min(wanted)));
     }
 

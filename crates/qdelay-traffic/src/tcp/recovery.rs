@@ -3,9 +3,10 @@
 //! Follows Linux's `tcp_fastretrans_alert`, `tcp_enter_loss` and `tcp_process_loss`, which realise RFC 5681 section 3.2,
 //! RFC 6675 section 5, RFC 5682 (F-RTO), RFC 4015 (Eifel response) and RFC 3708 (duplicate SACKs).
 
+use super::ack::Ack;
 use super::profile::LossDetection;
 use super::scoreboard::state;
-use super::sender::{Ack, DUPLICATE_THRESHOLD, MIN_TIMEOUT, Emit, Resend, Sender, TimerKind};
+use super::sender::{DUPLICATE_THRESHOLD, Emit, MIN_TIMEOUT, Resend, Sender, TimerKind};
 use crate::control::{Controller, Event, Recovery};
 use qdelay_core::{Span, Time};
 
@@ -244,9 +245,7 @@ impl Sender {
         if self.controller.owns_window() {
             return;
         }
-        if self.window.ssthresh < u32::MAX
-            && (self.recovery == Recovery::Cwr || self.undo_marker.is_some())
-        {
+        if self.window.ssthresh < u32::MAX && (self.recovery == Recovery::Cwr || self.undo_marker.is_some()) {
             self.window.cwnd = self.window.ssthresh;
         }
         let connection = self.connection(now);

@@ -1,18 +1,17 @@
-//! The sending half of a TCP endpoint: state, acknowledgements, timers.
+//! The sending half of a TCP endpoint: its state and its timers.
 //!
 //! RFC 9293 for the protocol, RFC 5681 and RFC 6675 for the recovery states, RFC 8985 for RACK and tail loss probes,
-//! RFC 6937 for PRR, RFC 5682 for F-RTO. Where these leave a choice, the order of steps in `on_ack` is that of Linux's
-//! `tcp_ack`, because congestion controllers depend on it. `recovery.rs` holds the states of loss recovery,
-//! `transmit.rs` what may be sent.
+//! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` holds what an acknowledgement says, `recovery.rs` the states of loss
+//! recovery, `transmit.rs` what may be sent.
 
 use super::profile::{LossDetection, Profile};
 use super::rack::Rack;
-use super::rate_sample::{RateSampler, Sample};
+use super::rate_sample::RateSampler;
 use super::rtt::RttEstimator;
-use super::scoreboard::{Record, Scoreboard, state};
+use super::scoreboard::Scoreboard;
 use super::timer;
-use crate::control::{AckSample, AnyController, Connection, Controller, Recovery, Window};
-use crate::segment::{Segment, expand, flag};
+use crate::control::{AnyController, Connection, Controller, Recovery, Window};
+use crate::segment::Segment;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Rate, Span, Time};
 
@@ -30,29 +29,6 @@ pub struct Emit<'a> {
     pub template: Segment,
     /// Segments to put on the wire, in order.
     pub out: &'a mut Vec<Segment>,
-}
-
-/// What an acknowledgement turned out to carry (the flags of Linux's `tcp_ack`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ack {
-    pub una_advanced: bool,
-    pub data_acked: bool,
-    pub data_sacked: bool,
-    /// Something never retransmitted and sent before recovery began was delivered.
-    pub original_delivered: bool,
-    pub retransmission_acked: bool,
-    pub duplicate_sack: bool,
-    pub congestion_echo: bool,
-    pub window_update: bool,
-    pub lost_retransmission: bool,
-    /// It echoes a timestamp from before the first retransmission of this recovery.
-    pub echoes_original: bool,
-    pub rearm: bool,
-    pub newly_acked: u32,
-    first_acked: Option<Time>,
-    last_acked: Option<Time>,
-    first_sacked: Option<Time>,
-    last_sacked: Option<Time>,
 }
 
 /// What to send after an acknowledgement.
@@ -137,7 +113,7 @@ pub struct Sender {
     pub(super) last_sent: Time,
     pub(super) reduction_pending_signal: bool,
     pub(super) duplicate_cursor: u64,
-    prior_blocks: [(u64, u64); 3],
+    pub(super) prior_blocks: [(u64, u64); 3],
     pub(super) counts: SenderCounts,
 }
 
@@ -289,246 +265,6 @@ impl Sender {
     /// Linux `tcp_is_cwnd_limited`.
     fn is_window_limited(&self) -> bool {
         self.window_limited || (self.window.in_slow_start() && self.window.cwnd < 2 * self.max_out)
-    }
-
-    /// An acknowledgement has arrived.
-    pub fn on_ack(&mut self, now: Time, segment: &Segment, emit: &mut Emit<'_>) {
-        let ack_number = expand(segment.ack, self.una);
-        if ack_number > self.nxt || ack_number < self.una {
-            return;
-        }
-        let prior_in_flight = self.board.in_flight();
-        let (prior_delivered, prior_lost) = (self.rate.delivered, self.counts.marked_lost);
-        let mut ack = Ack { una_advanced: ack_number > self.una, ..Ack::default() };
-        ack.congestion_echo = self.profile.ecn && segment.has(flag::ECE);
-        if ack.una_advanced {
-            self.backoffs = 0;
-        }
-        let window_end = ack_number + u64::from(segment.window);
-        ack.window_update = ack.una_advanced || window_end > self.window_end;
-        ack.echoes_original = self.first_retransmit.is_some_and(|at| {
-            let micros = (at.as_nanos() / 1000) as u32;
-            (segment.ts_echo.wrapping_sub(micros) as i32) < 0
-        });
-        self.window_end = self.window_end.max(window_end);
-
-        let mut sample = Sample::default();
-        if segment.sack_count > 0 {
-            self.take_sack(now, segment, ack_number, &mut ack, &mut sample);
-        }
-        let out_before = self.board.out;
-        self.una = ack_number;
-        self.take_cumulative(now, &mut ack, &mut sample);
-        let rtt = self.sample_round_trip(now, &ack, segment);
-        let mut told = AckSample {
-            acked_sacked: (self.rate.delivered - prior_delivered) as u32,
-            acked: ack.newly_acked,
-            losses: 0,
-            prior_delivered: sample.prior_delivered,
-            delivered: 0,
-            interval: None,
-            prior_in_flight,
-            rtt,
-            is_app_limited: sample.is_app_limited,
-            is_ack_delayed: false,
-        };
-        let connection = self.connection(now);
-        self.controller.delivered(&connection, &mut self.window, &told);
-        if self.probe_end.is_some() {
-            self.account_for_probe(now, ack_number, &ack);
-        }
-        let mut resend = Resend::Nothing;
-        if out_before > 0 && self.is_dubious(&ack) {
-            resend = self.recover(now, &mut ack);
-        }
-        if ack.rearm {
-            self.rearm_after_ack(now);
-        }
-        if out_before == 0 {
-            // Nothing was outstanding: a window update or a late duplicate.
-            self.transmit(now, emit);
-            return;
-        }
-        told.losses = (self.counts.marked_lost - prior_lost) as u32;
-        let progress = told.acked_sacked > 0;
-        (told.delivered, told.interval) = self.rate.finish(now, &sample, progress, self.rtt.min());
-        self.control(now, &ack, &told);
-        self.resend(now, resend, emit);
-        self.transmit(now, emit);
-    }
-
-    /// Whether loss recovery must look at it (Linux `tcp_ack_is_dubious`).
-    fn is_dubious(&self, ack: &Ack) -> bool {
-        let duplicate = !(ack.data_acked || ack.window_update);
-        let alert = ack.data_sacked || ack.duplicate_sack || ack.congestion_echo;
-        duplicate || alert || self.recovery != Recovery::Open
-    }
-
-    fn take_sack(&mut self, now: Time, segment: &Segment, ack_number: u64, ack: &mut Ack, sample: &mut Sample) {
-        let mut blocks = [(0, 0); 3];
-        let count = segment.sack_blocks().len();
-        for (block, wire) in blocks.iter_mut().zip(segment.sack_blocks()) {
-            let start = expand(wire.0, self.una);
-            *block = (start, start + u64::from(wire.1.wrapping_sub(wire.0)));
-        }
-        let inside_second = count > 1 && blocks[0].0 >= blocks[1].0 && blocks[0].1 <= blocks[1].1;
-        let mut first = 0;
-        if blocks[0].1 <= ack_number || inside_second {
-            self.take_duplicate_sack(blocks[0], ack);
-            first = 1;
-        }
-        let min_rtt = self.rtt.min();
-        for &(start, end) in &blocks[first..count] {
-            if end > self.nxt || start < self.una.min(ack_number) || start >= end {
-                continue;
-            }
-            // What the previous acknowledgement told already need not be walked again.
-            let known = self.prior_blocks.iter().find(|b| b.0 == start && b.1 <= end);
-            let from = known.map_or(start, |b| b.1).max(ack_number);
-            let mut number = self.board.find(from);
-            while number < self.board.next() {
-                let record = self.board.get(number);
-                if record.end() > end {
-                    break;
-                }
-                self.sack_one(now, number, min_rtt, ack, sample);
-                number += 1;
-            }
-        }
-        self.prior_blocks = blocks;
-    }
-
-    fn sack_one(&mut self, now: Time, number: u64, min_rtt: Span, ack: &mut Ack, sample: &mut Sample) {
-        let highest = self.board.highest_sacked;
-        let Some(record) = self.board.mark_sacked(number) else { return };
-        ack.data_sacked = true;
-        let retransmitted = record.is(state::EVER_RETRANSMITTED);
-        self.rack.delivered(now, record.sent, record.end(), retransmitted, min_rtt);
-        if !retransmitted {
-            self.rack.reordering_seen |= record.seq < highest;
-            ack.original_delivered |= record.end() <= self.high_seq;
-            ack.first_sacked.get_or_insert(record.sent);
-            ack.last_sacked = Some(record.sent);
-        }
-        self.count_delivery(&record, sample);
-        self.board.get_mut(number).state |= state::DELIVERED;
-    }
-
-    fn count_delivery(&mut self, record: &Record, sample: &mut Sample) {
-        self.rate.delivered += 1;
-        self.rate.deliver(sample, record);
-    }
-
-    fn take_duplicate_sack(&mut self, block: (u64, u64), ack: &mut Ack) {
-        ack.duplicate_sack = true;
-        if !self.profile.undo {
-            return;
-        }
-        let segments = (block.1 - block.0).div_ceil(u64::from(self.profile.mss)).max(1) as u32;
-        if let (Some(marker), Some(left)) = (self.undo_marker, self.undo_retransmits)
-            && block.1 > marker
-        {
-            self.undo_retransmits = Some(left.saturating_sub(segments));
-        }
-    }
-
-    /// Removes what is cumulatively acknowledged.
-    fn take_cumulative(&mut self, now: Time, ack: &mut Ack, sample: &mut Sample) {
-        let min_rtt = self.rtt.min();
-        while let Some(&record) = self.board.head() {
-            if record.end() > self.una {
-                if record.seq < self.una {
-                    self.board.trim_head(self.una);
-                }
-                break;
-            }
-            self.board.pop();
-            ack.newly_acked += 1;
-            ack.data_acked = true;
-            let sacked = record.is(state::SACKED);
-            if record.is(state::EVER_RETRANSMITTED) {
-                ack.retransmission_acked = true;
-            } else if !sacked {
-                ack.first_acked.get_or_insert(record.sent);
-                ack.last_acked = Some(record.sent);
-                self.rack.reordering_seen |= record.seq < self.board.highest_sacked;
-                ack.original_delivered |= record.end() <= self.high_seq;
-            }
-            if !sacked {
-                let retransmitted = record.is(state::EVER_RETRANSMITTED);
-                self.rack.delivered(now, record.sent, record.end(), retransmitted, min_rtt);
-                self.count_delivery(&record, sample);
-            }
-        }
-        ack.rearm = ack.data_acked;
-    }
-
-    /// Returns the round trip told to the controller: of the segment sent last among those delivered.
-    fn sample_round_trip(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
-        let age = |sent: Option<Time>| sent.map(|sent| now.since(sent));
-        let clean = !ack.retransmission_acked;
-        let mut measured = age(ack.first_acked).filter(|_| clean);
-        let mut told = age(ack.last_acked).filter(|_| clean);
-        if ack.first_sacked.is_some() {
-            told = age(ack.last_sacked);
-            measured = measured.or(age(ack.first_sacked));
-        }
-        if measured.is_none() && ack.data_acked {
-            let micros = ((now.as_nanos() / 1000) as u32).wrapping_sub(segment.ts_echo);
-            measured = Some(Span::from_micros(u64::from(micros)));
-            told = measured;
-        }
-        if let Some(told) = told {
-            self.rtt.sample_min(now, told);
-        }
-        if let Some(rtt) = measured {
-            self.rtt.sample(rtt, self.una, self.nxt);
-            self.rto = self.rtt.timeout();
-        }
-        told
-    }
-
-    /// Window and pacing rate (Linux `tcp_cong_control`).
-    fn control(&mut self, now: Time, ack: &Ack, sample: &AckSample) {
-        let connection = self.connection(now);
-        if self.controller.owns_window() {
-            self.controller.control(&connection, &mut self.window, sample, &mut self.random);
-            if self.controller.marks_app_limited() {
-                self.mark_app_limited();
-            }
-        } else if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
-            self.reduce_proportionally(sample.acked_sacked, sample.losses, ack.una_advanced);
-        } else if ack.data_acked || (self.rack.reordering_seen && ack.data_sacked) {
-            let counted = if self.profile.byte_counting { sample.acked_sacked } else { 1 };
-            let sample = AckSample { acked_sacked: counted, ..*sample };
-            self.controller.grow(&connection, &mut self.window, &sample);
-            self.window.cwnd = self.window.cwnd.min(self.window.clamp).max(1);
-        }
-        self.update_pacing_rate();
-    }
-
-    /// Proportional rate reduction (RFC 6937), with Linux's reduction bound.
-    pub(super) fn reduce_proportionally(&mut self, delivered: u32, losses: u32, advanced: bool) {
-        if delivered == 0 || self.prior_cwnd == 0 {
-            return;
-        }
-        let in_flight = self.board.in_flight();
-        let target = self.window.ssthresh;
-        self.prr_delivered += delivered;
-        let send = if in_flight > target {
-            let share = u64::from(target) * u64::from(self.prr_delivered);
-            share.div_ceil(u64::from(self.prior_cwnd)) as i64 - i64::from(self.prr_out)
-        } else {
-            let missing = i64::from(target - in_flight);
-            let mut send = (i64::from(self.prr_delivered) - i64::from(self.prr_out))
-                .max(i64::from(delivered));
-            if advanced && losses == 0 {
-                send += 1;
-            }
-            send.min(missing)
-        };
-        let least = i64::from(self.prr_out == 0);
-        self.window.cwnd = in_flight + send.max(least) as u32;
     }
 
     pub(super) fn update_pacing_rate(&mut self) {

@@ -32,6 +32,8 @@ pub struct Common {
     pub uplink: Option<Uplink>,
     /// Round trip without any queue.
     pub base_rtt: Span,
+    /// At most this much more delay behind the bottleneck.
+    pub jitter: Span,
     /// Flows of each case.
     pub flows: usize,
     /// Packets the bottleneck's queue holds where the discipline's `limit` is not given.
@@ -183,6 +185,7 @@ fn case(
         link: LinkSpec(bottleneck.link.clone()),
         uplink: common.uplink,
         base_rtt: common.base_rtt,
+        jitter: common.jitter,
         flows: (0..common.flows).map(flow).collect(),
         probe: common.probe,
         duration: common.duration,

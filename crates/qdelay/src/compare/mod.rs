@@ -46,6 +46,7 @@ fn common(options: &Compare) -> Common {
     Common {
         uplink: options.uplink.map(|rate| Uplink { rate, limit: options.uplink_limit }),
         base_rtt: options.rtt,
+        jitter: options.jitter,
         flows: options.flows,
         limit: options.limit,
         probe: options.probe.then(ProbeSpec::default),

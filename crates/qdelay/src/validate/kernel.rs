@@ -90,6 +90,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Fai
         link: LinkSpec(Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES).into()),
         uplink: None,
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64),
+        jitter: Span::ZERO,
         flows: (0..flows)
             .map(|index| FlowSpec {
                 name: name.to_string(),

@@ -14,11 +14,20 @@ use std::path::Path;
 const SEEDS: [u64; 3] = [1, 2, 3];
 const DURATION_S: u64 = 60;
 
+/// What the machine adds to the nominal path.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// Base round trip; nominally 10 ms.
+    pub base_rtt: Span,
+    /// Scheduling delay of a packet, at most; nominally none.
+    pub jitter: Span,
+}
+
 /// The cases of every cell, [`SEEDS`] each, with traces found below `folder`.
 ///
 /// # Errors
 /// A trace that cannot be used.
-pub fn rows(folder: Option<&Path>) -> Result<Vec<Row>, Failure> {
+pub fn rows(folder: Option<&Path>, host: Host) -> Result<Vec<Row>, Failure> {
     let table = Table::parse(MAHIMAHI);
     let mut rows = Vec::new();
     for row in 0..table.len() {
@@ -37,7 +46,7 @@ pub fn rows(folder: Option<&Path>) -> Result<Vec<Row>, Failure> {
         let link = TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true);
         let cases = SEEDS
             .iter()
-            .map(|&seed| case(&link, text("qdisc"), text("transport"), seed))
+            .map(|&seed| case(&link, text("qdisc"), text("transport"), seed, host))
             .collect::<Result<_, _>>()?;
         let figures =
             ["throughput_mbps", "delay_mean_ms", "delay_p99_ms"].map(|column| table.number(row, column));
@@ -61,7 +70,7 @@ fn with_header(outcome: &Outcome) -> f64 {
     outcome.throughput_mbps + header_bits / DURATION_S as f64 / 1e6
 }
 
-fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
+fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
     let typed = match qdisc {
         "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
         "pie" => "pie:variant=mahimahi:target=20ms:max_burst=3ms",
@@ -72,7 +81,8 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64) -> Result<Cas
         qdisc: parse_qdisc(typed)?,
         link: LinkSpec(link.clone().into()),
         uplink: Some(Uplink { rate: Rate::from_mbps(48.0), limit: 1000 }),
-        base_rtt: Span::from_millis(10),
+        base_rtt: host.base_rtt,
+        jitter: host.jitter,
         flows: vec![FlowSpec {
             name: transport.to_string(),
             transport: parse_transport(transport)?,

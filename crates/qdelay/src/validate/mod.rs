@@ -20,10 +20,13 @@ use serde_json::json;
 use std::path::PathBuf;
 use verdict::{Cell, Verdict};
 
+/// Makes a cell of the outcomes of its runs.
+type Judge = Box<dyn FnOnce(&[&Outcome]) -> Cell>;
+
 /// A cell of a reference: the runs it takes, and what becomes of their outcomes.
 pub struct Row {
     cases: Vec<Case>,
-    judge: Box<dyn FnOnce(&[&Outcome]) -> Cell>,
+    judge: Judge,
 }
 
 /// Runs the cells and prints them.
@@ -39,7 +42,10 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         ),
         ValidateAgainst::Mahimahi => (
             "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
-            mahimahi::rows(folder.as_deref())?,
+            mahimahi::rows(
+                folder.as_deref(),
+                mahimahi::Host { base_rtt: options.rtt, jitter: options.jitter },
+            )?,
         ),
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)

@@ -69,6 +69,7 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
         link: LinkSpec(Line::new(Rate::from_mbps(100.0), PPP_BYTES).into()),
         uplink: None,
         base_rtt: Span::from_millis(10),
+        jitter: Span::ZERO,
         flows: flows.collect(),
         probe: None,
         duration: Span::from_secs(60),

@@ -1,0 +1,90 @@
+# Every target uses cargo and nothing else. `make` alone lists them.
+
+SHELL := /bin/sh
+# A fresh Rust installation may not be in PATH yet.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+# The oldest Rust that works stands in Cargo.toml.
+RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# `make run ARGS="--link 10mbit --qdisc bode,codel"` runs another comparison.
+ARGS ?= --trace synth-lte-driving
+# Seconds for each fuzz target, and cases for each property.
+FUZZ_SECONDS ?= 60
+FUZZ_CASES ?= 20000
+
+QDELAY := cargo run --quiet --release --locked --package qdelay --
+
+.DEFAULT_GOAL := help
+.PHONY: help run test build bench check fuzz validate clean rust
+
+help:
+	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link"
+	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
+	@echo "make test      check, then every test"
+	@echo "make build     the command, optimized: target/release/qdelay"
+	@echo "make check     formatting, lints, documentation; warnings are errors"
+	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
+	@echo "make fuzz      the fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, the properties with FUZZ_CASES=$(FUZZ_CASES)"
+	@echo "make validate  our figures beside those of a Linux kernel, mahimahi and ns-3"
+	@echo "make clean     delete what was built"
+
+run: build
+	@$(QDELAY) compare $(ARGS)
+
+build: rust
+	cargo build --release --locked --package qdelay
+
+test: check
+	cargo test --workspace --locked
+
+check: rust
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \
+		|| rustup component add rustfmt clippy \
+		|| { echo "make: needs rustfmt and clippy of the Rust in use; 'rustup component add rustfmt clippy' gets them" >&2; exit 1; }
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@# Without the command: its doc comments are help texts, where brackets are no links.
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude qdelay --no-deps --locked --quiet
+
+bench: build
+	cargo bench --workspace --locked --bench '*'
+	@echo
+	@echo "Dumbbell: 20 flows of Cubic, CoDel, 60 s, whole process"
+	@for run in 1 2 3 4 5; do $(QDELAY) bench dumbbell --json || exit 1; done \
+		| sed -n 's/.*"packets_per_cpu_second": \([0-9]*\).*/\1/p' | sort -n \
+		| awk '{ all = all " " $$1; if (NR == 3) median = $$1 } \
+			END { if (NR != 5) exit 1; print "packets per CPU-second: median " median " of" all }'
+	@echo "Memory and speed by simulated time:"
+	@for seconds in 10 100 1000; do $(QDELAY) bench dumbbell --duration $${seconds}s --json || exit 1; done \
+		| sed -n -e 's/.*"packets_per_cpu_second": \([0-9]*\).*/speed \1/p' \
+			-e 's/.*"max_rss_mb": \([0-9.]*\).*/memory \1/p' -e 's/.*"duration_s": \([0-9]*\).*/time \1/p' \
+		| awk '$$1 == "speed" { speed = $$2 } $$1 == "memory" { memory = $$2 } \
+			$$1 == "time" { print "  " $$2 " s: " speed " packets per CPU-second, " memory " MB" }'
+
+# Parsers under arbitrary bytes (tests/fuzz*.rs of every crate), then the properties (tests/*.rs with proptest).
+fuzz: rust
+	QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --workspace --locked --test 'fuzz*'
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --workspace --locked --test 'properties*' --test 'conservation*'
+
+# All three even if one fails; the status is that of the worst.
+validate: build
+	@status=0; for reference in kernel mahimahi ns3; do \
+		$(QDELAY) validate $$reference || status=$$?; echo; \
+	done; exit $$status
+
+clean: rust
+	cargo clean
+
+# Says what is missing, before a build fails with something less clear.
+rust:
+	@command -v cargo >/dev/null 2>&1 || { \
+		echo "make: needs Rust $(RUST_MIN) or newer, and there is no cargo in PATH or ~/.cargo/bin; https://rustup.rs has it" >&2; \
+		exit 1; }
+	@version=$$(rustc --version | cut -d' ' -f2); \
+		oldest=$$(printf '%s\n%s\n' "$(RUST_MIN)" "$$version" | sort -V | head -n1); \
+		[ "$$oldest" = "$(RUST_MIN)" ] || { \
+		echo "make: needs Rust $(RUST_MIN) or newer, and rustc is $$version; 'rustup update stable' gets the newest" >&2; \
+		exit 1; }
+	@command -v cc >/dev/null 2>&1 || { \
+		echo "make: Rust needs a C linker, and there is no cc in PATH; on Debian: apt-get install gcc libc6-dev" >&2; \
+		exit 1; }
