@@ -1,9 +1,9 @@
 //! Who runs next: a tree of minima over one deadline for each slot.
 //!
-//! Each inner cell holds the smaller of its two children together with the slot it belongs to, so that who is next is known
-//! at the root without a search. Changing one deadline takes as many steps as the tree is high, none of which branches on
-//! the data: the order of deadlines is close to random, and a search that guesses wrong at every other step costs more
-//! than all of them. Equal deadlines go to the slot that is first in the order.
+//! Each inner cell holds the smaller of its two children together with the place it belongs to, so that who is next is known
+//! at the root without a search. Changing one deadline climbs to the root: as many steps as the tree is high (seven for a
+//! hundred slots). Measured against stopping where nothing changes, against selecting without branches, and against searching
+//! for the first from the root, this is the fastest. Equal deadlines go to the slot that is first in the order.
 
 use crate::Time;
 use alloc::vec;

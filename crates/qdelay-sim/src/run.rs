@@ -220,7 +220,7 @@ impl<'a> Simulation<'a> {
                     None => Ok(()),
                 }
             }
-            Ends::Tcp { sender, receiver, bytes } => {
+            Ends::Tcp { sender, bytes, .. } => {
                 if !flow.started {
                     flow.started = true;
                     sender.connect(now, &mut self.out);
@@ -230,16 +230,18 @@ impl<'a> Simulation<'a> {
                     }
                 }
                 sender.on_deadline(now, &mut self.out);
-                let from_sender = self.out.len();
-                receiver.on_deadline(now, &mut self.out);
-                let next = sender.next_deadline().min(receiver.next_deadline());
-                self.deadlines.set(index, next);
-                let answers = self.out.split_off(from_sender);
                 self.send(now, index, true)?;
-                self.out.extend(answers);
-                self.send(now, index, false)
+                self.wake_receiver(now, index)
             }
         }
+    }
+
+    /// Runs the timers of a flow's receiving end, and takes note of when either end wants to be called again.
+    fn wake_receiver(&mut self, now: Time, index: usize) -> Result<(), RunError> {
+        let Ends::Tcp { sender, receiver, .. } = &mut self.flows[index].ends else { return Ok(()) };
+        receiver.on_deadline(now, &mut self.out);
+        self.deadlines.set(index, sender.next_deadline().min(receiver.next_deadline()));
+        self.send(now, index, false)
     }
 
     /// Puts the segments of `out` on the path.

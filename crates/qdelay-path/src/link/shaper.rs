@@ -58,7 +58,7 @@ impl Shaper {
     /// Charges a packet of `bytes` that leaves at `now`, not before [`Shaper::eligible`].
     #[inline]
     pub fn charge(&mut self, now: Time, bytes: u32) {
-        if self.full <= now {
+        if self.full < now {
             self.full = now;
             self.carry = 0;
         }

@@ -8,7 +8,7 @@ use super::scoreboard::Record;
 use super::sender::{Emit, Resend, Sender, TimerKind};
 use crate::control::{Controller, Event, Recovery};
 use crate::segment::flag;
-use qdelay_core::{Span, Time};
+use qdelay_core::{Rate, Span, Time};
 
 /// A paced sender starts pacing after this many segments (Linux `tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u64 = 10;
@@ -186,7 +186,9 @@ impl Sender {
     fn advance_departure(&mut self, now: Time, bytes: u64) {
         let prior = self.departure;
         self.departure = self.departure.max(now);
-        if self.is_pacing() && self.counts.segments_sent >= UNPACED_SEGMENTS {
+        let paced = self.is_pacing() && self.counts.segments_sent >= UNPACED_SEGMENTS;
+        // A rate that was rounded down to nothing is no rate.
+        if paced && self.pacing_rate > Rate::ZERO {
             let span = self.pacing_rate.time_for(bytes);
             let late = self.departure.since(prior);
             self.departure += span.saturating_sub(late.min(span / 2));
