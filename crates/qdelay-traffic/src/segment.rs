@@ -14,6 +14,8 @@ pub mod flag {
     pub const ECE: u8 = 8;
     /// Congestion window reduced (RFC 3168 section 6.1).
     pub const CWR: u8 = 16;
+    /// Not a bit of the header: the data was sent before, so that its packet is not ECN-capable (RFC 3168 section 6.1.5).
+    pub const RESENT: u8 = 32;
 }
 
 /// The largest number of selective acknowledgement blocks beside a timestamp option (RFC 2018 section 3).
@@ -62,9 +64,10 @@ impl Segment {
         let syn = if self.has(flag::SYN) { 8 } else { 0 };
         HEADERS + TIMESTAMPS + sack + syn + u32::from(self.len)
     }
-    /// The codepoint its IP packet carries: only data is ECN-capable (RFC 3168 section 6.1.4).
+    /// The codepoint its IP packet carries: only data that is sent for the first time is ECN-capable (RFC 3168 sections
+    /// 6.1.4 and 6.1.5).
     pub fn ecn(&self, negotiated: bool) -> Ecn {
-        if negotiated && self.len > 0 { Ecn::Ect0 } else { Ecn::NotEct }
+        if negotiated && self.len > 0 && !self.has(flag::RESENT) { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }
 

@@ -76,9 +76,7 @@ impl Endpoint {
             let Endpoint { tx, rx, .. } = self;
             let before = out.len();
             tx.transmit(now, &mut emit(rx, now, out));
-            if out.len() > before {
-                rx.sent();
-            }
+            carried_acknowledgement(rx, out.len() > before);
         }
     }
 
@@ -114,20 +112,20 @@ impl Endpoint {
             Phase::SynReceived => self.establish(now, segment),
             Phase::Established => {}
         }
-        let before = out.len();
         let Endpoint { tx, rx, .. } = self;
-        if segment.has(flag::ACK) {
-            tx.on_ack(now, segment, &mut emit(rx, now, out));
-        }
+        // The data first, so that whatever the acknowledgement makes us send acknowledges it.
         let mut answer = Answer::Wait;
         if segment.len > 0 || segment.has(flag::FIN) {
             answer = rx.on_data(now, segment, ecn);
         } else {
             rx.on_bare_segment(segment);
         }
-        if out.len() > before && answer == Answer::Wait {
-            rx.sent();
-        } else if answer == Answer::Acknowledge {
+        let before = out.len();
+        if segment.has(flag::ACK) {
+            tx.on_ack(now, segment, &mut emit(rx, now, out));
+        }
+        let carried = carried_acknowledgement(rx, out.len() > before);
+        if answer == Answer::Acknowledge && !carried {
             self.acknowledge(now, out);
         }
     }
@@ -147,9 +145,7 @@ impl Endpoint {
             let Endpoint { tx, rx, .. } = self;
             let before = out.len();
             tx.on_deadline(now, &mut emit(rx, now, out));
-            if out.len() > before {
-                rx.sent();
-            }
+            carried_acknowledgement(rx, out.len() > before);
         }
         if self.rx.on_deadline(now) == Answer::Acknowledge {
             self.acknowledge(now, out);
@@ -207,6 +203,15 @@ impl Endpoint {
 
 fn micros(now: Time) -> u32 {
     (now.as_nanos() / 1000) as u32
+}
+
+/// Data that was sent has acknowledged everything, unless there are SACK blocks to tell, which it does not carry.
+fn carried_acknowledgement(rx: &mut Receiver, sent: bool) -> bool {
+    let carried = sent && !rx.has_blocks();
+    if carried {
+        rx.sent();
+    }
+    carried
 }
 
 fn emit<'a>(rx: &mut Receiver, now: Time, out: &'a mut Vec<Segment>) -> Emit<'a> {

@@ -120,9 +120,21 @@ impl Receiver {
 
     /// A segment without data has arrived: its timestamp is the next to echo.
     pub fn on_bare_segment(&mut self, segment: &Segment) {
-        if expand(segment.seq, self.next) <= self.acked {
+        self.note_timestamp(expand(segment.seq, self.next), segment);
+    }
+
+    /// RFC 7323 section 4.3: the timestamp to echo is that of the last segment that advanced what is acknowledged, and never
+    /// goes back.
+    fn note_timestamp(&mut self, start: u64, segment: &Segment) {
+        let newer = segment.ts_value.wrapping_sub(self.echo) as i32 >= 0;
+        if start <= self.acked && newer {
             self.echo = segment.ts_value;
         }
+    }
+
+    /// Whether an acknowledgement now would carry SACK blocks, which data segments do not.
+    pub fn has_blocks(&self) -> bool {
+        self.block_count > 0 || self.duplicate.is_some()
     }
 
     /// The round trip by the timestamp that a full segment echoes (Linux `tcp_rcv_rtt_measure_ts`).
@@ -158,9 +170,7 @@ impl Receiver {
         }
         self.note_congestion(segment, ecn);
         self.note_arrival(now);
-        if start <= self.acked {
-            self.echo = segment.ts_value;
-        }
+        self.note_timestamp(start, segment);
         self.measure_round_trip(now, segment);
         if end <= self.next {
             self.duplicate = Some((start, end));

@@ -156,7 +156,8 @@ impl Sender {
         let mut record = Record { seq: self.nxt, len: covered, sent: departure, ..Record::default() };
         self.rate.stamp(&mut record, idle);
         self.board.push(record);
-        self.put(now, self.nxt, len, fin, emit);
+        let flags = if fin { flag::FIN } else { 0 };
+        self.put(now, self.nxt, len, flags, emit);
         self.nxt += u64::from(covered);
         if idle || matches!(self.timer, Some((TimerKind::TailLossProbe, _))) {
             self.rearm(now);
@@ -164,15 +165,13 @@ impl Sender {
     }
 
     /// Puts a segment on the wire.
-    fn put(&mut self, now: Time, seq: u64, len: u32, fin: bool, emit: &mut Emit<'_>) {
+    fn put(&mut self, now: Time, seq: u64, len: u32, flags: u8, emit: &mut Emit<'_>) {
         let mut segment = emit.template;
         segment.seq = seq as u32;
         segment.len = len as u16;
         segment.sack_count = 0;
-        if fin {
-            segment.flags |= flag::FIN;
-        }
-        if self.reduction_pending_signal && len > 0 {
+        segment.flags |= flags;
+        if self.reduction_pending_signal && len > 0 && flags & flag::RESENT == 0 {
             segment.flags |= flag::CWR;
             self.reduction_pending_signal = false;
         }
@@ -285,7 +284,8 @@ impl Sender {
         self.undo_retransmits = Some(self.undo_retransmits.unwrap_or(0) + 1);
         let fin = self.closed && record.end() == self.write_end + 1;
         let len = record.len - u32::from(fin);
-        self.put(now, record.seq, len, fin, emit);
+        let flags = flag::RESENT | if fin { flag::FIN } else { 0 };
+        self.put(now, record.seq, len, flags, emit);
         self.counts.retransmits += 1;
         self.advance_departure(now, u64::from(len));
     }

@@ -1,0 +1,77 @@
+//! Scenarios in a few words.
+#![allow(dead_code)]
+
+use qdelay_core::component::Arguments;
+use qdelay_core::{Rate, Span};
+use qdelay_path::{AnyLink, TraceLink, parse_link};
+use qdelay_sim::{FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario, run};
+use qdelay_traffic::transport::{self, TransportConfig};
+
+pub fn ms(n: u64) -> Span {
+    Span::from_millis(n)
+}
+
+pub fn link(text: &str) -> LinkSpec {
+    LinkSpec(AnyLink::build(&parse_link(text).unwrap()).unwrap())
+}
+
+/// Opportunities at these milliseconds, round and round; `overhead` bytes are added to each packet.
+pub fn trace(times: &[u32], overhead: u32) -> LinkSpec {
+    let text: String = times.iter().map(|ms| format!("{ms}\n")).collect();
+    let schedule = qdelay_trace::mahimahi::parse(text.as_bytes()).unwrap();
+    LinkSpec(TraceLink::new(&schedule, overhead, true).into())
+}
+
+pub fn flow(text: &str) -> FlowSpec {
+    let arguments = Arguments::parse(transport::COMPONENTS, text).unwrap();
+    FlowSpec {
+        name: text.to_string(),
+        transport: TransportConfig::build(&arguments).unwrap(),
+        start: Span::ZERO,
+        access: None,
+        extra_rtt: Span::ZERO,
+    }
+}
+
+/// Ten seconds over 40 ms, without a warm-up.
+pub fn scenario(qdisc: &str, link: LinkSpec, flows: &[&str]) -> Scenario {
+    Scenario {
+        qdisc: Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap(),
+        link,
+        uplink: None,
+        base_rtt: ms(40),
+        jitter: Span::ZERO,
+        flows: flows.iter().map(|text| flow(text)).collect(),
+        probe: None,
+        duration: Span::from_secs(10),
+        warmup: Span::ZERO,
+        seed: 1,
+        min_packet_bytes: 0,
+    }
+}
+
+pub fn probe(bytes: u32) -> Option<ProbeSpec> {
+    Some(ProbeSpec { bytes, ..ProbeSpec::default() })
+}
+
+pub fn rate(mbps: f64) -> Option<Rate> {
+    Some(Rate::from_mbps(mbps))
+}
+
+/// Runs it, and checks what holds for every run.
+pub fn play(scenario: &Scenario) -> Outcome {
+    let outcome = run(scenario).unwrap();
+    assert!((0.0..=1.0).contains(&outcome.utilization), "{}", outcome.utilization);
+    for node in &outcome.nodes {
+        assert_eq!(node.received.0, node.forwarded.0 + node.dropped + node.inside, "{node:?}");
+    }
+    let named = |name: &str| outcome.nodes.iter().find(|node| node.name == name).unwrap();
+    assert_eq!(named("bottleneck").dropped, outcome.drops_total());
+    assert_eq!(named("bottleneck").marked, outcome.marks_total());
+    assert_eq!(named("link").forwarded.0, outcome.packets_forwarded);
+    for delays in [outcome.queue_delay_ms, outcome.sojourn_ms] {
+        assert!(delays.p50 <= delays.p95 && delays.p95 <= delays.p99 && delays.p99 <= delays.p999);
+        assert!(delays.mean <= delays.max);
+    }
+    outcome
+}

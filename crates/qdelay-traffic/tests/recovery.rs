@@ -1,0 +1,323 @@
+//! Losses found and repaired: fast retransmission, proportional rate reduction, tail loss probes. What the RFCs ask for, each
+//! in a small run without chance.
+
+mod common;
+
+use common::{BOTH, Fate, MSS, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
+use qdelay_core::{Rate, Span, Time};
+use qdelay_traffic::control::{ControllerConfig, Recovery};
+use qdelay_traffic::segment::{Segment, flag};
+use qdelay_traffic::tcp::Profile;
+use std::collections::BTreeSet;
+
+/// When the acknowledgement that reports the third segment above the hole at `hole` reaches the sender, 20 ms after it left.
+fn third_duplicate(net: &Net, hole: u64) -> Time {
+    let mut above = net.pure(1).filter(|s| {
+        let top = s.segment.sack_blocks().iter().map(|b| u64::from(b.1)).max().unwrap_or(0);
+        u64::from(s.segment.ack) == hole && top >= hole + 4 * MSS
+    });
+    above.next().expect("no third duplicate").at + ms(20)
+}
+
+// ---- Fast retransmission ----
+
+#[test]
+fn a_single_loss_is_repaired_by_one_fast_retransmission() {
+    for detection in BOTH {
+        // Both parities: the acknowledgement of the segment before the hole may be held back when the hole shows.
+        for lost in [100, 101, 150, 151] {
+            let mut net = Net::line(found_by(detection), ControllerConfig::Reno, lose(&[lost], 1));
+            net.download(400 * MSS);
+            net.finish(Span::from_secs(5));
+            let counts = net.ends[0].sender().counts();
+            let again = net.again(0);
+            assert_eq!(again.len(), 1, "{detection:?} {lost}: {counts:?}");
+            assert_eq!(again[0].seq, seq(lost));
+            assert_eq!((counts.recoveries, counts.timeouts, counts.probes, counts.undone), (1, 0, 0, 0));
+            assert_eq!(counts.marked_lost, 1);
+        }
+    }
+}
+
+/// RFC 6675 and, while no reordering was seen, RFC 8985 section 6.2: at the third duplicate, no later. An acknowledgement that
+/// both advances and reports the first segment above a hole (the receiver held it back) shows no reordering.
+#[test]
+fn a_loss_is_repaired_at_the_third_duplicate() {
+    for detection in BOTH {
+        for lost in [[100, 220], [101, 221]] {
+            let mut net = Net::line(found_by(detection), ControllerConfig::Reno, lose(&lost, 1));
+            net.download(600 * MSS);
+            net.finish(Span::from_secs(5));
+            let again = net.again(0);
+            assert_eq!(again.len(), 2);
+            for (sent, number) in again.iter().zip(lost) {
+                assert_eq!(sent.at, third_duplicate(&net, seq(number)), "{detection:?} {number}");
+            }
+        }
+    }
+}
+
+/// Acknowledgements may be lost: one that brings two blocks, the more recent first, shows no reordering either.
+#[test]
+fn lost_acknowledgements_are_no_reordering() {
+    let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
+    let mut drop = lose(&[100, 102, 420], 1);
+    let forward: Rule = Box::new(move |t| if drop(t) { Fate::lost() } else { queue(t) });
+    // The acknowledgements of segments 101 and 103 are lost, so that 104's is the first to tell of both holes.
+    let back: Rule = Box::new(move |t| {
+        let top = t.segment.sack_blocks().iter().map(|b| u64::from(b.1)).max().unwrap_or(0);
+        if top == seq(102) || top == seq(104) { Fate::lost() } else { Fate::after(ms(20)) }
+    });
+    let mut net = Net::new(exact(), ControllerConfig::Reno, forward, back);
+    net.download(600 * MSS);
+    net.finish(Span::from_secs(5));
+    let last = *net.again(0).last().unwrap();
+    assert_eq!(last.seq, seq(420));
+    assert_eq!(last.at, third_duplicate(&net, seq(420)));
+}
+
+#[test]
+fn reordering_within_a_quarter_of_the_round_trip_costs_nothing() {
+    let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
+    let forward: Rule = Box::new(move |t| {
+        let mut fate = queue(t);
+        // Two segments' time late: overtaken by one or two, and once it was seen, five milliseconds late by four.
+        let late = if t.index > 100 && t.index % 40 == 0 { ms(4) } else { Span::ZERO };
+        let first = if t.index == 50 { ms(2) } else { Span::ZERO };
+        fate.copies[0] = fate.copies[0].map(|delay| delay + late + first);
+        fate
+    });
+    let mut net = Net::new(exact(), ControllerConfig::Reno, forward, wire(ms(20)));
+    net.download(800 * MSS);
+    net.finish(Span::from_secs(5));
+    let counts = net.ends[0].sender().counts();
+    assert_eq!((counts.retransmits, counts.marked_lost, counts.recoveries), (0, 0, 0), "{counts:?}");
+}
+
+/// RFC 8985 section 6.2 step 4: rounds with duplicate SACKs widen the reordering window, by a quarter of the smallest round
+/// trip each, up to the smoothed one.
+#[test]
+fn persistent_reordering_widens_the_window() {
+    let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
+    let forward: Rule = Box::new(move |t| {
+        let mut fate = queue(t);
+        let late = if t.index % 40 == 39 && t.attempt == 0 { ms(25) } else { Span::ZERO };
+        fate.copies[0] = fate.copies[0].map(|delay| delay + late);
+        fate
+    });
+    let mut net = Net::new(exact(), ControllerConfig::Reno, forward, wire(ms(20)));
+    net.download(4000 * MSS);
+    net.finish(Span::from_secs(20));
+    let counts = net.ends[0].sender().counts();
+    let late = 4000 / 40;
+    assert!(
+        counts.retransmits < late / 3,
+        "{} of {late} late segments were sent again: {counts:?}",
+        counts.retransmits
+    );
+}
+
+#[test]
+fn a_lost_retransmission_is_found_by_time() {
+    for times in [2, 3, 4] {
+        let profile = Profile { receive_buffer: 4_000_000, receive_buffer_max: 4_000_000, ..exact() };
+        let mut net = Net::line(profile, ControllerConfig::Reno, lose(&[200], times));
+        net.download(1000 * MSS);
+        net.finish(Span::from_secs(10));
+        let counts = net.ends[0].sender().counts();
+        assert_eq!(counts.timeouts, 0, "{counts:?}");
+        assert_eq!(counts.retransmits, u64::from(times), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_burst_of_losses_takes_one_recovery() {
+    let lost: Vec<u64> = (100..130).collect();
+    for detection in BOTH {
+        let mut net = Net::line(found_by(detection), ControllerConfig::Reno, lose(&lost, 1));
+        net.download(600 * MSS);
+        net.finish(Span::from_secs(10));
+        let counts = net.ends[0].sender().counts();
+        assert_eq!((counts.recoveries, counts.timeouts), (1, 0), "{detection:?}: {counts:?}");
+        assert_eq!(counts.retransmits, 30, "{detection:?}: {counts:?}");
+    }
+}
+
+/// Newly acknowledged or selectively acknowledged segments, counted by a set.
+#[derive(Default)]
+struct Delivered {
+    segments: BTreeSet<u64>,
+    una: u64,
+}
+
+impl Delivered {
+    fn take(&mut self, segment: &Segment) -> u64 {
+        let mut news = 0;
+        let ack = u64::from(segment.ack);
+        let mut insert = |start: u64, end: u64| {
+            let mut at = start;
+            while at < end {
+                news += u64::from(self.segments.insert(at));
+                at += MSS;
+            }
+        };
+        insert(self.una.max(1), ack);
+        for &(start, end) in segment.sack_blocks() {
+            insert(u64::from(start), u64::from(end));
+        }
+        self.una = self.una.max(ack);
+        news
+    }
+}
+
+/// RFC 6937 section 3: what is sent in recovery, acknowledgement by acknowledgement. Above the threshold, in proportion to what
+/// is delivered; below it, no more than what was delivered, plus one where the acknowledgement advances without new losses.
+#[test]
+fn proportional_rate_reduction_never_sends_more_than_allowed() {
+    let patterns: [&[u64]; 4] = [
+        &[120],
+        &[120, 125, 126, 140],
+        &[110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128],
+        &[100, 102, 104, 106, 108, 110, 112, 114, 116, 118, 120, 122, 124, 126, 128, 130, 132, 134, 136, 138],
+    ];
+    for name in ["reno", "cubic"] {
+        for detection in BOTH {
+            for lost in patterns {
+                let controller = ControllerConfig::named(name).unwrap();
+                let mut net = Net::line(found_by(detection), controller, lose(lost, 1));
+                net.connect();
+                net.write(0, 800 * MSS);
+                let mut delivered = Delivered::default();
+                let (mut total, mut out, mut prior, mut acks) = (0u64, 0u64, 0u64, 0);
+                while net.delivered(0) < 800 * MSS {
+                    let sender = net.ends[0].sender();
+                    let (state, cwnd) = (sender.recovery_state(), u64::from(sender.window().cwnd));
+                    let sent_before = sender.counts().segments_sent;
+                    net.step();
+                    let now = net.ends[0].sender();
+                    let news = match &net.arrived {
+                        Some((0, segment)) if !segment.has(flag::SYN) => delivered.take(segment),
+                        _ => continue,
+                    };
+                    let sent = now.counts().segments_sent - sent_before;
+                    if state != Recovery::Fast {
+                        (total, out, prior) = (0, 0, cwnd);
+                    }
+                    if now.recovery_state() != Recovery::Fast {
+                        continue;
+                    }
+                    acks += 1;
+                    total += news;
+                    let ssthresh = u64::from(now.window().ssthresh);
+                    let pipe = u64::from(now.in_flight()) - sent;
+                    let allowed = if pipe > ssthresh {
+                        (total * ssthresh).div_ceil(prior).saturating_sub(out)
+                    } else {
+                        (total.saturating_sub(out)).max(news) + 1
+                    };
+                    let allowed = allowed.max(u64::from(out == 0));
+                    assert!(sent <= allowed, "{name} {detection:?} {lost:?}: {sent} sent, {allowed} allowed");
+                    out += sent;
+                }
+                assert!(acks > 10);
+                let counts = net.ends[0].sender().counts();
+                assert_eq!(counts.retransmits as usize, lost.len(), "{name} {detection:?}");
+            }
+        }
+    }
+}
+
+/// The window after recovery is the threshold (RFC 6937): half of what it was for Reno, 0.7 of it for Cubic.
+#[test]
+fn the_window_after_recovery() {
+    for (name, factor) in [("reno", 0.5), ("cubic", 0.7)] {
+        let profile = Profile { hystart: false, ..exact() };
+        let mut net = Net::line(profile, ControllerConfig::named(name).unwrap(), lose(&[150], 1));
+        net.connect();
+        net.write(0, 800 * MSS);
+        let mut before = 0;
+        while net.ends[0].sender().recovery_state() != Recovery::Fast {
+            before = net.ends[0].sender().window().cwnd;
+            net.step();
+        }
+        while net.ends[0].sender().recovery_state() == Recovery::Fast {
+            net.step();
+        }
+        let window = net.ends[0].sender().window();
+        assert!(
+            (f64::from(window.ssthresh) - factor * f64::from(before)).abs() <= 1.0,
+            "{before} {window:?}"
+        );
+        assert!(window.cwnd.abs_diff(window.ssthresh) <= 1, "{window:?}");
+    }
+}
+
+// ---- Tail loss probes ----
+
+#[test]
+fn tail_losses_are_repaired_by_a_probe() {
+    for tail in 1..6u64 {
+        let lost: Vec<u64> = (200 - tail..200).collect();
+        let mut net = Net::line(exact(), ControllerConfig::Reno, lose(&lost, 1));
+        net.download(200 * MSS);
+        let (mut srtt, mut last) = (Span::ZERO, net.now);
+        while net.ends[0].sender().counts().probes == 0 {
+            srtt = net.ends[0].sender().rtt().smoothed();
+            net.step();
+            if net.arrived.is_some_and(|(side, _)| side == 0) {
+                last = net.now;
+            }
+        }
+        // The last acknowledgement restarted the timer: two round trips later it fires, with 2 ms, or the 200 ms that allow
+        // for a delayed acknowledgement where one segment is out (RFC 8985 section 7.2); or where the timeout would be.
+        let wanted = srtt * 2 + if tail == 1 { ms(200) } else { ms(2) };
+        let waited = net.now.since(last);
+        assert!(waited <= wanted, "{tail}: {waited:?}, not {wanted:?}");
+        net.finish(Span::from_secs(5));
+        let counts = net.ends[0].sender().counts();
+        assert_eq!((counts.timeouts, counts.probes), (0, 1), "{tail}: {counts:?}");
+        assert_eq!(counts.retransmits, tail, "the probe and the rest: {counts:?}");
+    }
+}
+
+/// A probe that was lost too; then the timer.
+#[test]
+fn a_lost_probe_is_followed_by_the_timer() {
+    let (mut once, mut twice) = (lose(&[198], 1), lose(&[199], 2));
+    let mut net = Net::line(exact(), ControllerConfig::Reno, move |t| once(t) || twice(t));
+    net.download(200 * MSS);
+    net.finish(Span::from_secs(5));
+    let counts = net.ends[0].sender().counts();
+    assert_eq!((counts.probes, counts.timeouts), (1, 1), "{counts:?}");
+}
+
+/// A probe is no retransmission of something lost (Linux `tcp_send_loss_probe` leaves `retrans_out` alone): while it is
+/// outstanding, a loss further down is repaired as soon as it is known.
+#[test]
+fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
+    let start = 1000;
+    let forward: Rule = Box::new(move |t| {
+        let number = t.seq / MSS;
+        let lost = (number == 20 && t.attempt == 0) || (number == 29 && t.attempt < 2);
+        if t.is_data() && lost { Fate::lost() } else { Fate::after(ms(20)) }
+    });
+    let back: Rule = Box::new(move |t| Fate::after(if t.now > at(start) { ms(80) } else { ms(20) }));
+    let mut net = Net::new(Profile { quick_acks: 1000, ..exact() }, ControllerConfig::Reno, forward, back);
+    net.connect();
+    // Forty milliseconds, twenty times: the round trip is well known.
+    for i in 0..20 {
+        net.run_until(at(100 + i * 41));
+        net.write(0, MSS);
+    }
+    net.run_until(at(start));
+    net.write(0, 10 * MSS);
+    net.run_until(at(start + 400));
+    let again = net.again(0);
+    assert_eq!(net.ends[0].sender().counts().probes, 1);
+    assert_eq!(again[0].seq, seq(29), "the probe, at {:?}", again[0].at);
+    assert_eq!(
+        (again[1].seq, again[1].at),
+        (seq(20), at(start + 100)),
+        "at the first acknowledgements, 100 ms after"
+    );
+}
