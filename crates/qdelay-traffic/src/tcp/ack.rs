@@ -56,13 +56,15 @@ impl Sender {
         });
         self.window_end = self.window_end.max(window_end);
 
+        // What was selectively acknowledged before this: only below that is a delivery out of order (Linux `prior_fack`).
+        let highest = self.board.highest_sacked;
         let mut sample = Sample::default();
         if segment.sack_count > 0 {
             self.take_sack(now, segment, ack_number, &mut ack, &mut sample);
         }
         let out_before = self.board.out;
         self.una = ack_number;
-        self.take_cumulative(now, &mut ack, &mut sample);
+        self.take_cumulative(now, highest, &mut ack, &mut sample);
         let rtt = self.sample_round_trip(now, &ack, segment);
         let mut told = AckSample {
             acked_sacked: (self.rate.delivered - prior_delivered) as u32,
@@ -81,6 +83,7 @@ impl Sender {
         if self.probe_end.is_some() {
             self.account_for_probe(now, ack_number, &ack);
         }
+        self.rack.update_window(told.prior_delivered, self.rate.delivered);
         let mut resend = Resend::Nothing;
         if out_before > 0 && self.is_dubious(&ack) {
             resend = self.recover(now, &mut ack);
@@ -128,7 +131,7 @@ impl Sender {
             self.take_duplicate_sack(blocks[0], ack);
             first = 1;
         }
-        let min_rtt = self.rtt.min();
+        let (min_rtt, highest) = (self.rtt.min(), self.board.highest_sacked);
         for &(start, end) in &blocks[first..count] {
             if end > self.nxt || start < self.una.min(ack_number) || start >= end {
                 continue;
@@ -142,15 +145,22 @@ impl Sender {
                 if record.end() > end {
                     break;
                 }
-                self.sack_one(now, number, min_rtt, ack, sample);
+                self.sack_one(now, number, min_rtt, highest, ack, sample);
                 number += 1;
             }
         }
         self.prior_blocks = blocks;
     }
 
-    fn sack_one(&mut self, now: Time, number: u64, min_rtt: Span, ack: &mut Ack, sample: &mut Sample) {
-        let highest = self.board.highest_sacked;
+    fn sack_one(
+        &mut self,
+        now: Time,
+        number: u64,
+        min_rtt: Span,
+        highest: u64,
+        ack: &mut Ack,
+        sample: &mut Sample,
+    ) {
         let Some(record) = self.board.mark_sacked(number) else { return };
         ack.data_sacked = true;
         let retransmitted = record.is(state::EVER_RETRANSMITTED);
@@ -171,11 +181,22 @@ impl Sender {
     }
 
     fn take_duplicate_sack(&mut self, block: (u64, u64), ack: &mut Ack) {
+        // More duplicates than retransmissions: the network made them (Linux `tcp_dsack_seen`).
+        let segments = (block.1 - block.0).div_ceil(u64::from(self.profile.mss)).max(1) as u32;
+        self.duplicates_seen += u64::from(segments);
+        if self.duplicates_seen > self.counts.retransmits {
+            return;
+        }
         ack.duplicate_sack = true;
+        let of_probe = self.probe_end == Some(block.1);
+        self.rack.duplicate_seen |= self.rack.reordering_seen && !of_probe;
+        // Above what is acknowledged, the record tells whether it was retransmitted (Linux `tcp_sacktag_one`).
+        if block.0 >= self.una && !self.board.get(self.board.find(block.0)).is(state::EVER_RETRANSMITTED) {
+            return;
+        }
         if !self.profile.undo {
             return;
         }
-        let segments = (block.1 - block.0).div_ceil(u64::from(self.profile.mss)).max(1) as u32;
         if let (Some(marker), Some(left)) = (self.undo_marker, self.undo_retransmits)
             && block.1 > marker
         {
@@ -184,7 +205,7 @@ impl Sender {
     }
 
     /// Removes what is cumulatively acknowledged.
-    fn take_cumulative(&mut self, now: Time, ack: &mut Ack, sample: &mut Sample) {
+    fn take_cumulative(&mut self, now: Time, highest: u64, ack: &mut Ack, sample: &mut Sample) {
         let min_rtt = self.rtt.min();
         while let Some(&record) = self.board.head() {
             if record.end() > self.una {
@@ -202,7 +223,7 @@ impl Sender {
             } else if !sacked {
                 ack.first_acked.get_or_insert(record.sent);
                 ack.last_acked = Some(record.sent);
-                self.rack.reordering_seen |= record.seq < self.board.highest_sacked;
+                self.rack.reordering_seen |= record.seq < highest;
                 ack.original_delivered |= record.end() <= self.high_seq;
             }
             if !sacked {

@@ -23,6 +23,12 @@ pub struct Rack {
     retransmissions: VecDeque<(u64, Time)>,
     /// Whether a segment was ever delivered after one sent later.
     pub reordering_seen: bool,
+    /// A duplicate SACK since the window was last adapted.
+    pub duplicate_seen: bool,
+    /// Quarters of the smallest round trip, less one; recoveries until it is forgotten; and when it last grew.
+    extra_steps: u32,
+    persist: u32,
+    adapted_at: u64,
 }
 
 /// What a look found.
@@ -51,6 +57,34 @@ impl Rack {
     /// `number` was sent again.
     pub fn retransmitted(&mut self, number: u64, now: Time) {
         self.retransmissions.push_back((number, now));
+    }
+
+    /// The reordering window in quarters of the smallest round trip.
+    pub fn steps(&self) -> u32 {
+        self.extra_steps + 1
+    }
+
+    /// RFC 8985 section 6.2 step 4: a step more for a round trip with duplicate SACKs, for 16 recoveries.
+    pub fn update_window(&mut self, prior_delivered: u64, delivered: u64) {
+        if prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < self.adapted_at {
+            self.duplicate_seen = false;
+        }
+        if self.duplicate_seen {
+            self.extra_steps = (self.extra_steps + 1).min(254);
+            self.duplicate_seen = false;
+            self.adapted_at = delivered;
+            self.persist = 16;
+        } else if self.persist == 0 {
+            self.extra_steps = 0;
+        }
+    }
+
+    /// A recovery is over.
+    pub fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
     }
 
     /// Every segment is to be looked at again (loss marks were taken back).

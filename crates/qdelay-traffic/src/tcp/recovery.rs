@@ -41,6 +41,7 @@ impl Sender {
 
     fn continue_fast(&mut self, now: Time, ack: &mut Ack) -> Resend {
         if ack.una_advanced && self.profile.undo && self.undo_marker.is_some() && ack.echoes_original {
+            self.rack.reordering_seen = true;
             if self.board.retransmitted > 0 {
                 return Resend::Nothing;
             }
@@ -173,7 +174,7 @@ impl Sender {
         if eager && !self.rack.reordering_seen {
             return Span::ZERO;
         }
-        (self.rtt.min() / 4).min(self.rtt.smoothed())
+        (self.rtt.min() / 4 * u64::from(self.rack.steps())).min(self.rtt.smoothed())
     }
 
     /// RFC 6675 `IsLost`: at least three segments above it have been selectively acknowledged.
@@ -199,6 +200,9 @@ impl Sender {
         if self.recovery != to {
             let connection = self.connection(now);
             self.controller.set_recovery(&connection, &mut self.window, to);
+            if matches!(self.recovery, Recovery::Fast | Recovery::Loss) {
+                self.rack.recovered();
+            }
             self.recovery = to;
         }
     }
@@ -218,7 +222,9 @@ impl Sender {
 
     fn start_undo(&mut self) {
         self.undo_marker = Some(self.una);
-        self.undo_retransmits = (self.board.retransmitted > 0).then_some(self.board.retransmitted);
+        let probe = u32::from(self.probe_end.is_some() && self.probe_was_retransmission);
+        let outstanding = self.board.retransmitted + probe;
+        self.undo_retransmits = (outstanding > 0).then_some(outstanding);
     }
 
     /// The threshold that describes the window now: in congestion avoidance, three quarters of it at least.
@@ -306,6 +312,7 @@ impl Sender {
     fn undo(&mut self, now: Time, unmark: bool) {
         if unmark {
             self.board.unmark_all_lost();
+            self.duplicate_cursor = 0;
         }
         if self.prior_ssthresh > 0 {
             let connection = self.connection(now);

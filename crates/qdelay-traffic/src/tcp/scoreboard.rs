@@ -238,6 +238,13 @@ impl Scoreboard {
         None
     }
 
+    /// `number` is sent again as a probe: not because it is lost.
+    pub fn mark_probed(&mut self, number: u64, now: Time) {
+        let record = self.get_mut(number);
+        record.state |= state::EVER_RETRANSMITTED;
+        record.sent = now;
+    }
+
     /// `number` is sent again.
     pub fn mark_retransmitted(&mut self, number: u64, now: Time) {
         let record = self.get_mut(number);

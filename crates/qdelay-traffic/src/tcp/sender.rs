@@ -114,6 +114,7 @@ pub struct Sender {
     pub(super) reduction_pending_signal: bool,
     pub(super) duplicate_cursor: u64,
     pub(super) prior_blocks: [(u64, u64); 3],
+    pub(super) duplicates_seen: u64,
     pub(super) counts: SenderCounts,
 }
 
@@ -166,6 +167,7 @@ impl Sender {
             reduction_pending_signal: false,
             duplicate_cursor: 0,
             prior_blocks: [(0, 0); 3],
+            duplicates_seen: 0,
             counts: SenderCounts::default(),
             profile,
         }

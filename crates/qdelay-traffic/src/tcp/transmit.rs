@@ -273,15 +273,23 @@ impl Sender {
 
     /// Sends one segment again.
     pub(super) fn retransmit(&mut self, now: Time, number: u64, emit: &mut Emit<'_>) {
+        self.send_again(now, number, false, emit);
+        self.first_retransmit.get_or_insert(now);
+        self.undo_retransmits = Some(self.undo_retransmits.unwrap_or(0) + 1);
+    }
+
+    fn send_again(&mut self, now: Time, number: u64, probe: bool, emit: &mut Emit<'_>) {
         let departure = self.departure.max(now);
         let mut record = *self.board.get(number);
         record.sent = departure;
         self.rate.stamp(&mut record, false);
         *self.board.get_mut(number) = record;
-        self.board.mark_retransmitted(number, departure);
+        if probe {
+            self.board.mark_probed(number, departure);
+        } else {
+            self.board.mark_retransmitted(number, departure);
+        }
         self.rack.retransmitted(number, departure);
-        self.first_retransmit.get_or_insert(now);
-        self.undo_retransmits = Some(self.undo_retransmits.unwrap_or(0) + 1);
         let fin = self.closed && record.end() == self.write_end + 1;
         let len = record.len - u32::from(fin);
         let flags = flag::RESENT | if fin { flag::FIN } else { 0 };
@@ -302,7 +310,7 @@ impl Sender {
             if new {
                 self.send_burst(now, 1, emit);
             } else {
-                self.retransmit(now, number, emit);
+                self.send_again(now, number, true, emit);
             }
             self.probe_was_retransmission = !new;
             self.probe_end = Some(self.nxt);
