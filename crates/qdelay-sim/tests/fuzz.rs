@@ -1,5 +1,5 @@
-//! Disciplines and links as users write them, under arbitrary and mutated text: no panic, and errors that name what was
-//! typed. A failure prints a seed, which `ARBTEST_SEED=0x... cargo test -p qdelay-path --test fuzz NAME` replays.
+//! Disciplines, links and transports as users write them, under arbitrary and mutated text: no panic, and errors that name
+//! what was typed. A failure prints a seed, which `ARBTEST_SEED=0x... cargo test -p qdelay-sim --test fuzz NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
@@ -124,6 +124,26 @@ fn spans_rates_and_sizes() {
         let _ = qdelay_core::units::parse_span(&text);
         let _ = qdelay_core::units::parse_rate(&text);
         let _ = qdelay_core::units::parse_bytes(&text);
+        Ok(())
+    })
+    .budget(budget())
+    .run();
+}
+
+#[test]
+fn transports() {
+    arbtest(|u| {
+        let registry = qdelay_traffic::transport::COMPONENTS;
+        let text = component_text(u, registry)?;
+        match Arguments::parse(registry, &text) {
+            Ok(arguments) => {
+                assert_eq!(arguments.typed(), text);
+                if let Err(error) = qdelay_traffic::transport::TransportConfig::build(&arguments) {
+                    explains(&text, &error);
+                }
+            }
+            Err(error) => explains(&text, &error),
+        }
         Ok(())
     })
     .budget(budget())
