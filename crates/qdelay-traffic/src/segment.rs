@@ -14,8 +14,10 @@ pub mod flag {
     pub const ECE: u8 = 8;
     /// Congestion window reduced (RFC 3168 section 6.1).
     pub const CWR: u8 = 16;
+    /// Push: the last segment of a burst (Linux sets it on every burst of two or more).
+    pub const PSH: u8 = 32;
     /// Not a bit of the header: the data was sent before, so that its packet is not ECN-capable (RFC 3168 section 6.1.5).
-    pub const RESENT: u8 = 32;
+    pub const RESENT: u8 = 64;
 }
 
 /// The largest number of selective acknowledgement blocks beside a timestamp option (RFC 2018 section 3).

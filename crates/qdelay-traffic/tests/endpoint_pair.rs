@@ -342,10 +342,12 @@ fn tiny_receive_buffers() {
             let profile = Profile { mss, receive_buffer: buffer, receive_buffer_max: buffer, ..profile };
             let forward = lossy(0.05, ms(5), buffer, "data");
             let mut net = Net::new(profile, ControllerConfig::Reno, forward, wire(ms(5)));
-            net.edge_may_be_passed = buffer / 2 < u64::from(mss);
+            // Linux offers 162/256 of a buffer.
+            let offered = buffer * 162 / 256;
+            net.edge_may_be_passed = offered < u64::from(mss);
             net.download(200_000);
             net.finish(Span::from_secs(400));
-            assert!(net.peak_bytes <= (buffer / 2).max(u64::from(mss)), "{} of {buffer}", net.peak_bytes);
+            assert!(net.peak_bytes <= offered.max(u64::from(mss)), "{} of {buffer}", net.peak_bytes);
         }
     }
 }

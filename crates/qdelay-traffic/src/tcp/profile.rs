@@ -55,6 +55,9 @@ pub struct Profile {
     pub ack_every: u32,
     /// Acknowledgements sent at once at the start and after duplicates (Linux quick-ack mode).
     pub quick_acks: u32,
+    /// Whether every segment is acknowledged at once while the receive window grows, and a burst's last one (PSH) when the
+    /// reader has emptied the queue (Linux `tcp_grow_window`, `tcp_cleanup_rbuf`).
+    pub eager_acks: bool,
     /// Longest time that acknowledgements of out-of-order segments are compressed (Linux `tcp_comp_sack_delay_ns`).
     pub sack_compression: Span,
     /// How losses are found.
@@ -97,6 +100,7 @@ impl Profile {
             delayed_ack: Span::from_millis(40),
             ack_every: 2,
             quick_acks: 16,
+            eager_acks: true,
             sack_compression: Span::from_millis(1),
             loss_detection: LossDetection::Rack,
             tail_loss_probe: true,
@@ -121,6 +125,7 @@ impl Profile {
             tick: Span::ZERO,
             delayed_ack: Span::from_millis(200),
             quick_acks: 0,
+            eager_acks: false,
             sack_compression: Span::ZERO,
             loss_detection: LossDetection::DuplicateAcks,
             tail_loss_probe: false,

@@ -14,6 +14,8 @@ use qdelay_core::{Ecn, Span, Time};
 const REMEMBERED_BLOCKS: usize = 4;
 /// Duplicate acknowledgements sent before compression begins (Linux `TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED_DUPLICATES: u32 = 3;
+/// How much later than asked the compression timer fires (Linux `tcp_comp_sack_slack_ns`: hrtimers use up their slack).
+const COMPRESSION_SLACK: Span = Span::from_micros(100);
 /// Acknowledgements that may be held back by compression (Linux `tcp_comp_sack_nr`).
 const COMPRESSED_LIMIT: u32 = 44;
 
@@ -53,9 +55,16 @@ pub struct Receiver {
     /// What arrived in the round trip before.
     arrived_before: u64,
     round_trip: Span,
+    /// The round trip by this side's own sending, which in a one-way transfer is the handshake's (Linux `srtt_us`).
+    handshake: Span,
     last_echoed: u32,
     /// Bytes received more than once.
     duplicate_bytes: u64,
+}
+
+/// The window at the start: half the buffer in Linux, and 64 kB elsewhere.
+fn initial_window(profile: &Profile) -> u64 {
+    if profile.eager_acks { profile.receive_buffer / 2 } else { profile.receive_buffer.min(65_535) }
 }
 
 /// What the endpoint has to do about an arrival.
@@ -90,11 +99,12 @@ impl Receiver {
             congestion: false,
             fin_at: None,
             buffer: profile.receive_buffer,
-            slow_start_window: profile.receive_buffer.min(65_535),
+            slow_start_window: initial_window(&profile),
             right_edge: irs + 1,
             tuning: (irs + 1, Time::ZERO),
             arrived_before: 10 * u64::from(profile.mss),
             round_trip: Span::ZERO,
+            handshake: Span::ZERO,
             last_echoed: 0,
             duplicate_bytes: 0,
             profile,
@@ -116,6 +126,7 @@ impl Receiver {
     /// The round trip that the handshake took.
     pub fn set_round_trip(&mut self, rtt: Span) {
         self.round_trip = rtt;
+        self.handshake = rtt;
     }
 
     /// A segment without data has arrived: its timestamp is the next to echo.
@@ -145,7 +156,12 @@ impl Receiver {
         self.last_echoed = segment.ts_echo;
         let micros = ((now.as_nanos() / 1000) as u32).wrapping_sub(segment.ts_echo);
         let sample = Span::from_micros(u64::from(micros));
-        self.round_trip = self.round_trip.saturating_sub(self.round_trip / 8) + sample / 8;
+        // A shorter one is believed at once (Linux `tcp_rcv_rtt_update`).
+        if self.round_trip.is_zero() || sample < self.round_trip {
+            self.round_trip = sample;
+        } else {
+            self.round_trip = self.round_trip - self.round_trip / 8 + sample / 8;
+        }
     }
 
     /// When [`Receiver::on_deadline`] wants to be called.
@@ -179,6 +195,7 @@ impl Receiver {
             return self.acknowledge_now();
         }
         if start > self.next {
+            self.grow_window();
             self.store_beyond(start, end);
             return self.answer(now);
         }
@@ -190,7 +207,9 @@ impl Receiver {
             self.must_ack |= self.beyond.is_empty();
         }
         self.tune_buffer(now);
-        if self.is_finished() {
+        // The application has read everything and is told to answer (Linux `tcp_cleanup_rbuf`, `ICSK_ACK_PUSHED`).
+        let pushed = self.profile.eager_acks && segment.has(flag::PSH) && self.beyond.is_empty();
+        if self.is_finished() || pushed {
             return self.acknowledge_now();
         }
         self.answer(now)
@@ -266,7 +285,9 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_until.is_none() {
-            self.compressed_until = Some(now + (self.round_trip / 20).min(self.profile.sack_compression));
+            let twentieth = self.round_trip.min(self.handshake) / 20;
+            self.compressed_until =
+                Some(now + twentieth.min(self.profile.sack_compression) + COMPRESSION_SLACK);
         }
         Answer::Wait
     }
@@ -328,11 +349,25 @@ impl Receiver {
         self.block_count = count;
     }
 
+    /// The window's own slow start (Linux `tcp_grow_window`): while it grows every segment is acknowledged at once.
+    fn grow_window(&mut self) {
+        let grown = (self.slow_start_window + 2 * u64::from(self.profile.mss)).min(self.capacity());
+        if grown > self.slow_start_window {
+            self.slow_start_window = grown;
+            self.quick |= u32::from(self.profile.eager_acks);
+        }
+    }
+
+    /// Bytes of data that the buffer holds, less what the segments' own bookkeeping takes of it (Linux `scaling_ratio`: a
+    /// full segment occupies about 2288 bytes).
+    fn capacity(&self) -> u64 {
+        self.buffer / 256 * 162
+    }
+
     /// Dynamic right-sizing (Linux `tcp_rcv_space_adjust`): room for twice what arrived in the last round trip; and the
     /// window's own slow start (`tcp_grow_window`).
     fn tune_buffer(&mut self, now: Time) {
-        let growth = 2 * u64::from(self.profile.mss);
-        self.slow_start_window = (self.slow_start_window + growth).min(self.buffer);
+        self.grow_window();
         if self.buffer >= self.profile.receive_buffer_max {
             return;
         }
@@ -340,6 +375,10 @@ impl Receiver {
             return;
         }
         let arrived = self.next - self.tuning.0;
+        if arrived <= self.arrived_before {
+            self.tuning = (self.next, now);
+            return;
+        }
         let before = core::mem::replace(&mut self.arrived_before, arrived).max(1);
         let mut window = 2 * arrived + 16 * u64::from(self.profile.mss);
         // A sender in slow start will have sent more by the time it hears of this.
@@ -364,9 +403,7 @@ impl Receiver {
             count += 1;
         }
         segment.sack_count = count as u8;
-        if self.next > self.acked {
-            self.quick = self.quick.saturating_sub(1);
-        }
+        self.quick = self.quick.saturating_sub(1);
         self.sent();
     }
 
@@ -395,7 +432,7 @@ impl Receiver {
     /// moves back (RFC 9293 section 3.8.6).
     fn window(&mut self) -> u64 {
         let held: u64 = self.beyond.iter().map(|range| range.1 - range.0).sum();
-        let room = (self.buffer / 2).saturating_sub(held).min(self.slow_start_window);
+        let room = self.capacity().saturating_sub(held).min(self.slow_start_window);
         self.right_edge = self.right_edge.max(self.next + room);
         self.right_edge - self.next
     }
@@ -415,7 +452,7 @@ mod tests {
     }
 
     fn receiver(quick_acks: u32) -> Receiver {
-        Receiver::new(Profile { quick_acks, ..Profile::linux() }, 0)
+        Receiver::new(Profile { quick_acks, eager_acks: false, ..Profile::linux() }, 0)
     }
 
     fn arrive(r: &mut Receiver, ms: u64, seq: u64, len: u16) -> Option<Segment> {
@@ -443,6 +480,19 @@ mod tests {
         let mut r = receiver(16);
         let acks = (0..40).filter(|i| arrive(&mut r, *i, 1 + i * 1448, 1448).is_some()).count();
         assert_eq!(acks, 16 + 12);
+    }
+
+    #[test]
+    fn eager_while_the_window_grows_and_after_a_push() {
+        let linux =
+            Profile { quick_acks: 0, receive_buffer: 8192, receive_buffer_max: 8192, ..Profile::linux() };
+        let mut r = Receiver::new(linux, 0);
+        // From 4096 to 5022 bytes: one step.
+        let acks: Vec<bool> = (0..4).map(|i| arrive(&mut r, i, 1 + i * 1448, 1448).is_some()).collect();
+        assert_eq!(acks, [true, false, true, false]);
+        let push = Segment { flags: flag::ACK | flag::PSH, ..segment(5793, 1448) };
+        r.sent();
+        assert_eq!(r.on_data(Time::ZERO, &push, Ecn::NotEct), Answer::Acknowledge);
     }
 
     #[test]
@@ -474,7 +524,7 @@ mod tests {
         arrive(&mut r, 1, 1, 100);
         let acks: Vec<bool> = (0..6).map(|i| arrive(&mut r, 2, 1001 + i * 100, 100).is_some()).collect();
         assert_eq!(acks, [true, true, true, false, false, false]);
-        assert_eq!(r.next_deadline(), Time::ZERO + Span::from_millis(3));
+        assert_eq!(r.next_deadline(), Time::ZERO + Span::from_micros(3100));
     }
 
     #[test]

@@ -111,7 +111,9 @@ impl Sender {
             return false;
         }
         let Some(head) = self.board.head() else { return false };
-        if now.since(head.sent) < self.rtt.smoothed() / 2 {
+        // Not where the next acknowledgement is further away than a millisecond or half a round trip.
+        let smoothed = self.rtt.smoothed();
+        if head.sent + smoothed > now + (smoothed / 2).min(Span::from_millis(1)) {
             return false;
         }
         *limited |= room < send_window;
@@ -141,6 +143,12 @@ impl Sender {
             self.send_new(now, departure, len as u32, fin, emit);
             sent += 1;
             bytes += len;
+        }
+        // Linux `__tcp_transmit_skb`: a burst of several segments ends with PSH.
+        if sent > 1
+            && let Some(last) = emit.out.last_mut()
+        {
+            last.flags |= flag::PSH;
         }
         self.advance_departure(now, bytes);
         sent

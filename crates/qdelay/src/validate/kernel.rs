@@ -9,6 +9,8 @@ use qdelay_core::{Rate, Span};
 use qdelay_path::Shaper;
 use qdelay_sim::{FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario};
 
+/// What the hosts' own processing adds to a round trip (forwarding 5 us and 7 us, receiver 9 us, sender 13 us).
+const HOST_DELAY: Span = Span::from_micros(34);
 /// Ethernet header, which the shaper counts.
 const FRAME_OVERHEAD: u32 = 14;
 /// The probe's IP packet: a frame of 64 bytes less its header.
@@ -82,14 +84,15 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Fai
         (name, _) => format!("{name}:limit=1000:variant={variant}"),
     };
     let name = table.text(row, "cc");
-    let transport = parse_transport(name)?;
+    // The experiment ran with socket buffers of 64 MB.
+    let transport = parse_transport(&format!("{name}:rcvbuf=128000000b"))?;
     let flows = table.number(row, "flows") as usize;
     let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
     let scenario = Scenario {
         qdisc: parse_qdisc(&qdisc)?,
         link: LinkSpec(Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES).into()),
         uplink: None,
-        base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64),
+        base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         jitter: Span::ZERO,
         flows: (0..flows)
             .map(|index| FlowSpec {
