@@ -84,7 +84,8 @@ fn handshake_segments_twice() {
 
 #[test]
 fn quick_acknowledgements_at_the_start() {
-    let mut net = Net::line(Profile::linux(), ControllerConfig::Reno, |_| false);
+    let plain = Profile { eager_acks: false, ..Profile::linux() };
+    let mut net = Net::line(plain, ControllerConfig::Reno, |_| false);
     net.connect();
     net.write(0, 200 * MSS);
     net.run_until(at(2000));
@@ -99,7 +100,8 @@ fn quick_acknowledgements_at_the_start() {
 #[test]
 fn an_acknowledgement_is_held_back_40_ms_at_most() {
     for (profile, most) in [(Profile::linux(), ms(48)), (exact(), ms(40)), (Profile::ns3(), ms(200))] {
-        let mut net = Net::reno(Profile { quick_acks: 4, ..profile }, ms(40), |_| false);
+        let plain = Profile { quick_acks: 4, eager_acks: false, ..profile };
+        let mut net = Net::reno(plain, ms(40), |_| false);
         net.connect();
         for i in 0..30 {
             net.run_until(at(100 + i * 250));
@@ -220,9 +222,11 @@ fn the_receive_window_is_filled_and_respected() {
     net.run_until(at(5000));
     let before = net.delivered(0);
     net.run_until(at(15_000));
-    assert!(net.peak_bytes <= 100_000 && net.peak_bytes > 100_000 - 2 * MSS, "{}", net.peak_bytes);
+    // Linux offers 162/256 of the buffer.
+    let offered = 200_000 / 256 * 162;
+    assert!(net.peak_bytes <= offered && net.peak_bytes > offered - 2 * MSS, "{}", net.peak_bytes);
     let rate = (net.delivered(0) - before) as f64 / 10.0;
-    assert!((rate / (100_000.0 / 0.1) - 1.0).abs() < 0.05, "{rate}");
+    assert!((rate / (offered as f64 / 0.1) - 1.0).abs() < 0.05, "{rate}");
     assert_eq!(net.ends[0].sender().counts().retransmits, 0);
 }
 
@@ -243,7 +247,7 @@ fn the_receive_window_grows_as_needed() {
     let tuned = goodput(Profile::linux());
     assert!(tuned > 95.0, "{tuned}");
     let fixed = goodput(Profile { receive_buffer_max: 131_072, ..Profile::linux() });
-    assert!(fixed < 5.5 && fixed > 4.5, "{fixed}");
+    assert!(fixed < 6.7 && fixed > 6.0, "{fixed}");
 }
 
 /// RFC 9293 section 3.8.3, RFC 5681 section 4.1: after an idle time the window is the initial one again.
