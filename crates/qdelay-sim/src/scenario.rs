@@ -37,10 +37,10 @@ pub struct Scenario {
 pub struct LinkSpec(pub AnyLink);
 
 /// The way back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Uplink {
-    /// Its rate.
-    pub rate: Rate,
+    /// What it carries.
+    pub link: LinkSpec,
     /// Packets its queue holds.
     pub limit: u64,
 }

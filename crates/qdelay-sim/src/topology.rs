@@ -63,10 +63,10 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
         .node("senders", NodeSpec::Exit)
         .chain(&["bottleneck", "link", "down", "receivers"]);
     let mut up = "up";
-    if let Some(uplink) = scenario.uplink {
+    if let Some(uplink) = &scenario.uplink {
         builder = builder
             .node("uplink", NodeSpec::Queue(tail_drop(&format!("taildrop:limit={}", uplink.limit))?))
-            .node("uplink-link", NodeSpec::link(Line::new(uplink.rate, 0)))
+            .node("uplink-link", NodeSpec::link(uplink.link.0.clone()))
             .chain(&["uplink", "uplink-link", "up"]);
         up = "uplink";
     }

@@ -2,7 +2,7 @@
 
 use crate::values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use qdelay_core::{Rate, Span};
+use qdelay_core::Span;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -109,9 +109,9 @@ pub struct Compare {
     /// Seeds: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
-    /// Rate of the link that the acknowledgements cross; 'none' for no link at all
-    #[arg(long, value_name = "RATE", default_value = "48mbit", value_parser = values::uplink, allow_hyphen_values = true)]
-    pub uplink: OptionalRate,
+    /// What the acknowledgements cross: a rate, any link that --link takes, a trace, or 'none'
+    #[arg(long, value_name = "LINK", default_value = "48mbit", allow_hyphen_values = true)]
+    pub uplink: String,
     /// Packets that the uplink's queue holds
     #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
     pub uplink_limit: u64,
@@ -134,9 +134,6 @@ pub struct Compare {
     #[arg(long)]
     pub json: bool,
 }
-
-/// The rate of an uplink that may not be there; named so that clap does not take it for an optional option.
-pub type OptionalRate = Option<Rate>;
 
 /// `qdelay list`.
 #[derive(Args, Debug)]
@@ -280,18 +277,18 @@ pub struct Validate {
     /// What to compare with
     #[arg(value_name = "REFERENCE")]
     pub against: ValidateAgainst,
-    /// Variant of CoDel and PIE to put beside the kernel's
-    #[arg(long, value_name = "NAME", default_value = "linux")]
-    pub variant: String,
-    /// Folder with the recorded traces that mahimahi was run on [default: the variable QDELAY_TRACES]
+    /// With kernel: variant of CoDel and PIE to put beside the kernel's [default: linux]
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// With mahimahi: folder with the recorded traces that it was run on [default: the variable QDELAY_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
-    /// With mahimahi: base round trip, in place of the nominal 10 ms
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip, allow_hyphen_values = true)]
-    pub rtt: Span,
-    /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
-    pub jitter: Span,
+    /// With mahimahi: base round trip [default: 10ms, the nominal one]
+    #[arg(long, value_name = "TIME", value_parser = values::round_trip, allow_hyphen_values = true)]
+    pub rtt: Option<Span>,
+    /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
+    pub jitter: Option<Span>,
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,

@@ -24,6 +24,16 @@ impl Failure {
         Failure::Input { place: place.to_string(), message: message.to_string() }
     }
 
+    /// The same at `option`, in front of the file it names.
+    pub fn at(self, option: &str) -> Failure {
+        match self {
+            Failure::Input { place, message } => {
+                Failure::Input { place: format!("{option} {place}"), message }
+            }
+            other => other,
+        }
+    }
+
     /// Prints the one line, and returns the status to exit with.
     pub fn report(&self) -> ExitCode {
         let (line, status) = match self {

@@ -1,7 +1,7 @@
 //! How the values of options are read. Each error says what was expected; whoever reports it names the option.
 
-use qdelay_core::units::{parse_bytes, parse_rate, parse_span};
-use qdelay_core::{Rate, Span};
+use qdelay_core::Span;
+use qdelay_core::units::{parse_bytes, parse_span};
 
 /// Most seeds that may be asked for at once.
 const SEEDS_MAX: u64 = 10_000;
@@ -24,18 +24,6 @@ pub fn round_trip(text: &str) -> Result<Span, String> {
     let span = span(text)?;
     let allowed = Span::from_micros(1)..=Span::from_secs(60);
     if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
-}
-
-/// The rate of the uplink; `None` for no uplink at all.
-pub fn uplink(text: &str) -> Result<Option<Rate>, String> {
-    if text == "none" {
-        return Ok(None);
-    }
-    match parse_rate(text) {
-        Ok(Rate::ZERO) => Err("out of range; expected a rate above 0, such as 48mbit, or none".to_string()),
-        Ok(rate) => Ok(Some(rate)),
-        Err(error) => Err(format!("{error}, or none")),
-    }
 }
 
 /// A size of a packet, with or without its unit.
@@ -132,8 +120,6 @@ mod tests {
         assert!(positive_span("0s").unwrap_err().contains("above 0"));
         assert!(round_trip("10").unwrap_err().contains("such as 20ms"));
         assert!(round_trip("0").unwrap_err().contains("1us to 60s"));
-        assert_eq!(uplink("none"), Ok(None));
-        assert!(uplink("0").is_err() && uplink("48").is_err());
         assert_eq!((packet_bytes("200"), packet_bytes("200b")), (Ok(200), Ok(200)));
         assert!(packet_bytes("70000").is_err() && packet_bytes("x").is_err());
         assert!(flows("0").is_err() && flows("-1").is_err() && flows("1.5").is_err());

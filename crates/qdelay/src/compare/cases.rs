@@ -26,7 +26,7 @@ pub struct Bottleneck {
 }
 
 /// What all cases have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Common {
     /// What acknowledgements cross.
     pub uplink: Option<Uplink>,
@@ -183,7 +183,7 @@ fn case(
     let scenario = Scenario {
         qdisc: qdisc.clone(),
         link: LinkSpec(bottleneck.link.clone()),
-        uplink: common.uplink,
+        uplink: common.uplink.clone(),
         base_rtt: common.base_rtt,
         jitter: common.jitter,
         flows: (0..common.flows).map(flow).collect(),

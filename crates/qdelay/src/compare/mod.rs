@@ -11,10 +11,14 @@ use crate::error::Failure;
 use crate::output;
 use crate::trace_files::{self, Format};
 use cases::{Bottleneck, Common, component_list};
+use qdelay_core::Rate;
 use qdelay_core::qdisc;
-use qdelay_sim::{ProbeSpec, Uplink};
+use qdelay_core::units::parse_rate;
+use qdelay_path::Line;
+use qdelay_sim::{LinkSpec, ProbeSpec, Uplink};
 use qdelay_traffic::transport;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 
 /// Runs the command.
 ///
@@ -26,7 +30,8 @@ pub fn run(options: &Compare) -> Result<(), Failure> {
     let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
     let transports = component_list("--transport", &options.transport, transport::COMPONENTS)?;
     let bottlenecks = bottlenecks(options)?;
-    let cases = cases::cross(&bottlenecks, &qdiscs, &transports, &options.seed.0, &common(options))?;
+    let common = common(options)?;
+    let cases = cases::cross(&bottlenecks, &qdiscs, &transports, &options.seed.0, &common)?;
     let results = pool::run(cases, options.jobs, &watch)?;
     output::print(&if options.json { json::cases(&results) } else { table::cases(options, &results) })
 }
@@ -42,9 +47,9 @@ fn check_times(options: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-fn common(options: &Compare) -> Common {
-    Common {
-        uplink: options.uplink.map(|rate| Uplink { rate, limit: options.uplink_limit }),
+fn common(options: &Compare) -> Result<Common, Failure> {
+    Ok(Common {
+        uplink: uplink(options)?,
         base_rtt: options.rtt,
         jitter: options.jitter,
         flows: options.flows,
@@ -53,7 +58,25 @@ fn common(options: &Compare) -> Common {
         duration: options.duration,
         warmup: options.warmup,
         min_packet_bytes: options.min_packet_bytes,
-    }
+    })
+}
+
+/// What the acknowledgements cross: a line of a plain rate, a link by its name, or else a trace.
+fn uplink(options: &Compare) -> Result<Option<Uplink>, Failure> {
+    let text = options.uplink.as_str();
+    let name = text.split(':').next().unwrap_or("");
+    let is_link = name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))
+        || name == "infinite"
+        || cases::links().iter().any(|component| component.name == name);
+    let link = match parse_rate(text) {
+        _ if text == "none" => return Ok(None),
+        Ok(rate) if rate > Rate::ZERO => Line::new(rate, 0).into(),
+        _ if is_link => cases::parse_link(text).map_err(|error| Failure::input("--uplink", error))?,
+        _ => trace_files::load(OsStr::new(text), &Format::parse(None)?)
+            .map_err(|failure| failure.at("--uplink"))?
+            .link(!options.once),
+    };
+    Ok(Some(Uplink { link: LinkSpec(link), limit: options.uplink_limit }))
 }
 
 /// The links, in the order they were typed.

@@ -30,9 +30,9 @@ fn sentence(options: &Compare, cases: usize) -> String {
     } else {
         format!(" (rates and delays from {} on)", options.warmup)
     };
-    let uplink = match options.uplink {
-        Some(rate) => format!("acknowledgements over {rate} and {} packets", options.uplink_limit),
-        None => "no uplink".to_string(),
+    let uplink = match options.uplink.as_str() {
+        "none" => "no uplink".to_string(),
+        link => format!("acknowledgements over {link} and {} packets", options.uplink_limit),
     };
     let seeds = &options.seed.0;
     let seed = match seeds.as_slice() {

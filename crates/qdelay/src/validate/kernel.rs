@@ -2,7 +2,7 @@
 
 use super::reference::{KERNEL, Table};
 use super::verdict::{Cell, Measure};
-use super::{Row, mean, parse_qdisc, parse_transport};
+use super::{Row, each, parse_qdisc, parse_transport};
 use crate::compare::cases::{Axes, Case, flow_start};
 use crate::error::Failure;
 use qdelay_core::{Rate, Span};
@@ -60,10 +60,10 @@ pub fn rows(variant: &str) -> Result<Vec<Row>, Failure> {
         let judge = move |outcomes: &[&Outcome]| {
             let probe = |outcome: &Outcome| outcome.probe_ms.unwrap_or_default();
             let measures = vec![
-                Measure::new("goodput Mbit/s", &goodput, mean(outcomes, goodput_of), 0.03, 0.0),
-                Measure::new("probe mean ms", &probe_mean, mean(outcomes, |o| probe(o).mean), 0.2, 1.0),
-                Measure::new("probe p95 ms", &probe_p95, mean(outcomes, |o| probe(o).p95), 0.2, 1.0),
-                Measure::new("drops", &drops, mean(outcomes, |o| o.drops_total() as f64), 0.3, 20.0),
+                Measure::new("goodput Mbit/s", &goodput, &each(outcomes, goodput_of), 0.03, 0.0),
+                Measure::new("probe mean ms", &probe_mean, &each(outcomes, |o| probe(o).mean), 0.2, 1.0),
+                Measure::new("probe p95 ms", &probe_p95, &each(outcomes, |o| probe(o).p95), 0.2, 1.0),
+                Measure::new("drops", &drops, &each(outcomes, |o| o.drops_total() as f64), 0.3, 20.0),
             ];
             Cell::judge("kernel", name, measures)
         };
@@ -85,7 +85,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Fai
     };
     let name = table.text(row, "cc");
     // The experiment ran with socket buffers of 64 MB.
-    let transport = parse_transport(&format!("{name}:rcvbuf=128000000b"))?;
+    let transport = parse_transport(&format!("{name}:rcvbuf=64000000b"))?;
     let flows = table.number(row, "flows") as usize;
     let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
     let scenario = Scenario {

@@ -2,10 +2,10 @@
 
 use super::reference::{MAHIMAHI, Table};
 use super::verdict::{Cell, Measure};
-use super::{Row, mean, parse_qdisc, parse_transport};
+use super::{Row, each, parse_qdisc, parse_transport};
 use crate::compare::cases::{Axes, Case};
 use crate::error::Failure;
-use qdelay_core::{Rate, Span};
+use qdelay_core::Span;
 use qdelay_path::TraceLink;
 use qdelay_sim::{FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
 use std::path::Path;
@@ -23,6 +23,13 @@ pub struct Host {
     pub base_rtt: Span,
     /// Scheduling delay of a packet, at most; nominally none.
     pub jitter: Span,
+}
+
+impl Host {
+    /// The nominal path where nothing else is given.
+    pub fn new(base_rtt: Option<Span>, jitter: Option<Span>) -> Host {
+        Host { base_rtt: base_rtt.unwrap_or(Span::from_millis(10)), jitter: jitter.unwrap_or(Span::ZERO) }
+    }
 }
 
 /// The cases of every cell, [`SEEDS`] each, with traces found below `folder`.
@@ -55,9 +62,9 @@ pub fn rows(folder: Option<&Path>, host: Host) -> Result<Vec<Row>, Failure> {
         let judge = move |outcomes: &[&Outcome]| {
             let delay = |outcome: &Outcome| outcome.queue_delay_ms;
             let measures = vec![
-                Measure::new("throughput Mbit/s", &figures[..1], mean(outcomes, with_header), 0.1, 0.0),
-                Measure::new("delay mean ms", &figures[1..2], mean(outcomes, |o| delay(o).mean), 0.3, 5.0),
-                Measure::new("delay p99 ms", &figures[2..], mean(outcomes, |o| delay(o).p99), 0.3, 5.0),
+                Measure::new("throughput Mbit/s", &figures[..1], &each(outcomes, with_header), 0.1, 0.0),
+                Measure::new("delay mean ms", &figures[1..2], &each(outcomes, |o| delay(o).mean), 0.3, 5.0),
+                Measure::new("delay p99 ms", &figures[2..], &each(outcomes, |o| delay(o).p99), 0.3, 5.0),
             ];
             Cell::judge("mahimahi", name, measures)
         };
@@ -72,6 +79,13 @@ fn with_header(outcome: &Outcome) -> f64 {
     outcome.throughput_mbps + header_bits / DURATION_S as f64 / 1e6
 }
 
+/// mahimahi's uplink of 48 Mbit/s: a trace too, with four opportunities each millisecond.
+fn uplink() -> Result<TraceLink, Failure> {
+    let schedule =
+        qdelay_trace::mahimahi::parse(b"1\n1\n1\n1\n").map_err(|error| Failure::input("uplink", error))?;
+    Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true))
+}
+
 fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
     let typed = match qdisc {
         "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
@@ -82,7 +96,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
     let scenario = Scenario {
         qdisc: parse_qdisc(typed)?,
         link: LinkSpec(link.clone().into()),
-        uplink: Some(Uplink { rate: Rate::from_mbps(48.0), limit: 1000 }),
+        uplink: Some(Uplink { link: LinkSpec(uplink()?.into()), limit: 1000 }),
         base_rtt: host.base_rtt,
         jitter: host.jitter,
         flows: vec![FlowSpec {

@@ -34,18 +34,16 @@ pub struct Row {
 /// # Errors
 /// A trace that cannot be used, an audit that fails, or a cell that misses.
 pub fn run(options: &Validate) -> Result<(), Failure> {
+    refuse_foreign_options(options)?;
     let folder = options.traces.clone().or_else(|| std::env::var_os("QDELAY_TRACES").map(PathBuf::from));
     let (title, rows) = match options.against {
         ValidateAgainst::Kernel => (
             "Linux 6.12 in virtual time: 10 Mbit/s, seconds 10 to 40 of 40 s.",
-            kernel::rows(&options.variant)?,
+            kernel::rows(options.variant.as_deref().unwrap_or("linux"))?,
         ),
         ValidateAgainst::Mahimahi => (
             "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
-            mahimahi::rows(
-                folder.as_deref(),
-                mahimahi::Host { base_rtt: options.rtt, jitter: options.jitter },
-            )?,
+            mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,
         ),
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
@@ -65,6 +63,28 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     }
 }
 
+/// An option that the reference has no use for, or a folder that is not there, would otherwise go unnoticed.
+fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
+    let kernel = options.against == ValidateAgainst::Kernel;
+    let mahimahi = options.against == ValidateAgainst::Mahimahi;
+    let foreign = [
+        ("--variant", options.variant.is_some() && !kernel, "kernel"),
+        ("--traces", options.traces.is_some() && !mahimahi, "mahimahi"),
+        ("--rtt", options.rtt.is_some() && !mahimahi, "mahimahi"),
+        ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
+    ];
+    if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
+        return Err(Failure::input(
+            option,
+            format!("it is of 'validate {owner}'; expected it with no other"),
+        ));
+    }
+    match options.traces.as_deref().filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(Failure::input(folder.display(), "expected a folder with recorded traces")),
+        None => Ok(()),
+    }
+}
+
 fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
     let cases: Vec<Case> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
     let results = if cases.is_empty() { Vec::new() } else { pool::run(cases, jobs, &Stopwatch::start())? };
@@ -76,9 +96,9 @@ fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
     Ok(cells.collect())
 }
 
-/// The mean of a figure over the runs of a cell.
-fn mean(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> f64 {
-    outcomes.iter().map(|outcome| figure(outcome)).sum::<f64>() / outcomes.len() as f64
+/// A figure of each of the runs of a cell.
+fn each(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+    outcomes.iter().map(|outcome| figure(outcome)).collect()
 }
 
 fn parse_qdisc(text: &str) -> Result<Arguments, Failure> {

@@ -2,7 +2,7 @@
 
 use super::reference::{NS3, Table};
 use super::verdict::{Cell, Measure};
-use super::{Row, mean, parse_qdisc, parse_transport};
+use super::{Row, each, parse_qdisc, parse_transport};
 use crate::compare::cases::{Axes, Case};
 use crate::error::Failure;
 use qdelay_core::{Random, Rate, Span};
@@ -32,19 +32,19 @@ pub fn rows() -> Result<Vec<Row>, Failure> {
                 Measure::new(
                     "sojourn mean ms",
                     &figures[..1],
-                    mean(outcomes, |o| o.sojourn_ms.mean),
+                    &each(outcomes, |o| o.sojourn_ms.mean),
                     0.2,
                     0.0,
                 ),
                 Measure::new(
                     "sojourn p95 ms",
                     &figures[1..2],
-                    mean(outcomes, |o| o.sojourn_ms.p95),
+                    &each(outcomes, |o| o.sojourn_ms.p95),
                     0.2,
                     0.0,
                 ),
-                Measure::new("drops", &figures[2..3], mean(outcomes, |o| o.drops_total() as f64), 0.3, 0.0),
-                Measure::new("Jain", &figures[3..], mean(outcomes, |o| o.jain), 0.0, 0.05),
+                Measure::new("drops", &figures[2..3], &each(outcomes, |o| o.drops_total() as f64), 0.3, 0.0),
+                Measure::new("Jain", &figures[3..], &each(outcomes, |o| o.jain), 0.0, 0.05),
             ];
             Cell::judge("ns3", name, measures)
         };

@@ -15,6 +15,10 @@ pub struct Measure {
     pub reference_high: f64,
     /// Ours, the mean over our seeds.
     pub ours: f64,
+    /// Smallest of ours.
+    pub ours_low: f64,
+    /// Largest of ours.
+    pub ours_high: f64,
     /// Smallest figure that still matches.
     pub low: f64,
     /// Largest.
@@ -27,15 +31,18 @@ impl Measure {
     pub fn new(
         measure: &'static str,
         references: &[f64],
-        ours: f64,
+        ours: &[f64],
         relative: f64,
         absolute: f64,
     ) -> Measure {
-        let reference_low = references.iter().copied().fold(f64::INFINITY, f64::min);
-        let reference_high = references.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = |figures: &[f64]| figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (reference_low, reference_high) = (least(references), most(references));
         let low = reference_low - (reference_low * relative).max(absolute);
         let high = reference_high + (reference_high * relative).max(absolute);
-        Measure { measure, reference_low, reference_high, ours, low, high }
+        let mean = ours.iter().sum::<f64>() / ours.len() as f64;
+        let (ours_low, ours_high) = (least(ours), most(ours));
+        Measure { measure, reference_low, reference_high, ours: mean, ours_low, ours_high, low, high }
     }
 
     /// Whether ours is within the bounds.
@@ -124,7 +131,10 @@ pub fn print_table(title: &str, cells: &[Cell]) -> String {
             row
         })
         .collect();
-    let mut text = format!("{title}\nEach figure: ours / reference.\n\n{}\n", table(&columns, rows));
+    let mut text = format!(
+        "{title}\nEach figure: the mean of our runs (and their range, where they differ much) / reference.\n\n{}\n",
+        table(&columns, rows)
+    );
     for cell in cells {
         if let Some(cause) = &cell.cause {
             text += &format!("\n{}: {cause}", cell.cell);
@@ -148,8 +158,18 @@ fn figures(measure: &Measure) -> String {
     } else {
         format!("{}..{}", digits(measure.reference_low), digits(measure.reference_high))
     };
-    format!("{} / {reference}{mark}", digits(measure.ours))
+    // One mean would hide that the runs of a cell went different ways.
+    let spread = measure.ours_high - measure.ours_low;
+    let ours = if spread > WIDE_SPREAD * measure.ours && measure.ours > 1.5 {
+        format!("{} ({}..{})", digits(measure.ours), digits(measure.ours_low), digits(measure.ours_high))
+    } else {
+        digits(measure.ours)
+    };
+    format!("{ours} / {reference}{mark}")
 }
+
+/// Runs of a cell that differ by more than this part of their mean are shown as a range too.
+const WIDE_SPREAD: f64 = 0.3;
 
 fn digits(x: f64) -> String {
     match x.abs() {
@@ -165,7 +185,7 @@ mod tests {
 
     #[test]
     fn bounds_are_from_the_nearer_end() {
-        let measure = Measure::new("x", &[10.0, 12.0], 14.3, 0.2, 1.0);
+        let measure = Measure::new("x", &[10.0, 12.0], &[14.0, 14.6], 0.2, 1.0);
         assert_eq!((measure.low, measure.high), (8.0, 14.4));
         assert!(measure.matches());
         assert!(!Measure { ours: 14.5, ..measure }.matches());
@@ -173,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_outside_without_a_cause_is_a_miss() {
-        let cell = |ours| Cell::judge("none", "c".into(), vec![Measure::new("x", &[1.0], ours, 0.1, 0.0)]);
+        let cell = |ours| Cell::judge("none", "c".into(), vec![Measure::new("x", &[1.0], &[ours], 0.1, 0.0)]);
         assert_eq!(cell(1.05).verdict, Verdict::Match);
         assert_eq!(cell(1.2).verdict, Verdict::Miss);
     }
