@@ -450,8 +450,8 @@ fn role<Q: Qdisc>(
         },
         NodeSpec::Queue(qdisc) => {
             let random = Random::derive(seed, name, "qdisc");
-            let deadline = qdisc.next_deadline();
-            Role::Queue(Queue { qdisc, random, puller: next, deadline })
+            let (has_timer, deadline) = (qdisc.has_timer(), qdisc.next_deadline());
+            Role::Queue(Queue { qdisc, random, puller: next, has_timer, deadline })
         }
         NodeSpec::Gate(law) => Role::Gate(Gate {
             law,

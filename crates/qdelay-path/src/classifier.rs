@@ -95,6 +95,18 @@ impl Classifier {
             Key::Dscp => u32::from(packet.dscp),
             Key::Class => u32::from(packet.class),
         };
+        // Nearly always there is a route for each key, in their order: look there first.
+        let guess = key.wrapping_sub(self.routes.first().map_or(0, |route| route.0)) as usize;
+        if let Some(&(first, last, route)) = self.routes.get(guess)
+            && first <= key
+            && key <= last
+        {
+            return Some(route);
+        }
+        self.search(key)
+    }
+
+    fn search(&self, key: u32) -> Option<Route> {
         let after = self.routes.partition_point(|&(first, _, _)| first <= key);
         match after.checked_sub(1).and_then(|index| self.routes.get(index)) {
             Some(&(_, last, route)) if key <= last => Some(route),

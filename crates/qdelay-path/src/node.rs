@@ -42,6 +42,8 @@ pub(crate) struct Queue<Q> {
     pub(crate) random: Random,
     /// The gate or link that takes from this queue.
     pub(crate) puller: NodeId,
+    /// Whether the discipline ever has a deadline.
+    pub(crate) has_timer: bool,
     /// The discipline's own deadline, as it was set.
     pub(crate) deadline: Time,
 }

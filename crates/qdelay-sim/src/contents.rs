@@ -31,11 +31,16 @@ impl ContentsStore {
         (self.slots.len() - 1) as u64
     }
 
-    /// Takes contents out; their handle is free for others.
+    /// The contents that `handle` stands for.
     #[inline]
-    pub fn take(&mut self, handle: u64) -> Contents {
+    pub fn get(&self, handle: u64) -> &Contents {
+        &self.slots[handle as usize]
+    }
+
+    /// Forgets contents; their handle is free for others.
+    #[inline]
+    pub fn free(&mut self, handle: u64) {
         self.free.push(handle as u32);
-        self.slots[handle as usize]
     }
 
     /// How many are in.

@@ -60,7 +60,7 @@ impl Observer for Meter {
     #[inline]
     fn dropped(&mut self, _now: Time, _node: NodeId, packet: &Packet, _reason: DropReason) {
         self.probe_lost += u64::from(packet.flow == self.probe_flow);
-        self.contents.take(packet.handle);
+        self.contents.free(packet.handle);
     }
 
     #[inline]

@@ -143,7 +143,9 @@ impl<'a> Simulation<'a> {
             } else {
                 self.wake_flow(now)?;
             }
-            self.hand_over_arrivals(now)?;
+            if !self.meter.arrivals.is_empty() {
+                self.hand_over_arrivals(now)?;
+            }
         }
         self.topology.path.poll(end, &mut self.meter)?;
         self.hand_over_arrivals(end)
@@ -162,7 +164,6 @@ impl<'a> Simulation<'a> {
     }
 
     /// Hands what came out of the path to its flow, which may answer.
-    #[inline]
     fn hand_over_arrivals(&mut self, now: Time) -> Result<(), RunError> {
         let mut next = 0;
         while let Some(&arrival) = self.meter.arrivals.get(next) {
@@ -176,7 +177,7 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn arrive(&mut self, now: Time, arrival: Arrival) -> Result<(), RunError> {
         let packet = arrival.packet;
-        let contents = self.meter.contents.take(packet.handle);
+        let contents = self.meter.contents.get(packet.handle);
         let index = packet.flow as usize;
         let flow = &mut self.flows[index];
         let deadline = match &mut flow.ends {
@@ -186,6 +187,7 @@ impl<'a> Simulation<'a> {
                     let propagation = self.scenario.base_rtt / 2;
                     self.probe_delay.record(now.since(contents.created).saturating_sub(propagation));
                 }
+                self.meter.contents.free(packet.handle);
                 return Ok(());
             }
             Ends::Tcp { sender, receiver, bytes } => {
@@ -200,6 +202,7 @@ impl<'a> Simulation<'a> {
                 end.next_deadline()
             }
         };
+        self.meter.contents.free(packet.handle);
         if deadline < self.deadlines.get(index) {
             self.deadlines.set(index, deadline);
         }
@@ -244,9 +247,16 @@ impl<'a> Simulation<'a> {
         self.send(now, index, false)
     }
 
-    /// Puts the segments of `out` on the path.
+    /// Puts the segments of `out`, if any, on the path.
     #[inline]
     fn send(&mut self, now: Time, index: usize, from_sender: bool) -> Result<(), RunError> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        self.send_segments(now, index, from_sender)
+    }
+
+    fn send_segments(&mut self, now: Time, index: usize, from_sender: bool) -> Result<(), RunError> {
         let entries = if from_sender { &self.topology.data_entry } else { &self.topology.ack_entry };
         let entry = entries[index];
         let Ends::Tcp { sender, receiver, .. } = &self.flows[index].ends else { return Ok(()) };

@@ -73,6 +73,10 @@ impl Qdisc for AnyQdisc {
         delegate!(self, discipline => discipline.dequeue(context))
     }
     #[inline]
+    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        delegate!(self, discipline => discipline.take(context))
+    }
+    #[inline]
     fn head(&self) -> Option<&Packet> {
         delegate!(self, discipline => discipline.head())
     }
@@ -83,6 +87,9 @@ impl Qdisc for AnyQdisc {
     #[inline]
     fn next_deadline(&self) -> Time {
         delegate!(self, discipline => discipline.next_deadline())
+    }
+    fn has_timer(&self) -> bool {
+        delegate!(self, discipline => discipline.has_timer())
     }
     #[inline]
     fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {

@@ -114,6 +114,9 @@ impl Qdisc for Bode {
     fn head(&self) -> Option<&Packet> {
         self.ring.head()
     }
+    fn has_timer(&self) -> bool {
+        false
+    }
     #[inline]
     fn backlog(&self) -> Backlog {
         self.ring.backlog()

@@ -47,6 +47,13 @@ pub trait Qdisc {
     /// that nothing is left.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet>;
 
+    /// As [`Qdisc::dequeue`] where something is queued; otherwise `None`, of which the discipline learns nothing.
+    #[inline]
+    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.head()?;
+        self.dequeue(context)
+    }
+
     /// The packet at the head, before any decision about it. A later [`Qdisc::dequeue`] may drop it and return
     /// another.
     fn head(&self) -> Option<&Packet>;
@@ -57,6 +64,12 @@ pub trait Qdisc {
     /// When [`Qdisc::poll`] wants to be called next, for timers. May be early, never late.
     fn next_deadline(&self) -> Time {
         Time::NEVER
+    }
+
+    /// Whether [`Qdisc::next_deadline`] may ever be earlier than [`Time::NEVER`]: asked once, when a path is built, which
+    /// then does without the question after every packet.
+    fn has_timer(&self) -> bool {
+        true
     }
 
     /// Runs timers that are due; a call at any other time does nothing.

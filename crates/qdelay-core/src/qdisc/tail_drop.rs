@@ -58,6 +58,9 @@ impl Qdisc for TailDrop {
     fn head(&self) -> Option<&Packet> {
         self.ring.head()
     }
+    fn has_timer(&self) -> bool {
+        false
+    }
     #[inline]
     fn backlog(&self) -> Backlog {
         self.ring.backlog()

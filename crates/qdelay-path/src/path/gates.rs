@@ -96,6 +96,7 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// Sends `signal` from the node `from` to whoever listens.
+    #[inline(never)]
     pub(super) fn tell(&mut self, from: NodeId, now: Time, signal: Signal) {
         for index in 0..self.nodes[from.index()].listeners.len() {
             let listener = self.nodes[from.index()].listeners[index];

@@ -4,17 +4,33 @@ use super::Path;
 use crate::link::AnyLink;
 use crate::node::{Role, Sending};
 use crate::{NodeId, Observer, Signal};
-use qdelay_core::Time;
 use qdelay_core::qdisc::Qdisc;
+use qdelay_core::{Packet, Time};
 use qdelay_trace::OPPORTUNITY_BYTES;
 
 impl<Q: Qdisc> Path<Q> {
     /// A link that stores and forwards takes its next packet, or becomes idle.
-    #[inline]
     pub(super) fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let taken = self.pull(id, now, observer);
-        self.idle[id.index()] = taken.is_none();
-        let Some((packet, queue)) = taken else { return self.deadlines.set(id.index(), Time::NEVER) };
+        let Role::Link(link) = &self.nodes[id.index()].role else { return };
+        let Some(queue) = link.only else { return self.begin_sending_in_turn(id, now, observer) };
+        match self.dequeue(queue, now, observer) {
+            Some(packet) => self.start(id, queue, packet, now),
+            None => self.go_idle(id),
+        }
+    }
+
+    /// As [`Path::begin_sending`], with several inputs or through a gate.
+    #[inline(never)]
+    fn begin_sending_in_turn<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        match self.pull_in_turn(id, now, observer) {
+            Some((packet, queue)) => self.start(id, queue, packet, now),
+            None => self.go_idle(id),
+        }
+    }
+
+    /// The first bit of `packet`, taken from `queue`, is sent.
+    #[inline(always)]
+    fn start(&mut self, id: NodeId, queue: NodeId, packet: Packet, now: Time) {
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
         let Role::Link(link) = &mut node.role else { return };
@@ -24,17 +40,29 @@ impl<Q: Qdisc> Path<Q> {
             AnyLink::Rate(line) => line.begin(now, packet.bytes),
             AnyLink::Shaper(_) | AnyLink::Trace(_) => Time::NEVER,
         };
+        self.idle[id.index()] = false;
         self.deadlines.set(id.index(), deadline);
     }
 
-    /// The last bit is sent.
+    /// The link `id` found nothing to take.
     #[inline]
+    fn go_idle(&mut self, id: NodeId) {
+        self.idle[id.index()] = true;
+        self.deadlines.set(id.index(), Time::NEVER);
+    }
+
+    /// The last bit is sent.
+    #[inline(always)]
     pub(super) fn finish_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+        let node = &mut self.nodes[id.index()];
+        let Role::Link(link) = &mut node.role else { return };
         if let Some(sending) = link.sending.take() {
-            let next = link.next;
+            let (next, is_heard) = (link.next, !node.listeners.is_empty());
             observer.departed(now, id, sending.queue, &sending.packet);
-            self.forwarded(id, &sending.packet, now);
+            node.counters.forwarded.add(&sending.packet);
+            if is_heard {
+                self.tell(id, now, Signal::Dequeued { bytes: u64::from(sending.packet.bytes) });
+            }
             self.push(next, sending.packet, now, observer);
         }
         self.begin_sending(id, now, observer);

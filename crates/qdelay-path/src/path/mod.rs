@@ -79,9 +79,18 @@ impl core::error::Error for PathError {}
 
 impl<Q: Qdisc> Path<Q> {
     pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, order: &[u32]) -> Path<Q> {
-        let mut deadlines = Deadlines::with_order(order);
+        let has_deadlines = |role: &Role<Q>| match role {
+            Role::Queue(queue) => queue.has_timer,
+            Role::Gate(_) | Role::Link(_) | Role::Delay(_) => true,
+            Role::Classifier(_) | Role::Exit => false,
+        };
+        let order: Vec<u32> =
+            order.iter().copied().filter(|&index| has_deadlines(&nodes[index as usize].role)).collect();
+        let mut deadlines = Deadlines::with_order(&order);
         for (index, node) in nodes.iter().enumerate() {
-            if let Role::Queue(queue) = &node.role {
+            if let Role::Queue(queue) = &node.role
+                && queue.has_timer
+            {
                 deadlines.set(index, queue.deadline);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Path;
 use crate::link::AnyLink;
-use crate::node::Role;
+use crate::node::{Queue, Role};
 use crate::{Counters, NodeId, Observer, Signal};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
@@ -28,60 +28,69 @@ impl<O: Observer> Sink for Tally<'_, O> {
         self.observer.marked(self.now, self.node, packet, reason);
     }
 }
-impl<Q: Qdisc> Path<Q> {
+
+impl<Q: Qdisc> Queue<Q> {
+    /// Offers `packet` to the discipline; returns the bytes it dropped.
     #[inline]
     pub(super) fn enqueue<O: Observer>(
         &mut self,
-        at: NodeId,
-        mut packet: Packet,
+        node: NodeId,
+        packet: Packet,
         now: Time,
+        counters: &mut Counters,
         observer: &mut O,
-    ) {
-        let node = &mut self.nodes[at.index()];
-        let Role::Queue(queue) = &mut node.role else { return };
-        packet.arrival = now;
-        observer.enqueued(now, at, &packet);
-        let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
-        queue.qdisc.enqueue(&mut Context { now, random: &mut queue.random, sink: &mut sink }, packet);
-        let (puller, gone_bytes) = (queue.puller, sink.gone_bytes);
+    ) -> u64 {
+        let mut sink = Tally { now, node, counters, observer, gone_bytes: 0 };
+        self.qdisc.enqueue(&mut Context { now, random: &mut self.random, sink: &mut sink }, packet);
+        sink.gone_bytes
+    }
+}
+
+impl<Q: Qdisc> Path<Q> {
+    /// Sets the deadline of the queue `at` to that of its discipline, where it has changed.
+    #[inline(never)]
+    pub(super) fn follow_timer(&mut self, at: NodeId, now: Time) {
+        let Role::Queue(queue) = &mut self.nodes[at.index()].role else { return };
         let deadline = queue.qdisc.next_deadline();
         if deadline != queue.deadline {
             queue.deadline = deadline;
             self.deadlines.set(at.index(), deadline.max(now));
-        }
-        if gone_bytes > 0 && !node.listeners.is_empty() {
-            self.tell(at, now, Signal::Dequeued { bytes: gone_bytes });
-        }
-        if self.idle[puller.index()] {
-            self.wake(puller, now, observer);
         }
     }
 
     /// Takes a packet out of the queue `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn dequeue<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) -> Option<Packet> {
         let node = &mut self.nodes[at.index()];
         let Role::Queue(queue) = &mut node.role else { return None };
-        queue.qdisc.head()?;
-        let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
-        let packet = queue.qdisc.dequeue(&mut Context { now, random: &mut queue.random, sink: &mut sink });
-        let gone_bytes = sink.gone_bytes;
-        let deadline = queue.qdisc.next_deadline();
-        if deadline != queue.deadline {
-            queue.deadline = deadline;
-            self.deadlines.set(at.index(), deadline.max(now));
+        let (has_timer, is_heard) = (queue.has_timer, !node.listeners.is_empty());
+        if has_timer || is_heard {
+            // Taking from an empty queue is no news.
+            queue.qdisc.head()?;
         }
+        let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
+        let packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
+        let gone_bytes = sink.gone_bytes;
         if let Some(packet) = &packet {
             node.counters.forwarded.add(packet);
             observer.dequeued(now, at, packet);
         }
-        if !node.listeners.is_empty() {
-            let remaining = queue.qdisc.backlog().bytes;
-            let bytes = gone_bytes + packet.map_or(0, |packet| u64::from(packet.bytes));
-            self.tell(at, now, Signal::Dequeued { bytes });
-            self.tell(at, now, Signal::Remaining { bytes: remaining });
+        if has_timer {
+            self.follow_timer(at, now);
+        }
+        if is_heard {
+            self.tell_of_dequeue(at, now, gone_bytes + packet.map_or(0, |packet| u64::from(packet.bytes)));
         }
         packet
+    }
+
+    /// `bytes` have left the queue `at`.
+    #[inline(never)]
+    fn tell_of_dequeue(&mut self, at: NodeId, now: Time, bytes: u64) {
+        let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
+        let remaining = queue.qdisc.backlog().bytes;
+        self.tell(at, now, Signal::Dequeued { bytes });
+        self.tell(at, now, Signal::Remaining { bytes: remaining });
     }
 
     #[cold]
@@ -100,13 +109,18 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// The node `id`, a gate or link, has something to take. A busy link looks by itself when it is done.
-    pub(super) fn wake<O: Observer>(&mut self, mut id: NodeId, now: Time, observer: &mut O) {
-        if let Role::Gate(gate) = &self.nodes[id.index()].role {
-            if !gate.pulled {
-                return self.deadlines.set(id.index(), now);
-            }
-            id = gate.next;
+    #[inline]
+    pub(super) fn wake<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        match &self.nodes[id.index()].role {
+            Role::Link(_) => self.wake_link(id, now, observer),
+            Role::Gate(gate) if gate.pulled => self.wake_link(gate.next, now, observer),
+            Role::Gate(_) => self.deadlines.set(id.index(), now),
+            Role::Queue(_) | Role::Classifier(_) | Role::Delay(_) | Role::Exit => {}
         }
+    }
+
+    #[inline]
+    fn wake_link<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         if !self.idle[id.index()] {
             return;
         }

@@ -31,17 +31,20 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// Runs the event of `id` that is due at `now`, and sets its next deadline.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fire<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        match &mut self.nodes[id.index()].role {
+        let node = &mut self.nodes[id.index()];
+        match &mut node.role {
             Role::Delay(delay) => {
                 let next = delay.next;
                 let (packet, deadline) = delay.leave();
                 self.deadlines.set(id.index(), deadline);
-                if let Some(packet) = packet {
-                    self.forwarded(id, &packet, now);
-                    self.push(next, packet, now, observer);
+                let Some(packet) = packet else { return };
+                node.counters.forwarded.add(&packet);
+                if !node.listeners.is_empty() {
+                    self.tell(id, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
                 }
+                self.push(next, packet, now, observer);
             }
             Role::Link(link) => match link.model {
                 AnyLink::Line(_) | AnyLink::Rate(_) => self.finish_sending(id, now, observer),
@@ -50,7 +53,8 @@ impl<Q: Qdisc> Path<Q> {
             },
             Role::Gate(_) => self.run_gate(id, now, observer),
             Role::Queue(_) => self.run_timer(id, now, observer),
-            Role::Classifier(_) | Role::Exit => self.deadlines.set(id.index(), Time::NEVER),
+            // These have no deadlines.
+            Role::Classifier(_) | Role::Exit => {}
         }
     }
 
@@ -77,7 +81,22 @@ impl<Q: Qdisc> Path<Q> {
             let node = &mut self.nodes[to.index()];
             node.counters.received.add(&packet);
             let next = match &mut node.role {
-                Role::Queue(_) => return self.enqueue(to, packet, now, observer),
+                Role::Queue(queue) => {
+                    packet.arrival = now;
+                    observer.enqueued(now, to, &packet);
+                    let gone_bytes = queue.enqueue(to, packet, now, &mut node.counters, observer);
+                    let (puller, has_timer) = (queue.puller, queue.has_timer);
+                    if has_timer {
+                        self.follow_timer(to, now);
+                    }
+                    if gone_bytes > 0 {
+                        self.tell(to, now, Signal::Dequeued { bytes: gone_bytes });
+                    }
+                    if self.idle[puller.index()] {
+                        self.wake(puller, now, observer);
+                    }
+                    return;
+                }
                 Role::Delay(delay) => match delay.enter(now, &packet) {
                     Entry::Behind => return,
                     Entry::First(leave) => return self.deadlines.set(to.index(), leave),
@@ -86,7 +105,11 @@ impl<Q: Qdisc> Path<Q> {
                 },
                 Role::Exit => {
                     observer.delivered(now, to, &packet);
-                    return self.forwarded(to, &packet, now);
+                    node.counters.forwarded.add(&packet);
+                    if !node.listeners.is_empty() {
+                        self.tell(to, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+                    }
+                    return;
                 }
                 Role::Classifier(classifier) => match classifier.route(&packet) {
                     Some(route) => {
@@ -100,7 +123,10 @@ impl<Q: Qdisc> Path<Q> {
                     return self.discard(to, &packet, now, DropReason::Unroutable, observer);
                 }
             };
-            self.forwarded(to, &packet, now);
+            node.counters.forwarded.add(&packet);
+            if !node.listeners.is_empty() {
+                self.tell(to, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+            }
             to = next;
         }
     }

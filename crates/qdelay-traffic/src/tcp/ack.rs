@@ -41,6 +41,15 @@ impl Sender {
         if ack_number > self.nxt || ack_number < self.una {
             return;
         }
+        if self.board.is_empty()
+            && self.una == ack_number
+            && self.probe_end.is_none()
+            && segment.sack_count == 0
+        {
+            // Nothing is outstanding: no more than a window update, as in every data segment of a one-way transfer.
+            self.window_end = self.window_end.max(ack_number + u64::from(segment.window));
+            return self.transmit(now, emit);
+        }
         let prior_in_flight = self.board.in_flight();
         let (prior_delivered, prior_lost) = (self.rate.delivered, self.counts.marked_lost);
         let mut ack = Ack { una_advanced: ack_number > self.una, ..Ack::default() };

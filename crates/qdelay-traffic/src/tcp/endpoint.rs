@@ -214,8 +214,8 @@ fn carried_acknowledgement(rx: &mut Receiver, sent: bool) -> bool {
     carried
 }
 
-fn emit<'a>(rx: &mut Receiver, now: Time, out: &'a mut Vec<Segment>) -> Emit<'a> {
-    let mut template = Segment { ts_value: micros(now), ..Segment::default() };
-    rx.fill_header(&mut template);
-    Emit { template, out }
+#[inline]
+fn emit<'a>(rx: &'a mut Receiver, now: Time, out: &'a mut Vec<Segment>) -> Emit<'a> {
+    rx.update_window();
+    Emit { rx, ts_value: micros(now), out }
 }

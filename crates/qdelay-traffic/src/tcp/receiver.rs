@@ -409,9 +409,15 @@ impl Receiver {
 
     /// Fills in what every segment carries.
     pub fn fill_header(&mut self, segment: &mut Segment) {
-        let window = self.window();
+        self.update_window();
+        self.write_header(segment);
+    }
+
+    /// As [`Receiver::fill_header`], after [`Receiver::update_window`].
+    #[inline]
+    pub fn write_header(&self, segment: &mut Segment) {
         segment.ack = self.next as u32;
-        segment.window = window.min(u64::from(u32::MAX)) as u32;
+        segment.window = (self.right_edge - self.next).min(u64::from(u32::MAX)) as u32;
         segment.ts_echo = self.echo;
         segment.flags |= flag::ACK;
         if self.congestion {
@@ -430,11 +436,11 @@ impl Receiver {
 
     /// The window offered: the application reads at once, so only what is out of order takes room. The right edge never
     /// moves back (RFC 9293 section 3.8.6).
-    fn window(&mut self) -> u64 {
+    #[inline]
+    pub fn update_window(&mut self) {
         let held: u64 = self.beyond.iter().map(|range| range.1 - range.0).sum();
         let room = self.capacity().saturating_sub(held).min(self.slow_start_window);
         self.right_edge = self.right_edge.max(self.next + room);
-        self.right_edge - self.next
     }
 
     /// The timestamp of the peer's SYN is the first to echo.

@@ -7,6 +7,7 @@
 use super::profile::{LossDetection, Profile};
 use super::rack::Rack;
 use super::rate_sample::RateSampler;
+use super::receiver::Receiver;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::timer;
@@ -25,8 +26,10 @@ pub(super) enum TimerKind {
 
 /// Where outgoing segments go, and the header fields that the receiving half contributes to each.
 pub struct Emit<'a> {
-    /// Acknowledgement number, window, timestamps and flags of the moment.
-    pub template: Segment,
+    /// Knows acknowledgement number, window, timestamp to echo and flags of the moment.
+    pub rx: &'a Receiver,
+    /// Timestamp of the moment.
+    pub ts_value: u32,
     /// Segments to put on the wire, in order.
     pub out: &'a mut Vec<Segment>,
 }
@@ -281,7 +284,12 @@ impl Sender {
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let segments = u64::from(self.window.cwnd.max(self.board.out));
         let bits = segments * u64::from(self.profile.mss) * 8 * percent / 100;
-        self.pacing_rate = Rate::from_bps((u128::from(bits) * 1_000_000_000 / u128::from(srtt)) as u64);
+        // Fits 64 bits up to windows of more than a gigabyte, which spares the long division.
+        let bps = match bits.checked_mul(1_000_000_000) {
+            Some(scaled) => scaled / srtt,
+            None => (u128::from(bits) * 1_000_000_000 / u128::from(srtt)) as u64,
+        };
+        self.pacing_rate = Rate::from_bps(bps);
     }
 
     /// Timers that are due; harmless at any other time.

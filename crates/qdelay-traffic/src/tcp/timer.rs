@@ -5,10 +5,19 @@ use qdelay_core::{Span, Time};
 /// When a timer set at `now` for `span` fires on a kernel whose jiffy is `tick`: the wheel rounds up to whole jiffies,
 /// and beyond 63 of them to multiples of eight (Linux `calc_wheel_index`). Exact for a tick of zero.
 pub fn deadline(now: Time, span: Span, tick: Span) -> Time {
-    let tick = tick.as_nanos();
-    if tick == 0 {
-        return now + span;
+    match tick.as_nanos() {
+        0 => now + span,
+        // The usual tick as a constant: every acknowledgement sets a timer, and so it costs no division.
+        TICK_AT_250_HZ => on_wheel(now, span, TICK_AT_250_HZ),
+        tick => on_wheel(now, span, tick),
     }
+}
+
+/// A jiffy of a kernel with `CONFIG_HZ` 250, in ns.
+const TICK_AT_250_HZ: u64 = 4_000_000;
+
+#[inline(always)]
+fn on_wheel(now: Time, span: Span, tick: u64) -> Time {
     let wait = span.as_nanos().div_ceil(tick);
     let expiry = now.as_nanos() / tick + wait;
     let fires = if wait < 63 { expiry + 1 } else { (expiry + 8) / 8 * 8 };

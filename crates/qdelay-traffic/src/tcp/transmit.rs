@@ -7,7 +7,7 @@ use super::profile::Pacing;
 use super::scoreboard::Record;
 use super::sender::{Emit, Resend, Sender, TimerKind};
 use crate::control::{Controller, Event, Recovery};
-use crate::segment::flag;
+use crate::segment::{Segment, flag};
 use qdelay_core::{Rate, Span, Time};
 
 /// A paced sender starts pacing after this many segments (Linux `tcp_update_skb_after_send`).
@@ -22,7 +22,15 @@ impl Sender {
     }
 
     /// Sends what window, pacing and receiver allow.
+    #[inline]
     pub fn transmit(&mut self, now: Time, emit: &mut Emit<'_>) {
+        if !self.has_new_data() && self.board.in_flight() < self.window.cwnd {
+            return self.note_app_limit();
+        }
+        self.transmit_new(now, emit);
+    }
+
+    fn transmit_new(&mut self, now: Time, emit: &mut Emit<'_>) {
         let mut sent = 0;
         let mut limited = false;
         while self.has_new_data() {
@@ -174,11 +182,14 @@ impl Sender {
 
     /// Puts a segment on the wire.
     fn put(&mut self, now: Time, seq: u64, len: u32, flags: u8, emit: &mut Emit<'_>) {
-        let mut segment = emit.template;
-        segment.seq = seq as u32;
-        segment.len = len as u16;
-        segment.sack_count = 0;
-        segment.flags |= flags;
+        let mut segment = Segment {
+            seq: seq as u32,
+            len: len as u16,
+            flags,
+            ts_value: emit.ts_value,
+            ..Segment::default()
+        };
+        emit.rx.write_header(&mut segment);
         if self.reduction_pending_signal && len > 0 && flags & flag::RESENT == 0 {
             segment.flags |= flag::CWR;
             self.reduction_pending_signal = false;
