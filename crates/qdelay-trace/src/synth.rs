@@ -275,6 +275,11 @@ impl Synth {
     /// # Errors
     /// A duration of zero or of more than [`STEPS_MAX`] ticks of 10 ms, or beyond what a trace may last.
     pub fn rates(&self) -> Result<RateSteps, TraceError> {
+        if self.parameters.outage_min > self.parameters.outage_max {
+            let expected = "outage_min to be at most outage_max";
+            let found = alloc::format!("{} and {}", self.parameters.outage_min, self.parameters.outage_max);
+            return Err(TraceError::at(0, Problem::Unexpected { expected, found }));
+        }
         let mut process = Process::new(self);
         let mut steps: Vec<RateStep> = Vec::new();
         while process.now < self.duration {

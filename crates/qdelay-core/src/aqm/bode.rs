@@ -13,6 +13,8 @@
 //! a second serves them seconds late.
 //!
 //! Differences from the reference:
+//! * Step 3 speaks of a queue of fewer than three packets, which is two if the packet in hand is counted. The published
+//!   program serves a packet with two behind it, and so does this.
 //! * A sojourn of exactly the bound is served. The paper says "smaller" in its prose; its published program serves
 //!   it.
 //! * The published program also serves a packet behind which at most 1504 bytes remain, which the paper does not

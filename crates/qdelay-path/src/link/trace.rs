@@ -14,6 +14,7 @@
 //! Differences from the reference:
 //! * A packet may be larger than an opportunity; mahimahi stops at one.
 //! * Without `repeat`, mahimahi ends the whole emulation after the last opportunity.
+//! * mahimahi sleeps for whole milliseconds, so that a packet may leave up to one late; here it leaves on time.
 //! * Time is in nanoseconds: an arrival within a millisecond has the later opportunities only, as one that mahimahi's
 //!   clock rounded down to that millisecond.
 

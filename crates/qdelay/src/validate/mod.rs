@@ -59,7 +59,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     output::print(&text)?;
     match verdict::count(&cells, Verdict::Miss) {
         0 => Ok(()),
-        misses => Err(Failure::Check(format!("{misses} cells miss their bounds; expected none"))),
+        misses => Err(Failure::Check(format!("cells that miss their bounds: {misses}; expected none"))),
     }
 }
 
