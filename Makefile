@@ -68,7 +68,7 @@ fuzz: rust
 
 # All three even if one fails; the status is that of the worst.
 validate: build
-	@status=0; for reference in kernel mahimahi ns3; do \
+	@status=0; for reference in kernel rates mahimahi ns3; do \
 		$(QDELAY) validate $$reference || status=$$?; echo; \
 	done; exit $$status
 

@@ -300,8 +300,10 @@ pub struct Validate {
 /// A reference to compare with.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValidateAgainst {
-    /// Linux 6.12 in deterministic virtual time
+    /// Linux 6.12 in deterministic virtual time, 10 Mbit/s
     Kernel,
+    /// The same at 2 to 50 Mbit/s, which nothing was tuned on
+    Rates,
     /// mahimahi with real kernel TCP on recorded traces
     Mahimahi,
     /// ns-3's dumbbell

@@ -1,6 +1,7 @@
-//! Against a real kernel without noise: one bottleneck of 10 Mbit/s, a probe beside one or four flows.
+//! Against a real kernel without noise: one bottleneck, a probe beside one or four flows; at 10 Mbit/s, and at rates that
+//! nothing was tuned on.
 
-use super::reference::{KERNEL, Table};
+use super::reference::{KERNEL, KERNEL_RATES, Table};
 use super::verdict::{Cell, Measure};
 use super::{Row, each, parse_qdisc, parse_transport};
 use crate::compare::cases::{Axes, Case, flow_start};
@@ -17,6 +18,37 @@ const FRAME_OVERHEAD: u32 = 14;
 const PROBE_BYTES: u32 = 50;
 /// Seeds of ours; of the reference there are one to three a cell.
 const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// A set of measurements of the kernel.
+pub struct Experiment {
+    reference: &'static str,
+    table: &'static str,
+    /// Socket buffers, as a key of the transport; empty for autotuned ones.
+    buffers: &'static str,
+    /// Goodput of one run, Mbit/s, over the time that the measurement has it of.
+    goodput: fn(&Outcome) -> f64,
+}
+
+/// 10 Mbit/s: goodput of seconds 10 to 40, socket buffers of 64 MB.
+pub const AT_10_MBIT: Experiment = Experiment {
+    reference: "kernel",
+    table: KERNEL,
+    buffers: ":rcvbuf=64000000b",
+    goodput: |outcome| outcome.flows.iter().map(|flow| flow.goodput_mbps).sum(),
+};
+
+/// 2 to 50 Mbit/s: goodput of the whole run, autotuned buffers.
+pub const AT_OTHER_RATES: Experiment = Experiment {
+    reference: "rates",
+    table: KERNEL_RATES,
+    buffers: "",
+    goodput: |outcome| {
+        let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        bytes as f64 * 8.0 / DURATION_S as f64 / 1e6
+    },
+};
+
+const DURATION_S: u64 = 40;
 
 /// The rows of the reference that are seeds of one cell.
 fn cells(table: &Table) -> Vec<(String, Vec<usize>)> {
@@ -46,12 +78,16 @@ fn cells(table: &Table) -> Vec<(String, Vec<usize>)> {
 ///
 /// # Errors
 /// A variant that the disciplines do not have.
-pub fn rows(variant: &str) -> Result<Vec<Row>, Failure> {
-    let table = Table::parse(KERNEL);
+pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure> {
+    let table = Table::parse(experiment.table);
+    let (reference, goodput_of) = (experiment.reference, experiment.goodput);
     let mut rows = Vec::new();
     for (name, references) in cells(&table) {
         let row = references[0];
-        let cases = SEEDS.iter().map(|&seed| case(&table, row, seed, variant)).collect::<Result<_, _>>()?;
+        let cases = SEEDS
+            .iter()
+            .map(|&seed| case(&table, row, seed, variant, experiment.buffers))
+            .collect::<Result<_, _>>()?;
         let figures = |column: &'static str| -> Vec<f64> {
             references.iter().map(|&row| table.number(row, column)).collect()
         };
@@ -65,18 +101,14 @@ pub fn rows(variant: &str) -> Result<Vec<Row>, Failure> {
                 Measure::new("probe p95 ms", &probe_p95, &each(outcomes, |o| probe(o).p95), 0.2, 1.0),
                 Measure::new("drops", &drops, &each(outcomes, |o| o.drops_total() as f64), 0.3, 20.0),
             ];
-            Cell::judge("kernel", name, measures)
+            Cell::judge(reference, name, measures)
         };
         rows.push(Row { cases, judge: Box::new(judge) });
     }
     Ok(rows)
 }
 
-fn goodput_of(outcome: &Outcome) -> f64 {
-    outcome.flows.iter().map(|flow| flow.goodput_mbps).sum()
-}
-
-fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Failure> {
+fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> Result<Case, Failure> {
     let qdisc = match (table.text(row, "qdisc"), table.text(row, "qdisc_args")) {
         ("pfifo", _) => "taildrop:limit=1000".to_string(),
         ("codel", "default") => format!("codel:limit=1000:variant={variant}"),
@@ -84,8 +116,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Fai
         (name, _) => format!("{name}:limit=1000:variant={variant}"),
     };
     let name = table.text(row, "cc");
-    // The experiment ran with socket buffers of 64 MB.
-    let transport = parse_transport(&format!("{name}:rcvbuf=64000000b"))?;
+    let transport = parse_transport(&format!("{name}{buffers}"))?;
     let flows = table.number(row, "flows") as usize;
     let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
     let scenario = Scenario {
@@ -104,7 +135,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str) -> Result<Case, Fai
             })
             .collect(),
         probe: Some(ProbeSpec { bytes: PROBE_BYTES, ..ProbeSpec::default() }),
-        duration: Span::from_secs(40),
+        duration: Span::from_secs(DURATION_S),
         warmup: Span::from_secs(10),
         seed,
         min_packet_bytes: 0,

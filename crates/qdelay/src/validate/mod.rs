@@ -36,10 +36,15 @@ pub struct Row {
 pub fn run(options: &Validate) -> Result<(), Failure> {
     refuse_foreign_options(options)?;
     let folder = options.traces.clone().or_else(|| std::env::var_os("QDELAY_TRACES").map(PathBuf::from));
+    let variant = options.variant.as_deref().unwrap_or("linux");
     let (title, rows) = match options.against {
         ValidateAgainst::Kernel => (
             "Linux 6.12 in virtual time: 10 Mbit/s, seconds 10 to 40 of 40 s.",
-            kernel::rows(options.variant.as_deref().unwrap_or("linux"))?,
+            kernel::rows(&kernel::AT_10_MBIT, variant)?,
+        ),
+        ValidateAgainst::Rates => (
+            "Linux 6.12 in virtual time: 2 to 50 Mbit/s, 40 s, probe's delays of seconds 10 to 40.",
+            kernel::rows(&kernel::AT_OTHER_RATES, variant)?,
         ),
         ValidateAgainst::Mahimahi => (
             "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
@@ -65,7 +70,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
 
 /// An option that the reference has no use for, or a folder that is not there, would otherwise go unnoticed.
 fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
-    let kernel = options.against == ValidateAgainst::Kernel;
+    let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
     let foreign = [
         ("--variant", options.variant.is_some() && !kernel, "kernel"),

@@ -8,6 +8,8 @@ pub struct Table {
 
 /// Linux 6.12 in virtual time.
 pub const KERNEL: &str = include_str!("../../tests/reference/kernel.tsv");
+/// The same at other rates.
+pub const KERNEL_RATES: &str = include_str!("../../tests/reference/kernel_rates.tsv");
 /// mahimahi with real kernel TCP.
 pub const MAHIMAHI: &str = include_str!("../../tests/reference/mahimahi.tsv");
 /// ns-3's dumbbell.
@@ -53,6 +55,7 @@ mod tests {
                 assert!(kernel.number(row, column).is_finite(), "row {row} {column}");
             }
         }
+        assert_eq!(Table::parse(KERNEL_RATES).len(), 21);
         assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 6));
     }
 }
