@@ -3,7 +3,10 @@
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
-use qdelay_core::component::{Arguments, Component};
+use qdelay_core::component::{Arguments, Component, ComponentError};
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_path::AnyLink;
+use qdelay_traffic::transport::TransportConfig;
 use std::time::Duration;
 
 /// 2 s a target, or `QDELAY_FUZZ_SECONDS`.
@@ -73,48 +76,44 @@ fn component_text(u: &mut Unstructured<'_>, registry: &[&'static Component]) -> 
     Ok(text)
 }
 
-/// What must hold of an error: one line that names what was typed.
-fn explains(typed: &str, error: &qdelay_core::component::ComponentError) {
-    assert_eq!(error.typed, typed);
-    assert!(!error.message.is_empty());
+/// Reads and builds components of `registry` from arbitrary text: what is refused is refused by an error that names what was
+/// typed.
+fn judge<T>(
+    registry: &'static [&'static Component],
+    parse: impl Fn(&str) -> core::result::Result<Arguments, ComponentError>,
+    build: impl Fn(&Arguments) -> core::result::Result<T, ComponentError>,
+) {
+    arbtest(|u| {
+        let text = component_text(u, registry)?;
+        let built = parse(&text).and_then(|arguments| {
+            assert_eq!(arguments.typed(), text);
+            build(&arguments)
+        });
+        if let Err(error) = built {
+            assert_eq!(error.typed, text);
+            assert!(!error.message.is_empty());
+        }
+        Ok(())
+    })
+    .budget(budget())
+    .run();
 }
 
 #[test]
 fn disciplines() {
-    arbtest(|u| {
-        let registry = qdelay_core::qdisc::COMPONENTS;
-        let text = component_text(u, registry)?;
-        match Arguments::parse(registry, &text) {
-            Ok(arguments) => {
-                assert_eq!(arguments.typed(), text);
-                if let Err(error) = qdelay_core::qdisc::AnyQdisc::build(&arguments) {
-                    explains(&text, &error);
-                }
-            }
-            Err(error) => explains(&text, &error),
-        }
-        Ok(())
-    })
-    .budget(budget())
-    .run();
+    let registry = qdelay_core::qdisc::COMPONENTS;
+    judge(registry, |text| Arguments::parse(registry, text), AnyQdisc::build);
 }
 
 #[test]
 fn links() {
-    arbtest(|u| {
-        let text = component_text(u, qdelay_path::LINKS)?;
-        match qdelay_path::parse_link(&text) {
-            Ok(arguments) => {
-                if let Err(error) = qdelay_path::AnyLink::build(&arguments) {
-                    explains(&text, &error);
-                }
-            }
-            Err(error) => explains(&text, &error),
-        }
-        Ok(())
-    })
-    .budget(budget())
-    .run();
+    judge(qdelay_path::LINKS, qdelay_path::parse_link, AnyLink::build);
+}
+
+#[test]
+fn transports() {
+    let registry = qdelay_traffic::transport::COMPONENTS;
+    judge(registry, |text| Arguments::parse(registry, text), TransportConfig::build);
 }
 
 #[test]
@@ -124,26 +123,6 @@ fn spans_rates_and_sizes() {
         let _ = qdelay_core::units::parse_span(&text);
         let _ = qdelay_core::units::parse_rate(&text);
         let _ = qdelay_core::units::parse_bytes(&text);
-        Ok(())
-    })
-    .budget(budget())
-    .run();
-}
-
-#[test]
-fn transports() {
-    arbtest(|u| {
-        let registry = qdelay_traffic::transport::COMPONENTS;
-        let text = component_text(u, registry)?;
-        match Arguments::parse(registry, &text) {
-            Ok(arguments) => {
-                assert_eq!(arguments.typed(), text);
-                if let Err(error) = qdelay_traffic::transport::TransportConfig::build(&arguments) {
-                    explains(&text, &error);
-                }
-            }
-            Err(error) => explains(&text, &error),
-        }
         Ok(())
     })
     .budget(budget())
