@@ -55,7 +55,7 @@ mod tests {
                 assert!(kernel.number(row, column).is_finite(), "row {row} {column}");
             }
         }
-        assert_eq!(Table::parse(KERNEL_RATES).len(), 21);
+        assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
         assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 6));
     }
 }
