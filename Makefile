@@ -62,9 +62,10 @@ bench: build
 		| awk '$$1 == "speed" { speed = $$2 } $$1 == "memory" { memory = $$2 } \
 			$$1 == "time" { print "  " $$2 " s: " speed " packets per CPU-second, " memory " MB" }'
 
-# Every test, with parsers under arbitrary bytes and properties over random operations for longer.
+# Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB.
 fuzz: rust
 	QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) cargo test --workspace --locked
+	cargo test --package qdelay-trace --locked --test large -- --ignored
 
 # All three even if one fails; the status is that of the worst.
 validate: build
