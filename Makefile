@@ -16,10 +16,11 @@ FUZZ_CASES ?= 20000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench check fuzz validate clean rust
+.PHONY: help run test browser build bench check fuzz validate clean rust
 
 help:
-	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link"
+	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
+	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
 	@echo "make test      check, then every test"
 	@echo "make build     the command, optimized: target/release/qdelay"
@@ -31,12 +32,22 @@ help:
 
 run: build
 	@$(QDELAY) compare $(ARGS)
+	@echo
+	@$(QDELAY) run demo/first --fresh
 
 build: rust
 	cargo build --release --locked --package qdelay
 
-test: check
+test: check browser
 	cargo test --workspace --locked
+
+# The report is tested in a real one. Root gets it where it is missing; others are told.
+browser:
+	@for name in chromium chromium-browser google-chrome "$${QDELAY_BROWSER:-none}"; do \
+			command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && echo "make: installing chromium, for the test of the report" \
+			&& { apt-get update -qq; apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1; } \
+		|| echo "make: no browser is found, and none can be installed: the report is not tested in one"
 
 check: rust
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \
@@ -69,7 +80,7 @@ fuzz: rust
 
 # All three even if one fails; the status is that of the worst.
 validate: build
-	@status=0; for reference in kernel rates mahimahi ns3; do \
+	@status=0; for reference in kernel rates fq mahimahi ns3; do \
 		$(QDELAY) validate $$reference || status=$$?; echo; \
 	done; exit $$status
 

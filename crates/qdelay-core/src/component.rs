@@ -1,8 +1,9 @@
 //! How a component (a discipline, a transport, a link) declares its parameters, once.
 //!
 //! The grammar of the command line is `name[:key=value[:key=value...]]`; a component may name one *positional*
-//! parameter, which then may stand without its key, as in `10mbit:overhead=14`. The same declarations make
-//! `qdelay list`, the documentation and the errors.
+//! parameter, which then may stand without its key, as in `10mbit:overhead=14`. A value may hold whole components: what
+//! stands in square brackets is not cut, as in `priority:ef@[bode:target=50ms]+rest@taildrop`. The same declarations
+//! make `qdelay list`, the documentation and the errors.
 
 use crate::units::{self, Rate, Span};
 use alloc::string::{String, ToString};
@@ -55,7 +56,7 @@ pub enum Unit {
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Any text without `:` and `,`.
+    /// Any text; `:` and `,` only within square brackets.
     Text,
 }
 
@@ -156,14 +157,61 @@ impl fmt::Display for ComponentError {
 }
 impl core::error::Error for ComponentError {}
 
+/// `text` cut at every `separator` that stands outside of square brackets, which may be nested. The brackets stay.
+///
+/// # Errors
+/// A bracket without its partner.
+pub fn split_outside_brackets(text: &str, separator: char) -> Result<Vec<&str>, String> {
+    let mut depth = 0_usize;
+    let (mut start, mut opened) = (0, 0);
+    let mut parts = Vec::new();
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => {
+                if depth == 0 {
+                    opened = at;
+                }
+                depth += 1;
+            }
+            ']' if depth == 0 => return Err(format!("']' without its '[', after '{}'", &text[..at])),
+            ']' => depth -= 1,
+            _ if c == separator && depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + c.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        return Err(format!("'[' without its ']', before '{}'", &text[opened + 1..]));
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}
+
+/// Where the first `wanted` is that stands outside of square brackets.
+pub fn find_outside_brackets(text: &str, wanted: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if c == wanted && depth == 0 => return Some(at),
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
 impl Arguments {
     /// Reads `name[:key=value...]` against the components of `registry`.
     ///
     /// # Errors
-    /// An unknown name or key, a key given twice, a value that is not of the parameter's unit or out of its range.
+    /// An unknown name or key, a key given twice, a value that is not of the parameter's unit or out of its range, a
+    /// square bracket without its partner.
     pub fn parse(registry: &[&'static Component], text: &str) -> Result<Arguments, ComponentError> {
         let fail = |message: String| ComponentError { typed: text.to_string(), message };
-        let mut parts = text.split(':');
+        let mut parts = split_outside_brackets(text, ':').map_err(fail)?.into_iter();
         let name = parts.next().unwrap_or("");
         let Some(component) = registry.iter().find(|c| c.name == name) else {
             let known: Vec<&str> = registry.iter().map(|c| c.name).collect();
@@ -185,7 +233,8 @@ impl Arguments {
         let mut arguments = Arguments::defaults(component);
         arguments.typed = typed.to_string();
         for part in parts {
-            let (key, value) = match (part.split_once('='), component.positional) {
+            let pair = find_outside_brackets(part, '=').map(|at| (&part[..at], &part[at + 1..]));
+            let (key, value) = match (pair, component.positional) {
                 (Some(pair), _) => pair,
                 (None, Some(key)) => (key, part),
                 (None, None) => return Err(format!("'{part}' is not of the form key=value")),
@@ -373,6 +422,13 @@ mod tests {
         positional: None,
     };
 
+    static NESTING: Component = Component {
+        name: "nesting",
+        parameters: &[Parameter { name: "inner", unit: Unit::Text, default: "", min: "", ..TARGET }, LIMIT],
+        positional: Some("inner"),
+        ..SAMPLE
+    };
+
     fn parse(text: &str) -> Result<Arguments, ComponentError> {
         Arguments::parse(&[&SAMPLE], text)
     }
@@ -397,5 +453,39 @@ mod tests {
         assert!(message("sample:limit=-1").contains("whole number of packets"));
         assert!(message("sample:target=5ms:target=6ms").contains("twice"));
         assert!(message("sample:5ms").contains("key=value"));
+        assert!(message("sample:[target=5ms").contains("'[' without its ']'"));
+        assert!(message("sample:target=5ms]").contains("']' without its '['"));
+    }
+
+    #[test]
+    fn what_stands_in_brackets_is_not_cut() {
+        let split = |text| split_outside_brackets(text, ':');
+        assert_eq!(split("a:b=[c:d=[e:f]:g]:h"), Ok(vec!["a", "b=[c:d=[e:f]:g]", "h"]));
+        assert_eq!(split(""), Ok(vec![""]));
+        assert_eq!(split("[]::"), Ok(vec!["[]", "", ""]));
+        assert_eq!(split_outside_brackets("ä→[→]→ö", '→'), Ok(vec!["ä", "[→]", "ö"]));
+        assert_eq!(split("a[b[c]").unwrap_err(), "'[' without its ']', before 'b[c]'");
+        assert_eq!(split("a[b]]:c").unwrap_err(), "']' without its '[', after 'a[b]'");
+        assert_eq!(split("][").unwrap_err(), "']' without its '[', after ''");
+    }
+
+    #[test]
+    fn an_equals_sign_in_brackets_makes_no_key() {
+        assert_eq!(find_outside_brackets("a@[b=c]", '='), None);
+        assert_eq!(find_outside_brackets("key=a@[b=c]", '='), Some(3));
+        assert_eq!(find_outside_brackets("[a=[b]=]=", '='), Some(8));
+        assert_eq!(find_outside_brackets("]=", '='), Some(1), "brackets are checked elsewhere");
+    }
+
+    #[test]
+    fn a_value_may_hold_a_whole_component() {
+        let parse = |text| Arguments::parse(&[&NESTING], text);
+        let arguments = parse("nesting:ef@[sample:target=5ms:limit=2]+rest@sample:limit=7").unwrap();
+        assert_eq!(arguments.text("inner"), Some("ef@[sample:target=5ms:limit=2]+rest@sample"));
+        assert_eq!(arguments.whole("limit"), Some(7));
+        let arguments = parse("nesting:inner=[a=b:[c=d]]").unwrap();
+        assert_eq!(arguments.text("inner"), Some("[a=b:[c=d]]"));
+        let twice = parse("nesting:[a=b]:inner=c").unwrap_err().to_string();
+        assert!(twice.contains("key 'inner' is given twice"));
     }
 }

@@ -16,6 +16,12 @@ pub enum DropReason {
     Codel,
     /// PIE's drop probability chose it as it arrived.
     Pie,
+    /// RED's drop probability chose it as it arrived.
+    Red,
+    /// It arrived while RED's average was above the upper threshold.
+    RedForced,
+    /// The queue was full and it stood in the flow that held the most.
+    LongestFlow,
     /// The path lost it (random loss configured on a node).
     Loss,
     /// No output of a classifier takes it.
@@ -24,12 +30,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 7] = [
+    pub const ALL: [DropReason; 10] = [
         DropReason::TailLimit,
         DropReason::HeadLimit,
         DropReason::SojournBound,
         DropReason::Codel,
         DropReason::Pie,
+        DropReason::Red,
+        DropReason::RedForced,
+        DropReason::LongestFlow,
         DropReason::Loss,
         DropReason::Unroutable,
     ];
@@ -41,6 +50,9 @@ impl DropReason {
             DropReason::SojournBound => "sojourn_bound",
             DropReason::Codel => "codel",
             DropReason::Pie => "pie",
+            DropReason::Red => "red",
+            DropReason::RedForced => "red_forced",
+            DropReason::LongestFlow => "longest_flow",
             DropReason::Loss => "loss",
             DropReason::Unroutable => "unroutable",
         }
@@ -57,17 +69,21 @@ pub enum MarkReason {
     CeThreshold,
     /// PIE's drop probability chose it.
     Pie,
+    /// RED's drop probability chose it.
+    Red,
 }
 
 impl MarkReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [MarkReason; 3] = [MarkReason::Codel, MarkReason::CeThreshold, MarkReason::Pie];
-    /// The name used in results: `codel`, `ce_threshold`, `pie`.
+    pub const ALL: [MarkReason; 4] =
+        [MarkReason::Codel, MarkReason::CeThreshold, MarkReason::Pie, MarkReason::Red];
+    /// The name used in results: `codel`, `ce_threshold`, `pie`, `red`.
     pub const fn name(self) -> &'static str {
         match self {
             MarkReason::Codel => "codel",
             MarkReason::CeThreshold => "ce_threshold",
             MarkReason::Pie => "pie",
+            MarkReason::Red => "red",
         }
     }
 }

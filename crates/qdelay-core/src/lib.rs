@@ -4,6 +4,7 @@
 //! * [`packet`]: the 32 bytes a queue needs to know of a packet.
 //! * [`context`]: what a call is given: `now`, a random stream, and the sink for drops and marks.
 //! * [`component`]: how a component declares its parameters once, for the command line, files and documentation.
+//! * [`dscp`]: names of differentiated services codepoints.
 //! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.
 //! * [`qdisc`]: disciplines. A discipline owns packets and calls laws.
 #![no_std]
@@ -13,6 +14,7 @@ pub mod aqm;
 pub mod component;
 pub mod context;
 pub mod deadlines;
+pub mod dscp;
 pub mod packet;
 pub mod qdisc;
 pub mod random;

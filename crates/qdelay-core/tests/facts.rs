@@ -1,9 +1,9 @@
-//! What the RFCs and the paper say a discipline does, measured from outside.
+//! What the RFCs and the papers say a discipline of one queue does, measured from outside.
 
 mod drive;
 mod models;
 
-use drive::{Subject, packet};
+use drive::{Subject, drain, packet};
 use models::{Fate, MS, Ns};
 use qdelay_core::Random;
 use qdelay_core::qdisc::Qdisc;
@@ -281,4 +281,220 @@ fn bode_serves_the_last_three() {
     assert_eq!(subject.dequeue(2 * SECOND).map(|p| p.handle), Some(9));
     assert_eq!(subject.dequeue(2 * SECOND), None);
     assert_eq!(subject.qdisc.backlog().packets, 0);
+}
+
+/// A RED queue whose average is its length (weight 1), which a test holds where it wants.
+struct Held {
+    subject: Subject,
+    sent: u64,
+}
+
+impl Held {
+    fn new(text: &str, seed: u64, length: u64) -> Held {
+        let mut held = Held { subject: Subject::new(&format!("red:weight=1:{text}"), seed), sent: 0 };
+        while held.subject.qdisc.backlog().packets < length {
+            held.arrive();
+        }
+        held
+    }
+    /// An arrival (one each microsecond): what became of it, where it was not just taken.
+    fn arrive(&mut self) -> Option<Fate> {
+        self.sent += 1;
+        self.subject.enqueue(self.sent * 1_000, packet(self.sent, 1500, true, 0));
+        self.subject.ear.0.pop()
+    }
+    fn serve(&mut self) {
+        self.subject.dequeue(self.sent * 1_000);
+    }
+    /// Whether an arrival is dropped or marked; the queue has the same length afterwards.
+    fn signals(&mut self) -> bool {
+        let fate = self.arrive();
+        if fate.is_none_or(Fate::is_mark) {
+            self.serve();
+        }
+        fate.is_some()
+    }
+    /// Arrivals up to and including the next drop or mark.
+    fn gap(&mut self) -> usize {
+        (1..).find(|_| self.signals()).expect("there is a next one")
+    }
+    fn share(&mut self) -> f64 {
+        (0..50_000).filter(|_| self.signals()).count() as f64 / 50_000.0
+    }
+}
+
+/// The chi-square statistic of `counts` against equal shares.
+fn chi_square(counts: &[u32]) -> f64 {
+    let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
+    counts.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum()
+}
+
+/// Floyd and Jacobson 1993, section 7, method 2: at a constant average, with p_a = p_b / (1 - count p_b), the number
+/// of arrivals up to the next mark is uniform on 1..=1/p_b. In figure 2 of the paper that is so from where the average
+/// enters the range (count is -1 there, and 0 for the first arrival); after a mark count is 0, and 1 for the next
+/// arrival, which leaves 1..=1/p_b - 1.
+#[test]
+fn red_spreads_its_drops_uniformly() {
+    // A length of 1 is half-way between 0.5 and 1.5: p_b = 0.125 / 2 = 1/16.
+    for ecn in ["off", "on"] {
+        let mut held = Held::new(&format!("min=0.5:max=1.5:probability=0.125:ecn={ecn}"), 11, 1);
+        held.gap();
+        let mut counts = [0; 15];
+        for _ in 0..30_000 {
+            counts[held.gap() - 1] += 1;
+        }
+        // 14 degrees of freedom: beyond 36.1 once in a thousand times.
+        assert!(chi_square(&counts) < 36.1, "{counts:?}");
+
+        let mut counts = [0; 16];
+        for _ in 0..30_000 {
+            // Below the range, and into it again.
+            held.serve();
+            assert_eq!(held.arrive(), None);
+            counts[held.gap() - 1] += 1;
+        }
+        assert!(chi_square(&counts) < 37.7, "{counts:?}");
+    }
+}
+
+/// The same section, method 1: each arrival for itself, geometric gaps with a mean of 1/p_b.
+#[test]
+fn red_without_wait_drops_each_arrival_for_itself() {
+    let mut held = Held::new("min=0.5:max=1.5:probability=0.125:wait=off", 11, 1);
+    let n = 30_000;
+    let gaps: Vec<f64> = (0..n).map(|_| held.gap() as f64).collect();
+    let mean = gaps.iter().sum::<f64>() / f64::from(n);
+    // The standard deviation of a gap is about 15.5, of this mean 0.09.
+    assert!((mean - 16.0).abs() < 0.3, "{mean}");
+    let long = gaps.iter().filter(|gap| **gap > 32.0).count() as f64 / f64::from(n);
+    assert!((long - (1.0_f64 - 1.0 / 16.0).powi(32)).abs() < 0.01, "{long}");
+}
+
+/// Floyd and Jacobson 1993, figure 2, and Floyd's note on `gentle` (2000): nothing is dropped below min; from 0 there
+/// to max_p at max; gentle goes on to 1 at twice max, where force begins.
+#[test]
+fn red_drops_the_share_that_its_average_asks_for() {
+    let share = |gentle: &str, length| {
+        let text = format!("min=10:max=20:probability=0.2:wait=off:gentle={gentle}");
+        // The way up passes through the range; what is dropped there is sent again.
+        Held::new(&text, 5, length).share()
+    };
+    for gentle in ["on", "off"] {
+        assert_eq!(share(gentle, 9), 0.0);
+        assert_eq!(share(gentle, 10), 0.0, "the slope begins at 0");
+        for (length, expected) in [(11, 0.02), (15, 0.1), (19, 0.18)] {
+            let share = share(gentle, length);
+            assert!((share - expected).abs() < 0.008, "{length}: {share}, {expected} expected");
+        }
+    }
+    assert_eq!(share("off", 20), 1.0);
+    for (length, expected) in [(20, 0.2), (30, 0.6), (39, 0.96)] {
+        let share = share("on", length);
+        assert!((share - expected).abs() < 0.01, "{length}: {share}, {expected} expected");
+    }
+    assert_eq!(share("on", 40), 1.0);
+}
+
+/// RFC 3168 section 7: marks stand for the drops of a range, not for those of an average beyond it.
+#[test]
+fn red_does_not_mark_where_it_must_drop() {
+    let mut held = Held::new("min=2:max=4:probability=1:gentle=off:ecn=on", 5, 4);
+    assert!(matches!(held.arrive(), Some(Fate::RedForced(_))));
+    held.serve();
+    assert!((0..20).any(|_| {
+        let fate = held.arrive();
+        held.serve();
+        assert!(fate.is_none_or(|fate| matches!(fate, Fate::MarkRed(_))));
+        fate.is_some()
+    }));
+}
+
+/// In bytes, a packet of half the mean size is dropped half as often (Floyd and Jacobson 1993, section 8).
+#[test]
+fn red_in_bytes_spares_small_packets() {
+    let share = |bytes: u32| {
+        let mut subject =
+            Subject::new("red:mode=bytes:weight=1:wait=off:min=500:max=2500:probability=0.4", 5);
+        let mut dropped = 0;
+        for step in 0..40_000u64 {
+            if subject.qdisc.backlog().packets == 0 {
+                // 1500 bytes to find queued: a fifth of the arrivals of this size go.
+                subject.enqueue(step * 1_000, packet(0, 1500, false, 0));
+            }
+            subject.enqueue(step * 1_000 + 500, packet(1, bytes, false, 0));
+            dropped += subject.ear.0.drain(..).count();
+            drain(&mut subject, step * 1_000 + 500);
+        }
+        dropped as f64 / 40_000.0
+    };
+    for (bytes, expected) in [(1500, 0.2), (750, 0.1), (150, 0.02)] {
+        let share = share(bytes);
+        assert!((share - expected).abs() < 0.008, "{bytes}: {share}, {expected} expected");
+    }
+}
+
+/// Sends a burst of one packet after the other, none of which is served: which of them is the first to find the
+/// average at `max` or above, where it is dropped by force. All are drained afterwards.
+fn burst(subject: &mut Subject, now: Ns) -> usize {
+    for id in 0.. {
+        subject.enqueue(now, packet(id, 1500, false, 0));
+        if subject.ear.0.pop().is_some() {
+            drain(subject, now);
+            return id as usize;
+        }
+    }
+    unreachable!("the average of a growing queue grows")
+}
+
+/// Floyd and Jacobson 1993, section 6.1: with a weight of 0.001, the average of a queue that grows from nothing by a
+/// packet an arrival is 4.88 when it finds 100 (avg_L = L + 1 + ((1 - w)^(L + 1) - 1) / w).
+#[test]
+fn red_averages_a_burst_as_the_paper_says() {
+    for (max, first) in [("4.87", 100), ("4.89", 101)] {
+        let text = format!("red:weight=0.001:min=1:max={max}:probability=0.000001:gentle=off");
+        assert_eq!(burst(&mut Subject::new(&text, 1), 0), first);
+    }
+}
+
+/// Section 4 there: the average ages over an idle time as by as many arrivals to an empty queue as packets could
+/// have been sent.
+#[test]
+fn red_ages_its_average_while_idle() {
+    let (w, max) = (0.002_f64, 8.0);
+    let growth = |l: f64| l + 1.0 + ((1.0 - w).powf(l + 1.0) - 1.0) / w;
+    for idle in [0.0, 1.0, 100.0, 346.2, 2000.0, 1e6] {
+        let text = "red:weight=0.002:min=1:max=8:probability=0.000001:gentle=off:rate=12mbit";
+        let mut subject = Subject::new(text, 1);
+        let first = burst(&mut subject, 0);
+        let start = growth(first as f64);
+        assert!(start >= max && growth(first as f64 - 1.0) < max);
+        // 1500 bytes at 12 Mbit/s take a millisecond.
+        let aged = start * (1.0 - w).powf(idle);
+        let above = |l: &f64| aged * (1.0 - w).powf(*l) + growth(*l) >= max;
+        let expected = (0..).map(f64::from).find(above).map(|l| l as usize);
+        assert_eq!(Some(burst(&mut subject, (idle * 1e6) as Ns)), expected, "after {idle} packets' time");
+    }
+}
+
+/// A queue that stays below min loses nothing, whatever its history; and with an average of twice max and more, no
+/// packet is taken until service has brought it down.
+#[test]
+fn red_does_nothing_below_min_and_takes_nothing_above_twice_max() {
+    let mut line = Line::new("red:min=20:max=60:probability=1:weight=0.02", 3);
+    line.run(20 * SECOND, MS, 0.8, true);
+    assert!(line.fates.is_empty() && line.sent > 10_000);
+    let mut subject = Subject::new("red:min=1:max=10:probability=0.000001:weight=0.01:limit=500", 3);
+    for id in 0..500 {
+        subject.enqueue(0, packet(id, 1500, false, 0));
+    }
+    // The average has passed 20 on the way: avg_L of the paper.
+    let taken = subject.qdisc.backlog().packets;
+    let forced = subject.ear.0.iter().filter(|fate| matches!(fate, Fate::RedForced(_))).count() as u64;
+    let first = (0..500).find(|id| subject.ear.0.contains(&Fate::RedForced(*id))).expect("there are some");
+    assert_eq!(forced, 500 - first, "from the first on, all");
+    assert!(taken <= first && taken > 20, "{taken} {first}");
+    subject.ear.0.clear();
+    drain(&mut subject, 0);
+    subject.enqueue(10 * SECOND, packet(999, 1500, false, 0));
+    assert!(subject.ear.0.is_empty());
 }

@@ -9,7 +9,7 @@ const UNIT_NANOS: u64 = 1_000;
 const LONGEST: u64 = 86_400 * 1_000_000;
 
 /// A histogram of delays, exact to three significant digits (and to a microsecond), with the exact mean and maximum.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DelayHistogram {
     histogram: Histogram<u64>,
     sum_nanos: u128,
@@ -69,6 +69,30 @@ impl DelayHistogram {
         (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64())
     }
 
+    /// The percentiles of `percents`, which ascend, in ms, in one pass; none where nothing was recorded.
+    pub fn curve(&self, percents: &[f64]) -> Vec<f64> {
+        let total = self.count();
+        let mut delays = Vec::with_capacity(percents.len());
+        if total == 0 {
+            return delays;
+        }
+        let mut cells = self.histogram.iter_recorded();
+        let (mut seen, mut millis) = (0, 0.0_f64);
+        for percent in percents {
+            // The rank of the percentile, at least the first.
+            let rank = ((percent / 100.0 * total as f64).ceil() as u64).clamp(1, total);
+            while seen < rank
+                && let Some(cell) = cells.next()
+            {
+                seen += cell.count_since_last_iteration();
+                let micros = self.histogram.highest_equivalent(cell.value_iterated_to()) as f64;
+                millis = (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64());
+            }
+            delays.push(millis);
+        }
+        delays
+    }
+
     /// All figures at once.
     pub fn summary(&self) -> DelaySummary {
         let count = self.count();
@@ -100,6 +124,11 @@ mod tests {
             let truth = exact[rank] as f64 / 1e6;
             assert!((histogram.percentile(percent) - truth).abs() <= truth * 1e-3 + 1e-3, "{percent}");
         }
+        let percents = [0.0, 1.0, 50.0, 95.0, 99.0, 99.9, 100.0];
+        let curve = histogram.curve(&percents);
+        for (percent, ms) in percents.iter().zip(&curve).skip(1) {
+            assert_eq!(*ms, histogram.percentile(*percent), "{percent}");
+        }
         let summary = histogram.summary();
         assert_eq!(summary.max, *exact.last().unwrap() as f64 / 1e6);
         let mean = exact.iter().sum::<u64>() as f64 / exact.len() as f64 / 1e6;
@@ -109,5 +138,6 @@ mod tests {
     #[test]
     fn nothing_recorded_is_zero() {
         assert_eq!(DelayHistogram::default().summary(), DelaySummary::default());
+        assert!(DelayHistogram::default().curve(&[50.0]).is_empty());
     }
 }

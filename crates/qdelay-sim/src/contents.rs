@@ -31,10 +31,16 @@ impl ContentsStore {
         (self.slots.len() - 1) as u64
     }
 
+    /// The place that `handle` names; its upper half is the host's to use.
+    #[inline]
+    pub const fn slot(handle: u64) -> usize {
+        handle as u32 as usize
+    }
+
     /// The contents that `handle` stands for.
     #[inline]
     pub fn get(&self, handle: u64) -> &Contents {
-        &self.slots[handle as usize]
+        &self.slots[Self::slot(handle)]
     }
 
     /// Forgets contents; their handle is free for others.

@@ -24,10 +24,16 @@ pub struct Flow {
     pub ends: Ends,
     pub start: Time,
     pub started: bool,
+    /// When it stops sending for good.
+    pub stop: Time,
+    /// Codepoint of its packets.
+    pub dscp: u8,
     /// Application bytes that have arrived.
     pub delivered_bytes: u64,
     /// The same at the end of the warm-up.
     pub delivered_at_warmup: u64,
+    /// The smoothed round trips at the ends of bins: how many, and their sum.
+    pub srtts: (u64, Span),
     /// When the last byte of a finite download arrived.
     pub finished: Option<Time>,
 }
@@ -55,7 +61,17 @@ impl Flow {
                 Ends::Udp(UdpSource::new(config, start, Random::derive(seed, &name, "source")))
             }
         };
-        Flow { ends, start, started: false, delivered_bytes: 0, delivered_at_warmup: 0, finished: None }
+        Flow {
+            ends,
+            start,
+            started: false,
+            stop: spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
+            dscp: spec.dscp,
+            delivered_bytes: 0,
+            delivered_at_warmup: 0,
+            srtts: (0, Span::ZERO),
+            finished: None,
+        }
     }
 
     /// A probe.
@@ -67,8 +83,11 @@ impl Flow {
             ends: Ends::Udp(source),
             start: Time::ZERO,
             started: false,
+            stop: Time::NEVER,
+            dscp: 0,
             delivered_bytes: 0,
             delivered_at_warmup: 0,
+            srtts: (0, Span::ZERO),
             finished: None,
         }
     }

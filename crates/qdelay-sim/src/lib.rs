@@ -4,13 +4,18 @@
 //! last bit, on every machine.
 
 mod contents;
+mod detail;
 mod flow;
 mod measure;
 mod outcome;
+mod record;
 mod run;
 mod scenario;
 mod topology;
 
-pub use outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
-pub use run::{RunError, run};
+pub use outcome::{
+    Detail, FlowOutcome, GroupOutcome, GroupSeries, NodeOutcome, Outcome, ReasonCount, Series,
+};
+pub use record::{Direction, Fate, PacketRecord, Recorder};
+pub use run::{RunError, run, run_recorded};
 pub use scenario::{FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};

@@ -1,6 +1,7 @@
 //! What a run gives: the measures of `docs/measures.md`.
 
-use qdelay_record::DelaySummary;
+use qdelay_core::Span;
+use qdelay_record::{DelayHistogram, DelaySummary};
 
 /// The measures of one run. Equal scenarios give equal outcomes.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,78 @@ pub struct Outcome {
     pub jain: f64,
     /// Each node of the path.
     pub nodes: Vec<NodeOutcome>,
+    /// Groups and bins of time, where the scenario asks for any.
+    pub detail: Option<Box<Detail>>,
+}
+
+/// Measures by group of flows and over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detail {
+    /// Mean rate that the bottleneck offered after the warm-up, Mbit/s; `None` where it has no bound.
+    pub capacity_mbps: Option<f64>,
+    /// The delays that [`Outcome::queue_delay_ms`] sums up.
+    pub queue_delay: DelayHistogram,
+    /// Most packets, and most bytes, that the bottleneck's queue held in the whole run.
+    pub backlog_max: (u64, u64),
+    /// From entering the path to the receiver, of data packets after the warm-up; the probe's are left out.
+    pub one_way_delay_ms: DelaySummary,
+    /// Mean difference of a flow's consecutive one-way delays, over all flows.
+    pub jitter_ms: f64,
+    /// Each group, in the order of the scenario's names.
+    pub groups: Vec<GroupOutcome>,
+    /// What happened over time.
+    pub series: Option<Series>,
+}
+
+/// What the flows of a group got together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupOutcome {
+    /// Its name.
+    pub name: String,
+    /// IP bytes of theirs that left the bottleneck after the warm-up, over that time; Mbit/s.
+    pub throughput_mbps: f64,
+    /// Departure from the bottleneck less arrival at it.
+    pub queue_delay: DelayHistogram,
+    /// From entering the path to the receiver.
+    pub one_way_delay_ms: DelaySummary,
+    /// Mean difference of a flow's consecutive one-way delays.
+    pub jitter_ms: f64,
+    /// Data packets that the path lost, in the whole run.
+    pub packets_lost: u64,
+    /// What happened over time; empty lists without bins.
+    pub series: GroupSeries,
+}
+
+/// What happened at the bottleneck in each bin of time, from the start of the run on, the warm-up included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Width of a bin. The last one may be cut short by the end of the run; its rates are over the whole width.
+    pub bin: Span,
+    /// Rate the link offered; `None` where it has no bound.
+    pub capacity_mbps: Vec<Option<f64>>,
+    /// IP bytes that left.
+    pub throughput_mbps: Vec<f64>,
+    /// Mean queue delay of the packets that left, the probe's too; `None` where none did.
+    pub delay_mean_ms: Vec<Option<f64>>,
+    /// Largest of them.
+    pub delay_max_ms: Vec<Option<f64>>,
+    /// Packets queued at the end of the bin.
+    pub backlog_packets: Vec<u64>,
+    /// Packets dropped by the queue.
+    pub drops: Vec<u64>,
+    /// Packets marked by it.
+    pub marks: Vec<u64>,
+}
+
+/// The part of a group in a [`Series`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupSeries {
+    /// IP bytes that left, Mbit/s.
+    pub throughput_mbps: Vec<f64>,
+    /// Mean queue delay of the packets that left.
+    pub delay_mean_ms: Vec<Option<f64>>,
+    /// Largest of them.
+    pub delay_max_ms: Vec<Option<f64>>,
 }
 
 /// A reason and how many packets it took.
@@ -55,6 +128,8 @@ pub struct FlowOutcome {
     pub packets_sent: u64,
     /// Retransmissions among them.
     pub retransmits: u64,
+    /// Data packets that the path lost in the whole run; counted only where the scenario has groups.
+    pub packets_lost: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Reductions that were taken back as spurious.
@@ -63,6 +138,8 @@ pub struct FlowOutcome {
     pub final_cwnd: u32,
     /// Smoothed round trip at the end, ms.
     pub final_srtt_ms: f64,
+    /// Mean of the smoothed round trip as it was at the ends of the bins after the warm-up, ms; 0 without bins.
+    pub srtt_mean_ms: f64,
 }
 
 /// What went through a node.

@@ -1,10 +1,12 @@
 //! The event loop: whoever is due first runs, the path before the flows.
 
 use crate::contents::{Contents, ContentsStore};
+use crate::detail::{self, Watch};
 use crate::flow::{Ends, Flow, UDP_HEADERS};
-use crate::measure::{Arrival, Meter};
+use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
 use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
-use crate::scenario::Scenario;
+use crate::record::{Passages, Recorder};
+use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
 use qdelay_core::component::ComponentError;
@@ -71,17 +73,25 @@ impl From<PathError> for RunError {
 /// # Errors
 /// The scenario cannot be built, or the audit of the path fails.
 pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
-    let mut simulation = Simulation::new(scenario)?;
-    simulation.advance_to(Time::ZERO + scenario.warmup)?;
+    run_recorded(scenario, &mut ())
+}
+
+/// Runs `scenario` to its end, and tells `recorder` of every packet.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Result<Outcome, RunError> {
+    let mut simulation = Simulation::new(scenario, recorder)?;
+    simulation.advance_in_bins(Time::ZERO, Time::ZERO + scenario.warmup)?;
     simulation.end_warmup();
-    simulation.advance_to(Time::ZERO + scenario.duration)?;
+    simulation.advance_in_bins(Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration)?;
     simulation.outcome()
 }
 
-struct Simulation<'a> {
+struct Simulation<'a, R> {
     scenario: &'a Scenario,
     topology: Topology,
-    meter: Meter,
+    meter: Meter<'a, R>,
     flows: Vec<Flow>,
     /// One slot a flow. A deadline here may be early: a flow that has moved its own is asked again when it comes.
     deadlines: Deadlines,
@@ -91,8 +101,8 @@ struct Simulation<'a> {
     usage_at_warmup: LinkUsage,
 }
 
-impl<'a> Simulation<'a> {
-    fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
+impl<'a, R: Recorder> Simulation<'a, R> {
+    fn new(scenario: &'a Scenario, recorder: &'a mut R) -> Result<Self, RunError> {
         let topology = topology::build(scenario)?;
         let seed = scenario.seed;
         let mut flows: Vec<Flow> =
@@ -116,6 +126,9 @@ impl<'a> Simulation<'a> {
             probe_lost: 0,
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
+            watch: Watch::new(scenario),
+            passages: Passages::default(),
+            recorder,
         };
         Ok(Simulation {
             scenario,
@@ -127,6 +140,41 @@ impl<'a> Simulation<'a> {
             probe_delay: DelayHistogram::default(),
             usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
         })
+    }
+
+    /// Runs from `start` to `end`, and closes the bins that end on the way.
+    fn advance_in_bins(&mut self, start: Time, end: Time) -> Result<(), RunError> {
+        let Some(bin) = self.scenario.series.filter(|bin| !bin.is_zero()) else {
+            return self.advance_to(end);
+        };
+        let mut now = start;
+        while now < end {
+            let closes = detail::bin_end(now, bin);
+            now = closes.min(end);
+            self.advance_to(now)?;
+            if now == closes || now == Time::ZERO + self.scenario.duration {
+                self.close_bin(now);
+            }
+        }
+        Ok(())
+    }
+
+    fn close_bin(&mut self, now: Time) {
+        let backlog = self.topology.path.inside(self.topology.queue).packets;
+        let usage = self.link_usage(now.since(Time::ZERO));
+        if let Some(watch) = &mut self.meter.watch {
+            watch.close_bin(backlog, usage);
+        }
+        if now <= self.meter.from {
+            return;
+        }
+        for flow in &mut self.flows {
+            if let Ends::Tcp { sender, .. } = &flow.ends
+                && !sender.sender().rtt().smoothed().is_zero()
+            {
+                flow.srtts = (flow.srtts.0 + 1, flow.srtts.1 + sender.sender().rtt().smoothed());
+            }
+        }
     }
 
     /// Runs everything that is due before `end`, and the clock to it.
@@ -190,6 +238,10 @@ impl<'a> Simulation<'a> {
                 self.meter.contents.free(packet.handle);
                 return Ok(());
             }
+            Ends::Tcp { .. } if !arrival.at_receiver && now >= flow.stop => {
+                self.meter.contents.free(packet.handle);
+                return Ok(());
+            }
             Ends::Tcp { sender, receiver, bytes } => {
                 let end = if arrival.at_receiver { receiver } else { sender };
                 end.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
@@ -213,6 +265,9 @@ impl<'a> Simulation<'a> {
     fn wake_flow(&mut self, now: Time) -> Result<(), RunError> {
         let index = self.deadlines.first();
         let flow = &mut self.flows[index];
+        if now >= flow.stop {
+            return self.wake_stopped(now, index);
+        }
         match &mut flow.ends {
             Ends::Udp(source) => {
                 let bytes = source.poll(now);
@@ -239,6 +294,17 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// A flow whose sender is gone: as of a program that was killed, nothing more comes of it. Its receiver lives on.
+    fn wake_stopped(&mut self, now: Time, index: usize) -> Result<(), RunError> {
+        let Ends::Tcp { receiver, .. } = &mut self.flows[index].ends else {
+            self.deadlines.set(index, Time::NEVER);
+            return Ok(());
+        };
+        receiver.on_deadline(now, &mut self.out);
+        self.deadlines.set(index, receiver.next_deadline());
+        self.send(now, index, false)
+    }
+
     /// Runs the timers of a flow's receiving end, and takes note of when either end wants to be called again.
     fn wake_receiver(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         let Ends::Tcp { sender, receiver, .. } = &mut self.flows[index].ends else { return Ok(()) };
@@ -259,16 +325,22 @@ impl<'a> Simulation<'a> {
     fn send_segments(&mut self, now: Time, index: usize, from_sender: bool) -> Result<(), RunError> {
         let entries = if from_sender { &self.topology.data_entry } else { &self.topology.ack_entry };
         let entry = entries[index];
+        let dscp = self.flows[index].dscp;
         let Ends::Tcp { sender, receiver, .. } = &self.flows[index].ends else { return Ok(()) };
         let end = if from_sender { sender } else { receiver };
+        let direction = if from_sender { 0 } else { ACKNOWLEDGEMENT };
         for segment in self.out.drain(..) {
+            let handle = self.meter.contents.put(Contents { segment, created: now });
+            if R::ON {
+                self.meter.passages.begin(ContentsStore::slot(handle));
+            }
             let packet = Packet {
-                handle: self.meter.contents.put(Contents { segment, created: now }),
+                handle: handle | direction,
                 arrival: now,
                 bytes: segment.ip_bytes(),
                 flow: index as u32,
                 class: 0,
-                dscp: 0,
+                dscp,
                 ecn: end.ecn(&segment),
             };
             self.topology.path.ingress(now, entry, packet, &mut self.meter)?;
@@ -278,14 +350,25 @@ impl<'a> Simulation<'a> {
 
     fn send_datagram(&mut self, now: Time, index: usize, bytes: u32) -> Result<(), RunError> {
         let handle = self.meter.contents.put(Contents { created: now, ..Contents::default() });
-        let packet =
-            Packet { handle, arrival: now, bytes, flow: index as u32, ecn: Ecn::NotEct, ..Packet::default() };
+        if R::ON {
+            self.meter.passages.begin(ContentsStore::slot(handle));
+        }
+        let packet = Packet {
+            handle,
+            arrival: now,
+            bytes,
+            flow: index as u32,
+            dscp: self.flows[index].dscp,
+            ecn: Ecn::NotEct,
+            ..Packet::default()
+        };
         self.topology.path.ingress(now, self.topology.data_entry[index], packet, &mut self.meter)?;
         Ok(())
     }
 
     /// Audits the path and takes stock.
-    fn outcome(self) -> Result<Outcome, RunError> {
+    fn outcome(mut self) -> Result<Outcome, RunError> {
+        let watch = self.meter.watch.take();
         let path = &self.topology.path;
         path.audit().map_err(RunError::Audit)?;
         let inside: u64 = path.nodes().map(|node| path.inside(node).packets).sum();
@@ -293,7 +376,8 @@ impl<'a> Simulation<'a> {
         if inside != held {
             return Err(RunError::Leak { inside, held });
         }
-        let measured = self.scenario.duration.saturating_sub(self.scenario.warmup).as_secs_f64();
+        let measured_span = self.scenario.duration.saturating_sub(self.scenario.warmup);
+        let measured = measured_span.as_secs_f64();
         let usage = self.link_usage(self.scenario.duration);
         let offered = usage.offered_bytes - self.usage_at_warmup.offered_bytes;
         let sent = usage.sent_bytes - self.usage_at_warmup.sent_bytes;
@@ -302,7 +386,11 @@ impl<'a> Simulation<'a> {
             .flows
             .iter()
             .zip(&self.flows)
-            .map(|(spec, flow)| flow_outcome(&spec.name, flow, measured))
+            .enumerate()
+            .map(|(index, (spec, flow))| {
+                let packets_lost = watch.as_ref().map_or(0, |watch| watch.lost_of(index));
+                FlowOutcome { packets_lost, ..flow_outcome(spec, flow, measured) }
+            })
             .collect();
         let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
         let probe = self.scenario.probe.and_then(|_| self.flows.last());
@@ -325,6 +413,8 @@ impl<'a> Simulation<'a> {
             jain: jain_index(&goodputs),
             flows,
             nodes: self.node_outcomes(),
+            detail: watch
+                .map(|watch| Box::new(watch.finish(measured_span, offered, self.meter.queue_delay.clone()))),
         })
     }
 
@@ -363,10 +453,10 @@ fn datagrams(flow: &Flow) -> u64 {
     }
 }
 
-fn flow_outcome(name: &str, flow: &Flow, measured: f64) -> FlowOutcome {
+fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64) -> FlowOutcome {
     let delivered = flow.delivered_bytes - flow.delivered_at_warmup;
     let mut outcome = FlowOutcome {
-        transport: name.to_string(),
+        transport: spec.typed.clone(),
         goodput_mbps: delivered as f64 * 8.0 / measured / 1e6,
         delivered_bytes: flow.delivered_bytes,
         completion_s: flow.finished.map(|at| at.since(flow.start).as_secs_f64()),
@@ -381,6 +471,7 @@ fn flow_outcome(name: &str, flow: &Flow, measured: f64) -> FlowOutcome {
         outcome.undone = counts.undone;
         outcome.final_cwnd = sender.sender().window().cwnd;
         outcome.final_srtt_ms = sender.sender().rtt().smoothed().as_millis_f64();
+        outcome.srtt_mean_ms = flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64;
     }
     outcome
 }

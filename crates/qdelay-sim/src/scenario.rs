@@ -20,6 +20,8 @@ pub struct Scenario {
     pub jitter: Span,
     /// The flows, each with a number of its own: its place here.
     pub flows: Vec<FlowSpec>,
+    /// Names of the groups that flows are measured by; none for no such measures.
+    pub groups: Vec<String>,
     /// A probe through the bottleneck's queue.
     pub probe: Option<ProbeSpec>,
     /// How long it runs.
@@ -30,6 +32,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Smallest IP packet whose delay counts, in bytes.
     pub min_packet_bytes: u32,
+    /// Width of the bins of the time series; `None` for no series.
+    pub series: Option<Span>,
 }
 
 /// A link, ready to be put on a path.
@@ -48,16 +52,42 @@ pub struct Uplink {
 /// A flow.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
-    /// What it is called in results: what the user typed.
+    /// What it is called in results.
     pub name: String,
+    /// Its group: a place in [`Scenario::groups`]. Without groups it is not looked at.
+    pub group: usize,
+    /// The transport as the user typed it.
+    pub typed: String,
     /// What its ends run.
     pub transport: TransportConfig,
     /// When it starts.
     pub start: Span,
+    /// When it stops sending; `None` for at the end of the run.
+    pub stop: Option<Span>,
+    /// Differentiated services codepoint of its packets, in both directions.
+    pub dscp: u8,
     /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
     /// Added to the base round trip, for this flow alone.
     pub extra_rtt: Span,
+}
+
+impl FlowSpec {
+    /// A flow that starts at once, does not stop, and has the default codepoint, no access link and no extra round trip;
+    /// `typed` is its name too.
+    pub fn new(typed: &str, transport: TransportConfig) -> FlowSpec {
+        FlowSpec {
+            name: typed.to_string(),
+            group: 0,
+            typed: typed.to_string(),
+            transport,
+            start: Span::ZERO,
+            stop: None,
+            dscp: 0,
+            access: None,
+            extra_rtt: Span::ZERO,
+        }
+    }
 }
 
 /// A probe: small packets at random times.

@@ -5,7 +5,7 @@
 //! those that left the bottleneck; CPU time is that of the whole process since it was started.
 
 use crate::cli::Dumbbell;
-use crate::compare::cases::{component_list, flow_start, parse_link};
+use crate::compare::cases::{component_list, flow_start};
 use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
 use crate::cost::{self, Stopwatch};
 use crate::error::Failure;
@@ -13,6 +13,8 @@ use crate::output;
 use qdelay_core::component::{Arguments, Component};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
+use qdelay_experiment::engine::PacketFile;
+use qdelay_experiment::links;
 use qdelay_sim::{FlowSpec, LinkSpec, Outcome, RunError, Scenario};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
@@ -49,7 +51,7 @@ struct Report<'a> {
 /// Bad input, or a run whose audit failed.
 pub fn run(options: &Dumbbell) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let outcome = qdelay_sim::run(&scenario(options)?).map_err(|error| failure(&error))?;
+    let outcome = outcome(options)?;
     let cpu_seconds = cost::process_cpu_seconds();
     let report = Report {
         schema_version: SCHEMA_VERSION,
@@ -73,19 +75,29 @@ pub fn run(options: &Dumbbell) -> Result<(), Failure> {
     output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })
 }
 
+fn outcome(options: &Dumbbell) -> Result<Outcome, Failure> {
+    let scenario = scenario(options)?;
+    let Some(path) = &options.packets else {
+        return qdelay_sim::run(&scenario).map_err(|error| failure(&error));
+    };
+    let mut file = PacketFile::create(path)?;
+    let outcome = qdelay_sim::run_recorded(&scenario, &mut file).map_err(|error| failure(&error))?;
+    file.close()?;
+    Ok(outcome)
+}
+
 fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
     let qdisc = one("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
     AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
     let transport = one("--transport", &options.transport, transport::COMPONENTS)?;
     let transport =
         TransportConfig::build(&transport).map_err(|error| Failure::input("--transport", error))?;
-    let link = parse_link(BOTTLENECK).map_err(|error| Failure::input("bench dumbbell", error))?;
+    let link = links::parse(BOTTLENECK).map_err(|error| Failure::input("bench dumbbell", error))?;
     let flow = |index| FlowSpec {
-        name: options.transport.clone(),
-        transport,
         start: flow_start(options.seed, index, options.flows),
         access: Some(ACCESS),
         extra_rtt: extra_rtt(index, options.flows),
+        ..FlowSpec::new(&options.transport, transport)
     };
     Ok(Scenario {
         qdisc,
@@ -99,6 +111,8 @@ fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
         warmup: Span::ZERO,
         seed: options.seed,
         min_packet_bytes: 0,
+        groups: Vec::new(),
+        series: None,
     })
 }
 

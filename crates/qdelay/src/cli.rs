@@ -18,6 +18,9 @@ It runs five queue disciplines under TCP Cubic and BBR over a synthetic LTE link
 throughput and delay side by side. Use your own link with --trace FILE or --link 10mbit.
 
   qdelay compare   run queue disciplines side by side on a link
+  qdelay run       run a scenario file: every case of its matrix into a folder, with a report to look at
+  qdelay report    one HTML page from result folders; several are laid side by side
+  qdelay reproduce a paper's claims beside our figures
   qdelay list      every component with its parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
   qdelay validate  our figures beside those of a real kernel, of mahimahi and of ns-3
@@ -47,6 +50,12 @@ pub struct Cli {
 pub enum Command {
     /// Run queue disciplines side by side on a link
     Compare(Box<Compare>),
+    /// Run a scenario: every case of its matrix into a folder, with a report
+    Run(Run),
+    /// One HTML page from result folders; several are laid side by side
+    Report(Report),
+    /// A paper's claims beside our figures
+    Reproduce(Reproduce),
     /// List every component with parameters, units, ranges, defaults and sources
     List(List),
     /// Statistics of traces; convert them; make new ones
@@ -115,9 +124,9 @@ pub struct Compare {
     /// Packets that the uplink's queue holds
     #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
     pub uplink_limit: u64,
-    /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given
-    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
-    pub limit: u64,
+    /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given [default: the discipline's]
+    #[arg(long, value_name = "PACKETS", value_parser = values::limit, allow_hyphen_values = true)]
+    pub limit: Option<u64>,
     /// End a trace after its last opportunity, instead of starting over
     #[arg(long)]
     pub once: bool,
@@ -131,6 +140,121 @@ pub struct Compare {
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
     /// Print JSON (docs/json.md) instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  What is built in, and one of it:
+    qdelay run --list
+    qdelay run demo/first
+  Make it yours:
+    qdelay run demo/first --print > mine.toml
+    qdelay run mine.toml --seeds 1..10 --out mine
+  On recorded traces, with a row for every packet:
+    qdelay run bode/fig10 --traces ~/traces --packets
+
+A run that was stopped, even by kill -9, goes on where it was when the same command is given again.
+docs/scenarios.md describes scenario files, docs/results.md what stands in the folder.")]
+pub struct Run {
+    /// A scenario file, or the name of a shipped scenario
+    #[arg(value_name = "SCENARIO", required_unless_present = "list")]
+    pub scenario: Option<OsString>,
+    /// Folder of the results [default: qdelay-results/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seeds in place of the scenario's: 1, 1,2,7 or 1..5
+    #[arg(long, value_name = "SEEDS", value_parser = values::seeds, allow_hyphen_values = true)]
+    pub seeds: Option<values::Seeds>,
+    /// Simulated time in place of the scenario's
+    #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub duration: Option<Span>,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
+    /// Write packets.parquet for each case: a row for every packet
+    #[arg(long)]
+    pub packets: bool,
+    /// Write series.parquet for each case: rates, delays and backlog over time
+    #[arg(long)]
+    pub series: bool,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Start over: delete the results that the folder holds
+    #[arg(long)]
+    pub fresh: bool,
+    /// Do not ask before a matrix of more than 10000 cases
+    #[arg(long)]
+    pub yes: bool,
+    /// Do not write report.html
+    #[arg(long)]
+    pub no_report: bool,
+    /// Print JSON (docs/json.md): summary.json and what it cost
+    #[arg(long)]
+    pub json: bool,
+    /// List the shipped scenarios
+    #[arg(long, conflicts_with_all = ["scenario", "print"])]
+    pub list: bool,
+    /// Print the scenario's text, and run nothing
+    #[arg(long)]
+    pub print: bool,
+}
+
+/// `qdelay report`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay report qdelay-results/demo/first
+  Two runs side by side:
+    qdelay report before after -o compared.html
+  Every plot as SVG:
+    qdelay report mine --svg plots
+
+docs/report.md says what there is to see.")]
+pub struct Report {
+    /// Result folders of 'qdelay run'
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The page to write [default: report.html in the folder, or in the current one for several]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write each plot as SVG into this folder, in place of the page
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub svg: Option<PathBuf>,
+}
+
+/// `qdelay reproduce`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay reproduce bode --traces ~/traces
+  qdelay reproduce bode --figure 10
+  qdelay reproduce bode --json
+
+A claim whose figure is within its bounds is a match; one that is outside is 'explained' where the cause is known, and else
+a 'miss'. Bounds and causes stand in one file for each paper. Without the recorded traces synthetic ones stand in, and it
+says so. Exit status 1 where anything misses.")]
+pub struct Reproduce {
+    /// The paper
+    #[arg(value_name = "PAPER")]
+    pub paper: String,
+    /// Only the claims about this figure, or this section
+    #[arg(long, value_name = "N")]
+    pub figure: Option<String>,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
+    /// Keep the results here, a folder for each scenario, each with a report
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,
 }
@@ -304,6 +428,8 @@ pub enum ValidateAgainst {
     Kernel,
     /// The same at 2 to 50 Mbit/s, which nothing was tuned on
     Rates,
+    /// The kernel's fq_codel at 10 Mbit/s
+    Fq,
     /// mahimahi with real kernel TCP on recorded traces
     Mahimahi,
     /// ns-3's dumbbell
@@ -340,6 +466,9 @@ pub struct Dumbbell {
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
+    /// Write every packet to this Parquet file, to see what that costs
+    #[arg(long, value_name = "FILE")]
+    pub packets: Option<PathBuf>,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

@@ -1,5 +1,6 @@
 //! How the command fails: one line on standard error and an exit status.
 
+use qdelay_experiment::InputError;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,16 +25,6 @@ impl Failure {
         Failure::Input { place: place.to_string(), message: message.to_string() }
     }
 
-    /// The same at `option`, in front of the file it names.
-    pub fn at(self, option: &str) -> Failure {
-        match self {
-            Failure::Input { place, message } => {
-                Failure::Input { place: format!("{option} {place}"), message }
-            }
-            other => other,
-        }
-    }
-
     /// Prints the one line, and returns the status to exit with.
     pub fn report(&self) -> ExitCode {
         let (line, status) = match self {
@@ -44,6 +35,12 @@ impl Failure {
         // Nobody is left to tell where standard error is gone too.
         let _ = writeln!(std::io::stderr(), "qdelay: {}", one_line(&line));
         ExitCode::from(status)
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Failure {
+        Failure::Input { place: error.place, message: error.message }
     }
 }
 

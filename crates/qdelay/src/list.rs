@@ -1,13 +1,13 @@
 //! `qdelay list`: every component, from the registries that read what users type.
 
 use crate::cli::List;
-use crate::compare::cases::links;
 use crate::compare::json::{SCHEMA_VERSION, pretty};
 use crate::error::Failure;
 use crate::output;
 use crate::text_table::{self, Column};
 use qdelay_core::component::{Component, Parameter};
 use qdelay_core::qdisc;
+use qdelay_experiment::links::components as links;
 use qdelay_traffic::transport;
 use serde::Serialize;
 use std::fmt::Write;

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `cli`, `values` | what users type, and how options are read |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
-//! | `trace_files`, `trace_command` | finding and reading traces; `qdelay trace` |
+//! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
+//! | `trace_command` | `qdelay trace` |
 //! | `list`, `validate`, `bench` | `qdelay list`, `qdelay validate`, `qdelay bench` |
 //! | `output`, `text_table` | writing without half-written files; tables of text |
 //! | `cost`, `error`, `usage` | CPU, clock and memory; errors and exit status; errors of the command line itself |
@@ -17,9 +18,12 @@ mod cost;
 mod error;
 mod list;
 mod output;
+mod report;
+mod reproduce;
+mod run;
+mod run_table;
 mod text_table;
 mod trace_command;
-mod trace_files;
 mod usage;
 mod validate;
 mod values;
@@ -45,6 +49,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         None => output::print(cli::WELCOME),
         Some(Command::Compare(options)) => compare::run(&options),
+        Some(Command::Run(options)) => run::run(&options),
+        Some(Command::Report(options)) => report::run(&options),
+        Some(Command::Reproduce(options)) => reproduce::run(&options),
         Some(Command::List(options)) => list::run(&options),
         Some(Command::Trace(command)) => trace_command::run(&command),
         Some(Command::Validate(options)) => validate::run(&options),

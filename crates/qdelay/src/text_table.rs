@@ -1,6 +1,7 @@
 //! Tables of text, fitted to the terminal where there is one.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use std::borrow::Cow;
 
 /// A line under the header and no other: rows are read along, columns are told apart by their blanks.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -9,9 +10,9 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 const WIDTH: u16 = 120;
 
 /// A column of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Column {
-    header: &'static str,
+    header: Cow<'static, str>,
     alignment: CellAlignment,
     wraps: bool,
 }
@@ -19,15 +20,19 @@ pub struct Column {
 impl Column {
     /// Words that stay in one line.
     pub const fn left(header: &'static str) -> Column {
-        Column { header, alignment: CellAlignment::Left, wraps: false }
+        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: false }
+    }
+    /// Words that stay in one line, under a name that comes from data.
+    pub fn named(header: String) -> Column {
+        Column { header: Cow::Owned(header), alignment: CellAlignment::Left, wraps: false }
     }
     /// Numbers.
     pub const fn right(header: &'static str) -> Column {
-        Column { header, alignment: CellAlignment::Right, wraps: false }
+        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Right, wraps: false }
     }
     /// Sentences that are cut into lines where there is no room.
     pub const fn wrapped(header: &'static str) -> Column {
-        Column { header, alignment: CellAlignment::Left, wraps: true }
+        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: true }
     }
 }
 
@@ -35,7 +40,7 @@ impl Column {
 pub fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(columns.iter().map(|column| column.header));
+    table.set_header(columns.iter().map(|column| column.header.as_ref()));
     for (index, column) in columns.iter().enumerate() {
         if let Some(set) = table.column_mut(index) {
             // With the blank that stands for a separator, columns are two blanks apart.

@@ -50,7 +50,11 @@ fn failure(error: &clap::Error) -> Failure {
             Failure::input(command, format!("a command is missing; expected one that {help} lists"))
         }
         (ErrorKind::ArgumentConflict, ..) => {
-            Failure::input(option, format!("given twice; expected once ({help})"))
+            let prior = context(ContextKind::PriorArg).filter(|prior| *prior != argument);
+            let message = prior.map_or("given twice; expected once".to_string(), |prior| {
+                format!("not possible together with {prior}; expected one of them")
+            });
+            Failure::input(option, format!("{message} ({help})"))
         }
         _ => Failure::input(command, format!("{}; expected what {help} shows", first_line(error))),
     }

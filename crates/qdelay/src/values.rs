@@ -1,6 +1,7 @@
 //! How the values of options are read. Each error says what was expected; whoever reports it names the option.
 
 use qdelay_core::Span;
+use qdelay_core::component::split_outside_brackets;
 use qdelay_core::units::{parse_bytes, parse_span};
 
 /// Most seeds that may be asked for at once.
@@ -88,12 +89,13 @@ pub fn seeds(text: &str) -> Result<Seeds, String> {
     Ok(Seeds(all))
 }
 
-/// `text` cut at its commas.
+/// `text` cut at its commas, except at those in square brackets.
 ///
 /// # Errors
-/// An item with nothing in it.
+/// An item with nothing in it; a bracket without its partner.
 pub fn items(text: &str) -> Result<Vec<&str>, String> {
-    let items: Vec<&str> = text.split(',').map(str::trim).collect();
+    let items = split_outside_brackets(text, ',').map_err(|message| format!("'{text}': {message}"))?;
+    let items: Vec<&str> = items.into_iter().map(str::trim).collect();
     if items.iter().any(|item| item.is_empty()) {
         return Err(format!("'{text}': a name is missing; expected names separated by single commas"));
     }
@@ -125,5 +127,8 @@ mod tests {
         assert!(flows("0").is_err() && flows("-1").is_err() && flows("1.5").is_err());
         assert!(items("a,,b").is_err() && items("").is_err());
         assert_eq!(items("a, b"), Ok(vec!["a", "b"]));
+        assert_eq!(items("a@[b,c],d"), Ok(vec!["a@[b,c]", "d"]));
+        assert!(items("a@[b,c").unwrap_err().contains("'a@[b,c': '[' without its ']'"));
+        assert!(items("a],b").unwrap_err().contains("']' without its '['"));
     }
 }

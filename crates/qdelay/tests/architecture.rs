@@ -30,6 +30,18 @@ const ROOMS: &[Room] = &[
         is_pure: false,
     },
     Room {
+        name: "qdelay-experiment",
+        knows: &[
+            "qdelay-core",
+            "qdelay-trace",
+            "qdelay-path",
+            "qdelay-traffic",
+            "qdelay-record",
+            "qdelay-sim",
+        ],
+        is_pure: false,
+    },
+    Room {
         name: "qdelay",
         knows: &[
             "qdelay-core",
@@ -38,6 +50,7 @@ const ROOMS: &[Room] = &[
             "qdelay-traffic",
             "qdelay-record",
             "qdelay-sim",
+            "qdelay-experiment",
         ],
         is_pure: false,
     },

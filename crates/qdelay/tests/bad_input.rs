@@ -118,7 +118,7 @@ fn components() {
         let parts = [&[place.as_str()], parts].concat();
         refused(&[&["compare"], link, &[option, text]].concat(), &parts);
     };
-    refused("--qdisc", "red", &["unknown qdisc 'red'; known: taildrop, headdrop, codel, pie, bode"]);
+    refused("--qdisc", "blue", &["unknown qdisc 'blue'; known: taildrop, headdrop, codel, pie, bode"]);
     refused(
         "--qdisc",
         "pie,bode:tarjet=20ms",
@@ -130,6 +130,18 @@ fn components() {
     refused("--qdisc", "taildrop:limit=0", &["limit=0: out of range; expected 1 to 10000000"]);
     refused("--qdisc", "pie,,bode", &["'pie,,bode': a name is missing; expected"]);
     refused("--qdisc", "", &["a name is missing; expected"]);
+    refused("--qdisc", "red:min=20", &["'red:min=20': min 20 is not below max 15"]);
+    refused("--qdisc", "pie,priority:rest@[bode", &["'pie,priority:rest@[bode': '[' without its ']'"]);
+    refused(
+        "--qdisc",
+        "priority:rest@[bode:target=5]",
+        &["class 'rest': 'bode:target=5': target=5: expected a"],
+    );
+    refused(
+        "--qdisc",
+        "priority:ef@bode",
+        &["'priority:ef@bode': no class has the other codepoints; expected"],
+    );
     refused("--qdisc", "pie,pie", &["'pie' is given twice; expected each once"]);
     refused("--transport", "vegas", &["unknown transport 'vegas'; known: cubic, bbr, reno, udp"]);
     refused("--transport", "cubic:iw=0", &["iw=0: out of range; expected 1 to 1000"]);
@@ -146,7 +158,7 @@ fn components() {
 fn other_commands() {
     refused(&["compere"], &["compere: unknown command; expected"]);
     refused(&["--colour"], &["--colour: unknown; expected"]);
-    refused(&["list", "red"], &["'red': unknown; expected qdisc, transport or link, or one of taildrop"]);
+    refused(&["list", "blue"], &["'blue': unknown; expected qdisc, transport or link, or one of taildrop"]);
     refused(&["trace"], &["trace: a command is missing; expected"]);
     refused(&["trace", "info"], &["trace info: <FILE>... is missing; expected"]);
     refused(&["trace", "convert", "a", "b"], &["trace convert: --to <FORMAT> is missing; expected"]);

@@ -157,6 +157,12 @@ impl Codel {
         };
     }
 
+    /// The host dropped `packets` by itself, without asking, because the queue was too long: the law's next signals
+    /// come as close together as after that many drops of its own (Linux `fq_codel_drop`).
+    pub fn host_dropped(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
     /// Whether the law is in its dropping state.
     pub fn is_dropping(&self) -> bool {
         self.phase != Phase::Calm
@@ -349,6 +355,20 @@ mod tests {
         let times = drop_times(&mut law, 0.0, 500.0, 0.1);
         // 100, then + 100 / sqrt(1), / sqrt(2), / sqrt(3)...
         let expected = [100.0, 200.0, 270.71, 328.45, 378.45, 423.17, 463.99];
+        assert_eq!(times.len(), expected.len(), "{times:?}");
+        for (time, expected) in times.iter().zip(expected) {
+            assert!((0.0..0.11).contains(&(time - expected)), "{time} for {expected}");
+        }
+    }
+
+    #[test]
+    fn what_the_host_drops_counts_and_moves_no_drop_that_is_set() {
+        let mut law = rfc();
+        drop_times(&mut law, 0.0, 150.0, 0.1);
+        law.host_dropped(63);
+        let times = drop_times(&mut law, 150.0, 230.0, 0.1);
+        // The second of its own is the 65th: 100 / sqrt(65) to the next, then 100 / sqrt(66).
+        let expected = [200.0, 212.41, 224.72];
         assert_eq!(times.len(), expected.len(), "{times:?}");
         for (time, expected) in times.iter().zip(expected) {
             assert!((0.0..0.11).contains(&(time - expected)), "{time} for {expected}");

@@ -10,6 +10,7 @@ mod codel_mahimahi;
 mod pie;
 mod pie_linux;
 mod pie_mahimahi;
+mod red;
 
 pub use bode::Bode;
 pub use codel::{Codel, CodelFlavour, CodelParameters};
@@ -17,6 +18,7 @@ pub use codel_mahimahi::MahimahiCodel;
 pub use pie::{Pie, PieEstimator, PieParameters};
 pub use pie_linux::LinuxPie;
 pub use pie_mahimahi::MahimahiPie;
+pub use red::{Red, RedMode, RedParameters, RedVerdict};
 
 use crate::MarkReason;
 

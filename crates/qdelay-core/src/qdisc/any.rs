@@ -1,8 +1,9 @@
 //! One type for every discipline, so that a path is chosen by configuration and its loop still has no virtual call.
 
-use super::{Backlog, Bode, Codel, HeadDrop, Pie, Qdisc, TailDrop};
+use super::{Backlog, Bode, Codel, Drr, FqCodel, HeadDrop, Pie, Priority, Qdisc, Red, Sfq, TailDrop};
 use crate::component::{Arguments, ComponentError};
 use crate::{Context, Packet, Sink, Time};
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
 
@@ -19,6 +20,16 @@ pub enum AnyQdisc {
     Codel(Codel),
     /// `pie`.
     Pie(Pie),
+    /// `fq_codel`.
+    FqCodel(FqCodel),
+    /// `drr`.
+    Drr(Drr),
+    /// `sfq`.
+    Sfq(Sfq),
+    /// `red`.
+    Red(Red),
+    /// `priority`: it holds any of these, so that it must be boxed.
+    Priority(Box<Priority>),
 }
 
 impl AnyQdisc {
@@ -33,6 +44,11 @@ impl AnyQdisc {
             "bode" => AnyQdisc::Bode(Bode::build(arguments)?),
             "codel" => AnyQdisc::Codel(Codel::build(arguments)?),
             "pie" => AnyQdisc::Pie(Pie::build(arguments)?),
+            "fq_codel" => AnyQdisc::FqCodel(FqCodel::build(arguments)?),
+            "drr" => AnyQdisc::Drr(Drr::build(arguments)?),
+            "sfq" => AnyQdisc::Sfq(Sfq::build(arguments)?),
+            "red" => AnyQdisc::Red(Red::build(arguments)?),
+            "priority" => AnyQdisc::Priority(Priority::build(arguments)?.into()),
             other => {
                 return Err(ComponentError {
                     typed: arguments.typed().to_string(),
@@ -59,6 +75,11 @@ macro_rules! delegate {
             AnyQdisc::Bode($discipline) => $call,
             AnyQdisc::Codel($discipline) => $call,
             AnyQdisc::Pie($discipline) => $call,
+            AnyQdisc::FqCodel($discipline) => $call,
+            AnyQdisc::Drr($discipline) => $call,
+            AnyQdisc::Sfq($discipline) => $call,
+            AnyQdisc::Red($discipline) => $call,
+            AnyQdisc::Priority($discipline) => $call,
         }
     };
 }
@@ -123,6 +144,12 @@ mod tests {
         }
     }
 
+    /// A path holds one in each of its queues: what is larger than the largest plain discipline belongs in a box.
+    #[test]
+    fn it_is_no_larger_than_its_largest_plain_discipline() {
+        assert!(size_of::<AnyQdisc>() <= size_of::<Pie>().next_multiple_of(16), "{}", size_of::<AnyQdisc>());
+    }
+
     #[test]
     fn what_is_no_discipline_is_refused() {
         static OTHER: Component = Component {
@@ -135,7 +162,7 @@ mod tests {
         };
         let other = AnyQdisc::build(&Arguments::defaults(&OTHER)).unwrap_err();
         assert!(other.to_string().contains("'wire' is not a queue discipline"));
-        assert!(error("red").contains("known: taildrop, headdrop, codel, pie, bode"));
+        assert!(error("blue").contains("known: taildrop, headdrop, codel, pie, bode"));
         assert!(error("taildrop:limit=0").contains("1 to 10000000"));
     }
 }

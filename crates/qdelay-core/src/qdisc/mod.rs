@@ -6,10 +6,18 @@
 mod any;
 mod bode;
 mod codel;
+mod drr;
+mod flow_hash;
+mod flow_queues;
+mod fq_codel;
 mod head_drop;
 mod limits;
+mod longest;
 mod pie;
+mod priority;
+mod red;
 mod ring;
+mod sfq;
 mod tail_drop;
 #[cfg(test)]
 mod testing;
@@ -17,17 +25,32 @@ mod testing;
 pub use any::AnyQdisc;
 pub use bode::Bode;
 pub use codel::Codel;
+pub use drr::{Drr, DrrBy};
+pub use fq_codel::{FqCodel, FqCodelParameters};
 pub use head_drop::HeadDrop;
 pub use pie::Pie;
+pub use priority::Priority;
+pub use red::Red;
 pub use ring::{Limit, Ring};
+pub use sfq::{Sfq, SfqParameters};
 pub use tail_drop::TailDrop;
 
 use crate::component::Component;
 use crate::{Context, Packet, Sink, Time};
 
 /// Every discipline, in the order they are listed.
-pub static COMPONENTS: &[&Component] =
-    &[&tail_drop::COMPONENT, &head_drop::COMPONENT, &codel::COMPONENT, &pie::COMPONENT, &bode::COMPONENT];
+pub static COMPONENTS: &[&Component] = &[
+    &tail_drop::COMPONENT,
+    &head_drop::COMPONENT,
+    &codel::COMPONENT,
+    &pie::COMPONENT,
+    &bode::COMPONENT,
+    &fq_codel::COMPONENT,
+    &drr::COMPONENT,
+    &sfq::COMPONENT,
+    &red::COMPONENT,
+    &priority::COMPONENT,
+];
 
 /// What a discipline holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

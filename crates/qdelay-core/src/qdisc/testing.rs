@@ -1,6 +1,6 @@
 //! What the tests of the disciplines share: a queue, its clock, and a list of what was dropped and marked.
 
-use super::{AnyQdisc, Qdisc};
+use super::{AnyQdisc, Backlog, Qdisc};
 use crate::{Context, DropReason, Ecn, MarkReason, Packet, Random, Sink, Time};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -25,6 +25,9 @@ pub struct Bench {
     pub log: Log,
     pub random: Random,
     pub ecn: Ecn,
+    pub dscp: u8,
+    pub class: u16,
+    pub flow: u32,
     pub arrived: u64,
 }
 
@@ -36,16 +39,36 @@ impl Bench {
             log: Log::default(),
             random: Random::derive(1, "node", "aqm"),
             ecn: Ecn::NotEct,
+            dscp: 0,
+            class: 0,
+            flow: 0,
             arrived: 0,
         }
     }
     /// A packet arrives; its handle counts the arrivals from 0.
     pub fn enqueue(&mut self, ms: u64, bytes: u32) {
         let now = at(ms);
-        let packet = Packet { handle: self.arrived, arrival: now, bytes, ecn: self.ecn, ..Packet::default() };
+        let packet = Packet {
+            handle: self.arrived,
+            arrival: now,
+            bytes,
+            ecn: self.ecn,
+            dscp: self.dscp,
+            class: self.class,
+            flow: self.flow,
+        };
         self.arrived += 1;
         let mut context = Context { now, random: &mut self.random, sink: &mut self.log };
         self.qdisc.enqueue(&mut context, packet);
+    }
+    /// Packets of one flow arrive.
+    pub fn enqueue_flow(&mut self, flow: u32, ms: u64, sizes: &[u32]) {
+        self.flow = flow;
+        sizes.iter().for_each(|bytes| self.enqueue(ms, *bytes));
+    }
+    /// The handles of the packets that leave in the next `count` dequeues; fewer where the queue runs empty.
+    pub fn dequeue_many(&mut self, ms: u64, count: usize) -> Vec<u64> {
+        (0..count).map_while(|_| self.dequeue(ms)).collect()
     }
     /// The handle of the packet that leaves.
     pub fn dequeue(&mut self, ms: u64) -> Option<u64> {
@@ -76,6 +99,41 @@ impl Bench {
         }
         left
     }
+}
+
+/// Random arrivals of ten flows and dequeues, polled when due: at most `packets` are queued, whoever is at the head
+/// leaves next where nothing is dropped on the way out, every packet ends in one place, and each flow's leave in order.
+pub fn fair_in_random_traffic(text: &str, packets: u64) {
+    let mut bench = Bench::new(text);
+    let mut choice = Random::derive(7, text, "test");
+    let (mut flows, mut last, mut left) = (Vec::new(), [None; 10], 0);
+    for step in 0..20_000 {
+        let ms = step / 10;
+        if bench.qdisc.next_deadline() <= at(ms) {
+            bench.poll(ms);
+        }
+        if choice.below(40) < 21 {
+            bench.enqueue_flow(choice.below(10) as u32, ms, &[40 + choice.below(1461) as u32]);
+            flows.push(bench.flow);
+        } else {
+            let (head, drops) = (bench.qdisc.head().map(|packet| packet.handle), bench.log.dropped.len());
+            let next = bench.dequeue(ms);
+            if bench.log.dropped.len() == drops {
+                assert_eq!(next, head, "{text}");
+            }
+            if let Some(handle) = next {
+                left += 1;
+                let last = &mut last[flows[handle as usize] as usize];
+                assert!(last.replace(handle) < Some(handle), "{text}");
+            }
+        }
+        let backlog = bench.qdisc.backlog();
+        assert!(backlog.packets <= packets, "{text}");
+        assert_eq!(bench.qdisc.head().is_none(), backlog == Backlog::default());
+        assert_eq!(left + backlog.packets + bench.log.dropped.len() as u64, bench.arrived, "{text}");
+    }
+    while bench.dequeue(3000).is_some() {}
+    assert_eq!(bench.qdisc.backlog(), Backlog::default());
 }
 
 pub fn at(ms: u64) -> Time {

@@ -2,15 +2,19 @@
 
 #![allow(dead_code)]
 
-use crate::models::{Fate, MS, Model, Ns, Pkt};
+use crate::models::{Fate, MS, Model, Ns, Pkt, bucket};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, Qdisc};
 use qdelay_core::{Context, DropReason, Ecn, MarkReason, Packet, Random, Sink, Time};
+use std::collections::BTreeSet;
+
+/// A model that is polled late is polled before every so many calls.
+const LATE: usize = 50;
 
 /// A call from outside.
 #[derive(Clone, Copy, Debug)]
 pub enum Call {
-    Arrive { bytes: u32, capable: bool, flow: u32 },
+    Arrive { bytes: u32, capable: bool, flow: u32, dscp: u8, class: u16 },
     Serve,
 }
 
@@ -30,6 +34,9 @@ impl Sink for Ear {
             DropReason::SojournBound => Fate::Sojourn(id),
             DropReason::Codel => Fate::Codel(id),
             DropReason::Pie => Fate::Pie(id),
+            DropReason::Red => Fate::Red(id),
+            DropReason::RedForced => Fate::RedForced(id),
+            DropReason::LongestFlow => Fate::Longest(id),
             DropReason::Loss | DropReason::Unroutable => panic!("no discipline drops for {}", reason.name()),
         });
     }
@@ -40,6 +47,7 @@ impl Sink for Ear {
             MarkReason::Codel => Fate::MarkCodel(id),
             MarkReason::CeThreshold => Fate::MarkThreshold(id),
             MarkReason::Pie => Fate::MarkPie(id),
+            MarkReason::Red => Fate::MarkRed(id),
         });
     }
 }
@@ -95,50 +103,79 @@ pub fn packet(id: u64, bytes: u32, capable: bool, flow: u32) -> Packet {
     Packet { handle: id, bytes, flow, ecn, ..Packet::default() }
 }
 
+/// Handles of everything that leaves at time `now`, in order.
+pub fn drain(subject: &mut Subject, now: Ns) -> Vec<u64> {
+    std::iter::from_fn(|| subject.dequeue(now)).map(|p| p.handle).collect()
+}
+
+/// `count` flows from `first` on, no two of which meet in one of `buckets` buckets.
+pub fn apart(count: usize, buckets: u64, first: u32) -> Vec<u32> {
+    let mut flows: Vec<u32> = Vec::new();
+    for flow in first.. {
+        if flows.len() == count {
+            break;
+        }
+        if flows.iter().all(|other| bucket(*other, 0, buckets) != bucket(flow, 0, buckets)) {
+            flows.push(flow);
+        }
+    }
+    flows
+}
+
 /// Runs `workload` through the implementation and its model and compares every call. Returns how many packets were
 /// dropped or marked by a decision (limits aside), so that a caller can see that there was something to compare.
 pub fn compare(what: &str, subject: &mut Subject, model: &mut dyn Model, workload: &Workload) -> u64 {
     let mut decisions = 0;
     let mut expected = Vec::new();
+    let mut marked = BTreeSet::new();
     for (step, &(now, call)) in workload.iter().enumerate() {
-        subject.poll_until(now);
-        model.advance(now);
-        assert!(subject.ear.0.is_empty(), "{what}: step {step}: a timer drops nothing");
         // The model draws from a copy, so that a draw that one side makes and the other has no use for shifts nothing.
         let mut copy = subject.random.clone();
         expected.clear();
+        if !model.is_polled_late() {
+            subject.poll_until(now);
+            model.advance(now, &mut || copy.bits(), &mut expected);
+        } else if step % LATE == 0 {
+            subject.poll(now);
+            model.advance(now, &mut || copy.bits(), &mut expected);
+        }
+        assert!(
+            subject.ear.0 == expected,
+            "{what}: step {step} at {now} ns: the timers of the implementation: {:?}, of the model: {expected:?}",
+            subject.ear.0
+        );
+        subject.ear.0.clear();
+        expected.clear();
+        let mut copy = subject.random.clone();
         let (ours, theirs) = match call {
-            Call::Arrive { bytes, capable, flow } => {
+            Call::Arrive { bytes, capable, flow, dscp, class } => {
                 let id = step as u64;
-                subject.enqueue(now, packet(id, bytes, capable, flow));
-                let pkt = Pkt { id, arrival: now, bytes, capable };
+                subject.enqueue(now, Packet { dscp, class, ..packet(id, bytes, capable, flow) });
+                let pkt = Pkt { id, arrival: now, bytes, capable, flow, dscp, class };
                 model.enqueue(now, pkt, &mut || copy.unit(), &mut expected);
                 (None, None)
             }
             Call::Serve => (subject.dequeue(now), model.dequeue(now, &mut expected)),
         };
         let backlog = subject.qdisc.backlog();
-        let bytes: u64 = model.queue().iter().map(|p| u64::from(p.bytes)).sum();
+        let head = subject.qdisc.head().map(|p| p.handle);
         assert!(
             subject.ear.0 == expected
                 && ours.map(|p| p.handle) == theirs.map(|p| p.id)
-                && (backlog.packets, backlog.bytes) == (model.queue().len() as u64, bytes)
-                && subject.qdisc.head().map(|p| p.handle) == model.queue().front().map(|p| p.id),
+                && (backlog.packets, backlog.bytes) == model.holds()
+                && head == model.head().map(|p| p.id),
             "{what}: step {step} at {now} ns, {call:?}:\n\
-             implementation: {:?} returned {:?} backlog {backlog:?} head {:?}\n\
-             model:          {expected:?} returned {:?} backlog {} packets {bytes} bytes head {:?}",
+             implementation: {:?} returned {:?} {backlog:?} head {head:?}\n\
+             model:          {expected:?} returned {theirs:?} backlog {:?} head {:?}",
             subject.ear.0,
             ours.map(|p| p.handle),
-            subject.qdisc.head().map(|p| p.handle),
-            theirs,
-            model.queue().len(),
-            model.queue().front().map(|p| p.id),
+            model.holds(),
+            model.head(),
         );
+        marked.extend(expected.iter().filter(|fate| fate.is_mark()).map(|fate| fate.id()));
         if let Some(p) = ours {
-            let marked = expected
-                .iter()
-                .any(|f| matches!(f, Fate::MarkCodel(i) | Fate::MarkThreshold(i) if *i == p.handle));
-            assert!(!marked || p.ecn == Ecn::Ce, "{what}: step {step}: a marked packet leaves with its mark");
+            let carries = p.ecn == Ecn::Ce;
+            assert_eq!(carries, marked.contains(&p.handle), "{what}: step {step}: the mark of {}", p.handle);
         }
         decisions += expected.iter().filter(|f| !matches!(f, Fate::Tail(_) | Fate::Head(_))).count() as u64;
         subject.ear.0.clear();
@@ -175,9 +212,10 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
     let kind = random.below(5);
     let sizes = random.below(4);
     let capable = random.below(3);
+    let mut flows = Flows::draw(random);
     let gap = 1e9 / rate;
     let mut calls = Workload::new();
-    let mut now = 0.0;
+    let mut now = if random.below(2) == 0 { 0.0 } else { 100e6 * random.unit() };
     while (now as Ns) < length {
         let train = match kind {
             // Poisson; bursts; on for 200 ms then off for 200 ms; overload in the first half then sparse; constant.
@@ -198,7 +236,8 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
                 1 => true,
                 _ => random.below(2) == 0,
             };
-            calls.push((now as Ns, Call::Arrive { bytes, capable, flow: random.below(4) as u32 }));
+            let (flow, dscp, class) = flows.next(random);
+            calls.push((now as Ns, Call::Arrive { bytes, capable, flow, dscp, class }));
         }
         let early = (now as Ns) < length / 2;
         now += match kind {
@@ -212,6 +251,47 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
         };
     }
     calls
+}
+
+/// Who sends: some flows, of which a few send most; packets of a codepoint and a class of their flow, or of any.
+struct Flows {
+    flows: Vec<(u32, u8, u16)>,
+    any: bool,
+    /// Packets in a row of one flow.
+    run: u64,
+    current: usize,
+}
+
+/// Codepoints: default, LE, CS1, AF11, AF41, VA, NQB, EF, CS6 and one that has no name.
+const CODEPOINTS: [u8; 10] = [0, 1, 8, 10, 34, 44, 45, 46, 48, 63];
+
+impl Flows {
+    fn draw(random: &mut Random) -> Flows {
+        let count = [1, 2, 4, 12][random.below(4) as usize];
+        // Indices or hashes.
+        let hashed = random.below(2) == 0;
+        let flow = |random: &mut Random, index: u32| if hashed { random.bits() as u32 } else { index };
+        let flows = (0..count).map(|index| (flow(random, index), codepoint(random), class(random))).collect();
+        Flows { flows, any: random.below(3) == 0, run: within(random, 1, 6), current: 0 }
+    }
+
+    fn next(&mut self, random: &mut Random) -> (u32, u8, u16) {
+        if random.below(self.run) == 0 {
+            let bound = 1 + random.below(self.flows.len() as u64);
+            self.current = random.below(bound) as usize;
+        }
+        let (flow, dscp, class_of_flow) = self.flows[self.current];
+        if self.any { (flow, codepoint(random), class(random)) } else { (flow, dscp, class_of_flow) }
+    }
+}
+
+fn codepoint(random: &mut Random) -> u8 {
+    CODEPOINTS[random.below(CODEPOINTS.len() as u64) as usize]
+}
+
+/// Classes of which some agree in their last eight bits.
+fn class(random: &mut Random) -> u16 {
+    [0, 1, 2, 129, 255, 256, 257, 65535][random.below(8) as usize]
 }
 
 fn service(random: &mut Random, length: Ns, rate: f64) -> Workload {

@@ -13,6 +13,8 @@ pub struct Codel {
     pub ecn: bool,
     /// Linux's `ce_threshold`: a packet that waited longer is marked as it leaves.
     pub ce_threshold: Option<Ns>,
+    /// Bytes in other queues, which count as backlog too.
+    pub elsewhere: u64,
     pub queue: VecDeque<Pkt>,
     pub first_above: Ns,
     pub drop_next: Ns,
@@ -30,6 +32,7 @@ impl Codel {
             maxpacket,
             ecn,
             ce_threshold: None,
+            elsewhere: 0,
             queue: VecDeque::new(),
             first_above: 0,
             drop_next: 0,
@@ -47,7 +50,7 @@ impl Codel {
         };
         let sojourn = now - p.arrival;
         let mut ok_to_drop = false;
-        if sojourn < self.target || total(&self.queue) <= self.maxpacket {
+        if sojourn < self.target || total(&self.queue) + self.elsewhere <= self.maxpacket {
             self.first_above = 0;
         } else if self.first_above == 0 {
             self.first_above = now + self.interval;

@@ -21,6 +21,8 @@ pub struct CodelLinux {
     pub mtu: u64,
     pub ecn: bool,
     pub ce_threshold: Option<u32>,
+    /// Bytes in other queues of the discipline: `sch->qstats.backlog` counts them too.
+    pub elsewhere: u64,
     pub queue: VecDeque<Pkt>,
     pub count: u32,
     pub lastcount: u32,
@@ -40,6 +42,7 @@ impl CodelLinux {
             mtu,
             ecn,
             ce_threshold: ce.map(codel_time),
+            elsewhere: 0,
             queue: VecDeque::new(),
             count: 0,
             lastcount: 0,
@@ -72,7 +75,7 @@ impl CodelLinux {
             return false;
         };
         self.ldelay = now.wrapping_sub(codel_time(packet.arrival));
-        if before(self.ldelay, self.target) || total(&self.queue) <= self.mtu {
+        if before(self.ldelay, self.target) || total(&self.queue) + self.elsewhere <= self.mtu {
             self.first_above_time = 0;
             return false;
         }
@@ -83,9 +86,11 @@ impl CodelLinux {
         after(now, self.first_above_time)
     }
 
-    /// `codel_dequeue` up to its label `end`.
+    /// `codel_dequeue` up to its label `end`, as of commit 815980fe6dbb (2026): before that, `first_above_time` outlived an empty queue,
+    /// which shows only where other queues count as backlog, and made fq_codel drop from sparse flows.
     fn decide(&mut self, now: u32, log: &mut Vec<Fate>) -> Option<Pkt> {
         let Some(packet) = self.queue.pop_front() else {
+            self.first_above_time = 0;
             self.dropping = false;
             return None;
         };
@@ -285,7 +290,7 @@ impl PieLinux {
 }
 
 impl Model for PieLinux {
-    fn advance(&mut self, now: Ns) {
+    fn advance(&mut self, now: Ns, _: &mut dyn FnMut() -> u64, _: &mut Vec<Fate>) {
         while self.next_tick <= now {
             self.calculate();
             self.next_tick += self.tupdate;

@@ -7,9 +7,14 @@
 
 pub mod bode;
 pub mod codel;
+pub mod drr;
 pub mod fifo;
+pub mod fq_codel;
 pub mod linux;
 pub mod pie;
+pub mod priority;
+pub mod red;
+pub mod sfq;
 
 use std::collections::VecDeque;
 
@@ -24,6 +29,9 @@ pub struct Pkt {
     pub arrival: Ns,
     pub bytes: u32,
     pub capable: bool,
+    pub flow: u32,
+    pub dscp: u8,
+    pub class: u16,
 }
 
 /// What became of a packet in one call.
@@ -34,18 +42,55 @@ pub enum Fate {
     Sojourn(u64),
     Codel(u64),
     Pie(u64),
+    Red(u64),
+    RedForced(u64),
+    Longest(u64),
     MarkCodel(u64),
     MarkThreshold(u64),
     MarkPie(u64),
+    MarkRed(u64),
 }
 
-/// A model of a discipline. `uniform` gives draws in [0, 1).
+impl Fate {
+    /// The packet it happened to.
+    pub fn id(self) -> u64 {
+        match self {
+            Fate::Tail(i) | Fate::Head(i) | Fate::Sojourn(i) | Fate::Codel(i) | Fate::Pie(i) => i,
+            Fate::Red(i) | Fate::RedForced(i) | Fate::Longest(i) => i,
+            Fate::MarkCodel(i) | Fate::MarkThreshold(i) | Fate::MarkPie(i) | Fate::MarkRed(i) => i,
+        }
+    }
+    pub fn is_mark(self) -> bool {
+        matches!(self, Fate::MarkCodel(_) | Fate::MarkThreshold(_) | Fate::MarkPie(_) | Fate::MarkRed(_))
+    }
+}
+
+/// A model of a discipline. `uniform` gives draws in [0, 1), `bits` 64 random bits.
 pub trait Model {
-    /// Runs whatever timers fall at or before `now`.
-    fn advance(&mut self, _now: Ns) {}
+    /// Runs whatever timers fall at or before `now`, each at its own time.
+    fn advance(&mut self, _now: Ns, _bits: &mut dyn FnMut() -> u64, _log: &mut Vec<Fate>) {}
+    /// The next of those timers, where it matters which of several models runs its own first.
+    fn deadline(&self) -> Ns {
+        Ns::MAX
+    }
+    /// Whether its timers are to be run now and then only, when they may be long due.
+    fn is_polled_late(&self) -> bool {
+        false
+    }
     fn enqueue(&mut self, now: Ns, packet: Pkt, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>);
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt>;
-    fn queue(&self) -> &VecDeque<Pkt>;
+    /// The queue of a discipline that has only one.
+    fn queue(&self) -> &VecDeque<Pkt> {
+        unimplemented!("a model of several queues says itself what it holds")
+    }
+    /// Packets and bytes queued.
+    fn holds(&self) -> (u64, u64) {
+        (self.queue().len() as u64, total(self.queue()))
+    }
+    /// What the next dequeue looks at first.
+    fn head(&self) -> Option<Pkt> {
+        self.queue().front().copied()
+    }
 }
 
 /// Packets, and bytes where not zero.
@@ -68,4 +113,17 @@ impl Room {
 /// Bytes queued, counted one by one.
 pub fn total(queue: &VecDeque<Pkt>) -> u64 {
     queue.iter().map(|p| u64::from(p.bytes)).sum()
+}
+
+/// The bucket of a flow: SplitMix64's finaliser of flow xor perturbation; its upper half, as a fraction of 2^32, times
+/// the number of buckets.
+pub fn bucket(flow: u32, perturbation: u64, flows: u64) -> u64 {
+    const MODULUS: u128 = 1 << 64;
+    let shifted = |x: u128, bits: u32| x ^ (x / (1 << bits));
+    let x = u128::from(u64::from(flow) ^ perturbation);
+    let x = shifted(x, 30) * 0xbf58_476d_1ce4_e5b9 % MODULUS;
+    let x = shifted(x, 27) * 0x94d0_49bb_1331_11eb % MODULUS;
+    let x = shifted(x, 31);
+    let upper = (x / (1 << 32)) as u64;
+    (u128::from(upper) * u128::from(flows) / (1 << 32)) as u64
 }

@@ -159,7 +159,7 @@ impl Pie {
 }
 
 impl Model for Pie {
-    fn advance(&mut self, now: Ns) {
+    fn advance(&mut self, now: Ns, _: &mut dyn FnMut() -> u64, _: &mut Vec<Fate>) {
         while self.next_tick <= now {
             self.update();
             self.next_tick += self.tupdate;

@@ -24,13 +24,7 @@ pub fn trace(times: &[u32], overhead: u32) -> LinkSpec {
 
 pub fn flow(text: &str) -> FlowSpec {
     let arguments = Arguments::parse(transport::COMPONENTS, text).unwrap();
-    FlowSpec {
-        name: text.to_string(),
-        transport: TransportConfig::build(&arguments).unwrap(),
-        start: Span::ZERO,
-        access: None,
-        extra_rtt: Span::ZERO,
-    }
+    FlowSpec::new(text, TransportConfig::build(&arguments).unwrap())
 }
 
 /// Ten seconds over 40 ms, without a warm-up.
@@ -47,6 +41,8 @@ pub fn scenario(qdisc: &str, link: LinkSpec, flows: &[&str]) -> Scenario {
         warmup: Span::ZERO,
         seed: 1,
         min_packet_bytes: 0,
+        groups: Vec::new(),
+        series: None,
     }
 }
 

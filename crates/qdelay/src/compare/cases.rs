@@ -3,12 +3,11 @@
 use super::refuse_repeated;
 use crate::error::Failure;
 use crate::values;
-use qdelay_core::component::{Arguments, Component, ComponentError, Value};
+use qdelay_core::component::{Arguments, Component, Value};
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Random, Span};
-use qdelay_path::{AnyLink, LINKS, TraceLink};
+use qdelay_path::AnyLink;
 use qdelay_sim::{FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};
-use qdelay_trace::synth;
 use qdelay_traffic::transport::TransportConfig;
 
 /// Most cases of one command.
@@ -36,8 +35,8 @@ pub struct Common {
     pub jitter: Span,
     /// Flows of each case.
     pub flows: usize,
-    /// Packets the bottleneck's queue holds where the discipline's `limit` is not given.
-    pub limit: u64,
+    /// Packets the bottleneck's queue holds where the discipline's `limit` is not given; without it the discipline's default.
+    pub limit: Option<u64>,
     /// The probe.
     pub probe: Option<ProbeSpec>,
     /// Simulated time.
@@ -89,30 +88,6 @@ pub fn component_list(
     Ok(all)
 }
 
-/// The components that `--link` takes.
-pub fn links() -> Vec<&'static Component> {
-    LINKS.iter().copied().chain([&synth::COMPONENT]).collect()
-}
-
-/// Reads `--link`: a link of [`LINKS`], or a synthetic trace.
-///
-/// # Errors
-/// What the link's declaration does not accept.
-pub fn parse_link(text: &str) -> Result<AnyLink, ComponentError> {
-    let name = text.split(':').next().unwrap_or("");
-    if name == synth::COMPONENT.name {
-        let arguments = Arguments::parse(&[&synth::COMPONENT], text)?;
-        let schedule = synth::Synth::from_arguments(&arguments)
-            .schedule()
-            .map_err(|error| ComponentError { typed: text.to_string(), message: error.to_string() })?;
-        return Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true).into());
-    }
-    if name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite" {
-        return AnyLink::build(&qdelay_path::parse_link(text)?);
-    }
-    AnyLink::build(&Arguments::parse(&links(), text)?)
-}
-
 /// Every combination: links outermost, then disciplines, transports, seeds.
 ///
 /// # Errors
@@ -148,10 +123,12 @@ pub fn cross(
 }
 
 /// The disciplines with the bottleneck's limit where they have none of their own; each is built once to see that it can be.
-fn with_limit(qdiscs: &[Arguments], limit: u64) -> Result<Vec<Arguments>, Failure> {
+fn with_limit(qdiscs: &[Arguments], limit: Option<u64>) -> Result<Vec<Arguments>, Failure> {
     let mut qdiscs = qdiscs.to_vec();
     for qdisc in &mut qdiscs {
-        qdisc.default_to("limit", Value::Whole(limit));
+        if let Some(limit) = limit {
+            qdisc.default_to("limit", Value::Whole(limit));
+        }
         AnyQdisc::build(qdisc).map_err(|error| Failure::input("--qdisc", error))?;
     }
     Ok(qdiscs)
@@ -173,13 +150,8 @@ fn case(
     seed: u64,
     common: &Common,
 ) -> Case {
-    let flow = |index| FlowSpec {
-        name: name.clone(),
-        transport: *transport,
-        start: flow_start(seed, index, common.flows),
-        access: None,
-        extra_rtt: Span::ZERO,
-    };
+    let flow =
+        |index| FlowSpec { start: flow_start(seed, index, common.flows), ..FlowSpec::new(name, *transport) };
     let scenario = Scenario {
         qdisc: qdisc.clone(),
         link: LinkSpec(bottleneck.link.clone()),
@@ -192,6 +164,8 @@ fn case(
         warmup: common.warmup,
         seed,
         min_packet_bytes: common.min_packet_bytes,
+        groups: Vec::new(),
+        series: None,
     };
     let (trace, qdisc) = (bottleneck.typed.clone(), qdisc.typed().to_string());
     Case { axes: Axes { trace, qdisc, transport: name.clone(), seed }, scenario }
@@ -209,14 +183,6 @@ pub fn flow_start(seed: u64, index: usize, flows: usize) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn links_and_synthetic_traces() {
-        assert!(matches!(parse_link("10mbit:overhead=14"), Ok(AnyLink::Shaper(_))));
-        assert!(matches!(parse_link("synth:subway:duration=2s:seed=3"), Ok(AnyLink::Trace(_))));
-        assert!(parse_link("wire").unwrap_err().to_string().contains("known: rate, htb, line, steps, synth"));
-        assert!(parse_link("synth:tube").unwrap_err().to_string().contains("expected one of"));
-    }
 
     #[test]
     fn flows_start_within_4_ms() {

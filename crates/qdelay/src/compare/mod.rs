@@ -9,11 +9,12 @@ use crate::cli::Compare;
 use crate::cost::Stopwatch;
 use crate::error::Failure;
 use crate::output;
-use crate::trace_files::{self, Format};
 use cases::{Bottleneck, Common, component_list};
 use qdelay_core::Rate;
 use qdelay_core::qdisc;
 use qdelay_core::units::parse_rate;
+use qdelay_experiment::links;
+use qdelay_experiment::traces::{self as trace_files, Format};
 use qdelay_path::Line;
 use qdelay_sim::{LinkSpec, ProbeSpec, Uplink};
 use qdelay_traffic::transport;
@@ -67,13 +68,13 @@ fn uplink(options: &Compare) -> Result<Option<Uplink>, Failure> {
     let name = text.split(':').next().unwrap_or("");
     let is_link = name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))
         || name == "infinite"
-        || cases::links().iter().any(|component| component.name == name);
+        || links::components().iter().any(|component| component.name == name);
     let link = match parse_rate(text) {
         _ if text == "none" => return Ok(None),
         Ok(rate) if rate > Rate::ZERO => Line::new(rate, 0).into(),
-        _ if is_link => cases::parse_link(text).map_err(|error| Failure::input("--uplink", error))?,
+        _ if is_link => links::parse(text).map_err(|error| Failure::input("--uplink", error))?,
         _ => trace_files::load(OsStr::new(text), &Format::parse(None)?)
-            .map_err(|failure| failure.at("--uplink"))?
+            .map_err(|error| error.at("--uplink"))?
             .link(!options.once),
     };
     Ok(Some(Uplink { link: LinkSpec(link), limit: options.uplink_limit }))
@@ -100,7 +101,8 @@ fn bottlenecks(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
 
 fn traces(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
-    let load = |name| trace_files::load(name, &format).map(|trace| trace.link(!options.once));
+    let load =
+        |name| trace_files::load(name, &format).map(|trace| trace.link(!options.once)).map_err(Failure::from);
     let typed = |name: &std::ffi::OsString| name.to_string_lossy().into_owned();
     refuse_repeated("--trace", options.trace.iter().map(typed))?;
     options.trace.iter().map(|name| Ok(Bottleneck { typed: typed(name), link: load(name)? })).collect()
@@ -108,7 +110,7 @@ fn traces(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
 
 /// A link that is no trace of a file: one of the declared ones, or a synthetic trace.
 fn link(text: &str) -> Result<Bottleneck, Failure> {
-    let link = cases::parse_link(text).map_err(|error| Failure::input("--link", error))?;
+    let link = links::parse(text).map_err(|error| Failure::input("--link", error))?;
     Ok(Bottleneck { typed: text.to_string(), link })
 }
 

@@ -44,9 +44,11 @@ fn sentence(options: &Compare, cases: usize) -> String {
         0 => String::new(),
         bytes => format!(", delays of packets of at least {bytes} bytes"),
     };
+    let limit =
+        options.limit.map_or(String::new(), |limit| format!("at most {limit} packets at the bottleneck, "));
     format!(
-        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, at most {} packets at the bottleneck,\n{uplink}, {seed}{filter}.\n",
-        options.duration, options.rtt, options.limit
+        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, {limit}{seed},\n{uplink}{filter}.\n",
+        options.duration, options.rtt
     )
 }
 

@@ -1,7 +1,7 @@
 //! Against a real kernel without noise: one bottleneck, a probe beside one or four flows; at 10 Mbit/s, and at rates that
 //! nothing was tuned on.
 
-use super::reference::{KERNEL, KERNEL_RATES, Table};
+use super::reference::{KERNEL, KERNEL_FQ, KERNEL_RATES, Table};
 use super::verdict::{Cell, Measure};
 use super::{Row, each, parse_qdisc, parse_transport};
 use crate::compare::cases::{Axes, Case, flow_start};
@@ -27,7 +27,19 @@ pub struct Experiment {
     buffers: &'static str,
     /// Goodput of one run, Mbit/s, over the time that the measurement has it of.
     goodput: fn(&Outcome) -> f64,
+    /// The two delays that were measured: name, column and ours.
+    delays: [Delay; 2],
 }
+
+/// Name of a measure, its column, and ours.
+type Delay = (&'static str, &'static str, fn(&Outcome) -> f64);
+
+const PROBE_MEAN: Delay = ("probe mean ms", "probe_qdelay_mean_ms", |o| o.probe_ms.unwrap_or_default().mean);
+const PROBE_P95: Delay = ("probe p95 ms", "probe_qdelay_p95_ms", |o| o.probe_ms.unwrap_or_default().p95);
+/// Without the base round trip, which the caller takes away.
+const SRTT_MEAN: Delay = ("round trip less base ms", "tcp_srtt_minus_base_mean_ms", |o| {
+    o.flows.iter().map(|flow| flow.srtt_mean_ms).sum::<f64>() / o.flows.len() as f64
+});
 
 /// 10 Mbit/s: goodput of seconds 10 to 40, socket buffers of 64 MB.
 pub const AT_10_MBIT: Experiment = Experiment {
@@ -35,7 +47,12 @@ pub const AT_10_MBIT: Experiment = Experiment {
     table: KERNEL,
     buffers: ":rcvbuf=64000000b",
     goodput: |outcome| outcome.flows.iter().map(|flow| flow.goodput_mbps).sum(),
+    delays: [PROBE_MEAN, PROBE_P95],
 };
+
+/// fq_codel at 10 Mbit/s, where the probe has a queue of its own.
+pub const FQ: Experiment =
+    Experiment { reference: "fq", table: KERNEL_FQ, delays: [SRTT_MEAN, PROBE_MEAN], ..AT_10_MBIT };
 
 /// 2 to 50 Mbit/s: goodput of the whole run, autotuned buffers.
 pub const AT_OTHER_RATES: Experiment = Experiment {
@@ -46,6 +63,7 @@ pub const AT_OTHER_RATES: Experiment = Experiment {
         let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
         bytes as f64 * 8.0 / DURATION_S as f64 / 1e6
     },
+    delays: [PROBE_MEAN, PROBE_P95],
 };
 
 const DURATION_S: u64 = 40;
@@ -92,15 +110,18 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
             references.iter().map(|&row| table.number(row, column)).collect()
         };
         let (goodput, drops) = (figures("link_goodput_mbps"), figures("drops"));
-        let (probe_mean, probe_p95) = (figures("probe_qdelay_mean_ms"), figures("probe_qdelay_p95_ms"));
+        let delays = experiment.delays.map(|(name, column, ours)| (name, figures(column), ours));
+        let base_ms = table.number(row, "rtt_ms") + HOST_DELAY.as_millis_f64();
         let judge = move |outcomes: &[&Outcome]| {
-            let probe = |outcome: &Outcome| outcome.probe_ms.unwrap_or_default();
-            let measures = vec![
+            let mut measures = vec![
                 Measure::new("goodput Mbit/s", &goodput, &each(outcomes, goodput_of), 0.03, 0.0),
-                Measure::new("probe mean ms", &probe_mean, &each(outcomes, |o| probe(o).mean), 0.2, 1.0),
-                Measure::new("probe p95 ms", &probe_p95, &each(outcomes, |o| probe(o).p95), 0.2, 1.0),
                 Measure::new("drops", &drops, &each(outcomes, |o| o.drops_total() as f64), 0.3, 20.0),
             ];
+            for (place, (name, theirs, ours)) in delays.iter().enumerate() {
+                let base = if *name == SRTT_MEAN.0 { base_ms } else { 0.0 };
+                let delay = Measure::new(name, theirs, &each(outcomes, |o| ours(o) - base), 0.2, 1.0);
+                measures.insert(1 + place, delay);
+            }
             Cell::judge(reference, name, measures)
         };
         rows.push(Row { cases, judge: Box::new(judge) });
@@ -113,6 +134,8 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         ("pfifo", _) => "taildrop:limit=1000".to_string(),
         ("codel", "default") => format!("codel:limit=1000:variant={variant}"),
         ("codel", _) => format!("codel:limit=1000:target=10ms:interval=50ms:variant={variant}"),
+        // Frames have 14 bytes more than packets, the kernel's quantum is one of 1514, and ECN is not negotiated.
+        ("fq_codel", _) => format!("fq_codel:quantum=1500b:variant={variant}"),
         (name, _) => format!("{name}:limit=1000:variant={variant}"),
     };
     let name = table.text(row, "cc");
@@ -126,19 +149,16 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         jitter: Span::ZERO,
         flows: (0..flows)
-            .map(|index| FlowSpec {
-                name: name.to_string(),
-                transport,
-                start: flow_start(seed, index, flows),
-                access: None,
-                extra_rtt: Span::ZERO,
-            })
+            .map(|index| FlowSpec { start: flow_start(seed, index, flows), ..FlowSpec::new(name, transport) })
             .collect(),
         probe: Some(ProbeSpec { bytes: PROBE_BYTES, ..ProbeSpec::default() }),
         duration: Span::from_secs(DURATION_S),
         warmup: Span::from_secs(10),
         seed,
         min_packet_bytes: 0,
+        groups: Vec::new(),
+        // For the round trips over time.
+        series: Some(Span::from_millis(100)),
     };
     Ok(Case {
         axes: Axes { trace: "kernel".to_string(), qdisc, transport: name.to_string(), seed },

@@ -100,17 +100,16 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         base_rtt: host.base_rtt,
         jitter: host.jitter,
         flows: vec![FlowSpec {
-            name: transport.to_string(),
-            transport: parse_transport(transport)?,
             start: START_STEP * (seed - 1),
-            access: None,
-            extra_rtt: Span::ZERO,
+            ..FlowSpec::new(transport, parse_transport(transport)?)
         }],
         probe: None,
         duration: Span::from_secs(DURATION_S),
         warmup: Span::ZERO,
         seed,
         min_packet_bytes: 200,
+        groups: Vec::new(),
+        series: None,
     };
     let axes = Axes {
         trace: "mahimahi".to_string(),

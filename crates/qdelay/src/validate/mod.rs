@@ -46,6 +46,10 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             "Linux 6.12 in virtual time: 2 to 50 Mbit/s, 40 s, probe's delays of seconds 10 to 40.",
             kernel::rows(&kernel::AT_OTHER_RATES, variant)?,
         ),
+        ValidateAgainst::Fq => (
+            "Linux 6.12 in virtual time: fq_codel at 10 Mbit/s, seconds 10 to 40 of 40 s.",
+            kernel::rows(&kernel::FQ, variant)?,
+        ),
         ValidateAgainst::Mahimahi => (
             "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
             mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,

@@ -58,14 +58,17 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
     let typed = format!("{transport}:profile=ns3");
     let config = parse_transport(&typed)?;
     let flows = (0..FLOWS).map(|index| FlowSpec {
-        name: typed.clone(),
-        transport: config,
         start: Span::from_nanos(Random::derive(seed, &format!("flow-{index}"), "start").below(1_000_000_000)),
         access: Some(Rate::from_mbps(1000.0)),
         extra_rtt: Span::from_micros(index * 20_000 / (FLOWS - 1)),
+        ..FlowSpec::new(&typed, config)
     });
     let scenario = Scenario {
-        qdisc: parse_qdisc(&format!("{qdisc}:limit=1000"))?,
+        qdisc: parse_qdisc(&match qdisc {
+            // The queue's quantum is the device's MTU in ns-3.
+            "fq_codel" => "fq_codel:limit=10240:quantum=1500b:ecn=off".to_string(),
+            other => format!("{other}:limit=1000"),
+        })?,
         link: LinkSpec(Line::new(Rate::from_mbps(100.0), PPP_BYTES).into()),
         uplink: None,
         base_rtt: Span::from_millis(10),
@@ -76,6 +79,8 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
         warmup: Span::ZERO,
         seed,
         min_packet_bytes: 0,
+        groups: Vec::new(),
+        series: None,
     };
     let axes = Axes { trace: "ns3".to_string(), qdisc: qdisc.to_string(), transport: typed, seed };
     Ok(Case { axes, scenario })

@@ -10,6 +10,8 @@ pub struct Table {
 pub const KERNEL: &str = include_str!("../../tests/reference/kernel.tsv");
 /// The same at other rates.
 pub const KERNEL_RATES: &str = include_str!("../../tests/reference/kernel_rates.tsv");
+/// The kernel's fq_codel.
+pub const KERNEL_FQ: &str = include_str!("../../tests/reference/kernel_fq.tsv");
 /// mahimahi with real kernel TCP.
 pub const MAHIMAHI: &str = include_str!("../../tests/reference/mahimahi.tsv");
 /// ns-3's dumbbell.
@@ -56,6 +58,7 @@ mod tests {
             }
         }
         assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
-        assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 6));
+        assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
+        assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 7));
     }
 }

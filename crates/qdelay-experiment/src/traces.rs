@@ -5,8 +5,14 @@
 //! header must be named as such, because nothing tells which column is meant.
 //!
 //! Files are read 64 kB at a time; what a trace may take in memory is bounded by the limits of its parser.
+//!
+//! A [`Library`] does so for scenarios: it looks in several places, and reads everything once.
 
-use crate::error::Failure;
+mod library;
+
+use crate::error::InputError;
+pub use crate::results::TraceFile as TraceUsed;
+pub use library::{Found, Library};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_path::link::RateLink;
@@ -19,6 +25,8 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 const CHUNK_BYTES: usize = 64 * 1024;
+/// What names a format on the command line.
+const OPTION: &str = "--trace-format";
 
 /// A trace that has been read.
 #[derive(Clone, Debug)]
@@ -76,13 +84,13 @@ impl Format {
     ///
     /// # Errors
     /// A format or key that is not known, or a table without a column.
-    pub fn parse(text: Option<&str>) -> Result<Format, Failure> {
+    pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
         match text {
             None => Ok(Format::Detect),
             Some("mahimahi") => Ok(Format::Mahimahi),
             Some("mbps") => Ok(Format::Mbps),
             Some(text) => Format::parse_csv(text)
-                .map_err(|message| Failure::input("--trace-format", format!("'{text}': {message}"))),
+                .map_err(|message| InputError::new("--trace-format", format!("'{text}': {message}"))),
         }
     }
 
@@ -109,18 +117,18 @@ impl Format {
 ///
 /// # Errors
 /// One line that names the file, the line in it and what was expected there.
-pub fn load(name: &OsStr, format: &Format) -> Result<Trace, Failure> {
+pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
     let path = Path::new(name);
     let place = path.display().to_string();
-    let fail = |message: String| Failure::input(if place.is_empty() { "''" } else { &place }, message);
+    let fail = |message: String| InputError::new(if place.is_empty() { "''" } else { &place }, message);
     match path.metadata() {
         Ok(found) if found.is_dir() => Err(fail("is a folder; expected a file with a trace".to_string())),
         Ok(_) => {
             let mut file = File::open(path).map_err(|error| fail(unreadable(&error)))?;
-            read(&mut file, format).map_err(|error| fail(error.message()))
+            read(&mut file, format).map_err(|error| fail(error.message(OPTION)))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => match find_shipped(name) {
-            Some(mut contents) => read(&mut contents, format).map_err(|error| fail(error.message())),
+        Err(error) if error.kind() == ErrorKind::NotFound => match name.to_str().and_then(find_shipped) {
+            Some(mut contents) => read(&mut contents, format).map_err(|error| fail(error.message(OPTION))),
             None => Err(fail(format!(
                 "no such file, and no shipped trace of this name; expected a file or one of {}",
                 SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
@@ -130,12 +138,44 @@ pub fn load(name: &OsStr, format: &Format) -> Result<Trace, Failure> {
     }
 }
 
-fn unreadable(error: &io::Error) -> String {
+/// Reads the trace of `input`, and the FNV-1a digest of its bytes.
+pub(crate) fn read_with_digest(input: &mut dyn Read, format: &Format) -> Result<(Trace, u64), String> {
+    let mut input = Digesting { input, digest: FNV_BASIS };
+    let trace = read(&mut input, format).map_err(|error| error.message("trace_format"))?;
+    Ok((trace, input.digest))
+}
+
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// The digest of a text, as those of traces are made.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    let step = |digest: u64, byte: &u8| (digest ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
+    format!("{:016x}", bytes.iter().fold(FNV_BASIS, step))
+}
+
+/// Passes on what it reads, and keeps its digest.
+struct Digesting<'a> {
+    input: &'a mut dyn Read,
+    digest: u64,
+}
+
+impl Read for Digesting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(buffer)?;
+        for byte in buffer.iter().take(n) {
+            self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
+        }
+        Ok(n)
+    }
+}
+
+pub(crate) fn unreadable(error: &io::Error) -> String {
     format!("cannot be read: {error}; expected a file that can be read")
 }
 
-fn find_shipped(name: &OsStr) -> Option<&'static [u8]> {
-    let name = name.to_str()?;
+/// The contents of the shipped trace of this name, with or without its ending `.down`.
+pub(crate) fn find_shipped(name: &str) -> Option<&'static [u8]> {
     shipped::find(name).or_else(|| shipped::find(&format!("{name}.down")))
 }
 
@@ -148,14 +188,16 @@ enum ReadError {
 }
 
 impl ReadError {
-    fn message(&self) -> String {
+    /// `option` is what names a format.
+    fn message(&self, option: &str) -> String {
         match self {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(error) => error.to_string(),
             ReadError::Table => {
-                "line 1: looks like the header of a table; expected mahimahi's milliseconds, or seconds and \
-                Mbit/s; for a table give --trace-format csv:column=NAME"
-                    .to_string()
+                format!(
+                    "line 1: looks like the header of a table; expected mahimahi's milliseconds, or seconds and \
+                    Mbit/s; for a table give {option} csv:column=NAME"
+                )
             }
         }
     }

@@ -1,0 +1,378 @@
+//! RED, random early detection: arrivals are dropped or marked at random, the more often the longer the queue is on
+//! average.
+//!
+//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993), section 4 (the
+//! algorithm), section 6 (the average) and section 7 (from probability to decision); Floyd's note "Recommendation on
+//! using the gentle variant of RED" (2000). RFC 2309 recommended it; RFC 7567, which replaces that RFC, does
+//! not name it as the default any more.
+//!
+//! Parameters:
+//! * `mode`: whether queue and thresholds are in packets or in bytes (packets).
+//! * `min`, `max`: thresholds on the average, in packets or bytes (5 and 15 packets). Below `min` nothing is dropped.
+//! * `probability`: reached as the average gets to `max` (max_p, 0.1).
+//! * `weight`: of the present length in the average, per arrival (w_q, 0.002).
+//! * `gentle`: between `max` and twice `max` the probability rises on from `probability` to 1; otherwise every arrival
+//!   from `max` on is forced out (on).
+//! * `wait`: spread the drops evenly instead of geometrically, by counting the arrivals since the last (section 7's
+//!   second method; on).
+//! * `mtu`: size of a typical packet (1500 bytes); with `rate`, the link's rate (10 Mbit/s), it says how many packets
+//!   an idle link could have sent. The average ages by as many arrivals at an empty queue. In mode `bytes` the
+//!   probability of a packet is scaled by its size over `mtu` too.
+//!
+//! The host asks [`Red::admit`] about every arrival, whether or not there is room for it, and calls [`Red::emptied`]
+//! when a departure leaves the queue empty. The queue may be a *virtual* one: all that counts is what `admit` is told.
+//! Whether an early verdict is a mark or a drop is the host's to say. An arrival costs some multiplications, one or
+//! two divisions where chance decides, and a power where the queue was empty.
+//!
+//! Differences from the reference:
+//! * The arithmetic is in floating point. Linux (`red_calc_qavg`, `red_calc_qavg_from_idle_time`) has fixed point,
+//!   weights that are powers of two, bytes alone, and a table for the idle time that ends at 255 cells.
+//! * Linux draws a number per drop (`red_mark_probability`) where the paper's section 4 draws one per arrival, as here.
+//! * Linux has no gentle variant; ns-2 has it off unless asked, ns-3 on, as here.
+//! * `probability` is 0.1, as Floyd's "RED: discussions of setting parameters" (1997) advises; the 1993 paper has 1/50.
+//! * The idle time is counted from the departure that left the queue empty, as in the paper. Linux counts from the
+//!   first dequeue that finds nothing, and only once per idle time: here, as in the paper's pseudo-code, an arrival that is
+//!   dropped at an empty queue leaves the time it became empty as it was, and the next one ages the average by all of it
+//!   again.
+//! * After an arrival that was forced out the count is 0, as in the paper; Linux sets it to -1 (`red_action`).
+
+use crate::qdisc::Backlog;
+use crate::{Random, Rate, Time};
+
+/// What RED measures a queue in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedMode {
+    /// Packets.
+    #[default]
+    Packets,
+    /// Bytes (IP bytes), and a large packet is dropped more often than a small one.
+    Bytes,
+}
+
+/// The parameters of RED.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedParameters {
+    /// The unit of the thresholds.
+    pub mode: RedMode,
+    /// Below this average nothing is dropped (min_th); at least 0.
+    pub min: f64,
+    /// At this average `probability` is reached (max_th); more than `min`.
+    pub max: f64,
+    /// The probability at `max` (max_p), above 0, at most 1.
+    pub probability: f64,
+    /// Weight of the present length (w_q), above 0, at most 1.
+    pub weight: f64,
+    /// Rise on to a probability of 1 at twice `max`.
+    pub gentle: bool,
+    /// Spread the drops evenly.
+    pub wait: bool,
+    /// Size of a typical packet (IP bytes), at least 1.
+    pub mtu: u64,
+    /// How fast the link sends, more than zero: for the idle time.
+    pub rate: Rate,
+}
+
+impl Default for RedParameters {
+    fn default() -> RedParameters {
+        RedParameters {
+            mode: RedMode::Packets,
+            min: 5.0,
+            max: 15.0,
+            probability: 0.1,
+            weight: 0.002,
+            gentle: true,
+            wait: true,
+            mtu: 1500,
+            rate: Rate::from_bps(10_000_000),
+        }
+    }
+}
+
+/// What RED says about an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedVerdict {
+    /// It goes on as it is.
+    Forward,
+    /// Chance chose it: it is to be marked or dropped.
+    Early,
+    /// The average is beyond the thresholds: it is to be dropped (RFC 3168 section 7: not marked).
+    Forced,
+}
+
+/// The law of RED.
+#[derive(Clone, Debug)]
+pub struct Red {
+    parameters: RedParameters,
+    /// How long the link takes for `mtu` bytes, in nanoseconds.
+    packet_nanos: f64,
+    /// The average length, in packets or bytes (avg).
+    average: f64,
+    /// Arrivals since the last verdict that was not to forward, where the average is at least `min`; the paper's
+    /// `count`, with `None` for -1.
+    since_last: Option<u64>,
+    /// When the queue became empty (q_time); `None` before that ever happened.
+    empty_since: Option<Time>,
+}
+
+impl Red {
+    /// The law at rest, with an average of zero.
+    pub fn new(parameters: RedParameters) -> Red {
+        Red {
+            packet_nanos: parameters.mtu as f64 * 8e9 / parameters.rate.as_bps() as f64,
+            average: 0.0,
+            since_last: None,
+            empty_since: None,
+            parameters,
+        }
+    }
+
+    /// What to do with an arrival of `packet_bytes` at a queue that holds `queued`, without it. Draws from `random`
+    /// exactly once where chance decides.
+    #[inline]
+    pub fn admit(
+        &mut self,
+        queued: Backlog,
+        packet_bytes: u32,
+        now: Time,
+        random: &mut Random,
+    ) -> RedVerdict {
+        self.update(queued, now);
+        let parameters = &self.parameters;
+        if self.average < parameters.min {
+            self.since_last = None;
+            return RedVerdict::Forward;
+        }
+        let Some(probability) = self.probability() else {
+            self.since_last = Some(0);
+            return RedVerdict::Forced;
+        };
+        let probability = match parameters.mode {
+            RedMode::Packets => probability,
+            RedMode::Bytes => (probability * f64::from(packet_bytes) / parameters.mtu as f64).min(1.0),
+        };
+        let count = self.since_last.map_or(0, |count| count.saturating_add(1));
+        let is_chosen = random.unit() < spread(probability, if parameters.wait { count } else { 0 });
+        self.since_last = Some(if is_chosen { 0 } else { count });
+        if is_chosen { RedVerdict::Early } else { RedVerdict::Forward }
+    }
+
+    /// A departure left the queue empty.
+    #[inline]
+    pub fn emptied(&mut self, now: Time) {
+        self.empty_since = Some(now);
+    }
+
+    /// The average length in packets or bytes, as of the last arrival.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// The probability at the present average before packet size and count (p_b); 0 below `min`, `None` where every
+    /// arrival is forced out.
+    pub fn probability(&self) -> Option<f64> {
+        let RedParameters { min, max, probability, gentle, .. } = self.parameters;
+        let average = self.average;
+        if average < min {
+            Some(0.0)
+        } else if average < max {
+            Some(probability * (average - min) / (max - min))
+        } else if gentle && average < 2.0 * max {
+            Some(probability + (1.0 - probability) * (average - max) / max)
+        } else {
+            None
+        }
+    }
+
+    /// Section 6: the moving average, and in its place the ageing where the queue was empty.
+    #[inline]
+    fn update(&mut self, queued: Backlog, now: Time) {
+        let keep = 1.0 - self.parameters.weight;
+        if let (0, Some(since)) = (queued.packets, self.empty_since) {
+            let packets = now.since(since).as_nanos() as f64 / self.packet_nanos;
+            self.average *= libm::pow(keep, packets);
+            return;
+        }
+        let length = match self.parameters.mode {
+            RedMode::Packets => queued.packets,
+            RedMode::Bytes => queued.bytes,
+        };
+        self.average = keep * self.average + self.parameters.weight * length as f64;
+    }
+}
+
+/// Section 7: the probability (p_a) that makes the gap between two drops uniform, `count` arrivals after the last.
+#[inline]
+fn spread(probability: f64, count: u64) -> f64 {
+    let passed = count as f64 * probability;
+    if passed >= 1.0 { 1.0 } else { probability / (1.0 - passed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const LAW: RedParameters = RedParameters {
+        mode: RedMode::Packets,
+        min: 5.0,
+        max: 15.0,
+        probability: 0.1,
+        weight: 0.002,
+        gentle: true,
+        wait: true,
+        mtu: 1500,
+        rate: Rate::from_bps(10_000_000),
+    };
+
+    fn random() -> Random {
+        Random::derive(1, "node", "red")
+    }
+    fn at(us: u64) -> Time {
+        Time::from_nanos(us * 1000)
+    }
+    fn packets(packets: u64) -> Backlog {
+        Backlog { packets, bytes: 1500 * packets }
+    }
+    /// With this average, which arrivals do not move.
+    fn steady(parameters: RedParameters, average: f64) -> Red {
+        Red { average, ..Red::new(RedParameters { weight: 0.0, ..parameters }) }
+    }
+    fn admit(law: &mut Red, random: &mut Random) -> RedVerdict {
+        law.admit(packets(10), 1500, Time::ZERO, random)
+    }
+    fn early(law: &mut Red, bytes: u32, n: usize) -> usize {
+        let mut random = random();
+        let verdicts = (0..n).map(|_| law.admit(packets(10), bytes, Time::ZERO, &mut random));
+        verdicts.filter(|verdict| *verdict == RedVerdict::Early).count()
+    }
+
+    #[test]
+    fn defaults() {
+        assert_eq!(RedParameters::default(), LAW);
+    }
+
+    #[test]
+    fn the_average_moves_by_its_weight() {
+        let mut law = Red::new(RedParameters { weight: 0.25, ..LAW });
+        admit(&mut law, &mut random());
+        assert_eq!(law.average(), 2.5);
+        admit(&mut law, &mut random());
+        assert_eq!(law.average(), 4.375);
+    }
+
+    #[test]
+    fn in_bytes_the_average_is_of_bytes() {
+        let mut law = Red::new(RedParameters { weight: 0.25, mode: RedMode::Bytes, ..LAW });
+        law.admit(Backlog { packets: 3, bytes: 1000 }, 1500, Time::ZERO, &mut random());
+        assert_eq!(law.average(), 250.0);
+    }
+
+    /// 1500 bytes take 1.2 ms at 10 Mbit/s.
+    #[test]
+    fn idle_time_counts_as_packets_that_could_have_been_sent() {
+        let mut law = Red { average: 8.0, ..Red::new(RedParameters { weight: 0.5, ..LAW }) };
+        law.emptied(at(1000));
+        law.admit(packets(0), 1500, at(1000 + 2 * 1200), &mut random());
+        assert!((law.average() - 2.0).abs() < 1e-12);
+        law.emptied(at(5000));
+        law.admit(packets(0), 1500, at(5000), &mut random());
+        assert!((law.average() - 2.0).abs() < 1e-12, "no time, no ageing");
+        law.admit(packets(1), 1500, at(9000), &mut random());
+        assert!((law.average() - 1.5).abs() < 1e-12, "not empty: as ever");
+    }
+
+    #[test]
+    fn an_empty_queue_that_was_never_emptied_counts_as_length_zero() {
+        let mut law = Red { average: 8.0, ..Red::new(RedParameters { weight: 0.5, ..LAW }) };
+        law.admit(packets(0), 1500, at(1000), &mut random());
+        assert_eq!(law.average(), 4.0);
+    }
+
+    #[test]
+    fn the_probability_rises_in_two_slopes() {
+        let probability = |average| steady(LAW, average).probability();
+        assert_eq!(probability(4.9), Some(0.0));
+        assert_eq!(probability(5.0), Some(0.0));
+        assert!((probability(10.0).unwrap() - 0.05).abs() < 1e-12);
+        assert_eq!(probability(15.0), Some(0.1));
+        assert!((probability(22.5).unwrap() - 0.55).abs() < 1e-12);
+        assert_eq!(probability(30.0), None);
+        let probability = |average| steady(RedParameters { gentle: false, ..LAW }, average).probability();
+        assert!(probability(14.9).is_some());
+        assert_eq!(probability(15.0), None);
+    }
+
+    #[test]
+    fn below_min_nothing_is_drawn_and_the_count_is_forgotten() {
+        let mut law = Red { since_last: Some(7), ..steady(LAW, 4.9) };
+        let mut random = random();
+        assert_eq!(admit(&mut law, &mut random), RedVerdict::Forward);
+        assert_eq!(law.since_last, None);
+        assert_eq!(random.bits(), self::random().bits());
+    }
+
+    #[test]
+    fn beyond_the_thresholds_everything_goes_without_a_draw() {
+        for (gentle, average) in [(true, 30.0), (false, 15.0)] {
+            let mut law = Red { since_last: Some(7), ..steady(RedParameters { gentle, ..LAW }, average) };
+            let mut random = random();
+            assert_eq!(admit(&mut law, &mut random), RedVerdict::Forced);
+            assert_eq!(law.since_last, Some(0));
+            assert_eq!(random.bits(), self::random().bits());
+        }
+    }
+
+    #[test]
+    fn between_them_each_arrival_draws_once() {
+        let (mut law, mut random, mut reference) = (steady(LAW, 10.0), random(), random());
+        for n in 1..=100 {
+            admit(&mut law, &mut random);
+            reference.bits();
+            assert_eq!(random.clone().bits(), reference.clone().bits(), "{n}");
+        }
+    }
+
+    /// With a probability of 1/20: uniform over 1..=20 the first time, when the count starts at 0, and over 1..=19
+    /// afterwards, when it starts at 1.
+    #[test]
+    fn drops_are_spread_evenly() {
+        let (mut law, mut random) = (steady(LAW, 10.0), random());
+        let mut gaps = Vec::new();
+        let mut gap = 0;
+        while gaps.len() < 20_000 {
+            gap += 1;
+            if admit(&mut law, &mut random) == RedVerdict::Early {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        assert!(gaps[1..].iter().all(|gap| (1..=19).contains(gap)));
+        let share = |n| gaps.iter().filter(|gap| **gap == n).count() as f64 / 20_000.0;
+        assert!((1..=19).all(|n| (share(n) - 1.0 / 19.0).abs() < 0.01));
+    }
+
+    #[test]
+    fn without_wait_they_are_independent() {
+        let mut law = steady(RedParameters { wait: false, ..LAW }, 10.0);
+        let drops = early(&mut law, 1500, 100_000);
+        assert!((4700..5300).contains(&drops), "{drops}");
+    }
+
+    #[test]
+    fn the_probability_with_the_count_never_leaves_its_range() {
+        assert_eq!(spread(0.25, 0), 0.25);
+        assert_eq!(spread(0.25, 2), 0.5);
+        assert_eq!([spread(0.25, 4), spread(0.25, u64::MAX), spread(1.0, 1)], [1.0; 3]);
+        assert_eq!(spread(0.0, u64::MAX), 0.0);
+    }
+
+    #[test]
+    fn in_bytes_small_packets_are_spared() {
+        let parameters =
+            RedParameters { mode: RedMode::Bytes, min: 7500.0, max: 22500.0, wait: false, ..LAW };
+        let drops = |bytes| early(&mut steady(parameters, 15000.0), bytes, 100_000);
+        assert!((4700..5300).contains(&drops(1500)));
+        assert!((400..600).contains(&drops(150)));
+        assert_eq!(drops(60_000), 100_000, "at most 1");
+    }
+}

@@ -1,0 +1,342 @@
+//! DRR, deficit round robin: flows take turns, and what a flow may not send now is put to its account.
+//!
+//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995 and IEEE/ACM
+//! Transactions on Networking 4(3), 1996 (the section on DRR and its pseudo-code: the enqueuing module with
+//! `FreeBuffer`, and the dequeuing module); buffer stealing after P. McKenney, "Stochastic Fairness Queueing", INFOCOM
+//! 1990. Linux `net/sched/sch_drr.c` (`drr_enqueue`, `drr_dequeue`) for cross reading.
+//!
+//! A bucket that gets a packet joins the end of the active list. In its turn its deficit grows by `quantum`, and it
+//! sends while its head fits into the deficit; then it goes to the end of the list and keeps the rest. A bucket that
+//! is empty leaves the list and loses the rest. A packet that finds no room stays all the same, and the newest packets
+//! of whichever bucket then holds the most bytes are dropped until all fit: that may be the arrival itself.
+//!
+//! Parameters:
+//! * `by`: what a bucket is: the hash of a flow, one of the 64 codepoints of DiffServ, or the class that a classifier
+//!   set, modulo 256 (flow).
+//! * `flows`: buckets of `by=flow` (1024); `quantum`: bytes per turn (1514).
+//! * `limit` in packets (1000) and `limit_bytes` (none), over all buckets.
+//!
+//! Cost: constant per packet where `quantum` is a full packet; otherwise packet size over `quantum` turns. A drop costs
+//! a few times log2(buckets) steps.
+//!
+//! Differences from the reference:
+//! * The deficit is credited when a turn ends, and at activation, rather than when the next turn begins, as in
+//!   `drr_dequeue`; which packet goes when is the same.
+//! * The paper takes a buffer before it stores the arrival; here the arrival counts as stored when the longest bucket
+//!   is looked for, so that a flow that holds the most loses its own packet. Ties go to the lowest bucket.
+//! * A bucket that buffer stealing has emptied stays in the list, with its deficit, until its turn comes, and one whose
+//!   first packet was the longest and went at once joins the list all the same.
+//! * Linux: its classes have a limit each, no shared one, and filters put packets into them; it steals from nobody.
+
+use super::flow_hash::{self, FLOWS};
+use super::flow_queues::{FlowList, FlowQueues, Measure, QUANTUM};
+use super::limits::{self, LIMIT, LIMIT_BYTES};
+use super::{Backlog, Limit, Qdisc};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Packet, Sink};
+use alloc::format;
+
+/// What `drr` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "drr",
+    about: "flows take turns by bytes; when full the flow that holds the most loses its newest packet",
+    source: "Shreedhar and Varghese, SIGCOMM 1995; McKenney, INFOCOM 1990",
+    parameters: &[
+        Parameter {
+            name: "by",
+            unit: Unit::Choice(&["flow", "dscp", "class"]),
+            default: "flow",
+            min: "",
+            max: "",
+            about: "who takes turns: hashed flows, the 64 codepoints of DiffServ, or classes (modulo 256)",
+            source: "Shreedhar and Varghese 1995 (what a flow is); RFC 2474 section 3",
+        },
+        FLOWS,
+        Parameter {
+            about: "what a bucket is credited in each turn (IP bytes); less than a packet costs several turns each",
+            source: "Shreedhar and Varghese 1995 (at least the largest packet); Linux drr (the MTU with its header)",
+            ..QUANTUM
+        },
+        LIMIT,
+        LIMIT_BYTES,
+    ],
+    positional: None,
+};
+
+/// What makes packets one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DrrBy {
+    /// The hash of [`Packet::flow`].
+    #[default]
+    Flow,
+    /// [`Packet::dscp`].
+    Dscp,
+    /// [`Packet::class`], modulo 256.
+    Class,
+}
+
+/// The DRR discipline.
+#[derive(Clone, Debug)]
+pub struct Drr {
+    queues: FlowQueues,
+    active: FlowList,
+    by: DrrBy,
+    quantum: i64,
+    limit: Limit,
+}
+
+impl Drr {
+    /// Empty buckets: `flows` of them (1 to 65536) where they are flows. `quantum` in bytes, at least 1.
+    pub fn new(limit: Limit, by: DrrBy, flows: u32, quantum: u32) -> Drr {
+        let buckets = match by {
+            DrrBy::Flow => flows.max(1),
+            DrrBy::Dscp => 64,
+            DrrBy::Class => 256,
+        };
+        Drr {
+            queues: FlowQueues::new(buckets, Measure::Bytes),
+            active: FlowList::new(),
+            by,
+            quantum: i64::from(quantum.max(1)),
+            limit,
+        }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// `flows` where the buckets are no flows.
+    pub fn build(arguments: &Arguments) -> Result<Drr, ComponentError> {
+        let whole =
+            |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
+        let by = match arguments.text("by") {
+            Some("dscp") => DrrBy::Dscp,
+            Some("class") => DrrBy::Class,
+            _ => DrrBy::Flow,
+        };
+        if by != DrrBy::Flow && arguments.is_given("flows") {
+            let by = arguments.text("by").unwrap_or("flow");
+            return Err(limits::fail(arguments, format!("flows has no effect with by={by}")));
+        }
+        Ok(Drr::new(limits::limit(arguments), by, whole("flows", 1024), whole("quantum", 1514)))
+    }
+
+    #[inline]
+    fn bucket(&self, packet: &Packet) -> u32 {
+        match self.by {
+            DrrBy::Flow => flow_hash::bucket(packet.flow, 0, self.queues.len()),
+            DrrBy::Dscp => u32::from(packet.dscp % 64),
+            DrrBy::Class => u32::from(packet.class % 256),
+        }
+    }
+
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        let Backlog { packets, bytes } = self.queues.backlog();
+        packets > self.limit.packets || bytes > self.limit.bytes
+    }
+
+    /// Buffer stealing.
+    #[cold]
+    fn steal<S: Sink>(&mut self, sink: &mut S) {
+        while self.is_over_limit() {
+            let longest = self.queues.longest();
+            let Some(packet) = self.queues.pop_tail(longest) else { return };
+            sink.dropped(&packet, DropReason::LongestFlow);
+        }
+    }
+}
+
+impl Qdisc for Drr {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        let bucket = self.bucket(&packet);
+        self.queues.push(bucket, packet);
+        if !self.queues.is_listed(bucket) {
+            self.queues.set_deficit(bucket, self.quantum);
+            self.active.push(&mut self.queues, bucket);
+        }
+        if self.is_over_limit() {
+            self.steal(context.sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
+        loop {
+            let bucket = self.active.first()?;
+            let Some(head) = self.queues.head(bucket) else {
+                self.active.remove(&mut self.queues, bucket);
+                continue;
+            };
+            let bytes = i64::from(head.bytes);
+            if bytes <= self.queues.deficit(bucket) {
+                self.queues.add_deficit(bucket, -bytes);
+                let packet = self.queues.pop_head(bucket);
+                if self.queues.head(bucket).is_none() {
+                    self.active.remove(&mut self.queues, bucket);
+                }
+                return packet;
+            }
+            self.queues.add_deficit(bucket, self.quantum);
+            self.active.rotate(&mut self.queues);
+        }
+    }
+
+    #[inline]
+    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        if self.queues.backlog().packets == 0 { None } else { self.dequeue(context) }
+    }
+
+    fn head(&self) -> Option<&Packet> {
+        let next = self.active.next_ready(&self.queues, self.quantum, |head| i64::from(head.bytes));
+        next.and_then(|(_, bucket)| self.queues.head(bucket))
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+    fn has_timer(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, error, fair_in_random_traffic};
+    use super::*;
+
+    /// The example of the paper's figures: a quantum of 500, and a first flow with packets of 200, 750 and 20,
+    /// whose 750 wait for the second round and the 300 that the first round left.
+    #[test]
+    fn what_is_left_of_a_turn_is_kept_for_the_next() {
+        let mut bench = Bench::new("drr:quantum=500b");
+        bench.enqueue_flow(1, 0, &[200, 750, 20]);
+        bench.enqueue_flow(2, 0, &[500, 500]);
+        assert_eq!(bench.dequeue_many(0, 9), [0, 3, 1, 2, 4]);
+    }
+
+    #[test]
+    fn a_flow_that_empties_loses_the_rest() {
+        let mut bench = Bench::new("drr:quantum=500b");
+        bench.enqueue_flow(1, 0, &[100]);
+        bench.enqueue_flow(2, 0, &[600]);
+        assert_eq!(bench.dequeue(0), Some(0));
+        bench.enqueue_flow(1, 0, &[600]);
+        // Flow 2 has had 500 by then and gets its 600 in the second turn; so does flow 1, whose 400 are gone.
+        assert_eq!(bench.dequeue_many(0, 9), [1, 2]);
+    }
+
+    #[test]
+    fn bytes_are_shared_equally_whatever_the_sizes() {
+        for quantum in [1, 100, 1500, 4000] {
+            let mut bench = Bench::new(&format!("drr:quantum={quantum}b:limit=100000"));
+            bench.enqueue_flow(1, 0, &[1500; 400]);
+            bench.enqueue_flow(2, 0, &[100; 6000]);
+            let mut bytes = [0i64; 2];
+            for handle in bench.dequeue_many(0, 3000) {
+                bytes[usize::from(handle >= 400)] += if handle < 400 { 1500 } else { 100 };
+                // The paper's bound on its fairness measure: a quantum and two of the largest packets.
+                assert!((bytes[0] - bytes[1]).abs() <= quantum + 3000, "{bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_flow_that_holds_the_most_loses_its_newest() {
+        let mut bench = Bench::new("drr:limit=4");
+        bench.enqueue_flow(1, 0, &[1500; 3]);
+        bench.enqueue_flow(2, 0, &[1500; 2]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::LongestFlow)], "flow 1 has three");
+        bench.enqueue_flow(1, 0, &[1500]);
+        assert_eq!(
+            bench.log.dropped[1],
+            (5, DropReason::LongestFlow),
+            "and with its arrival has three again"
+        );
+        bench.enqueue_flow(3, 0, &[40]);
+        assert_eq!(bench.drops(DropReason::LongestFlow), 3);
+        assert_eq!(bench.qdisc.backlog().packets, 4);
+    }
+
+    #[test]
+    fn of_flows_that_hold_as_much_the_lowest_bucket_loses() {
+        let mut bench = Bench::new("drr:by=class:limit=4");
+        for class in [9, 4] {
+            bench.class = class;
+            (0..2).for_each(|_| bench.enqueue(0, 500));
+        }
+        bench.class = 20;
+        bench.enqueue(0, 500);
+        assert_eq!(bench.log.dropped, [(3, DropReason::LongestFlow)]);
+    }
+
+    #[test]
+    fn as_many_go_as_the_bytes_need_and_what_never_fits_goes_itself() {
+        let mut bench = Bench::new("drr:limit_bytes=1000b");
+        bench.enqueue_flow(1, 0, &[300; 3]);
+        bench.enqueue_flow(2, 0, &[590]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::LongestFlow), (1, DropReason::LongestFlow)]);
+        bench.enqueue_flow(3, 0, &[1001]);
+        assert_eq!(bench.log.dropped[2], (4, DropReason::LongestFlow));
+        assert_eq!(bench.dequeue_many(0, 9), [0, 3]);
+    }
+
+    #[test]
+    fn who_was_robbed_of_everything_keeps_its_place_and_its_deficit() {
+        let mut bench = Bench::new("drr:quantum=500b:limit_bytes=1500b");
+        bench.enqueue_flow(1, 0, &[100, 900]);
+        assert_eq!(bench.dequeue(0), Some(0));
+        // Flow 1 has 400 left in this turn, and loses its 900 to flow 2 and 3, who hold less each.
+        bench.enqueue_flow(2, 0, &[400]);
+        bench.enqueue_flow(3, 0, &[400]);
+        assert_eq!(bench.log.dropped, [(1, DropReason::LongestFlow)]);
+        bench.enqueue_flow(1, 0, &[400]);
+        assert_eq!(bench.dequeue_many(0, 9), [4, 2, 3]);
+    }
+
+    #[test]
+    fn an_empty_bucket_is_passed_over_and_starts_anew() {
+        let mut bench = Bench::new("drr:quantum=500b:limit_bytes=1000b");
+        bench.enqueue_flow(1, 0, &[900]);
+        bench.enqueue_flow(2, 0, &[450]);
+        assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
+        assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(1));
+        assert_eq!(bench.dequeue_many(0, 9), [1]);
+        bench.enqueue_flow(1, 0, &[500]);
+        assert_eq!(bench.dequeue(0), Some(2));
+    }
+
+    #[test]
+    fn codepoints_and_classes_take_turns_too() {
+        let mut bench = Bench::new("drr:by=dscp:quantum=100b");
+        for dscp in [46, 46, 0] {
+            (bench.dscp, bench.flow) = (dscp, bench.flow + 1);
+            bench.enqueue(0, 100);
+        }
+        assert_eq!(bench.dequeue_many(0, 9), [0, 2, 1]);
+        let mut bench = Bench::new("drr:by=class:quantum=100b");
+        for class in [1, 257, 2] {
+            bench.class = class;
+            bench.enqueue(0, 100);
+        }
+        assert_eq!(bench.dequeue_many(0, 9), [0, 2, 1], "class 257 shares the bucket of class 1");
+    }
+
+    #[test]
+    fn nothing_is_returned_before_its_turn() {
+        for quantum in [1, 300, 1514, 9000] {
+            fair_in_random_traffic(&format!("drr:quantum={quantum}b:limit=50"), 50);
+            fair_in_random_traffic(&format!("drr:quantum={quantum}b:flows=4:limit_bytes=20kb"), 500);
+        }
+        assert_eq!(Bench::new("drr:limit=20").overload(2000, 2), 2000);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("drr:by=dscp:flows=64").contains("flows has no effect with by=dscp"));
+        assert!(error("drr:quantum=0").contains("1b to 1mb"));
+        assert!(error("drr:by=port").contains("flow, dscp, class"));
+    }
+}

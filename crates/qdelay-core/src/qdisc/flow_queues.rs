@@ -1,0 +1,442 @@
+//! The store under the fair disciplines: many first-in first-out queues ("buckets") in one pool of packets.
+//!
+//! A bucket is a doubly linked list through the pool, and buckets are themselves linked into the lists that are served
+//! in turn. 1024 buckets cost 40 KiB whatever they hold, the pool grows to the most packets ever queued at once, and
+//! nothing is allocated after that. A place that was freed is used again first, so that a short queue stays in cache.
+//!
+//! The longest bucket is known by a [`Longest`], which is made at the first question and told of changed buckets only
+//! at the next: who never overflows pays a branch per packet, and under lasting overload a drop costs a few times
+//! log2(buckets) steps, with no scan of the buckets.
+
+use super::Backlog;
+use super::longest::Longest;
+use crate::Packet;
+use crate::component::{Parameter, Unit};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// `quantum`: bytes a bucket may send in its turn.
+pub(super) const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "1514b",
+    min: "1b",
+    max: "1mb",
+    about: "what a bucket may send in one turn (IP bytes)",
+    source: "Linux (the MTU and an Ethernet header)",
+};
+
+/// What makes a bucket the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    Packets,
+    Bytes,
+}
+
+/// No packet, no bucket.
+const NONE: u32 = u32::MAX;
+
+/// A place of the pool. In the list of free places only `next` counts.
+#[derive(Clone, Debug)]
+struct Place {
+    packet: Packet,
+    next: u32,
+    previous: u32,
+}
+
+/// One queue, and its links in the list it is in.
+#[derive(Clone, Debug)]
+struct Bucket {
+    first: u32,
+    last: u32,
+    packets: u32,
+    next: u32,
+    previous: u32,
+    is_listed: bool,
+    /// Its length is not what the tournament was told.
+    is_changed: bool,
+    bytes: u64,
+    /// Bytes it may send before its turn ends; what that means is the discipline's.
+    deficit: i64,
+}
+
+/// The queues.
+#[derive(Clone, Debug)]
+pub(super) struct FlowQueues {
+    buckets: Vec<Bucket>,
+    pool: Vec<Place>,
+    free: u32,
+    total: Backlog,
+    measure: Measure,
+    /// Made at the first question. Boxed, so that it takes no room in a discipline that never overflows.
+    longest: Option<Box<Tracked>>,
+}
+
+/// The tournament, and what it was not told yet.
+#[derive(Clone, Debug)]
+struct Tracked {
+    longest: Longest,
+    /// Buckets that changed since the last question, each once.
+    changed: Vec<u32>,
+}
+
+impl FlowQueues {
+    /// `buckets` empty queues, 1 to 65536.
+    pub(super) fn new(buckets: u32, measure: Measure) -> FlowQueues {
+        let empty = Bucket {
+            first: NONE,
+            last: NONE,
+            packets: 0,
+            next: NONE,
+            previous: NONE,
+            is_listed: false,
+            is_changed: false,
+            bytes: 0,
+            deficit: 0,
+        };
+        FlowQueues {
+            buckets: vec![empty; buckets as usize],
+            pool: Vec::new(),
+            free: NONE,
+            total: Backlog::default(),
+            measure,
+            longest: None,
+        }
+    }
+
+    /// How many buckets there are.
+    #[inline]
+    pub(super) fn len(&self) -> u32 {
+        self.buckets.len() as u32
+    }
+    /// What all buckets hold.
+    #[inline]
+    pub(super) fn backlog(&self) -> Backlog {
+        self.total
+    }
+    /// What one bucket holds.
+    #[inline]
+    pub(super) fn backlog_of(&self, bucket: u32) -> Backlog {
+        let bucket = &self.buckets[bucket as usize];
+        Backlog { packets: u64::from(bucket.packets), bytes: bucket.bytes }
+    }
+    /// The bucket's oldest packet.
+    #[inline]
+    pub(super) fn head(&self, bucket: u32) -> Option<&Packet> {
+        self.pool.get(self.buckets[bucket as usize].first as usize).map(|place| &place.packet)
+    }
+    #[inline]
+    pub(super) fn deficit(&self, bucket: u32) -> i64 {
+        self.buckets[bucket as usize].deficit
+    }
+    #[inline]
+    pub(super) fn set_deficit(&mut self, bucket: u32, bytes: i64) {
+        self.buckets[bucket as usize].deficit = bytes;
+    }
+    #[inline]
+    pub(super) fn add_deficit(&mut self, bucket: u32, bytes: i64) {
+        self.buckets[bucket as usize].deficit += bytes;
+    }
+    /// Whether the bucket is in a [`FlowList`].
+    #[inline]
+    pub(super) fn is_listed(&self, bucket: u32) -> bool {
+        self.buckets[bucket as usize].is_listed
+    }
+
+    /// Appends to a bucket.
+    #[inline]
+    pub(super) fn push(&mut self, bucket: u32, packet: Packet) {
+        self.touch(bucket);
+        let queue = &mut self.buckets[bucket as usize];
+        let place = Place { packet, next: NONE, previous: queue.last };
+        let index = match self.pool.get_mut(self.free as usize) {
+            Some(free) => {
+                let index = core::mem::replace(&mut self.free, free.next);
+                *free = place;
+                index
+            }
+            None => {
+                self.pool.push(place);
+                (self.pool.len() - 1) as u32
+            }
+        };
+        match core::mem::replace(&mut queue.last, index) {
+            NONE => queue.first = index,
+            last => self.pool[last as usize].next = index,
+        }
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.bytes);
+        self.total.packets += 1;
+        self.total.bytes += u64::from(packet.bytes);
+    }
+
+    /// Takes a bucket's oldest packet.
+    #[inline]
+    pub(super) fn pop_head(&mut self, bucket: u32) -> Option<Packet> {
+        let queue = &mut self.buckets[bucket as usize];
+        let index = queue.first;
+        let place = self.pool.get_mut(index as usize)?;
+        queue.first = place.next;
+        let packet = place.packet;
+        place.next = core::mem::replace(&mut self.free, index);
+        match queue.first {
+            NONE => queue.last = NONE,
+            first => self.pool[first as usize].previous = NONE,
+        }
+        self.left(bucket, packet.bytes);
+        Some(packet)
+    }
+
+    /// Takes a bucket's newest packet.
+    #[inline]
+    pub(super) fn pop_tail(&mut self, bucket: u32) -> Option<Packet> {
+        let queue = &mut self.buckets[bucket as usize];
+        let index = queue.last;
+        let place = self.pool.get_mut(index as usize)?;
+        queue.last = place.previous;
+        let packet = place.packet;
+        place.next = core::mem::replace(&mut self.free, index);
+        match queue.last {
+            NONE => queue.first = NONE,
+            last => self.pool[last as usize].next = NONE,
+        }
+        self.left(bucket, packet.bytes);
+        Some(packet)
+    }
+
+    /// The longest bucket by the measure; of several the lowest. Bucket 0 where all are empty.
+    pub(super) fn longest(&mut self) -> u32 {
+        let (buckets, measure) = (&mut self.buckets, self.measure);
+        match &mut self.longest {
+            Some(tracked) => {
+                for bucket in tracked.changed.drain(..) {
+                    let queue = &mut buckets[bucket as usize];
+                    queue.is_changed = false;
+                    tracked.longest.set(bucket, queue.length(measure));
+                }
+                tracked.longest.winner()
+            }
+            none => {
+                let longest = Longest::new(buckets.iter().map(|queue| queue.length(measure)));
+                let changed = Vec::with_capacity(buckets.len());
+                none.insert(Box::new(Tracked { longest, changed })).longest.winner()
+            }
+        }
+    }
+
+    #[inline]
+    fn left(&mut self, bucket: u32, bytes: u32) {
+        self.touch(bucket);
+        let queue = &mut self.buckets[bucket as usize];
+        queue.packets -= 1;
+        queue.bytes -= u64::from(bytes);
+        self.total.packets -= 1;
+        self.total.bytes -= u64::from(bytes);
+    }
+
+    /// Notes that the bucket's length is about to change.
+    #[inline]
+    fn touch(&mut self, bucket: u32) {
+        if let Some(tracked) = &mut self.longest {
+            let queue = &mut self.buckets[bucket as usize];
+            if !core::mem::replace(&mut queue.is_changed, true) {
+                tracked.changed.push(bucket);
+            }
+        }
+    }
+}
+
+impl Bucket {
+    #[inline]
+    fn length(&self, measure: Measure) -> u64 {
+        match measure {
+            Measure::Packets => u64::from(self.packets),
+            // One more where it holds anything, so that packets of no bytes are longer than nothing.
+            Measure::Bytes => 2 * self.bytes + u64::from(self.packets > 0),
+        }
+    }
+}
+
+/// Buckets in the order in which their turns come. The links are in the buckets, so a bucket is in at most one list.
+#[derive(Clone, Debug)]
+pub(super) struct FlowList {
+    first: u32,
+    last: u32,
+}
+
+impl FlowList {
+    pub(super) const fn new() -> FlowList {
+        FlowList { first: NONE, last: NONE }
+    }
+    /// The bucket whose turn it is.
+    #[inline]
+    pub(super) fn first(&self) -> Option<u32> {
+        (self.first != NONE).then_some(self.first)
+    }
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    /// Appends a bucket that is in no list.
+    #[inline]
+    pub(super) fn push(&mut self, queues: &mut FlowQueues, bucket: u32) {
+        let entry = &mut queues.buckets[bucket as usize];
+        debug_assert!(!entry.is_listed);
+        (entry.next, entry.previous, entry.is_listed) = (NONE, self.last, true);
+        match core::mem::replace(&mut self.last, bucket) {
+            NONE => self.first = bucket,
+            last => queues.buckets[last as usize].next = bucket,
+        }
+    }
+
+    /// Takes a bucket of this list out of it.
+    #[inline]
+    pub(super) fn remove(&mut self, queues: &mut FlowQueues, bucket: u32) {
+        let entry = &mut queues.buckets[bucket as usize];
+        debug_assert!(entry.is_listed);
+        entry.is_listed = false;
+        let (next, previous) = (entry.next, entry.previous);
+        match previous {
+            NONE => self.first = next,
+            previous => queues.buckets[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.last = previous,
+            next => queues.buckets[next as usize].previous = previous,
+        }
+    }
+
+    /// Puts the first bucket last.
+    #[inline]
+    pub(super) fn rotate(&mut self, queues: &mut FlowQueues) {
+        if self.first != self.last {
+            let bucket = self.first;
+            self.remove(queues, bucket);
+            self.push(queues, bucket);
+        }
+    }
+
+    /// Who sends next where every turn that cannot begin costs its bucket a rotation and brings it `quantum`: the
+    /// bucket with the fewest such turns before its deficit is at least what `needed` says of its head, and of several
+    /// the first. Returns that number too. Empty buckets are passed over.
+    ///
+    /// Looks no further than the first bucket that is ready, which is nearly always one of the first two where the
+    /// quantum is a full packet; a smaller one makes it a walk over more.
+    #[inline]
+    pub(super) fn next_ready(
+        &self,
+        queues: &FlowQueues,
+        quantum: i64,
+        needed: impl Fn(&Packet) -> i64,
+    ) -> Option<(i64, u32)> {
+        let mut best: Option<(i64, u32)> = None;
+        let mut bucket = self.first;
+        while let Some(queue) = queues.buckets.get(bucket as usize) {
+            if let Some(head) = queues.head(bucket) {
+                let missing = needed(head) - queue.deficit;
+                if missing <= 0 {
+                    return Some((0, bucket));
+                }
+                let turns = (missing + quantum - 1) / quantum;
+                if best.is_none_or(|(fewest, _)| turns < fewest) {
+                    best = Some((turns, bucket));
+                }
+            }
+            bucket = queue.next;
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+    use alloc::collections::VecDeque;
+
+    fn packet(handle: u64, bytes: u32) -> Packet {
+        Packet { handle, bytes, ..Packet::default() }
+    }
+
+    /// Against a deque for each bucket, over random operations; the pool is no larger than the most that was queued.
+    #[test]
+    fn buckets_are_queues_and_places_are_used_again() {
+        for measure in [Measure::Packets, Measure::Bytes] {
+            let mut random = Random::derive(1, "flow_queues", "test");
+            let mut queues = FlowQueues::new(5, measure);
+            let mut model: [VecDeque<Packet>; 5] = Default::default();
+            let (mut total, mut most) = (0, 0);
+            for step in 0..20_000 {
+                let bucket = random.below(5) as usize;
+                let taken = match random.below(4) {
+                    0 => (queues.pop_head(bucket as u32), model[bucket].pop_front()),
+                    1 => (queues.pop_tail(bucket as u32), model[bucket].pop_back()),
+                    _ if total < 40 => {
+                        let packet = packet(step, random.below(3) as u32 * 500);
+                        queues.push(bucket as u32, packet);
+                        model[bucket].push_back(packet);
+                        (None, None)
+                    }
+                    _ => continue,
+                };
+                assert_eq!(taken.0, taken.1);
+                assert_eq!(queues.head(bucket as u32), model[bucket].front());
+                let bytes = |queue: &VecDeque<Packet>| queue.iter().map(|p| u64::from(p.bytes)).sum::<u64>();
+                total = model.iter().map(VecDeque::len).sum();
+                most = most.max(total);
+                let backlog = Backlog { packets: total as u64, bytes: model.iter().map(bytes).sum() };
+                assert_eq!(queues.backlog(), backlog);
+                if random.below(3) == 0 {
+                    let length = |queue: &VecDeque<Packet>| match measure {
+                        Measure::Packets => (queue.len() as u64, 0),
+                        Measure::Bytes => (bytes(queue), queue.len().min(1)),
+                    };
+                    let longest = model.iter().map(length).max().unwrap();
+                    let expected = model.iter().position(|queue| length(queue) == longest).unwrap();
+                    assert_eq!(queues.longest() as usize, expected);
+                }
+            }
+            assert_eq!(queues.pool.len(), most);
+        }
+    }
+
+    #[test]
+    fn a_list_keeps_its_order_through_removals_and_rotations() {
+        let mut queues = FlowQueues::new(4, Measure::Bytes);
+        let mut list = FlowList::new();
+        (0..4).for_each(|bucket| list.push(&mut queues, bucket));
+        list.remove(&mut queues, 1);
+        list.remove(&mut queues, 3);
+        list.rotate(&mut queues);
+        list.push(&mut queues, 1);
+        let mut order = Vec::new();
+        while let Some(bucket) = list.first() {
+            list.remove(&mut queues, bucket);
+            order.push(bucket);
+        }
+        assert_eq!(order, [2, 0, 1]);
+        assert!(list.is_empty() && !queues.is_listed(2));
+        list.push(&mut queues, 3);
+        list.rotate(&mut queues);
+        assert_eq!(list.first(), Some(3));
+    }
+
+    #[test]
+    fn the_fewest_turns_and_then_the_first_in_line_send_next() {
+        let mut queues = FlowQueues::new(4, Measure::Bytes);
+        let mut list = FlowList::new();
+        let ready = |list: &FlowList, queues: &FlowQueues| list.next_ready(queues, 100, |_| 1);
+        assert_eq!(ready(&list, &queues), None);
+        for (bucket, deficit) in [(0, -300), (1, -100), (2, -150), (3, 5)] {
+            queues.set_deficit(bucket, deficit);
+            list.push(&mut queues, bucket);
+        }
+        assert_eq!(ready(&list, &queues), None, "all are empty");
+        (0..3).for_each(|bucket| queues.push(bucket, packet(0, 1)));
+        assert_eq!(ready(&list, &queues), Some((2, 1)), "-100 becomes 0, then 100, as does -150 to 50");
+        queues.push(3, packet(0, 1));
+        assert_eq!(ready(&list, &queues), Some((0, 3)));
+    }
+}

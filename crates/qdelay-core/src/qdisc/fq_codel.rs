@@ -1,0 +1,531 @@
+//! FQ-CoDel: flows hashed to queues that take turns, those that come anew first, and a CoDel for each.
+//!
+//! Source: RFC 8290 section 4 (enqueue 4.1, dequeue 4.2) and Linux `net/sched/sch_fq_codel.c` (`fq_codel_enqueue`,
+//! `fq_codel_dequeue`, `fq_codel_drop`) for what the RFC leaves open. The law is [`crate::aqm::Codel`].
+//!
+//! A bucket that becomes active joins the *new* list with a deficit of `quantum`. Dequeue looks at the first bucket of
+//! the new list, or of the *old* one where that is empty. A bucket whose deficit is used up gets another quantum and
+//! goes to the end of the old list; otherwise its CoDel takes packets until one may go, whose bytes are taken from the
+//! deficit. A bucket that is found empty leaves, but from the new list by way of the old one, so that a flow that sends
+//! a packet now and then cannot keep the others waiting.
+//!
+//! Parameters:
+//! * `flows`: buckets (1024, section 5.2.5); `quantum`: bytes per turn (1514, section 5.2.4).
+//! * `target`, `interval`, `ecn` (on, section 5.2.6), `ce_threshold`, `mtu`, `variant`: CoDel's.
+//! * `limit`: packets in all buckets (10240, section 5.2.3); `memory`: bytes in all buckets (32 MB).
+//! * `drop_batch`: when either is exceeded, half of the bytes of the bucket that holds the most are dropped from its
+//!   head, but no more than this many packets (64, section 4.1).
+//!
+//! Cost: a packet touches its bucket, its place in the pool and one law; [`Qdisc::head`] looks at one or two buckets
+//! where the quantum is a full packet. The bucket that holds the most is found by a tournament, not by a scan.
+//!
+//! Differences from the reference:
+//! * The deficit, `quantum` and `memory` are IP bytes. Linux counts the Ethernet header in the first two and the
+//!   kernel's buffers in the last, and its 32 MB are 2^25 bytes.
+//! * RFC: no packet is dropped while at most `mtu` bytes remain in all buckets together, as in Linux; the RFC's CoDel
+//!   looks at its own queue.
+//! * RFC: a batch also raises that CoDel's count of drops, as in Linux since 4.16.
+//! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`) and its seed does not change; Linux hashes
+//!   the addresses and ports with a seed drawn at boot. There are no filters.
+//! * Where two buckets hold as much the lower is taken, as in Linux. One without packets is never taken.
+//! * `variant=linux` is [`crate::aqm::Codel`]'s, with the differences listed there.
+
+use super::flow_hash::{self, FLOWS};
+use super::flow_queues::{FlowList, FlowQueues, Measure, QUANTUM};
+use super::limits::{self, LIMIT, MTU};
+use super::{Backlog, Limit, Qdisc};
+use crate::aqm::{self, CodelFlavour, CodelParameters, Verdict};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Ecn, Packet, Sink, Span};
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// What `fq_codel` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "fq_codel",
+    about: "flows take turns by bytes, new ones first, each under a CoDel of its own; when full the fattest loses",
+    source: "RFC 8290; Linux sch_fq_codel.c",
+    parameters: &[
+        FLOWS,
+        Parameter {
+            min: "256b",
+            source: "RFC 8290 section 5.2.4; Linux fq_codel (the MTU and an Ethernet header, at least 256)",
+            ..QUANTUM
+        },
+        Parameter {
+            name: "target",
+            unit: Unit::Span,
+            default: "5ms",
+            min: "1us",
+            max: "100s",
+            about: "acceptable standing sojourn in a bucket",
+            source: "RFC 8290 section 5.2.2",
+        },
+        Parameter {
+            name: "interval",
+            unit: Unit::Span,
+            default: "100ms",
+            min: "1us",
+            max: "1000s",
+            about: "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
+            source: "RFC 8290 section 5.2.1",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Switch,
+            default: "on",
+            min: "",
+            max: "",
+            about: "mark ECN-capable packets where CoDel drops others",
+            source: "RFC 8290 section 5.2.6",
+        },
+        Parameter {
+            name: "ce_threshold",
+            unit: Unit::Span,
+            default: "",
+            min: "0",
+            max: "100s",
+            about: "mark ECN-capable packets that leave after a longer sojourn; without it none are",
+            source: "RFC 8290 section 5.2.7",
+        },
+        Parameter {
+            name: "variant",
+            unit: Unit::Choice(&["rfc", "linux"]),
+            default: "rfc",
+            min: "",
+            max: "",
+            about: "whose CoDel arithmetic: the RFC's or the Linux kernel's",
+            source: "RFC 8289 section 5",
+        },
+        Parameter {
+            name: "drop_batch",
+            unit: Unit::Count("packets"),
+            default: "64",
+            min: "1",
+            max: "1000",
+            about: "most packets dropped at once from the fattest bucket when a limit is exceeded",
+            source: "RFC 8290 section 4.1; Linux fq_codel (drop_batch)",
+        },
+        Parameter {
+            name: "memory",
+            unit: Unit::Bytes,
+            default: "32mb",
+            min: "0",
+            max: "",
+            about: "most bytes queued (IP bytes); 0 for no such limit",
+            source: "Linux fq_codel (memory_limit)",
+        },
+        Parameter { about: "size of a full packet (IP bytes); a backlog of one is left alone", ..MTU },
+        Parameter { default: "10240", source: "RFC 8290 section 5.2.3", ..LIMIT },
+    ],
+    positional: None,
+};
+
+/// The parameters of FQ-CoDel; [`FqCodelParameters::default`] are the RFC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodelParameters {
+    /// Buckets, 1 to 65536.
+    pub flows: u32,
+    /// Bytes a bucket may send in its turn, at least 1.
+    pub quantum: u32,
+    /// What all buckets together hold.
+    pub limit: Limit,
+    /// Most packets dropped at once, at least 1.
+    pub drop_batch: u32,
+    /// The law of every bucket.
+    pub codel: CodelParameters,
+}
+
+impl Default for FqCodelParameters {
+    fn default() -> FqCodelParameters {
+        FqCodelParameters {
+            flows: 1024,
+            quantum: 1514,
+            limit: Limit { packets: 10_240, bytes: 32_000_000 },
+            drop_batch: 64,
+            codel: CodelParameters { ecn: true, ..CodelParameters::default() },
+        }
+    }
+}
+
+/// The FQ-CoDel discipline.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    queues: FlowQueues,
+    /// By bucket.
+    laws: Vec<aqm::Codel>,
+    new_flows: FlowList,
+    old_flows: FlowList,
+    quantum: i64,
+    limit: Limit,
+    drop_batch: u32,
+}
+
+impl FqCodel {
+    /// Empty buckets. `flows` of none counts as one.
+    pub fn new(parameters: FqCodelParameters) -> FqCodel {
+        let flows = parameters.flows.max(1);
+        FqCodel {
+            queues: FlowQueues::new(flows, Measure::Bytes),
+            laws: vec![aqm::Codel::new(parameters.codel); flows as usize],
+            new_flows: FlowList::new(),
+            old_flows: FlowList::new(),
+            quantum: i64::from(parameters.quantum.max(1)),
+            limit: parameters.limit,
+            drop_batch: parameters.drop_batch.max(1),
+        }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// A target longer than the interval.
+    pub fn build(arguments: &Arguments) -> Result<FqCodel, ComponentError> {
+        let defaults = FqCodelParameters::default();
+        let whole =
+            |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
+        let codel = CodelParameters {
+            target: arguments.span("target").unwrap_or(defaults.codel.target),
+            interval: arguments.span("interval").unwrap_or(defaults.codel.interval),
+            mtu: arguments.whole("mtu").unwrap_or(defaults.codel.mtu),
+            ecn: arguments.switch("ecn").unwrap_or(defaults.codel.ecn),
+            ce_threshold: arguments.span("ce_threshold").unwrap_or(Span::MAX),
+            flavour: match arguments.text("variant") {
+                Some("linux") => CodelFlavour::Linux,
+                _ => CodelFlavour::Rfc,
+            },
+        };
+        let CodelParameters { target, interval, .. } = codel;
+        if target > interval {
+            let message = format!("target {target} is longer than interval {interval}");
+            return Err(limits::fail(arguments, message));
+        }
+        let bytes = match arguments.whole("memory") {
+            Some(0) => u64::MAX,
+            bytes => bytes.unwrap_or(defaults.limit.bytes),
+        };
+        let packets = arguments.whole("limit").unwrap_or(defaults.limit.packets);
+        Ok(FqCodel::new(FqCodelParameters {
+            flows: whole("flows", defaults.flows),
+            quantum: whole("quantum", defaults.quantum),
+            limit: Limit { packets, bytes },
+            drop_batch: whole("drop_batch", defaults.drop_batch),
+            codel,
+        }))
+    }
+
+    /// Half of the fattest bucket goes, from its head, but no more packets than a batch has.
+    #[cold]
+    fn drop_batch<S: Sink>(&mut self, sink: &mut S) {
+        let bucket = self.queues.longest();
+        let half = self.queues.backlog_of(bucket).bytes / 2;
+        let (mut packets, mut bytes) = (0, 0);
+        while let Some(packet) = self.queues.pop_head(bucket) {
+            sink.dropped(&packet, DropReason::LongestFlow);
+            packets += 1;
+            bytes += u64::from(packet.bytes);
+            if packets == self.drop_batch || bytes >= half {
+                break;
+            }
+        }
+        self.laws[bucket as usize].host_dropped(packets);
+    }
+
+    /// Takes packets from one bucket until its law lets one go.
+    #[inline]
+    fn dequeue_from<S: Sink>(&mut self, bucket: u32, context: &mut Context<'_, S>) -> Option<Packet> {
+        let law = &mut self.laws[bucket as usize];
+        loop {
+            let Some(mut packet) = self.queues.pop_head(bucket) else {
+                law.emptied();
+                return None;
+            };
+            let sojourn = context.now.since(packet.arrival);
+            match law.decide(sojourn, context.now, self.queues.backlog().bytes, packet.ecn) {
+                Verdict::Forward => return Some(packet),
+                Verdict::Mark(reason) => {
+                    packet.ecn = Ecn::Ce;
+                    context.sink.marked(&packet, reason);
+                    return Some(packet);
+                }
+                Verdict::Drop => context.sink.dropped(&packet, DropReason::Codel),
+            }
+        }
+    }
+
+    /// The first bucket of the new list (`true`) or, where that is empty, of the old one (`false`).
+    #[inline]
+    fn first(&self) -> Option<(u32, bool)> {
+        match self.new_flows.first() {
+            Some(bucket) => Some((bucket, true)),
+            None => self.old_flows.first().map(|bucket| (bucket, false)),
+        }
+    }
+
+    /// The first bucket goes to the end of the old list.
+    #[inline]
+    fn move_to_old(&mut self, bucket: u32, is_new: bool) {
+        if is_new {
+            self.new_flows.remove(&mut self.queues, bucket);
+            self.old_flows.push(&mut self.queues, bucket);
+        } else {
+            self.old_flows.rotate(&mut self.queues);
+        }
+    }
+}
+
+impl Qdisc for FqCodel {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        let bucket = flow_hash::bucket(packet.flow, 0, self.queues.len());
+        self.queues.push(bucket, packet);
+        if !self.queues.is_listed(bucket) {
+            self.queues.set_deficit(bucket, self.quantum);
+            self.new_flows.push(&mut self.queues, bucket);
+        }
+        let backlog = self.queues.backlog();
+        if backlog.packets > self.limit.packets || backlog.bytes > self.limit.bytes {
+            self.drop_batch(context.sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        loop {
+            let (bucket, is_new) = self.first()?;
+            if self.queues.deficit(bucket) <= 0 {
+                self.queues.add_deficit(bucket, self.quantum);
+                self.move_to_old(bucket, is_new);
+            } else if let Some(packet) = self.dequeue_from(bucket, context) {
+                self.queues.add_deficit(bucket, -i64::from(packet.bytes));
+                return Some(packet);
+            } else if is_new && !self.old_flows.is_empty() {
+                self.move_to_old(bucket, is_new);
+            } else if is_new {
+                self.new_flows.remove(&mut self.queues, bucket);
+            } else {
+                self.old_flows.remove(&mut self.queues, bucket);
+            }
+        }
+    }
+
+    #[inline]
+    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        if self.queues.backlog().packets == 0 { None } else { self.dequeue(context) }
+    }
+
+    fn head(&self) -> Option<&Packet> {
+        if self.queues.backlog().packets == 0 {
+            return None;
+        }
+        let ready = |list: &FlowList| list.next_ready(&self.queues, self.quantum, |_| 1);
+        let bucket = match ready(&self.new_flows) {
+            Some((0, bucket)) => bucket,
+            // With its first turn over, a new bucket stands behind all old ones.
+            new => match (new, ready(&self.old_flows)) {
+                (Some((turns, bucket)), Some((old_turns, _))) if turns <= old_turns => bucket,
+                (_, Some((_, bucket))) => bucket,
+                (new, None) => new?.1,
+            },
+        };
+        self.queues.head(bucket)
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+    fn has_timer(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, error, fair_in_random_traffic};
+    use super::*;
+    use crate::MarkReason;
+    use alloc::string::String;
+
+    /// Flows 0 to 9 are in buckets of their own, and these are in their order.
+    #[test]
+    fn the_flows_of_these_tests_do_not_collide() {
+        let mut buckets: Vec<u32> = (0..10).map(|flow| flow_hash::bucket(flow, 0, 1024)).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
+        assert_eq!(buckets.len(), 10);
+    }
+
+    #[test]
+    fn a_new_flow_goes_before_those_that_have_had_their_turn() {
+        let mut bench = Bench::new("fq_codel");
+        bench.enqueue_flow(1, 0, &[1500; 4]);
+        assert_eq!(bench.dequeue_many(0, 2), [0, 1], "14 bytes of the quantum are left for a second");
+        bench.enqueue_flow(2, 0, &[100; 2]);
+        assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(4));
+        assert_eq!(bench.dequeue_many(0, 5), [4, 5, 2, 3]);
+    }
+
+    #[test]
+    fn a_turn_is_a_quantum_of_bytes_and_is_overdrawn_by_the_last_packet() {
+        let mut bench = Bench::new("fq_codel:quantum=1000b");
+        bench.enqueue_flow(1, 0, &[400; 8]);
+        bench.enqueue_flow(2, 0, &[1000; 3]);
+        // 1: 1000 - 3 * 400 = -200; 2: 1000 - 1000 = 0. Then 1 has 800: two; 2 has 1000: one. Then 1 has 1000 again.
+        assert_eq!(bench.dequeue_many(0, 11), [0, 1, 2, 8, 3, 4, 9, 5, 6, 7, 10]);
+    }
+
+    #[test]
+    fn a_flow_that_empties_waits_for_the_old_ones_once() {
+        let mut bench = Bench::new("fq_codel");
+        bench.enqueue_flow(1, 0, &[1500; 9]);
+        bench.enqueue_flow(3, 0, &[1500; 9]);
+        assert_eq!(bench.dequeue_many(0, 4), [0, 1, 9, 10]);
+        bench.enqueue_flow(2, 0, &[100]);
+        assert_eq!(bench.dequeue(0), Some(18));
+        // Found empty in the new list, it moves behind flows 1 and 3, so that its next packet does not overtake again.
+        assert_eq!(bench.dequeue(0), Some(2));
+        bench.enqueue_flow(2, 0, &[100]);
+        assert_eq!(bench.dequeue_many(0, 3), [11, 19, 3]);
+        // Found empty in the old list, it has left, and is new again.
+        bench.enqueue_flow(2, 0, &[100]);
+        assert_eq!(bench.dequeue(0), Some(20));
+    }
+
+    #[test]
+    fn alone_and_empty_it_leaves_the_new_list_at_once() {
+        let mut bench = Bench::new("fq_codel");
+        bench.enqueue_flow(1, 0, &[1500]);
+        assert_eq!([bench.dequeue(0), bench.dequeue(0)], [Some(0), None]);
+        // With the old deficit of 14 bytes it would send one packet before flow 2, not two.
+        bench.enqueue_flow(1, 0, &[1500; 3]);
+        bench.enqueue_flow(2, 0, &[1500]);
+        assert_eq!(bench.dequeue_many(0, 9), [1, 2, 4, 3]);
+    }
+
+    #[test]
+    fn only_the_late_flow_is_dropped_from() {
+        for variant in ["rfc", "linux"] {
+            let mut bench = Bench::new(&alloc::format!("fq_codel:variant={variant}"));
+            bench.enqueue_flow(1, 0, &[1500; 100]);
+            assert_eq!(bench.dequeue_many(10, 1), [0]);
+            bench.enqueue_flow(2, 110, &[1500; 100]);
+            // Flow 2 is new; flow 1's law has been late for an interval by then.
+            let left = bench.dequeue_many(111, 4);
+            assert_eq!(left, [2, 100, 101, 3], "{variant}");
+            assert_eq!(bench.log.dropped, [(1, DropReason::Codel)], "{variant}");
+        }
+    }
+
+    #[test]
+    fn ecn_is_on_and_marks_in_place_of_dropping() {
+        let mut bench = Bench::new("fq_codel");
+        bench.ecn = Ecn::Ect0;
+        bench.enqueue_flow(1, 0, &[1500; 100]);
+        assert_eq!([bench.dequeue(10), bench.dequeue(111)], [Some(0), Some(1)]);
+        assert_eq!(bench.log.marked, [(1, MarkReason::Codel)]);
+        let mut bench = Bench::new("fq_codel:ecn=off:ce_threshold=1ms");
+        bench.ecn = Ecn::Ect0;
+        bench.enqueue_flow(1, 0, &[1500; 3]);
+        bench.dequeue_many(2, 3);
+        assert_eq!(bench.log.marked.len(), 3);
+        assert_eq!(bench.log.marked[0], (0, MarkReason::CeThreshold));
+    }
+
+    /// What is left is counted over all buckets: 2000 bytes of another flow are enough for a drop.
+    #[test]
+    fn the_last_bytes_that_are_spared_are_those_of_all_flows() {
+        for (others, drops) in [(0, 0), (2, 1)] {
+            let mut bench = Bench::new("fq_codel");
+            bench.enqueue_flow(1, 0, &[1500; 3]);
+            bench.enqueue_flow(2, 0, &[1000; 3][..others]);
+            bench.dequeue(10);
+            bench.dequeue(120);
+            assert_eq!(bench.drops(DropReason::Codel), drops);
+        }
+    }
+
+    #[test]
+    fn a_packet_too_many_costs_the_fattest_half_of_its_bytes_from_its_head() {
+        let mut bench = Bench::new("fq_codel:limit=10");
+        bench.enqueue_flow(1, 0, &[100; 5]);
+        bench.enqueue_flow(2, 0, &[1500; 5]);
+        assert!(bench.log.dropped.is_empty());
+        bench.enqueue_flow(1, 0, &[100]);
+        let lost = |handle| (handle, DropReason::LongestFlow);
+        assert_eq!(bench.log.dropped, [lost(5), lost(6), lost(7)], "4500 of 7500 bytes");
+        assert_eq!(bench.qdisc.backlog(), Backlog { packets: 8, bytes: 3600 });
+    }
+
+    #[test]
+    fn a_batch_is_bounded_and_there_is_one_per_arrival() {
+        let mut bench = Bench::new("fq_codel:limit=10:drop_batch=2");
+        bench.enqueue_flow(1, 0, &[1500; 11]);
+        assert_eq!(bench.drops(DropReason::LongestFlow), 2);
+        let mut bench = Bench::new("fq_codel:limit=200");
+        bench.enqueue_flow(1, 0, &[1500; 201]);
+        assert_eq!(bench.drops(DropReason::LongestFlow), 64);
+    }
+
+    #[test]
+    fn memory_is_a_limit_of_bytes_and_zero_is_none() {
+        let mut bench = Bench::new("fq_codel:memory=3kb");
+        bench.enqueue_flow(1, 0, &[1500; 2]);
+        assert!(bench.log.dropped.is_empty(), "at the limit");
+        bench.enqueue_flow(2, 0, &[1]);
+        assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
+        let mut bench = Bench::new("fq_codel:memory=1b");
+        bench.enqueue_flow(1, 0, &[1500]);
+        assert_eq!(
+            (bench.qdisc.backlog().packets, bench.dequeue(0)),
+            (0, None),
+            "the bucket stays in its list"
+        );
+        bench.enqueue_flow(1, 0, &[1]);
+        assert_eq!(bench.dequeue(0), Some(1));
+        let mut bench = Bench::new("fq_codel:memory=0");
+        bench.enqueue_flow(1, 0, &[1_000_000_000; 100]);
+        assert!(bench.log.dropped.is_empty());
+    }
+
+    #[test]
+    fn of_buckets_that_hold_as_much_the_lowest_loses() {
+        let mut bench = Bench::new("fq_codel:limit=4");
+        let lower = |a: u32, b: u32| flow_hash::bucket(a, 0, 1024) < flow_hash::bucket(b, 0, 1024);
+        let (first, second) = if lower(1, 2) { (2, 1) } else { (1, 2) };
+        bench.enqueue_flow(first, 0, &[500; 2]);
+        bench.enqueue_flow(second, 0, &[500; 2]);
+        bench.enqueue_flow(3, 0, &[500]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::LongestFlow)]);
+    }
+
+    #[test]
+    fn nothing_is_returned_before_its_turn() {
+        let slow = "target=100s:interval=100s";
+        for quantum in [256, 700, 1514, 9000] {
+            fair_in_random_traffic(&alloc::format!("fq_codel:quantum={quantum}b:{slow}:limit=60"), 60);
+            fair_in_random_traffic(
+                &alloc::format!("fq_codel:quantum={quantum}b:flows=4:limit=400:memory=30kb"),
+                400,
+            );
+        }
+        let mut bench = Bench::new("fq_codel");
+        assert_eq!(bench.overload(2000, 2), 2000);
+        assert!(bench.drops(DropReason::Codel) > 50);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let expected: [(&str, &str); 4] = [
+            ("target=200ms", "target 200ms is longer than interval 100ms"),
+            ("flows=65537", "1 to 65536"),
+            ("quantum=255b", "256b to 1mb"),
+            ("variant=mahimahi", "rfc, linux"),
+        ];
+        for (text, message) in expected {
+            let error: String = error(&alloc::format!("fq_codel:{text}"));
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Priority: one discipline for each class of codepoints, and the first class that holds anything is served.
+//!
+//! Source: RFC 2474 (the codepoint in each packet), RFC 2475 (classes at a node, told apart by it), RFC 4594 section
+//! 1.4.1.1 (priority queuing), Linux `prio`; the BoDe paper section VII-C, where the classes with a bound on their delay
+//! have a BoDe each and the rest a TailDrop: `priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop`.
+//!
+//! Parameters:
+//! * `classes`: the classes, joined by `+`, the one that is served first in front. Each is `CODEPOINTS@DISCIPLINE`.
+//!   Codepoints are names ([`dscp`]), numbers from 0 to 63 or ranges (`8-15`), joined by `/`; exactly one class has
+//!   `rest`, all that no class names. A discipline with parameters stands in square brackets, and may be another
+//!   priority, four deep at most.
+//! * `limit`: packets that each class holds where its own discipline gives no `limit`; without it, the default of each.
+//!
+//! It holds no packet itself: limits, drops, marks and timers are those of the classes.
+//!
+//! Differences from the reference:
+//! * A class that holds nothing is not asked when a packet is taken, so its discipline learns nothing of that; Linux
+//!   (`prio_dequeue`) asks every band in turn.
+//! * Linux's default bands follow the four bits of the old type of service (RFC 1349), through `priomap`.
+
+use super::limits::{self, LIMIT};
+use super::{AnyQdisc, Backlog, COMPONENTS, Qdisc};
+use crate::component::{
+    Arguments, Component, ComponentError, Kind, Parameter, Unit, Value, find_outside_brackets,
+    split_outside_brackets,
+};
+use crate::{Context, Packet, Sink, Time, dscp};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Most classes of one priority.
+const CLASSES_MAX: usize = 16;
+/// Most priorities within each other, the outermost included.
+const DEPTH_MAX: usize = 4;
+/// The word for all codepoints that no class names.
+const REST: &str = "rest";
+
+/// What `priority` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "priority",
+    about: "strict priority: a discipline for each class of codepoints, the first that holds anything is served",
+    source: "RFC 2474, RFC 2475; BoDe paper section VII-C; Linux prio",
+    parameters: &[
+        Parameter {
+            name: "classes",
+            unit: Unit::Text,
+            default: "ef/va@taildrop+rest@taildrop",
+            min: "",
+            max: "",
+            about: "CODEPOINTS@DISCIPLINE for each class, joined by +, first served first; codepoints are names, \
+                    numbers, ranges (8-15) or rest, joined by /; a discipline with keys stands in [ ]",
+            source: "RFC 4594 section 2.3 (telephony first)",
+        },
+        Parameter {
+            default: "",
+            about: "most packets queued in each class whose discipline gives no limit; without it, that one's default",
+            source: "",
+            ..LIMIT
+        },
+    ],
+    positional: Some("classes"),
+};
+
+/// The priority discipline.
+#[derive(Clone, Debug)]
+pub struct Priority {
+    /// First served first.
+    classes: Vec<AnyQdisc>,
+    /// For each codepoint, its class.
+    class_of: [u8; dscp::CODEPOINTS],
+}
+
+impl Priority {
+    /// The queues that `arguments` describe.
+    ///
+    /// # Errors
+    /// Classes that cannot be read; a codepoint of two classes; not exactly one class for the rest; a class whose
+    /// discipline cannot be built; too many classes, or priorities within each other.
+    pub fn build(arguments: &Arguments) -> Result<Priority, ComponentError> {
+        build(arguments, 1).map_err(|message| limits::fail(arguments, message))
+    }
+}
+
+/// The `depth`th priority, counted from the outermost.
+fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
+    if depth > DEPTH_MAX {
+        return Err(format!("more than {DEPTH_MAX} priorities within each other"));
+    }
+    let text = arguments.text("classes").unwrap_or_default();
+    let texts = split_outside_brackets(text, '+')?;
+    if texts.len() > CLASSES_MAX {
+        return Err(format!("{} classes; expected at most {CLASSES_MAX}", texts.len()));
+    }
+    let mut owners = Owners::default();
+    let mut classes = Vec::with_capacity(texts.len());
+    for (number, text) in texts.into_iter().enumerate() {
+        let (codepoints, discipline) = halves(text)?;
+        // CLASSES_MAX keeps it within 8 bits.
+        owners.claim(codepoints, number as u8).map_err(|message| format!("class '{text}': {message}"))?;
+        let class = child(discipline, arguments.whole("limit"), depth);
+        classes.push(class.map_err(|message| format!("class '{codepoints}': {message}"))?);
+    }
+    Ok(Priority { classes, class_of: owners.all()? })
+}
+
+/// `CODEPOINTS@DISCIPLINE`, the discipline without its brackets.
+fn halves(class: &str) -> Result<(&str, &str), String> {
+    let Some(at) = find_outside_brackets(class, '@') else {
+        return Err(format!("class '{class}': expected CODEPOINTS@DISCIPLINE, such as ef@bode"));
+    };
+    let (codepoints, discipline) = (&class[..at], &class[at + 1..]);
+    let bare = discipline.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+    Ok((codepoints, bare.unwrap_or(discipline)))
+}
+
+fn child(text: &str, limit: Option<u64>, depth: usize) -> Result<AnyQdisc, String> {
+    let mut arguments = Arguments::parse(COMPONENTS, text).map_err(|error| error.to_string())?;
+    if let Some(limit) = limit {
+        arguments.default_to("limit", Value::Whole(limit));
+    }
+    if arguments.component().name == COMPONENT.name {
+        return build(&arguments, depth + 1).map(|priority| AnyQdisc::Priority(priority.into()));
+    }
+    AnyQdisc::build(&arguments).map_err(|error| error.to_string())
+}
+
+/// Which class each codepoint belongs to, while that is being read.
+struct Owners {
+    named: [Option<u8>; dscp::CODEPOINTS],
+    rest: Option<u8>,
+}
+
+impl Default for Owners {
+    fn default() -> Owners {
+        Owners { named: [None; dscp::CODEPOINTS], rest: None }
+    }
+}
+
+impl Owners {
+    /// Gives all of `codepoints` to `class`.
+    fn claim(&mut self, codepoints: &str, class: u8) -> Result<(), String> {
+        for item in codepoints.split('/') {
+            if item == REST {
+                if self.rest.replace(class).is_some() {
+                    return Err(format!("'{REST}' is there twice"));
+                }
+                continue;
+            }
+            let (first, last) = range(item)?;
+            for codepoint in first..=last {
+                if self.named[usize::from(codepoint)].replace(class).is_some() {
+                    let name = dscp::name(codepoint).map_or(String::new(), |name| format!(" ({name})"));
+                    return Err(format!("codepoint {codepoint}{name} is there twice"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> Result<[u8; dscp::CODEPOINTS], String> {
+        let rest = self.rest.ok_or_else(|| {
+            format!("no class has the other codepoints; expected one for '{REST}', such as +{REST}@taildrop")
+        })?;
+        Ok(self.named.map(|class| class.unwrap_or(rest)))
+    }
+}
+
+/// The first and last codepoint of `ef`, `46` or `8-15`, both within 0 to 63.
+fn range(text: &str) -> Result<(u8, u8), String> {
+    let read = |text| {
+        dscp::parse(text).ok_or_else(|| {
+            format!(
+                "unknown codepoint '{text}'; expected 0 to 63, a range (8-15), {REST}, or be, le, cs1 to cs7, \
+                 af11 to af43, va, nqb, ef"
+            )
+        })
+    };
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (read(first)?, read(last)?),
+        None => (read(text)?, read(text)?),
+    };
+    if first > last {
+        return Err(format!("{text} is empty; expected the smaller codepoint first"));
+    }
+    Ok((first, last))
+}
+
+impl Qdisc for Priority {
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        // Of a codepoint the six bits it has; `class_of` holds indices of `classes` alone.
+        let class = self.class_of[usize::from(packet.dscp) % dscp::CODEPOINTS];
+        self.classes[usize::from(class)].enqueue(context, packet);
+    }
+    /// A class may drop all it has when it is asked; then the next one is.
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.classes.iter_mut().find_map(|class| class.take(context))
+    }
+    /// [`Qdisc::dequeue`] asks no class that holds nothing either.
+    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.dequeue(context)
+    }
+    fn head(&self) -> Option<&Packet> {
+        self.classes.iter().find_map(AnyQdisc::head)
+    }
+    fn backlog(&self) -> Backlog {
+        self.classes.iter().map(AnyQdisc::backlog).fold(Backlog::default(), |sum, class| Backlog {
+            packets: sum.packets + class.packets,
+            bytes: sum.bytes + class.bytes,
+        })
+    }
+    fn next_deadline(&self) -> Time {
+        self.classes.iter().map(AnyQdisc::next_deadline).min().unwrap_or(Time::NEVER)
+    }
+    fn has_timer(&self) -> bool {
+        self.classes.iter().any(AnyQdisc::has_timer)
+    }
+    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+        self.classes.iter_mut().for_each(|class| class.poll(context));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, at, error};
+    use super::*;
+    use crate::DropReason;
+
+    const BODE: &str = "priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop";
+
+    /// One packet of each codepoint, its handle being the codepoint.
+    fn all_codepoints(text: &str) -> Bench {
+        let mut bench = Bench::new(text);
+        for codepoint in 0..64 {
+            bench.dscp = codepoint;
+            bench.enqueue(0, 100);
+        }
+        bench
+    }
+    fn order(bench: &mut Bench) -> Vec<u64> {
+        core::iter::from_fn(|| bench.dequeue(0)).collect()
+    }
+    fn limits(text: &str) -> Vec<usize> {
+        let mut bench = Bench::new(text);
+        let mut held = Vec::new();
+        for codepoint in [46, 34, 0] {
+            let before = bench.qdisc.backlog().packets;
+            bench.dscp = codepoint;
+            (0..20_000).for_each(|_| bench.enqueue(0, 100));
+            held.push((bench.qdisc.backlog().packets - before) as usize);
+        }
+        held
+    }
+
+    #[test]
+    fn classes_are_served_in_the_order_they_are_given() {
+        let mut bench = all_codepoints(BODE);
+        assert_eq!(bench.qdisc.backlog(), Backlog { packets: 64, bytes: 6400 });
+        assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(46));
+        let order = order(&mut bench);
+        assert_eq!(order[..3], [46, 34, 0]);
+        assert!(order[2..].is_sorted() && order.len() == 64);
+        assert_eq!(bench.qdisc.backlog(), Backlog::default());
+        assert!(bench.qdisc.head().is_none());
+    }
+
+    #[test]
+    fn a_later_packet_of_a_better_class_goes_first() {
+        let mut bench = Bench::new("priority");
+        bench.enqueue(0, 100);
+        bench.enqueue(0, 100);
+        assert_eq!(bench.dequeue(1), Some(0));
+        bench.dscp = 44;
+        bench.enqueue(2, 100);
+        assert_eq!([bench.dequeue(3), bench.dequeue(3), bench.dequeue(3)], [Some(2), Some(1), None]);
+    }
+
+    #[test]
+    fn codepoints_are_names_numbers_and_ranges() {
+        let mut bench = all_codepoints("priority:rest@taildrop+63/EF/8-10/cs6-cs7@taildrop");
+        assert!(
+            order(&mut bench)[64 - 14..].iter().eq(&[8, 9, 10, 46, 48, 49, 50, 51, 52, 53, 54, 55, 56, 63])
+        );
+        let mut bench = all_codepoints("priority:0-63@taildrop+rest@taildrop");
+        assert!(order(&mut bench).into_iter().eq(0..64));
+        let mut bench = all_codepoints("priority:rest@taildrop");
+        assert!(order(&mut bench).into_iter().eq(0..64));
+    }
+
+    #[test]
+    fn each_class_keeps_its_own_bound_and_limit() {
+        let mut bench = Bench::new(BODE);
+        for codepoint in [46, 34, 0] {
+            bench.dscp = codepoint;
+            (0..10).for_each(|_| bench.enqueue(0, 100));
+        }
+        assert_eq!(bench.dequeue(60), Some(7), "the first seven are beyond 50 ms, the last three are spared");
+        assert_eq!([bench.dequeue(60), bench.dequeue(60)], [Some(8), Some(9)]);
+        assert_eq!(bench.dequeue(100), Some(10), "within 100 ms");
+        assert_eq!(bench.drops(DropReason::SojournBound), 7);
+        assert_eq!(limits("priority:ef@[taildrop:limit=3]+rest@[taildrop:limit=5]"), [3, 5, 0]);
+    }
+
+    #[test]
+    fn a_limit_reaches_the_classes_that_have_none_of_their_own() {
+        assert_eq!(limits("priority:ef@taildrop+af41@bode+rest@taildrop"), [1000, 1000, 1000]);
+        let text = "priority:ef@[taildrop:limit=3]+af41@bode+rest@[priority:rest@taildrop]:limit=7";
+        assert_eq!(limits(text), [3, 7, 7]);
+        let text = "priority:ef@taildrop+rest@[priority:be@taildrop+rest@taildrop:limit=2]:limit=7";
+        assert_eq!(limits(text), [7, 2, 2]);
+    }
+
+    #[test]
+    fn a_class_that_holds_nothing_is_passed_over() {
+        let mut bench = Bench::new("priority:ef@codel+va@pie+rest@taildrop");
+        assert_eq!(bench.dequeue(0), None);
+        bench.enqueue(0, 100);
+        assert_eq!(bench.dequeue(1), Some(0));
+    }
+
+    #[test]
+    fn timers_are_those_of_the_classes() {
+        let has_timer = |text| Bench::new(text).qdisc.has_timer();
+        assert!(!has_timer(BODE));
+        assert!(has_timer("priority:ef@bode+rest@pie"));
+        let mut bench = Bench::new("priority:ef@[pie:tupdate=20ms]+rest@[pie:tupdate=30ms]");
+        assert_eq!(bench.qdisc.next_deadline(), Time::NEVER, "both are at rest");
+        bench.enqueue(1, 1500);
+        assert_eq!(bench.qdisc.next_deadline(), at(30));
+        bench.dscp = 46;
+        bench.enqueue(2, 1500);
+        assert_eq!(bench.qdisc.next_deadline(), at(20));
+        bench.poll(20);
+        assert_eq!(bench.qdisc.next_deadline(), at(30));
+        bench.poll(30);
+        assert_eq!(bench.qdisc.next_deadline(), at(40));
+    }
+
+    #[test]
+    fn every_packet_ends_in_one_place() {
+        let mut bench = Bench::new("priority:ef@[pie:limit=50]+rest@[priority:be@red+rest@codel]");
+        let left = bench.overload(2000, 2);
+        assert!(left > 1950 && bench.drops(DropReason::Red) > 500, "{left}");
+    }
+
+    #[test]
+    fn classes_that_cannot_be_read_are_refused() {
+        let refused = |text: &str, expected: &str| {
+            let error = error(text);
+            assert!(error.starts_with(&format!("'{text}': ")) && error.contains(expected), "{error}");
+        };
+        refused("priority:ef", "class 'ef': expected CODEPOINTS@DISCIPLINE, such as ef@bode");
+        refused("priority:ef@bode", "no class has the other codepoints; expected one for 'rest'");
+        refused("priority:rest@bode+rest@bode", "class 'rest@bode': 'rest' is there twice");
+        refused("priority:ef@bode+46/rest@bode", "class '46/rest@bode': codepoint 46 (ef) is there twice");
+        refused("priority:2@bode+0-7@bode", "codepoint 2 is there twice");
+        refused("priority:ff@bode+rest@bode", "unknown codepoint 'ff'; expected 0 to 63, a range (8-15)");
+        refused("priority:64@bode+rest@bode", "unknown codepoint '64'");
+        refused("priority:@bode", "unknown codepoint ''");
+        refused("priority:9-8@bode+rest@bode", "9-8 is empty; expected the smaller codepoint first");
+        refused(
+            "priority:rest@boode",
+            "class 'rest': 'boode': unknown qdisc 'boode'; known: taildrop, headdrop",
+        );
+        refused("priority:rest@[bode:target=5]", "'bode:target=5': target=5: expected a number with a unit");
+        refused("priority:rest@[codel:target=1s]", "'codel:target=1s': target 1s is longer than interval");
+        refused(
+            "priority:ef@bode:target=5ms+rest@bode",
+            "priority has no key 'target'; known: classes, limit",
+        );
+        refused("priority:rest@[bode", "'[' without its ']'");
+        refused("priority:ef@[bode]+", "class '': expected CODEPOINTS@DISCIPLINE");
+        let classes: Vec<String> = (0..17).map(|n| format!("{n}@bode")).collect();
+        refused(&format!("priority:{}", classes.join("+")), "17 classes; expected at most 16");
+    }
+
+    #[test]
+    fn four_priorities_deep_and_no_deeper() {
+        let nested =
+            |depth| (0..depth).fold("taildrop".to_string(), |inner, _| format!("priority:rest@[{inner}]"));
+        Bench::new(&nested(4)).enqueue(0, 100);
+        assert!(error(&nested(5)).contains("more than 4 priorities within each other"));
+        assert!(error(&nested(500)).contains("more than 4 priorities within each other"));
+        Bench::new("priority:rest@priority").enqueue(0, 100);
+    }
+}

@@ -1,0 +1,316 @@
+//! RED: a first-in first-out queue that drops or marks arrivals at random, as its law says.
+//!
+//! Source, parameters and differences of the law: [`crate::aqm::Red`]. The law is asked about every arrival, before the
+//! limits are: what it chooses early is dropped, or with `ecn` marked where the packet is capable of it; what it forces
+//! out is dropped whatever the packet is capable of (RFC 3168 section 7). An arrival that passes and finds no room is
+//! dropped for the limit, and no mark is told.
+//!
+//! Parameters: those of the law, `ecn` (off), `limit` in packets (1000) and `limit_bytes` (none).
+//!
+//! Differences from the reference:
+//! * Linux (`red_enqueue`) also marks what is forced out where `ecn` is on, unless `harddrop` asks for drops.
+//! * Linux's only limit is in bytes.
+
+use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::aqm::{self, RedMode, RedParameters, RedVerdict};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink};
+use alloc::format;
+
+const THRESHOLD: Parameter = Parameter {
+    name: "",
+    unit: Unit::Number,
+    default: "",
+    min: "0",
+    max: "1000000000",
+    about: "",
+    source: "",
+};
+const FACTOR: Parameter = Parameter { min: "0.000001", max: "1", ..THRESHOLD };
+const SWITCH: Parameter = Parameter { unit: Unit::Switch, default: "on", min: "", max: "", ..THRESHOLD };
+
+/// What `red` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "red",
+    about: "random early detection: drops arrivals at random, the more the longer the queue is on average",
+    source: "Floyd and Jacobson 1993; Linux sch_red.c; RFC 7567",
+    parameters: &[
+        Parameter {
+            name: "mode",
+            unit: Unit::Choice(&["packets", "bytes"]),
+            default: "packets",
+            about: "unit of min and max; in bytes a packet's probability is scaled by its size over mtu",
+            source: "Floyd and Jacobson 1993 section 4",
+            ..SWITCH
+        },
+        Parameter {
+            name: "min",
+            about: "average below which nothing is dropped (min_th); 5 full packets unless given",
+            source: "Floyd 1997, setting parameters",
+            ..THRESHOLD
+        },
+        Parameter {
+            name: "max",
+            about: "average at which probability is reached (max_th); 15 full packets unless given",
+            source: "Floyd 1997, setting parameters",
+            ..THRESHOLD
+        },
+        Parameter {
+            name: "probability",
+            default: "0.1",
+            about: "probability of a drop as the average gets to max (max_p)",
+            source: "Floyd 1997, setting parameters (0.02 in 1993)",
+            ..FACTOR
+        },
+        Parameter {
+            name: "weight",
+            default: "0.002",
+            about: "weight of the present length in the average, per arrival (w_q)",
+            source: "Floyd and Jacobson 1993 section 6",
+            ..FACTOR
+        },
+        Parameter {
+            name: "gentle",
+            about: "from max to twice max let the probability rise to 1; off: drop all from max on",
+            source: "Floyd 2000, gentle variant",
+            ..SWITCH
+        },
+        Parameter {
+            name: "wait",
+            about: "spread the drops evenly; off: each arrival is independent of those before",
+            source: "Floyd and Jacobson 1993 section 7",
+            ..SWITCH
+        },
+        Parameter {
+            name: "ecn",
+            default: "off",
+            about: "mark ECN-capable packets in place of dropping them, but for the forced drops",
+            source: "RFC 3168 section 7; Linux red (ecn)",
+            ..SWITCH
+        },
+        Parameter {
+            name: "rate",
+            unit: Unit::Rate,
+            default: "10mbit",
+            min: "1bit",
+            max: "",
+            about: "rate of the link, by which the average ages while the queue is empty",
+            source: "Linux red (bandwidth)",
+        },
+        Parameter {
+            about: "size of a typical packet (IP bytes), for that ageing and for mode bytes",
+            source: "Linux red (avpkt)",
+            ..MTU
+        },
+        LIMIT,
+        LIMIT_BYTES,
+    ],
+    positional: None,
+};
+
+/// The RED discipline.
+#[derive(Clone, Debug)]
+pub struct Red {
+    ring: Ring,
+    law: aqm::Red,
+    ecn: bool,
+}
+
+impl Red {
+    /// An empty queue under `law`, which marks where `ecn` is true and the packet capable.
+    pub fn new(limit: Limit, law: aqm::Red, ecn: bool) -> Red {
+        Red { ring: Ring::new(limit), law, ecn }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// `min` that is not below `max`.
+    pub fn build(arguments: &Arguments) -> Result<Red, ComponentError> {
+        let parameters = parameters(arguments);
+        let RedParameters { mode, min, max, .. } = parameters;
+        if min >= max {
+            let unit = if mode == RedMode::Bytes { "bytes" } else { "packets" };
+            let message = format!("min {min} is not below max {max} ({unit})");
+            return Err(limits::fail(arguments, message));
+        }
+        let ecn = arguments.switch("ecn").unwrap_or(false);
+        Ok(Red::new(limits::limit(arguments), aqm::Red::new(parameters), ecn))
+    }
+
+    /// The average length as of the last arrival, in packets or, in mode `bytes`, in bytes.
+    pub fn average(&self) -> f64 {
+        self.law.average()
+    }
+}
+
+fn parameters(arguments: &Arguments) -> RedParameters {
+    let defaults = RedParameters::default();
+    let mtu = arguments.whole("mtu").unwrap_or(defaults.mtu);
+    let (mode, scale) = match arguments.text("mode") {
+        Some("bytes") => (RedMode::Bytes, mtu as f64),
+        _ => (RedMode::Packets, 1.0),
+    };
+    RedParameters {
+        mode,
+        min: arguments.number("min").unwrap_or(defaults.min * scale),
+        max: arguments.number("max").unwrap_or(defaults.max * scale),
+        probability: arguments.number("probability").unwrap_or(defaults.probability),
+        weight: arguments.number("weight").unwrap_or(defaults.weight),
+        gentle: arguments.switch("gentle").unwrap_or(defaults.gentle),
+        wait: arguments.switch("wait").unwrap_or(defaults.wait),
+        mtu,
+        rate: arguments.rate("rate").unwrap_or(defaults.rate),
+    }
+}
+
+impl Qdisc for Red {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, mut packet: Packet) {
+        let verdict = self.law.admit(self.ring.backlog(), packet.bytes, context.now, context.random);
+        let is_marked = verdict == RedVerdict::Early && self.ecn && packet.ecn.is_capable();
+        let refused = match verdict {
+            RedVerdict::Forced => Some(DropReason::RedForced),
+            RedVerdict::Early if !is_marked => Some(DropReason::Red),
+            _ if !self.ring.has_room_for(&packet) => Some(DropReason::TailLimit),
+            _ => None,
+        };
+        if let Some(reason) = refused {
+            context.sink.dropped(&packet, reason);
+            return;
+        }
+        if is_marked {
+            packet.ecn = Ecn::Ce;
+            context.sink.marked(&packet, MarkReason::Red);
+        }
+        self.ring.push(packet);
+    }
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        let packet = self.ring.pop()?;
+        if self.ring.is_empty() {
+            self.law.emptied(context.now);
+        }
+        Some(packet)
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    fn has_timer(&self) -> bool {
+        false
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AnyQdisc;
+    use super::super::testing::{Bench, error};
+    use super::*;
+
+    /// The average is the length itself. With one packet queued, and one arrival since the last drop, the probability
+    /// (one half) becomes 1; so it is from two packets on, until four are beyond the thresholds.
+    const SHARP: &str = "red:weight=1:min=0:max=2:probability=1";
+
+    fn average(bench: &Bench) -> f64 {
+        match &bench.qdisc {
+            AnyQdisc::Red(red) => red.average(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn overload_is_held_between_the_thresholds_and_nothing_is_lost_unseen() {
+        for text in ["red", "red:gentle=off", "red:wait=off", "red:mode=bytes"] {
+            let mut bench = Bench::new(text);
+            let left = bench.overload(4000, 2);
+            assert!(left > 3950, "{text}: the average lags, so that the queue runs empty now and then");
+            let drops = bench.drops(DropReason::Red) + bench.drops(DropReason::RedForced);
+            assert!(drops > 3950 && bench.drops(DropReason::Red) > 500, "{text}");
+            assert_eq!(bench.drops(DropReason::TailLimit), 0, "{text}");
+            let packets = average(&bench) / if text.contains("bytes") { 1500.0 } else { 1.0 };
+            assert!((12.0..30.0).contains(&packets), "{text}: {packets}");
+        }
+    }
+
+    #[test]
+    fn early_and_forced_drops_tell_their_reasons() {
+        let mut bench = Bench::new(SHARP);
+        (0..3).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.log.dropped, [(1, DropReason::Red), (2, DropReason::Red)]);
+        let mut bench = Bench::new("red:weight=1:min=0:max=1:gentle=off");
+        (0..2).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.log.dropped, [(1, DropReason::RedForced)]);
+    }
+
+    #[test]
+    fn ecn_marks_what_is_early_but_not_what_is_forced() {
+        let mut bench = Bench::new(&format!("{SHARP}:ecn=on"));
+        bench.ecn = Ecn::Ect0;
+        (0..6).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.log.marked, [1, 2, 3].map(|handle| (handle, MarkReason::Red)));
+        assert_eq!(bench.log.dropped, [4, 5].map(|handle| (handle, DropReason::RedForced)));
+        assert_eq!(bench.dequeue(0), Some(0));
+        bench.ecn = Ecn::NotEct;
+        bench.enqueue(0, 100);
+        assert_eq!(bench.log.dropped.last(), Some(&(6, DropReason::Red)), "not capable");
+    }
+
+    #[test]
+    fn a_mark_that_finds_no_room_is_not_told() {
+        let mut bench = Bench::new(&format!("{SHARP}:ecn=on:limit=2"));
+        bench.ecn = Ecn::Ect0;
+        (0..2).for_each(|_| bench.enqueue(0, 100));
+        bench.enqueue(0, 100);
+        assert_eq!(bench.log.marked, [(1, MarkReason::Red)]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::TailLimit)]);
+    }
+
+    #[test]
+    fn the_law_hears_of_an_arrival_that_finds_no_room() {
+        let mut bench = Bench::new("red:weight=0.5:limit_bytes=150b");
+        (0..3).for_each(|_| bench.enqueue(0, 100));
+        assert_eq!(bench.drops(DropReason::TailLimit), 2);
+        assert_eq!(average(&bench), 0.75);
+    }
+
+    /// 1500 bytes take 12 ms at 1 Mbit/s.
+    #[test]
+    fn the_average_ages_from_the_departure_that_left_nothing() {
+        let mut bench = Bench::new("red:weight=0.5:rate=1mbit");
+        (0..3).for_each(|_| bench.enqueue(0, 1500));
+        assert_eq!(average(&bench), 1.25);
+        (0..3).for_each(|ms| assert_eq!(bench.dequeue(ms), Some(ms)));
+        assert_eq!(bench.dequeue(10), None, "this one leaves nothing, but so did the one before");
+        bench.enqueue(14, 1500);
+        assert!((average(&bench) - 0.625).abs() < 1e-12);
+    }
+
+    #[test]
+    fn thresholds_in_bytes_follow_the_packet_size() {
+        let arguments = |text| Arguments::parse(super::super::COMPONENTS, text).unwrap();
+        let thresholds = |text| {
+            let parameters = parameters(&arguments(text));
+            (parameters.min, parameters.max)
+        };
+        assert_eq!(thresholds("red"), (5.0, 15.0));
+        assert_eq!(thresholds("red:mode=bytes"), (7500.0, 22500.0));
+        assert_eq!(thresholds("red:mode=bytes:mtu=100b:max=900"), (500.0, 900.0));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("red:min=15").contains("min 15 is not below max 15 (packets)"));
+        assert!(error("red:mode=bytes:max=5").contains("min 7500 is not below max 5 (bytes)"));
+        assert!(error("red:probability=0").contains("expected 0.000001 to 1"));
+        assert!(error("red:probability=1.1").contains("expected 0.000001 to 1"));
+        assert!(error("red:weight=0").contains("expected 0.000001 to 1"));
+        assert!(error("red:rate=0").contains("at least 1bit"));
+    }
+}

@@ -1,0 +1,447 @@
+//! SFQ, stochastic fairness queueing: flows hashed to queues that take turns; when full, the longest loses a packet.
+//!
+//! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (hashing, perturbation, buffer stealing), in the
+//! form of Linux `net/sched/sch_sfq.c` (`sfq_enqueue`, `sfq_dequeue`, `sfq_drop`, `sfq_rehash`), without its RED.
+//!
+//! A bucket that gets its first packet joins the end of the ring with an allotment of `quantum`. The first bucket sends
+//! while its allotment is above zero, which the last packet may overdraw; then it gets another quantum and goes to the
+//! end. An empty bucket leaves at once.
+//!
+//! Parameters:
+//! * `flows`: buckets (1024, Linux's divisor); `quantum`: bytes per turn (1514).
+//! * `depth`: packets a bucket may hold (127); an arrival beyond is dropped, or with `headdrop` the bucket's oldest.
+//! * `limit`: packets in all buckets (127, as in Linux); beyond it the bucket with the most packets loses its newest,
+//!   or with `headdrop` its oldest.
+//! * `perturb`: after each such time the hash changes, and what is queued is put where it now belongs (0: never).
+//!
+//! Cost: constant per packet where `quantum` is a full packet. A drop costs a few times log2(buckets) steps, and a
+//! perturbation goes over all that is queued, once per `perturb`.
+//!
+//! Differences from the reference:
+//! * McKenney's queues take turns by packets; here and in Linux, by bytes.
+//! * Linux: the allotment is counted in bytes; the kernel's is in units of 8, rounded up, with an Ethernet header each.
+//! * Linux: any number of buckets up to `flows` may be active; the kernel has a table of `flows` (128) active ones
+//!   beside its divisor and drops what finds none free.
+//! * Linux: of buckets with as many packets the lowest loses; the kernel takes the one that came to that length
+//!   last, and where none has more than one packet the next to be served.
+//! * Linux: a perturbation moves packets in the order of the ring; the kernel goes by its slots.
+//! * Linux: `limit` may exceed what `flows` times `depth` hold; the kernel lowers it.
+//! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`), the first one unseeded. There are no filters.
+
+use super::flow_hash::{self, FLOWS};
+use super::flow_queues::{FlowList, FlowQueues, Measure, QUANTUM};
+use super::limits::{self, LIMIT};
+use super::{Backlog, Qdisc};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Context, DropReason, Packet, Sink, Span, Time};
+use alloc::format;
+use alloc::vec::Vec;
+
+/// What `sfq` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "sfq",
+    about: "hashed flows take turns; when full the flow with the most packets loses one",
+    source: "McKenney, INFOCOM 1990; Linux sch_sfq.c",
+    parameters: &[
+        FLOWS,
+        Parameter {
+            name: "depth",
+            unit: Unit::Count("packets"),
+            default: "127",
+            min: "1",
+            max: "65535",
+            about: "most packets in one bucket",
+            source: "Linux sfq (SFQ_MAX_DEPTH)",
+        },
+        QUANTUM,
+        Parameter {
+            name: "headdrop",
+            unit: Unit::Switch,
+            default: "off",
+            min: "",
+            max: "",
+            about: "drop a bucket's oldest packet in place of its newest",
+            source: "Linux sfq (headdrop)",
+        },
+        Parameter {
+            name: "perturb",
+            unit: Unit::Span,
+            default: "0",
+            min: "0",
+            max: "1000s",
+            about: "how often the hash changes; 0 for never",
+            source: "McKenney, INFOCOM 1990; Linux sfq (perturb 0)",
+        },
+        Parameter { default: "127", max: "65536", source: "Linux sfq (SFQ_MAX_DEPTH)", ..LIMIT },
+    ],
+    positional: None,
+};
+
+/// The parameters of SFQ; [`SfqParameters::default`] are Linux's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SfqParameters {
+    /// Buckets, 1 to 65536.
+    pub flows: u32,
+    /// Most packets in one bucket, at least 1.
+    pub depth: u64,
+    /// Bytes a bucket may send in its turn, at least 1.
+    pub quantum: u32,
+    /// Most packets in all buckets, at least 1.
+    pub limit: u64,
+    /// Drop the oldest packet of a bucket in place of the newest.
+    pub headdrop: bool,
+    /// How often the hash changes; [`Span::ZERO`] for never.
+    pub perturb: Span,
+}
+
+impl Default for SfqParameters {
+    fn default() -> SfqParameters {
+        SfqParameters {
+            flows: 1024,
+            depth: 127,
+            quantum: 1514,
+            limit: 127,
+            headdrop: false,
+            perturb: Span::ZERO,
+        }
+    }
+}
+
+/// The SFQ discipline.
+#[derive(Clone, Debug)]
+pub struct Sfq {
+    queues: FlowQueues,
+    ring: FlowList,
+    parameters: SfqParameters,
+    perturbation: u64,
+    /// When the hash changes next; never where it does not, and before the first packet.
+    deadline: Time,
+    /// Where packets wait while they are moved; kept for its room.
+    moving: Vec<Packet>,
+}
+
+impl Sfq {
+    /// Empty buckets.
+    pub fn new(parameters: SfqParameters) -> Sfq {
+        Sfq {
+            queues: FlowQueues::new(parameters.flows.max(1), Measure::Packets),
+            ring: FlowList::new(),
+            parameters,
+            perturbation: 0,
+            deadline: Time::NEVER,
+            moving: Vec::new(),
+        }
+    }
+
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// A `perturb` so short that nothing else would happen.
+    pub fn build(arguments: &Arguments) -> Result<Sfq, ComponentError> {
+        let defaults = SfqParameters::default();
+        let whole =
+            |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
+        let perturb = arguments.span("perturb").unwrap_or(Span::ZERO);
+        if !perturb.is_zero() && perturb < Span::from_micros(1) {
+            return Err(limits::fail(arguments, format!("perturb {perturb} is less than 1us and not 0")));
+        }
+        Ok(Sfq::new(SfqParameters {
+            flows: whole("flows", defaults.flows),
+            depth: arguments.whole("depth").unwrap_or(defaults.depth),
+            quantum: whole("quantum", defaults.quantum),
+            limit: arguments.whole("limit").unwrap_or(defaults.limit),
+            headdrop: arguments.switch("headdrop").unwrap_or(defaults.headdrop),
+            perturb,
+        }))
+    }
+
+    #[inline]
+    fn bucket(&self, packet: &Packet) -> u32 {
+        flow_hash::bucket(packet.flow, self.perturbation, self.queues.len())
+    }
+
+    #[inline]
+    fn quantum(&self) -> i64 {
+        i64::from(self.parameters.quantum.max(1))
+    }
+
+    #[inline]
+    fn is_at_depth(&self, bucket: u32) -> bool {
+        self.queues.backlog_of(bucket).packets >= self.parameters.depth.max(1)
+    }
+
+    /// Appends to the bucket, and the bucket to the ring where it is not in it.
+    #[inline]
+    fn append(&mut self, bucket: u32, packet: Packet) {
+        self.queues.push(bucket, packet);
+        if !self.queues.is_listed(bucket) {
+            self.queues.set_deficit(bucket, self.quantum());
+            self.ring.push(&mut self.queues, bucket);
+        }
+    }
+
+    #[inline]
+    fn leave_if_empty(&mut self, bucket: u32) {
+        if self.queues.head(bucket).is_none() {
+            self.ring.remove(&mut self.queues, bucket);
+        }
+    }
+
+    /// The bucket is full: the arrival goes, or it takes the place of the oldest.
+    #[cold]
+    fn refuse<S: Sink>(&mut self, bucket: u32, packet: Packet, sink: &mut S) {
+        if !self.parameters.headdrop {
+            sink.dropped(&packet, DropReason::TailLimit);
+        } else if let Some(oldest) = self.queues.pop_head(bucket) {
+            sink.dropped(&oldest, DropReason::HeadLimit);
+            self.queues.push(bucket, packet);
+        }
+    }
+
+    /// The bucket with the most packets loses one.
+    #[cold]
+    fn drop_from_longest<S: Sink>(&mut self, sink: &mut S) {
+        let longest = self.queues.longest();
+        let packet = match self.parameters.headdrop {
+            true => self.queues.pop_head(longest),
+            false => self.queues.pop_tail(longest),
+        };
+        if let Some(packet) = packet {
+            sink.dropped(&packet, DropReason::LongestFlow);
+            self.leave_if_empty(longest);
+        }
+    }
+
+    /// Takes everything out in the order of the ring and puts it where the hash now says.
+    fn rehash<S: Sink>(&mut self, sink: &mut S) {
+        let mut moving = core::mem::take(&mut self.moving);
+        while let Some(bucket) = self.ring.first() {
+            while let Some(packet) = self.queues.pop_head(bucket) {
+                moving.push(packet);
+            }
+            self.ring.remove(&mut self.queues, bucket);
+        }
+        for packet in moving.drain(..) {
+            let bucket = self.bucket(&packet);
+            if self.is_at_depth(bucket) {
+                sink.dropped(&packet, DropReason::TailLimit);
+            } else {
+                self.append(bucket, packet);
+            }
+        }
+        self.moving = moving;
+    }
+}
+
+impl Qdisc for Sfq {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        if self.deadline == Time::NEVER && !self.parameters.perturb.is_zero() {
+            self.deadline = context.now + self.parameters.perturb;
+        }
+        let bucket = self.bucket(&packet);
+        if self.is_at_depth(bucket) {
+            return self.refuse(bucket, packet, context.sink);
+        }
+        self.append(bucket, packet);
+        if self.queues.backlog().packets > self.parameters.limit {
+            self.drop_from_longest(context.sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
+        loop {
+            let bucket = self.ring.first()?;
+            if self.queues.deficit(bucket) > 0 {
+                let packet = self.queues.pop_head(bucket)?;
+                self.queues.add_deficit(bucket, -i64::from(packet.bytes));
+                self.leave_if_empty(bucket);
+                return Some(packet);
+            }
+            self.queues.add_deficit(bucket, self.quantum());
+            self.ring.rotate(&mut self.queues);
+        }
+    }
+
+    #[inline]
+    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.dequeue(context)
+    }
+
+    fn head(&self) -> Option<&Packet> {
+        let next = self.ring.next_ready(&self.queues, self.quantum(), |_| 1);
+        next.and_then(|(_, bucket)| self.queues.head(bucket))
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+    #[inline]
+    fn next_deadline(&self) -> Time {
+        self.deadline
+    }
+    fn has_timer(&self) -> bool {
+        !self.parameters.perturb.is_zero()
+    }
+    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+        if self.deadline == Time::NEVER || context.now < self.deadline {
+            return;
+        }
+        let period = self.parameters.perturb;
+        let missed = context.now.since(self.deadline).as_nanos() / period.as_nanos().max(1);
+        self.deadline += period * (missed + 1);
+        self.perturbation = context.random.bits();
+        self.rehash(context.sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, at, error, fair_in_random_traffic};
+    use super::*;
+
+    #[test]
+    fn a_turn_is_a_quantum_of_bytes_and_is_overdrawn_by_the_last_packet() {
+        let mut bench = Bench::new("sfq:quantum=1000b");
+        bench.enqueue_flow(1, 0, &[400; 8]);
+        bench.enqueue_flow(2, 0, &[1000; 3]);
+        assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(0));
+        // 1: 1000 - 3 * 400 = -200; 2: 1000 - 1000 = 0. Then 1 has 800: two; 2 has 1000: one. Then 1 has 1000 again.
+        assert_eq!(bench.dequeue_many(0, 11), [0, 1, 2, 8, 3, 4, 9, 5, 6, 7, 10]);
+    }
+
+    #[test]
+    fn a_new_flow_waits_for_the_others_and_comes_back_with_a_full_quantum() {
+        let mut bench = Bench::new("sfq:quantum=500b");
+        bench.enqueue_flow(1, 0, &[500; 3]);
+        bench.enqueue_flow(2, 0, &[400]);
+        assert_eq!(bench.dequeue_many(0, 2), [0, 3]);
+        bench.enqueue_flow(2, 0, &[400; 3]);
+        assert_eq!(
+            bench.dequeue_many(0, 9),
+            [1, 4, 5, 2, 6],
+            "it left the ring, so the 100 are no help: 500 again"
+        );
+    }
+
+    #[test]
+    fn a_full_bucket_drops_the_arrival_or_its_oldest() {
+        for (headdrop, lost, left) in
+            [("off", (2, DropReason::TailLimit), [0, 3, 1]), ("on", (0, DropReason::HeadLimit), [1, 3, 2])]
+        {
+            let mut bench = Bench::new(&format!("sfq:depth=2:headdrop={headdrop}:quantum=1000b"));
+            bench.enqueue_flow(1, 0, &[1000; 3]);
+            assert_eq!(bench.qdisc.backlog(), Backlog { packets: 2, bytes: 2000 });
+            bench.enqueue_flow(2, 0, &[1000]);
+            assert_eq!(bench.log.dropped, [lost]);
+            assert_eq!(bench.dequeue_many(0, 9), left);
+        }
+    }
+
+    #[test]
+    fn the_bucket_with_the_most_packets_makes_room() {
+        for (headdrop, lost) in [("off", 2), ("on", 0)] {
+            let mut bench = Bench::new(&format!("sfq:limit=5:headdrop={headdrop}"));
+            bench.enqueue_flow(1, 0, &[40; 3]);
+            bench.enqueue_flow(2, 0, &[1500; 3]);
+            assert_eq!(
+                bench.drops(DropReason::LongestFlow),
+                1,
+                "as many packets each: the lower bucket loses"
+            );
+            bench.enqueue_flow(1, 0, &[40]);
+            assert_eq!(bench.drops(DropReason::LongestFlow), 2);
+            assert_eq!(bench.qdisc.backlog().packets, 5);
+            let lower = flow_hash::bucket(1, 0, 1024) < flow_hash::bucket(2, 0, 1024);
+            assert_eq!(bench.log.dropped[0].0, if lower { lost } else { lost + 3 });
+        }
+    }
+
+    #[test]
+    fn who_loses_the_only_packet_leaves_the_ring() {
+        let mut bench = Bench::new("sfq:limit=2");
+        let mut flows = [1, 2, 3];
+        flows.sort_by_key(|flow| flow_hash::bucket(*flow, 0, 1024));
+        bench.enqueue_flow(flows[0], 0, &[100]);
+        bench.enqueue_flow(flows[1], 0, &[100]);
+        bench.enqueue_flow(flows[2], 0, &[100]);
+        assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
+        assert_eq!(bench.dequeue(0), Some(1));
+        bench.enqueue_flow(flows[0], 0, &[100]);
+        assert_eq!(bench.dequeue_many(0, 9), [2, 3], "behind, not in its old place");
+    }
+
+    #[test]
+    fn the_timer_starts_with_the_first_packet_and_catches_up_in_one_step() {
+        let mut bench = Bench::new("sfq:perturb=10s");
+        assert!(bench.qdisc.has_timer() && !Bench::new("sfq").qdisc.has_timer());
+        bench.poll(50_000);
+        assert_eq!(bench.qdisc.next_deadline(), Time::NEVER);
+        bench.enqueue(51_000, 100);
+        bench.dequeue(51_000);
+        assert_eq!(bench.qdisc.next_deadline(), at(61_000));
+        let mut untouched = bench.random.clone();
+        bench.poll(60_999);
+        assert_eq!(bench.qdisc.next_deadline(), at(61_000), "early");
+        bench.poll(61_000);
+        assert_eq!(bench.qdisc.next_deadline(), at(71_000));
+        bench.poll(91_000);
+        assert_eq!(bench.qdisc.next_deadline(), at(101_000));
+        let draws = [untouched.bits(), untouched.bits(), untouched.bits()];
+        assert_eq!(bench.random.bits(), draws[2], "one draw for each");
+    }
+
+    /// Two flows in one bucket are parted, keep their order, and stand in the ring in the order they were seen.
+    #[test]
+    fn a_perturbation_moves_what_is_queued() {
+        let mut bench = Bench::new("sfq:flows=2:perturb=1s:quantum=100b");
+        let other = (1..).find(|flow| flow_hash::bucket(*flow, 0, 2) == 0).unwrap();
+        for flow in [0, other, 0, other] {
+            bench.enqueue_flow(flow, 0, &[100]);
+        }
+        let is_parted = |random: &mut crate::Random| {
+            let perturbation = random.bits();
+            flow_hash::bucket(0, perturbation, 2) != flow_hash::bucket(other, perturbation, 2)
+        };
+        let mut random = bench.random.clone();
+        let seconds = (1..).find(|_| is_parted(&mut random)).unwrap();
+        (1..=seconds).for_each(|second| bench.poll(1000 * second));
+        assert_eq!(bench.qdisc.backlog(), Backlog { packets: 4, bytes: 400 });
+        bench.enqueue_flow(0, 1000 * seconds, &[100]);
+        assert_eq!(bench.dequeue_many(1000 * seconds, 9), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn who_finds_the_new_bucket_full_is_dropped() {
+        let mut bench = Bench::new("sfq:flows=2:depth=2:perturb=1s");
+        let other = (1..).find(|flow| flow_hash::bucket(*flow, 0, 2) == 1).unwrap();
+        bench.enqueue_flow(0, 0, &[100; 2]);
+        bench.enqueue_flow(other, 0, &[100; 2]);
+        let mut second = 0;
+        while bench.log.dropped.is_empty() {
+            second += 1;
+            bench.poll(1000 * second);
+        }
+        assert_eq!(bench.log.dropped, [(2, DropReason::TailLimit), (3, DropReason::TailLimit)]);
+        assert_eq!(bench.dequeue_many(1000 * second, 9), [0, 1]);
+    }
+
+    #[test]
+    fn nothing_is_returned_before_its_turn() {
+        for quantum in [1, 300, 1514, 9000] {
+            fair_in_random_traffic(&format!("sfq:quantum={quantum}b:limit=60"), 60);
+            fair_in_random_traffic(&format!("sfq:quantum={quantum}b:flows=4:depth=30:headdrop=on"), 127);
+            fair_in_random_traffic(&format!("sfq:quantum={quantum}b:flows=16:limit=100:perturb=50ms"), 100);
+        }
+        assert_eq!(Bench::new("sfq:limit=20").overload(2000, 2), 2000);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("sfq:perturb=1ns").contains("perturb 1ns is less than 1us and not 0"));
+        assert!(error("sfq:limit=65537").contains("1 to 65536"));
+        assert!(error("sfq:depth=0").contains("1 to 65535"));
+    }
+}

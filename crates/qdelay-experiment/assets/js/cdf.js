@@ -1,0 +1,123 @@
+"use strict";
+// How many percent of the packets were delayed by at most so much.
+
+const CDF_STEPS = 480; // about one for each pixel
+const TAIL_TICKS = [0, 1, 2, 3, 4];
+
+/** 90 % is 1, 99 % is 2, 99.9 % is 3: every step is a tenth of the packets before it. */
+const nines = (percent) => Math.min(4, -Math.log10(Math.max(1e-9, 1 - percent / 100)));
+
+function cdfFrame(points, heading, height) {
+  const curves = points.map((point) => ({ point, cdf: pointCdf(point) })).filter((curve) => curve.cdf);
+  return makeFrame({
+    kind: "cdf", name: `delay cdf ${heading}`, height,
+    title: "Distribution of the queue delay", unit: state.tail ? "up to 99.99 % of packets" : "",
+    describe: `Distribution of the queue delay of ${plural(curves.length, "point")}`,
+    key: () => pointKey(points, { lines: true }),
+    data: () => cdfData(curves, cdfRange(curves)),
+    options: (frame) => cdfOptions(frame, curves),
+    after: (plot, frame) => plot.over.addEventListener("mouseleave", () => { hideHint(); pointAt(null); }),
+    onPointed: (plot, key) => focusCurve(plot, curves, key),
+  });
+}
+
+/** Least and largest delay of all curves; a logarithmic axis begins where curves rise, not at single early packets. */
+function cdfRange(curves) {
+  if (!curves.length) return [1, 100];
+  const low = Math.min(...curves.map(({ cdf }) => delayAt(cdf, state.cdfLog ? 0.5 : 0)));
+  const high = Math.max(...curves.map(({ cdf }) => cdf.ms[cdf.ms.length - 1]));
+  const from = state.cdfLog ? Math.max(low, high / 1e5, LEAST_MS) : 0;
+  return [from, Math.max(high, from * 1.1, 0.1)];
+}
+
+const delayAt = (cdf, percent) => cdf.ms[Math.max(0, cdf.percent.findIndex((value) => value >= percent))];
+
+/** Curves at the same delays, close together in `range` and once at both ends of everything. */
+function cdfData(curves, range, whole = range) {
+  const [low, high] = range;
+  const along = (share) => (state.cdfLog ? low * (high / low) ** share : low + (high - low) * share);
+  const inside = Array.from({ length: CDF_STEPS + 1 }, (_, step) => along(step / CDF_STEPS));
+  const xs = [...(whole[0] < low ? [whole[0]] : []), ...inside, ...(whole[1] > high ? [whole[1]] : [])];
+  return [xs, ...(curves.length ? curves.map(({ cdf }) => sharesAt(cdf, xs)) : [xs.map(() => null)])];
+}
+
+/** Percent of the packets at each delay of `xs`, both ascending. */
+function sharesAt({ percent, ms }, xs) {
+  let next = 0;
+  return xs.map((x) => {
+    while (next < ms.length && ms[next] <= x) next += 1;
+    if (next === 0) return x < ms[0] ? (state.tail ? 0 : 0) : percent[0];
+    const share = next === ms.length ? 100 : between(percent, ms, next, x);
+    return state.tail ? nines(share) : share;
+  });
+}
+
+function between(percent, ms, next, x) {
+  const part = (x - ms[next - 1]) / (ms[next] - ms[next - 1]);
+  return percent[next - 1] + part * (percent[next] - percent[next - 1]);
+}
+
+function cdfOptions(frame, curves) {
+  const whole = cdfRange(curves);
+  return {
+    padding: [8, 14, 4, 4],
+    legend: { show: false },
+    focus: { alpha: 0.22 },
+    cursor: { drag: { x: true, y: false }, y: false, focus: { prox: 40 }, points: { size: 7 } },
+    scales: {
+      x: { time: false, distr: state.cdfLog ? 3 : 1, range: homeRange(whole) },
+      y: { range: () => (state.tail ? [0, 4] : [0, 100]) },
+    },
+    series: [{ label: "delay" }, ...(curves.length ? curves.map(curveOptions) : [{}])],
+    axes: [
+      axisOptions({ label: "Queue delay (ms)", labelSize: 18, size: 30, space: 60, ...(state.cdfLog ? { splits: logTicks } : {}),
+        values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
+      axisOptions({ label: "Packets (%)", labelSize: 18, size: axisSize, ...(state.tail ? { splits: () => TAIL_TICKS } : {}),
+        values: (plot, ticks) => ticks.map((value) => (state.tail ? ["0", "90", "99", "99.9", "99.99"][value] : tick(value))) }),
+    ],
+    hooks: {
+      setScale: [(plot, key) => { onScale(frame, plot, key); if (key === "x") refine(plot, curves, whole); }],
+      setSeries: [(plot, index, change) => "focus" in change && onCurve(plot, curves, index)],
+      setCursor: [(plot) => plot.focused && hintCurve(plot, curves)],
+    },
+  };
+}
+
+const curveOptions = ({ point }) => ({
+  label: point.label, stroke: () => colourOf(point.colour), width: 1.8, dash: dashOf(point.shape), points: { show: false },
+});
+
+/** After a zoom: as many steps in what is left. */
+function refine(plot, curves, whole) {
+  const { min, max } = plot.scales.x;
+  const range = [Math.max(min, whole[0]), Math.min(max, whole[1])];
+  if (String(range) === String(plot.refined || whole) || !(range[1] > range[0])) return;
+  plot.refined = range;
+  queueMicrotask(() => { plot.setData(cdfData(curves, range, whole), false); plot.redraw(true, false); });
+}
+
+function onCurve(plot, curves, index) {
+  const curve = index ? curves[index - 1] : null;
+  plot.focused = curve;
+  if (plot.cursor.left < 0) return;
+  pointAt(curve ? curve.point.key : null);
+  if (!curve) hideHint();
+}
+
+function hintCurve(plot, curves) {
+  const { left, top } = plot.cursor;
+  const { point, cdf } = plot.focused;
+  if (left < 0) return;
+  const delay = plot.posToVal(left, "x");
+  const [share] = sharesAt(cdf, [delay]);
+  const percent = state.tail ? 100 * (1 - 10 ** -share) : share;
+  showHint(plot, left, top, [swatch(colourOf(point.colour), null, dashOf(point.shape)), point.label],
+    [[`At most ${number(delay)} ms`, percentText(percent)], ...["p50", "p95", "p99"].map((name) => [MEASURES[name], `${number(figure(point, `delay.${name}`).mean)} ms`])]);
+}
+
+/** Another plot or the table points at a curve. */
+function focusCurve(plot, curves, key) {
+  if (plot.cursor.left >= 0) return;
+  const index = curves.findIndex((curve) => curve.point.key === key);
+  plot.setSeries(index < 0 ? null : index + 1, { focus: true });
+}

@@ -1,0 +1,139 @@
+"use strict";
+// Delay and throughput of each point; bars from the least to the largest of its seeds.
+
+const MEASURES = { mean: "Mean", p50: "Median", p95: "95th percentile", p99: "99th percentile", p999: "99.9th percentile", max: "Maximum" };
+const LEAST_MS = 0.01; // where a logarithmic axis puts what was not delayed
+
+const atLeast = (value) => (state.delayLog ? Math.max(value, LEAST_MS) : value);
+
+/** Where each point is, in the order of its delay; points without a figure are left out. */
+function placed(points) {
+  const places = points.map((point) => ({ point, delay: figure(point, `delay.${state.measure}`), rate: figure(point, state.rate) }));
+  const there = places.filter((place) => place.delay && place.rate);
+  const clamped = there.map((place) => {
+    const { mean: middle, low, high } = place.delay;
+    return { ...place, delay: { mean: atLeast(middle), low: atLeast(low), high: atLeast(high) } };
+  });
+  return clamped.sort((a, b) => a.delay.mean - b.delay.mean);
+}
+
+function planeFrame(points, heading, height) {
+  const places = placed(points);
+  const percent = state.rate === "utilization";
+  return makeFrame({
+    kind: "plane", name: `plane ${state.measure} ${heading}`, height,
+    title: percent ? "Utilization and delay" : "Throughput and delay",
+    unit: `${MEASURES[state.measure].toLowerCase()} of the queue delay`,
+    describe: `${percent ? "Utilization" : "Throughput"} over queue delay of ${plural(places.length, "point")}; the table below has the figures`,
+    key: () => pointKey(points, { lines: false }),
+    data: () => planeData(places),
+    options: (frame) => planeOptions(frame, places, percent),
+    after: (plot, frame) => followPointer(plot, frame, places),
+    onPointed: (plot) => plot.redraw(false),
+  });
+}
+
+function planeData(places) {
+  if (!places.length) return [[1], [null]];
+  return [places.map((place) => place.delay.mean), ...places.map((_, own) => places.map((place, at) => (at === own ? place.rate.mean : null)))];
+}
+
+function planeOptions(frame, places, percent) {
+  const delays = places.flatMap((place) => [place.delay.low, place.delay.high]);
+  const rates = places.flatMap((place) => [place.rate.low, place.rate.high]);
+  const [low, high] = delays.length ? [Math.min(...delays), Math.max(...delays)] : [1, 100];
+  const home = state.delayLog ? paddedLog(low, high) : padded(low, high);
+  const rateHome = padded(rates.length ? Math.min(...rates) : 0, rates.length ? Math.max(...rates) : 1, 0.12);
+  const series = places.map((place) => ({ label: place.point.label, paths: () => null, points: { show: false } }));
+  return {
+    padding: [8, 14, 4, 4],
+    legend: { show: false },
+    cursor: { drag: { x: true, y: true, uni: 24 }, points: { show: false }, y: true, x: true },
+    scales: {
+      x: { time: false, distr: state.delayLog ? 3 : 1, range: homeRange(home) },
+      y: { range: () => rateHome },
+    },
+    series: [{ label: "delay" }, ...(series.length ? series : [{ points: { show: false } }])],
+    axes: [
+      axisOptions({ label: `Queue delay, ${MEASURES[state.measure].toLowerCase()} (ms)`, labelSize: 18, size: 30, space: 60,
+        ...(state.delayLog ? { splits: logTicks } : {}), values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
+      axisOptions({ label: percent ? "Utilization (%)" : "Throughput (Mbit/s)", labelSize: 18, size: axisSize,
+        values: (plot, ticks) => ticks.map((value) => tick(percent ? 100 * value : value)) }),
+    ],
+    hooks: {
+      draw: [(plot) => drawPlane(plot, places)],
+      setScale: [(plot, key) => onScale(frame, plot, key)],
+    },
+  };
+}
+
+function drawPlane(plot, places) {
+  const { ctx, bbox } = plot;
+  const scale = devicePixelRatio;
+  const colours = theme();
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.font = `${12 * scale}px system-ui, sans-serif`;
+  ctx.fillStyle = colours.soft;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "top";
+  ctx.fillText("\u2196 better", bbox.left + 8 * scale, bbox.top + 7 * scale);
+  const order = [...places].sort((a, b) => (a.point.key === pointed) - (b.point.key === pointed));
+  for (const place of order) drawPlace(plot, place, scale, colours);
+  ctx.restore();
+}
+
+function drawPlace(plot, { point, delay, rate }, scale, colours) {
+  const { ctx } = plot;
+  const at = (x, y) => [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
+  const colour = colourOf(point.colour);
+  ctx.globalAlpha = pointed === null || pointed === point.key ? 1 : 0.3;
+  ctx.strokeStyle = faint(colour, 0.7);
+  ctx.lineWidth = 1.5 * scale;
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  for (const [from, to] of [[at(delay.low, rate.mean), at(delay.high, rate.mean)], [at(delay.mean, rate.low), at(delay.mean, rate.high)]]) {
+    ctx.moveTo(...from);
+    ctx.lineTo(...to);
+  }
+  ctx.stroke();
+  const [x, y] = at(delay.mean, rate.mean);
+  drawShape(ctx, shapeOf(point.shape), x, y, (pointed === point.key ? 7.5 : 5.8) * scale, colour, colours.surface, scale);
+}
+
+function followPointer(plot, frame, places) {
+  plot.over.addEventListener("mousemove", (event) => {
+    if (event.buttons) return hideHint();
+    const near = nearest(plot, places, event);
+    if (!near) return leave();
+    pointAt(near.point.key);
+    showHint(plot, plot.valToPos(near.delay.mean, "x"), plot.valToPos(near.rate.mean, "y"), pointTitle(near.point), pointFacts(near.point));
+  });
+  const leave = () => { hideHint(); pointAt(null); };
+  plot.over.addEventListener("mouseleave", leave);
+}
+
+function nearest(plot, places, event) {
+  const box = plot.over.getBoundingClientRect();
+  const distance = (place) => Math.hypot(plot.valToPos(place.delay.mean, "x") - (event.clientX - box.left), plot.valToPos(place.rate.mean, "y") - (event.clientY - box.top));
+  let best = null;
+  for (const place of places) if (distance(place) < (best ? distance(best) : 28)) best = place;
+  return best;
+}
+
+const pointTitle = (point) => [swatch(colourOf(point.colour), shapeOf(point.shape)), point.label];
+
+function pointFacts(point) {
+  const text = (path, unit) => {
+    const value = figure(point, path);
+    if (!value) return "–";
+    const range = value.count > 1 && number(value.low) !== number(value.high) ? ` (${number(value.low)} to ${number(value.high)})` : "";
+    return `${number(value.mean)}${unit}${range}`;
+  };
+  const rows = [["Throughput", text("throughput", " Mbit/s")], ["Delay, mean", text("delay.mean", " ms")],
+    ["95 %", text("delay.p95", " ms")], ["99 %", text("delay.p99", " ms")]];
+  if (point.entries.length > 1) rows.push(["Seeds", String(point.entries.length)]);
+  return rows;
+}

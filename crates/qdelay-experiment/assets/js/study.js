@@ -1,0 +1,122 @@
+"use strict";
+// The data, what is selected of it, and the points that selection and averaging leave.
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const data = read("data");
+
+const SEED = data.axes.findIndex((axis) => axis.name === "seed");
+const FOLDER = data.axes.findIndex((axis) => axis.name === "folder");
+const ALL_FLOWS = "all flows";
+
+// Flows of different entries make one more axis: everything of a case, then its groups.
+const axes = data.groups.length ? [...data.axes, { name: "flows", labels: [ALL_FLOWS, ...data.groups] }] : data.axes;
+const FLOWS = data.groups.length ? axes.length - 1 : -1;
+
+const varies = (axis) => axes[axis].labels.length > 1;
+
+/** Each case once for all its flows and once for each group. */
+const entries = data.cases.flatMap((item, index) => {
+  const whole = { index, item, at: FLOWS < 0 ? item.at : [...item.at, 0], figures: item.all, cdf: item.cdf, group: null };
+  const part = (group, number) =>
+    own(item.groups, group) && {
+      index, item, group, at: [...item.at, number + 1], figures: own(item.groups, group), cdf: own(item.group_cdf, group),
+    };
+  return [whole, ...data.groups.map(part).filter(Boolean)];
+});
+
+/** Axes that tell points apart, outermost first. */
+const tellingAxes = axes.map((_, axis) => axis).filter((axis) => varies(axis) && axis !== SEED);
+
+function defaultPanels() {
+  if (FOLDER >= 0) return FOLDER;
+  const place = tellingAxes.find((axis) => ["path.trace", "path.link"].includes(axes[axis].name));
+  const points = tellingAxes.reduce((product, axis) => product * (axis === FLOWS ? 1 : axes[axis].labels.length), 1);
+  return place !== undefined && points > 12 ? place : -1;
+}
+
+/** The axis whose points get shapes and dashes: the folder, or the next one that is not told apart already. */
+function defaultShape(colour, panels) {
+  if (FOLDER >= 0 && colour !== FOLDER) return FOLDER;
+  const other = tellingAxes.find((axis) => axis !== colour && axis !== panels && axis !== FLOWS);
+  return other === undefined ? -1 : other;
+}
+
+function defaultState() {
+  const panels = defaultPanels();
+  const colour = data.colour_axis === null ? -1 : data.colour_axis;
+  return {
+    selected: axes.map((axis, index) => new Set(index === FLOWS ? [0] : axis.labels.keys())),
+    colour, panels, shape: defaultShape(colour, panels),
+    each: false, // seed by itself, instead of their mean
+    measure: "p99", rate: "throughput", delayLog: true, // plane
+    cdfLog: true, tail: false,
+    overlay: false, sameDelay: false, seriesLog: false, // time series
+    find: "", sort: null, descending: false, // table
+  };
+}
+const state = defaultState();
+
+const isSelected = (entry) => entry.at.every((label, axis) => state.selected[axis].has(label));
+
+const labelOf = (entry, axis) => axes[axis].labels[entry.at[axis]];
+
+/** What a point is called; without the axes that stand beside it. */
+function describe(entry, without = []) {
+  const told = (axis) => !without.includes(axis) && (axis !== FLOWS || state.selected[FLOWS].size > 1);
+  const parts = tellingAxes.filter(told).map((axis) => labelOf(entry, axis));
+  if (state.each && SEED >= 0 && varies(SEED)) parts.push(`seed ${labelOf(entry, SEED)}`);
+  return parts.join(" · ") || entry.item.id;
+}
+
+/** Dotted figures of several cases as one: the mean, and the least and largest of those that have it. */
+function figure(point, path) {
+  const values = point.entries.map((entry) => path.split(".").reduce((at, key) => (at ? at[key] : null), entry.figures));
+  const there = values.filter((value) => value !== null && value !== undefined);
+  if (!there.length) return null;
+  return { mean: mean(there), low: Math.min(...there), high: Math.max(...there), count: there.length };
+}
+
+function makePoint(key, members) {
+  const entry = members[0];
+  return {
+    key, entries: members, entry, label: describe(entry),
+    colour: state.colour < 0 ? 0 : entry.at[state.colour],
+    shape: state.shape < 0 ? 0 : entry.at[state.shape],
+  };
+}
+
+/** The selected entries, with their seeds taken together unless each is wanted. */
+function selectedPoints() {
+  const groups = new Map();
+  for (const entry of entries.filter(isSelected)) {
+    const key = entry.at.map((label, axis) => (axis === SEED && !state.each ? "*" : label)).join(",");
+    if (groups.has(key)) groups.get(key).push(entry);
+    else groups.set(key, [entry]);
+  }
+  return [...groups].map(([key, members]) => makePoint(key, members));
+}
+
+/** Delay at each percentile: of one case, or the mean over seeds. */
+function pointCdf(point) {
+  const curves = point.entries.map((entry) => entry.cdf).filter((cdf) => cdf && cdf.ms.length);
+  if (!curves.length) return null;
+  const percent = data.percents[curves[0].percent];
+  const alike = curves.filter((cdf) => cdf.percent === curves[0].percent);
+  return { percent, ms: percent.map((_, at) => mean(alike.map((cdf) => cdf.ms[at]))) };
+}
+
+const parsedSeries = new Map();
+
+/** The series of a case, parsed when it is first looked at; the latest hundred are kept. */
+function seriesOf(index) {
+  if (!data.cases[index].series) return null;
+  if (!parsedSeries.has(index)) {
+    if (parsedSeries.size >= 100) parsedSeries.delete(parsedSeries.keys().next().value);
+    const series = read(`series-${index}`);
+    series.capacityId = series.capacity;
+    series.capacity = series.capacity === null ? null : read(series.capacity);
+    series.time = series.throughput.map((_, bin) => Number((bin * series.bin).toPrecision(9)));
+    parsedSeries.set(index, series);
+  }
+  return parsedSeries.get(index);
+}

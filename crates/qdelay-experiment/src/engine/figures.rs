@@ -1,0 +1,212 @@
+//! From the outcome of a run to what stands in its files.
+
+use crate::results::{
+    CaseSummary, Cdf, Delay, Flow, Group, GroupSeries, Node, SCHEMA_VERSION, Series, round,
+};
+use crate::scenario::Case;
+use qdelay_record::{DelayHistogram, DelaySummary};
+use qdelay_sim::{Detail, FlowOutcome, FlowSpec, GroupOutcome, NodeOutcome, Outcome, ReasonCount};
+use std::collections::BTreeMap;
+
+/// The percentiles of a curve, denser towards the end that matters.
+pub const PERCENTS: [f64; 217] = percents();
+
+const fn percents() -> [f64; 217] {
+    let mut percents = [0.0; 217];
+    let mut at = 0;
+    // 0 to 98 by halves, to 99.8 by fifths, and then ever closer to the longest.
+    while at < 197 {
+        percents[at] = at as f64 / 2.0;
+        at += 1;
+    }
+    let mut fifths = 1;
+    while fifths < 10 {
+        percents[at] = 98.0 + fifths as f64 / 5.0;
+        at += 1;
+        fifths += 1;
+    }
+    let last = [99.85, 99.9, 99.93, 99.95, 99.97, 99.98, 99.985, 99.99, 99.995, 99.999, 100.0];
+    let mut i = 0;
+    while i < last.len() {
+        percents[at] = last[i];
+        at += 1;
+        i += 1;
+    }
+    percents
+}
+
+/// The figures and curves of a case.
+pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome) -> CaseSummary {
+    let detail = outcome.detail.as_deref();
+    let power =
+        (outcome.queue_delay_ms.p99 > 0.0).then(|| outcome.throughput_mbps / outcome.queue_delay_ms.p99);
+    let flows: Vec<Flow> = case
+        .scenario
+        .flows
+        .iter()
+        .zip(&outcome.flows)
+        .map(|(spec, flow)| self::flow(case, spec, flow))
+        .collect();
+    let groups: BTreeMap<String, Group> = detail
+        .map(|detail| {
+            detail.groups.iter().map(|group| (group.name.clone(), self::group(group, &flows))).collect()
+        })
+        .unwrap_or_default();
+    CaseSummary {
+        schema_version: SCHEMA_VERSION,
+        id: case.id.clone(),
+        labels,
+        throughput_mbps: round(outcome.throughput_mbps),
+        utilization: round(outcome.utilization),
+        capacity_mbps: detail.and_then(|detail| detail.capacity_mbps).map(round),
+        queue_delay_ms: Delay::from(&outcome.queue_delay_ms),
+        sojourn_ms: Delay::from(&outcome.sojourn_ms),
+        backlog_max_packets: detail.map_or(0, |detail| detail.backlog_max.0),
+        backlog_max_bytes: detail.map_or(0, |detail| detail.backlog_max.1),
+        one_way_delay_ms: detail.map(|detail| Delay::from(&detail.one_way_delay_ms)).unwrap_or_default(),
+        jitter_ms: detail.map_or(0.0, |detail| round(detail.jitter_ms)),
+        power: power.map(round),
+        drops: outcome.drops_total(),
+        drops_by_reason: by_reason(&outcome.drops),
+        marks: outcome.marks_total(),
+        marks_by_reason: by_reason(&outcome.marks),
+        packets_forwarded: outcome.packets_forwarded,
+        jain: round(outcome.jain),
+        probe_ms: outcome.probe_ms.as_ref().map(Delay::from),
+        probe_sent: outcome.probe_sent_lost.map(|(sent, _)| sent),
+        probe_lost: outcome.probe_sent_lost.map(|(_, lost)| lost),
+        groups,
+        flows,
+        nodes: outcome.nodes.iter().map(|node| (node.name.clone(), Node::from(node))).collect(),
+        delay_cdf: detail.map(|detail| cdf(&detail.queue_delay)),
+        group_delay_cdf: detail.map(|detail| {
+            detail.groups.iter().map(|group| (group.name.clone(), cdf(&group.queue_delay))).collect()
+        }),
+        series: detail.and_then(series),
+    }
+}
+
+impl CaseSummary {
+    /// The figures alone.
+    #[must_use]
+    pub fn without_curves(self) -> CaseSummary {
+        CaseSummary { delay_cdf: None, group_delay_cdf: None, series: None, ..self }
+    }
+}
+
+fn by_reason(counts: &[ReasonCount]) -> BTreeMap<String, u64> {
+    counts.iter().map(|count| (count.reason.to_string(), count.packets)).collect()
+}
+
+fn flow(case: &Case, spec: &FlowSpec, flow: &FlowOutcome) -> Flow {
+    Flow {
+        name: spec.name.clone(),
+        group: case.scenario.groups.get(spec.group).cloned().unwrap_or_default(),
+        transport: spec.typed.clone(),
+        goodput_mbps: round(flow.goodput_mbps),
+        delivered_bytes: flow.delivered_bytes,
+        completion_s: flow.completion_s.map(round),
+        packets_sent: flow.packets_sent,
+        packets_lost: flow.packets_lost,
+        retransmits: flow.retransmits,
+        timeouts: flow.timeouts,
+        undone: flow.undone,
+        final_cwnd: flow.final_cwnd,
+        final_srtt_ms: round(flow.final_srtt_ms),
+        srtt_mean_ms: round(flow.srtt_mean_ms),
+    }
+}
+
+fn group(group: &GroupOutcome, flows: &[Flow]) -> Group {
+    let members: Vec<&Flow> = flows.iter().filter(|flow| flow.group == group.name).collect();
+    let sent: u64 = members.iter().map(|flow| flow.packets_sent).sum();
+    Group {
+        flows: members.len() as u64,
+        throughput_mbps: round(group.throughput_mbps),
+        goodput_mbps: round(members.iter().map(|flow| flow.goodput_mbps).sum()),
+        queue_delay_ms: Delay::from(&group.queue_delay.summary()),
+        one_way_delay_ms: Delay::from(&group.one_way_delay_ms),
+        jitter_ms: round(group.jitter_ms),
+        packets_sent: sent,
+        packets_lost: group.packets_lost,
+        loss_ratio: if sent == 0 { 0.0 } else { round(group.packets_lost as f64 / sent as f64) },
+    }
+}
+
+fn cdf(delays: &DelayHistogram) -> Cdf {
+    let ms: Vec<f64> = delays.curve(&PERCENTS).into_iter().map(round).collect();
+    Cdf { percent: PERCENTS[..ms.len()].to_vec(), ms }
+}
+
+fn series(detail: &Detail) -> Option<Series> {
+    let series = detail.series.as_ref()?;
+    let groups = detail.groups.iter().map(|group| {
+        let group_series = GroupSeries {
+            throughput_mbps: rounded(&group.series.throughput_mbps),
+            delay_mean_ms: rounded_some(&group.series.delay_mean_ms),
+            delay_max_ms: rounded_some(&group.series.delay_max_ms),
+        };
+        (group.name.clone(), group_series)
+    });
+    Some(Series {
+        bin_s: series.bin.as_secs_f64(),
+        capacity_mbps: rounded_some(&series.capacity_mbps),
+        throughput_mbps: rounded(&series.throughput_mbps),
+        delay_mean_ms: rounded_some(&series.delay_mean_ms),
+        delay_max_ms: rounded_some(&series.delay_max_ms),
+        backlog_packets: series.backlog_packets.clone(),
+        drops: series.drops.clone(),
+        marks: series.marks.clone(),
+        groups: groups.collect(),
+    })
+}
+
+fn rounded(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| round(*value)).collect()
+}
+
+fn rounded_some(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    values.iter().map(|value| value.map(round)).collect()
+}
+
+impl From<&DelaySummary> for Delay {
+    fn from(delay: &DelaySummary) -> Self {
+        Delay {
+            count: delay.count,
+            mean: round(delay.mean),
+            p50: round(delay.p50),
+            p95: round(delay.p95),
+            p99: round(delay.p99),
+            p999: round(delay.p999),
+            max: round(delay.max),
+        }
+    }
+}
+
+impl From<&NodeOutcome> for Node {
+    fn from(node: &NodeOutcome) -> Self {
+        Node {
+            received_packets: node.received.0,
+            received_bytes: node.received.1,
+            forwarded_packets: node.forwarded.0,
+            forwarded_bytes: node.forwarded.1,
+            dropped: node.dropped,
+            marked: node.marked,
+            inside: node.inside,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_ascend_to_the_last() {
+        assert!(PERCENTS.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!((PERCENTS[0], PERCENTS[216]), (0.0, 100.0));
+        for wanted in [50.0, 95.0, 99.0, 99.9, 99.99] {
+            assert!(PERCENTS.iter().any(|percent| (percent - wanted).abs() < 1e-9), "{wanted}");
+        }
+    }
+}

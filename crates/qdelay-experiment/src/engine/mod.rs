@@ -1,0 +1,167 @@
+//! Runs a study into a folder.
+//!
+//! ```text
+//! OUT/scenario.toml             the scenario as it was run
+//! OUT/study.json                of which study the folder is; locked while somebody writes to it
+//! OUT/cases/ID/run.json         what was run
+//! OUT/cases/ID/summary.json     what came out
+//! OUT/cases/ID/packets.parquet  a row a packet, on request
+//! OUT/cases/ID/series.parquet   a row for each bin of time and group, on request
+//! OUT/summary.json              all cases and what was expected of them; there once everything is done
+//! ```
+//!
+//! A case's folder appears in one step when it is whole. Whoever is killed loses what was being run and nothing else: the
+//! next run finds the cases that are there and goes on. Files hold no times of day and no cost, and cases stand in the order
+//! of the axes: a study that was killed and resumed, on any number of threads, leaves the same bytes as one that was not.
+
+mod case;
+mod figures;
+mod files;
+mod folder;
+mod packets;
+mod series;
+
+pub use figures::PERCENTS;
+pub use files::write_file;
+pub use packets::PacketFile;
+
+use crate::InputError;
+use crate::expect;
+use crate::results::{CaseSummary, SCHEMA_VERSION, Summary};
+use crate::scenario::{Overrides, Study};
+use crate::traces::Library;
+use folder::Folder;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// How a study is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder of the results.
+    pub out: PathBuf,
+    /// Cases to run at once, at least 1.
+    pub jobs: usize,
+    /// Whether results that are there are deleted first, whatever they are of.
+    pub fresh: bool,
+    /// What `study` was read with.
+    pub overrides: Overrides,
+    /// Whether every case leaves a `packets.parquet`; those whose scenario says so do anyway.
+    pub packets: bool,
+    /// Whether every case leaves a `series.parquet`.
+    pub series: bool,
+}
+
+/// Why a study has no summary.
+#[derive(Debug)]
+pub enum EngineError {
+    /// What the user gave cannot be used, or cannot be written to.
+    Input(InputError),
+    /// A run failed its audit: a fault of the program.
+    Audit(String),
+}
+
+impl From<InputError> for EngineError {
+    fn from(error: InputError) -> Self {
+        EngineError::Input(error)
+    }
+}
+
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            EngineError::Input(error) => error.fmt(f),
+            EngineError::Audit(message) => f.write_str(message),
+        }
+    }
+}
+impl std::error::Error for EngineError {}
+
+/// Hears how far a study is. Called from several threads.
+pub trait Progress: Sync {
+    /// So many cases there are, and so many of them were there already.
+    fn begins(&self, cases: u64, there: u64);
+    /// One more is done.
+    fn case_done(&self);
+}
+
+impl Progress for () {
+    fn begins(&self, _: u64, _: u64) {}
+    fn case_done(&self) {}
+}
+
+/// Runs what of `study` is not in the folder yet, and writes the summary.
+///
+/// # Errors
+/// A case that cannot be built, a folder that cannot be written to or holds something else, a failed audit.
+pub fn run(
+    study: &Study,
+    library: &Library,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Summary, EngineError> {
+    study.check(library)?;
+    let folder = Folder::open(study, library, options)?;
+    let mut there = folder.finished(study, library)?;
+    let missing: Vec<u64> = (0..study.case_count()).filter(|index| !there.contains_key(index)).collect();
+    progress.begins(study.case_count(), there.len() as u64);
+    let run_one = |index: u64| -> Result<CaseSummary, EngineError> {
+        let case = study.case(index, library)?;
+        let summary = case::run(&case, study, &folder, options)?;
+        progress.case_done();
+        Ok(summary)
+    };
+    for (index, summary) in on_threads(&missing, options.jobs, run_one)? {
+        there.insert(index, summary);
+    }
+    let cases: Vec<CaseSummary> = there.into_values().collect();
+    let axes = folder::axes(study);
+    let expects = expect::evaluate(&study.expects, &axes, &cases);
+    let summary = Summary {
+        schema_version: SCHEMA_VERSION,
+        scenario: study.name.clone(),
+        title: study.title.clone(),
+        about: study.about.clone(),
+        axes,
+        cases,
+        expects,
+    };
+    folder.finish(&summary)?;
+    Ok(summary)
+}
+
+/// Runs `work` for every index, on so many threads; the first error ends it.
+fn on_threads<T: Send>(
+    indices: &[u64],
+    jobs: usize,
+    work: impl Fn(u64) -> Result<T, EngineError> + Sync,
+) -> Result<Vec<(u64, T)>, EngineError> {
+    let next = AtomicU64::new(0);
+    let done: Mutex<Vec<(u64, T)>> = Mutex::new(Vec::with_capacity(indices.len()));
+    // Of several errors the one of the first case, so that what is said does not depend on the threads.
+    let failed: Mutex<Option<(u64, EngineError)>> = Mutex::new(None);
+    let worker = || {
+        while let Some(&index) = indices.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            match work(index) {
+                Ok(result) => done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result)),
+                Err(error) => {
+                    next.store(indices.len() as u64, Ordering::Relaxed);
+                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    if failed.as_ref().is_none_or(|(first, _)| index < *first) {
+                        *failed = Some((index, error));
+                    }
+                    return;
+                }
+            }
+        }
+    };
+    match jobs.clamp(1, indices.len().max(1)) {
+        1 => worker(),
+        jobs => thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(worker)))),
+    }
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}

@@ -1,0 +1,275 @@
+//! `packets.parquet`: a row for each packet, in the order in which packets end.
+//!
+//! Rows are collected in columns and written in row groups of [`ROWS`], so that memory does not grow with the run.
+
+use super::files::cannot_write;
+use crate::InputError;
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use qdelay_core::{DropReason, Time};
+use qdelay_sim::{Direction, Fate, PacketRecord, Recorder};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a row group: about 4 MB in memory.
+const ROWS: usize = 1 << 16;
+
+/// A file of packets that is being written.
+pub struct PacketFile {
+    path: PathBuf,
+    writer: SerializedFileWriter<File>,
+    rows: Rows,
+    fates: Vec<ByteArray>,
+    /// The first error; what comes after it is not written.
+    failed: Option<ParquetError>,
+}
+
+/// Columns of rows that are not written yet.
+#[derive(Default)]
+struct Rows {
+    flow: Vec<i32>,
+    acknowledgement: Vec<bool>,
+    bytes: Vec<i32>,
+    dscp: Vec<i32>,
+    ecn: Vec<i32>,
+    created: Vec<i64>,
+    arrival: Optional,
+    dequeued: Optional,
+    departed: Optional,
+    ended: Vec<i64>,
+    /// A place in `PacketFile::fates`.
+    fate: Vec<u8>,
+}
+
+/// Times that a packet may not have lived to see.
+#[derive(Default)]
+struct Optional {
+    present: Vec<i16>,
+    values: Vec<i64>,
+}
+
+impl Optional {
+    #[inline]
+    fn push(&mut self, time: Option<Time>) {
+        self.present.push(i16::from(time.is_some()));
+        self.values.extend(time.map(nanos));
+    }
+}
+
+#[inline]
+fn nanos(time: Time) -> i64 {
+    time.since(Time::ZERO).as_nanos() as i64
+}
+
+/// The columns: name, physical type and whether a value may be missing.
+const COLUMNS: &[(&str, Physical, bool)] = &[
+    ("flow", Physical::INT32, false),
+    ("acknowledgement", Physical::BOOLEAN, false),
+    ("bytes", Physical::INT32, false),
+    ("dscp", Physical::INT32, false),
+    ("ecn", Physical::INT32, false),
+    ("created_ns", Physical::INT64, false),
+    ("arrival_ns", Physical::INT64, true),
+    ("dequeued_ns", Physical::INT64, true),
+    ("departed_ns", Physical::INT64, true),
+    ("ended_ns", Physical::INT64, false),
+    ("fate", Physical::BYTE_ARRAY, false),
+];
+
+impl PacketFile {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path) -> Result<PacketFile, InputError> {
+        let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+        let writer = schema(COLUMNS)
+            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(COLUMNS))))
+            .map_err(|error| failure(path, error))?;
+        let reasons = DropReason::ALL.iter().map(|reason| ByteArray::from(reason.name()));
+        let fates = std::iter::once(ByteArray::from("delivered")).chain(reasons).collect();
+        Ok(PacketFile { path: path.to_path_buf(), writer, rows: Rows::default(), fates, failed: None })
+    }
+
+    /// Writes what is left and ends the file.
+    ///
+    /// # Errors
+    /// Anything of the file could not be written.
+    pub fn close(mut self) -> Result<(), InputError> {
+        self.flush();
+        let closed = match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.writer.close().map(drop),
+        };
+        closed.map_err(|error| failure(&self.path, error))
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_none()
+            && !self.rows.flow.is_empty()
+            && let Err(error) = self.write_rows()
+        {
+            self.failed = Some(error);
+        }
+        self.rows.clear();
+    }
+
+    fn write_rows(&mut self) -> Result<(), ParquetError> {
+        let Rows {
+            flow,
+            acknowledgement,
+            bytes,
+            dscp,
+            ecn,
+            created,
+            arrival,
+            dequeued,
+            departed,
+            ended,
+            fate,
+        } = &self.rows;
+        let fates: Vec<ByteArray> =
+            fate.iter().filter_map(|fate| self.fates.get(usize::from(*fate))).cloned().collect();
+        let times = [
+            (created, None),
+            (&arrival.values, Some(&arrival.present)),
+            (&dequeued.values, Some(&dequeued.present)),
+            (&departed.values, Some(&departed.present)),
+            (ended, None),
+        ];
+        let mut group = self.writer.next_row_group()?;
+        let mut next = |values: Values<'_>| match group.next_column()? {
+            Some(column) => write_column(column, values),
+            None => Ok(()),
+        };
+        next(Values::Int32(flow))?;
+        next(Values::Bool(acknowledgement))?;
+        for column in [bytes, dscp, ecn] {
+            next(Values::Int32(column))?;
+        }
+        for (values, present) in times {
+            next(Values::Int64(values, present.map(Vec::as_slice)))?;
+        }
+        next(Values::Text(&fates))?;
+        group.close().map(drop)
+    }
+}
+
+impl Rows {
+    fn clear(&mut self) {
+        for column in [&mut self.flow, &mut self.bytes, &mut self.dscp, &mut self.ecn] {
+            column.clear();
+        }
+        for column in [&mut self.arrival, &mut self.dequeued, &mut self.departed] {
+            column.present.clear();
+            column.values.clear();
+        }
+        self.acknowledgement.clear();
+        self.created.clear();
+        self.ended.clear();
+        self.fate.clear();
+    }
+}
+
+impl Recorder for PacketFile {
+    const ON: bool = true;
+
+    #[inline]
+    fn packet(&mut self, record: &PacketRecord) {
+        let rows = &mut self.rows;
+        rows.flow.push(record.flow as i32);
+        rows.acknowledgement.push(record.direction == Direction::Acknowledgement);
+        rows.bytes.push(record.bytes as i32);
+        rows.dscp.push(i32::from(record.dscp));
+        rows.ecn.push(record.ecn as i32);
+        rows.created.push(nanos(record.created));
+        rows.arrival.push(record.arrival);
+        rows.dequeued.push(record.dequeued);
+        rows.departed.push(record.departed);
+        rows.ended.push(nanos(record.ended));
+        rows.fate.push(match record.fate {
+            Fate::Delivered => 0,
+            Fate::Dropped(reason) => reason as u8 + 1,
+        });
+        if rows.flow.len() == ROWS {
+            self.flush();
+        }
+    }
+}
+
+/// The values of one column of a row group; where some may be missing, with 1 for present and 0 for missing.
+pub enum Values<'a> {
+    Int32(&'a [i32]),
+    Bool(&'a [bool]),
+    Int64(&'a [i64], Option<&'a [i16]>),
+    Double(&'a [f64], Option<&'a [i16]>),
+    Text(&'a [ByteArray]),
+}
+
+/// Writes a column whole.
+pub fn write_column(mut column: SerializedColumnWriter<'_>, values: Values<'_>) -> Result<(), ParquetError> {
+    match (column.untyped(), values) {
+        (ColumnWriter::Int32ColumnWriter(typed), Values::Int32(values)) => {
+            typed.write_batch(values, None, None)?
+        }
+        (ColumnWriter::BoolColumnWriter(typed), Values::Bool(values)) => {
+            typed.write_batch(values, None, None)?
+        }
+        (ColumnWriter::Int64ColumnWriter(typed), Values::Int64(values, present)) => {
+            typed.write_batch(values, present, None)?
+        }
+        (ColumnWriter::DoubleColumnWriter(typed), Values::Double(values, present)) => {
+            typed.write_batch(values, present, None)?
+        }
+        (ColumnWriter::ByteArrayColumnWriter(typed), Values::Text(values)) => {
+            typed.write_batch(values, None, None)?
+        }
+        _ => return Err(ParquetError::General("a column of another type than declared".to_string())),
+    };
+    column.close()
+}
+
+/// The schema of `columns`; byte arrays are text.
+pub fn schema(columns: &[(&str, Physical, bool)]) -> Result<Arc<Type>, ParquetError> {
+    let field = |(name, physical, optional): &(&str, Physical, bool)| {
+        let repetition = if *optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let text = (*physical == Physical::BYTE_ARRAY).then_some(LogicalType::String);
+        let field = Type::primitive_type_builder(name, *physical);
+        field.with_repetition(repetition).with_logical_type(text).build().map(Arc::new)
+    };
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    Type::group_type_builder("schema").with_fields(fields).build().map(Arc::new)
+}
+
+/// Times grow slowly, so their differences are small; everything else has few values.
+pub fn properties(columns: &[(&str, Physical, bool)]) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("qdelay ", env!("CARGO_PKG_VERSION")).to_string())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for (name, ..) in columns.iter().filter(|(_, physical, _)| *physical == Physical::INT64) {
+        let column = ColumnPath::from(*name);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+/// The error of the library as one of the file.
+pub fn failure(path: &Path, error: ParquetError) -> InputError {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => cannot_write(path, &error),
+            Err(other) => cannot_write(path, &io::Error::other(other.to_string())),
+        },
+        other => cannot_write(path, &io::Error::other(other.to_string())),
+    }
+}

@@ -1,0 +1,229 @@
+//! Expectations: what a figure of the results should be, and what it is.
+//!
+//! A figure comes about in four steps: the cases that are meant; the measure of each, over that of its own reference
+//! (`normalise`); one figure for all of them (`over`); that over the best of others made in the same way (`versus`).
+//! Where a step finds nothing there is no figure: a measure that a case does not have, no case, a division by zero.
+
+use crate::results::{AxisFile, CaseSummary, ExpectResult, round};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Points on axes: labels by the name of the axis.
+pub type Selection = BTreeMap<String, Vec<String>>;
+
+/// An `[[expect]]` of a scenario, or a claim of a paper.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// Line of the file it stands in, from 1.
+    pub line: u32,
+    /// What is expected, in words.
+    pub claim: String,
+    /// Dotted path into a case of `summary.json`: `queue_delay_ms.p99`, `groups.video.loss_ratio`.
+    pub measure: String,
+    /// The cases that are meant (`where`): on these axes those with one of these labels; all on other axes.
+    pub select: Selection,
+    /// Each figure is divided by that of the case with these labels in place of its own; empty for no division.
+    pub normalise: BTreeMap<String, String>,
+    /// How the figures of the cases become one.
+    pub over: Over,
+    /// The figure is divided by the best of those with these labels in place of its own; empty for no division.
+    pub versus: Selection,
+    /// Which of `versus` is best.
+    pub best: Best,
+    /// Unit of `low`, `high` and `paper`; may be empty.
+    pub unit: String,
+    /// Least accepted.
+    pub low: Option<f64>,
+    /// Largest accepted.
+    pub high: Option<f64>,
+    /// What a paper says.
+    pub paper: Option<f64>,
+}
+
+/// How several figures become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Over {
+    /// Arithmetic mean.
+    #[default]
+    Mean,
+    /// Geometric mean.
+    Geomean,
+    /// Median.
+    Median,
+    /// The least.
+    Min,
+    /// The largest.
+    Max,
+    /// Sum.
+    Sum,
+}
+
+/// Which of several figures is best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Best {
+    /// The least.
+    #[default]
+    Min,
+    /// The largest.
+    Max,
+}
+
+impl Expect {
+    /// Whether `figure` is within the bounds, both of which are accepted themselves.
+    pub fn accepts(&self, figure: f64) -> bool {
+        within(figure, self.low, self.high)
+    }
+}
+
+/// Whether `figure` is between two bounds, where they are given; both are accepted themselves.
+pub fn within(figure: f64, low: Option<f64>, high: Option<f64>) -> bool {
+    low.is_none_or(|low| low <= figure) && high.is_none_or(|high| figure <= high)
+}
+
+/// What came of each expectation over the cases of a study.
+pub fn evaluate(expects: &[Expect], axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<ExpectResult> {
+    let table = Table::new(axes, cases);
+    expects.iter().map(|expect| result(expect, table.figure(expect))).collect()
+}
+
+fn result(expect: &Expect, ours: Option<f64>) -> ExpectResult {
+    let matches = ours.is_some_and(|figure| expect.accepts(figure));
+    ExpectResult {
+        claim: expect.claim.clone(),
+        measure: expect.measure.clone(),
+        unit: expect.unit.clone(),
+        ours,
+        low: expect.low,
+        high: expect.high,
+        paper: expect.paper,
+        verdict: if matches { "match" } else { "miss" }.to_string(),
+    }
+}
+
+/// Where a case stands: its label on each axis, as an index.
+type Point = Vec<usize>;
+
+/// The cases of a study by their place on the axes.
+#[derive(Debug)]
+pub struct Table<'a> {
+    axes: &'a [AxisFile],
+    /// Each case as its file has it: measures are looked up by name.
+    cases: BTreeMap<Point, Value>,
+}
+
+impl<'a> Table<'a> {
+    /// Cases without a label of each axis, and those that cannot be written as a file, are left out.
+    pub fn new(axes: &'a [AxisFile], cases: &[CaseSummary]) -> Table<'a> {
+        let point = |case: &CaseSummary| -> Option<Point> {
+            axes.iter().map(|axis| position(axis, case.labels.get(&axis.name)?)).collect()
+        };
+        let entry = |case: &CaseSummary| Some((point(case)?, serde_json::to_value(case).ok()?));
+        Table { axes, cases: cases.iter().filter_map(entry).collect() }
+    }
+
+    /// The figure that `expect` is about, with six decimals.
+    pub fn figure(&self, expect: &Expect) -> Option<f64> {
+        let figure = self.over_cases(expect, &expect.select)?;
+        if expect.versus.is_empty() {
+            return finite(round(figure));
+        }
+        let mut best: Option<f64> = None;
+        for labels in combinations(&expect.versus) {
+            let mut select = expect.select.clone();
+            select.extend(labels);
+            // All of them count: the best of those that happen to be there would be another figure.
+            let other = self.over_cases(expect, &select)?;
+            best = Some(match (best, expect.best) {
+                (None, _) => other,
+                (Some(best), Best::Min) => best.min(other),
+                (Some(best), Best::Max) => best.max(other),
+            });
+        }
+        finite(round(figure / best?))
+    }
+
+    /// Where the cases that `select` means stand; none if it names an axis that is not there.
+    fn selected(&self, select: &Selection) -> Vec<&Point> {
+        let mut accepted: Vec<Option<Vec<usize>>> = vec![None; self.axes.len()];
+        for (name, labels) in select {
+            let Some(axis) = self.axes.iter().position(|axis| axis.name == *name) else { return Vec::new() };
+            let known = labels.iter().filter_map(|label| position(&self.axes[axis], label)).collect();
+            accepted[axis] = Some(known);
+        }
+        let meant = |point: &&Point| {
+            let on_axis = |(label, accepted): (&usize, &Option<Vec<usize>>)| {
+                accepted.as_ref().is_none_or(|labels| labels.contains(label))
+            };
+            point.iter().zip(&accepted).all(on_axis)
+        };
+        self.cases.keys().filter(meant).collect()
+    }
+
+    fn over_cases(&self, expect: &Expect, select: &Selection) -> Option<f64> {
+        let figures: Option<Vec<f64>> =
+            self.selected(select).into_iter().map(|point| self.of_case(expect, point)).collect();
+        combine(figures?, expect.over)
+    }
+
+    fn of_case(&self, expect: &Expect, point: &Point) -> Option<f64> {
+        let figure = self.measure(point, &expect.measure)?;
+        if expect.normalise.is_empty() {
+            return Some(figure);
+        }
+        let mut reference = point.clone();
+        for (name, label) in &expect.normalise {
+            let axis = self.axes.iter().position(|axis| axis.name == *name)?;
+            reference[axis] = position(&self.axes[axis], label)?;
+        }
+        finite(figure / self.measure(&reference, &expect.measure)?)
+    }
+
+    fn measure(&self, point: &Point, path: &str) -> Option<f64> {
+        path.split('.').try_fold(self.cases.get(point)?, |value, name| value.get(name))?.as_f64()
+    }
+}
+
+fn position(axis: &AxisFile, label: &str) -> Option<usize> {
+    axis.labels.iter().position(|known| known == label)
+}
+
+fn finite(figure: f64) -> Option<f64> {
+    figure.is_finite().then_some(figure)
+}
+
+/// One label of each axis, in every way.
+fn combinations(selection: &Selection) -> Vec<Selection> {
+    selection.iter().fold(vec![Selection::new()], |all, (axis, labels)| {
+        let with = |chosen: &Selection, label: &String| {
+            let mut chosen = chosen.clone();
+            chosen.insert(axis.clone(), vec![label.clone()]);
+            chosen
+        };
+        all.iter().flat_map(|chosen| labels.iter().map(move |label| with(chosen, label))).collect()
+    })
+}
+
+fn combine(mut figures: Vec<f64>, over: Over) -> Option<f64> {
+    if figures.is_empty() {
+        return None;
+    }
+    let count = figures.len() as f64;
+    let sum: f64 = figures.iter().sum();
+    finite(match over {
+        Over::Sum => sum,
+        Over::Mean => sum / count,
+        // NaN, and so no figure, where one of them is negative.
+        Over::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
+        Over::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),
+        Over::Max => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Over::Median => {
+            figures.sort_by(f64::total_cmp);
+            let middle = figures.len() / 2;
+            if figures.len() % 2 == 1 {
+                figures[middle]
+            } else {
+                (figures[middle - 1] + figures[middle]) / 2.0
+            }
+        }
+    })
+}

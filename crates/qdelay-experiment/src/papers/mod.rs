@@ -1,0 +1,317 @@
+//! Papers: their claims are run and judged.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of what differs |
+//! | [`claims`] | reads them |
+//!
+//! Claims of recorded traces are judged on these only: where one of a scenario's traces is not at hand they are skipped,
+//! and say so. Claims of cellular links in general are judged on the stand-ins too.
+
+pub mod claims;
+
+use crate::InputError;
+use crate::engine::{self, EngineError, Options, Progress};
+use crate::expect::{Table, within};
+use crate::results::{SCHEMA_VERSION, pretty};
+use crate::scenario::{Overrides, Study};
+use crate::shipped;
+use crate::traces::Library;
+use claims::{Check, Claim, Paper};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Name and claims of each paper.
+pub static PAPERS: &[(&str, &str)] = &[("bode", include_str!("../../papers/bode.toml"))];
+
+/// What came of a paper's claims.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// Changes only if a field has to change its meaning.
+    pub schema_version: u32,
+    /// The paper.
+    pub paper: String,
+    /// Its title.
+    pub title: String,
+    /// Recorded traces that are not at hand, and the shipped ones that stand in for them.
+    pub stand_ins: BTreeMap<String, String>,
+    /// The claims, in the order of the file.
+    pub rows: Vec<Row>,
+}
+
+/// A claim and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The figure of the paper; null where only its text says so.
+    pub figure: Option<String>,
+    /// The section.
+    pub section: String,
+    /// What is claimed, in words.
+    pub claim: String,
+    /// Unit of the figures.
+    pub unit: String,
+    /// The paper's figure, where it names one.
+    pub paper: Option<f64>,
+    /// Ours; null where there is none.
+    pub ours: Option<f64>,
+    /// Least accepted.
+    pub low: Option<f64>,
+    /// Largest accepted.
+    pub high: Option<f64>,
+    /// How these follow from the text.
+    pub bound: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Why it is explained or skipped.
+    pub cause: Option<String>,
+    /// The scenario it was judged by.
+    pub scenario: Option<String>,
+}
+
+/// What came of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Ours is within the bounds.
+    Match,
+    /// It is not, for a cause that was found, and as far off as that cause accounts for.
+    Explained,
+    /// It is not, or there is none.
+    Miss,
+    /// It was not judged.
+    Skipped,
+}
+
+impl Verdict {
+    /// As results have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Match => "match",
+            Verdict::Explained => "explained",
+            Verdict::Miss => "miss",
+            Verdict::Skipped => "skipped",
+        }
+    }
+}
+
+impl Reproduction {
+    /// How many rows have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+    /// As JSON.
+    pub fn json(&self) -> String {
+        pretty(self)
+    }
+}
+
+/// The claims of `paper`.
+///
+/// # Errors
+/// No paper of this name.
+pub fn find(paper: &str) -> Result<Paper, InputError> {
+    let Some((name, text)) = PAPERS.iter().find(|(name, _)| *name == paper) else {
+        let known: Vec<&str> = PAPERS.iter().map(|(name, _)| *name).collect();
+        let message = format!("no such paper; expected one of {}", known.join(", "));
+        return Err(InputError::new(format!("'{paper}'"), message));
+    };
+    Paper::parse(name, text).map_err(|message| InputError::new(format!("papers/{name}.toml"), message))
+}
+
+/// Runs what `paper` claims, or what one `figure` of it shows, and judges it. Each scenario is run into its own folder in
+/// `out`, from where a run that was killed goes on, and what came of all is left there as `reproduction.json`; without
+/// `out` nothing is left. `progress` begins anew with each scenario.
+///
+/// # Errors
+/// No such paper or figure, what [`engine::run`] says.
+pub fn reproduce(
+    paper: &str,
+    figure: Option<&str>,
+    library: &Library,
+    jobs: usize,
+    progress: &dyn Progress,
+    out: Option<PathBuf>,
+) -> Result<Reproduction, EngineError> {
+    reproduce_with(&find(paper)?, figure, library, jobs, progress, out, &Overrides::default())
+}
+
+/// [`reproduce`] with what the command line says over the scenarios; then figures are not those that were judged.
+///
+/// # Errors
+/// As of [`reproduce`].
+pub fn reproduce_with(
+    paper: &Paper,
+    figure: Option<&str>,
+    library: &Library,
+    jobs: usize,
+    progress: &dyn Progress,
+    out: Option<PathBuf>,
+    overrides: &Overrides,
+) -> Result<Reproduction, EngineError> {
+    let claims = chosen(paper, figure)?;
+    let temporary = if out.is_none() { Some(Temporary::new()) } else { None };
+    let root: &Path = match (&out, &temporary) {
+        (Some(out), _) => out,
+        (None, Some(temporary)) => &temporary.0,
+        (None, None) => Path::new("."),
+    };
+    let mut rows: Vec<Option<Row>> = vec![None; claims.len()];
+    let mut stand_ins = BTreeMap::new();
+    for name in scenarios(&claims) {
+        let study = study(name, overrides)?;
+        let standing = standing_in(&study, library)?;
+        let missing = missing(&standing);
+        let checks =
+            || claims.iter().enumerate().filter_map(|(at, claim)| Some((at, *claim, of(claim, name)?)));
+        let judged = |check: &Check| check.any_trace || missing.is_none();
+        for (at, claim, _) in checks().filter(|(_, _, check)| !judged(check)) {
+            rows[at] = Some(Row { cause: missing.clone(), ..blank(claim) });
+        }
+        if checks().any(|(_, _, check)| judged(check)) {
+            let options = Options {
+                fresh: false,
+                out: root.join(name),
+                jobs,
+                overrides: overrides.clone(),
+                packets: false,
+                series: false,
+            };
+            let summary = engine::run(&study, library, &options, progress)?;
+            let table = Table::new(&summary.axes, &summary.cases);
+            for (at, claim, check) in checks().filter(|(_, _, check)| judged(check)) {
+                rows[at] = Some(judge(claim, check, table.figure(&check.expect)));
+            }
+        }
+        stand_ins.extend(standing);
+    }
+    let rows =
+        rows.into_iter().zip(&claims).map(|(row, claim)| row.unwrap_or_else(|| blank(claim))).collect();
+    let reproduction = Reproduction {
+        schema_version: SCHEMA_VERSION,
+        paper: paper.name.clone(),
+        title: paper.title.clone(),
+        stand_ins,
+        rows,
+    };
+    if out.is_some() {
+        let fail =
+            |error| InputError::new(root.display(), format!("cannot be written: {error}; expected a folder"));
+        fs::create_dir_all(root).map_err(fail)?;
+        engine::write_file(&root.join("reproduction.json"), &reproduction.json())?;
+    }
+    Ok(reproduction)
+}
+
+/// The claims of a figure, or all.
+fn chosen<'a>(paper: &'a Paper, figure: Option<&str>) -> Result<Vec<&'a Claim>, InputError> {
+    let Some(figure) = figure else { return Ok(paper.claims.iter().collect()) };
+    let claims: Vec<&Claim> =
+        paper.claims.iter().filter(|claim| claim.figure.as_deref() == Some(figure)).collect();
+    if claims.is_empty() {
+        let mut known: Vec<&str> = paper.claims.iter().filter_map(|claim| claim.figure.as_deref()).collect();
+        known.sort_by_key(|figure| (figure.len(), *figure));
+        known.dedup();
+        let message = format!("nothing is claimed of it; expected one of {}", known.join(", "));
+        return Err(InputError::new(format!("figure '{figure}'"), message));
+    }
+    Ok(claims)
+}
+
+/// The scenarios that claims name, each once, in the order of the claims.
+fn scenarios<'a>(claims: &[&'a Claim]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for check in claims.iter().filter_map(|claim| claim.check.as_ref().ok()) {
+        if !names.contains(&check.scenario.as_str()) {
+            names.push(&check.scenario);
+        }
+    }
+    names
+}
+
+/// How `claim` is judged, if it is by `scenario`.
+fn of<'a>(claim: &'a Claim, scenario: &str) -> Option<&'a Check> {
+    claim.check.as_ref().ok().filter(|check| check.scenario == scenario)
+}
+
+fn study(name: &str, overrides: &Overrides) -> Result<Study, InputError> {
+    let text = shipped::find(name)
+        .ok_or_else(|| InputError::new(name, "no such scenario; expected a shipped one"))?;
+    Study::parse(name, text, overrides)
+}
+
+/// Traces of `study` that are not at hand, and what stands in for them.
+fn standing_in(study: &Study, library: &Library) -> Result<BTreeMap<String, String>, InputError> {
+    let mut standing = BTreeMap::new();
+    for index in 0..study.case_count() {
+        for (name, used) in study.case(index, library)?.traces {
+            if let Some(asked) = used.stands_in_for {
+                standing.insert(asked, name);
+            }
+        }
+    }
+    Ok(standing)
+}
+
+fn missing(standing: &BTreeMap<String, String>) -> Option<String> {
+    let names: Vec<&str> = standing.keys().map(String::as_str).collect();
+    (!names.is_empty()).then(|| {
+        format!("not at hand: {}; expected in a folder given by --traces or QDELAY_TRACES", names.join(", "))
+    })
+}
+
+/// A row that was not judged.
+fn blank(claim: &Claim) -> Row {
+    let check = claim.check.as_ref();
+    Row {
+        figure: claim.figure.clone(),
+        section: claim.section.clone(),
+        claim: claim.claim.clone(),
+        unit: claim.unit.clone(),
+        paper: claim.paper,
+        ours: None,
+        low: check.ok().and_then(|check| check.expect.low),
+        high: check.ok().and_then(|check| check.expect.high),
+        bound: claim.bound.clone(),
+        verdict: Verdict::Skipped,
+        cause: check.err().cloned(),
+        scenario: check.ok().map(|check| check.scenario.clone()),
+    }
+}
+
+fn judge(claim: &Claim, check: &Check, ours: Option<f64>) -> Row {
+    let inside = |figure: f64, low: f64, high: f64| within(figure, Some(low), Some(high));
+    let (verdict, cause) = match (ours, &check.explained) {
+        (Some(figure), _) if check.expect.accepts(figure) => (Verdict::Match, None),
+        (Some(figure), Some(explained)) if inside(figure, explained.low, explained.high) => {
+            (Verdict::Explained, Some(explained.cause.clone()))
+        }
+        (Some(_), _) => (Verdict::Miss, None),
+        (None, _) => (Verdict::Miss, Some("the results do not have this figure".to_string())),
+    };
+    Row { ours, verdict, cause, ..blank(claim) }
+}
+
+/// A folder that goes when it is dropped.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Temporary {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("qdelay-reproduce-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // Of an earlier process of the same number that was killed.
+        let _ = fs::remove_dir_all(&path);
+        Temporary(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What is left of it harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

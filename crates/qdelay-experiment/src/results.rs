@@ -1,0 +1,319 @@
+//! What stands in the files of a result folder. They are only added to; readers ignore what they do not know. No times of
+//! day and no cost: equal runs are equal bytes.
+
+mod json;
+
+pub use json::{pretty, text};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of every file; changes only if a field has to change its meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Delays in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delay {
+    /// How many packets.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+/// `study.json`: of which study a folder is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyFile {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Version of the program.
+    pub qdelay: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Of the scenario's text, as digests of traces are made.
+    pub source: String,
+    /// What the command line changed: `seeds`, `duration`.
+    pub overrides: BTreeMap<String, String>,
+    /// What is written beside the summaries: `packets`, `series`.
+    pub records: Vec<String>,
+    /// The traces of its cases.
+    pub traces: BTreeMap<String, TraceFile>,
+    /// The axes, outermost first.
+    pub axes: Vec<AxisFile>,
+    /// How many cases.
+    pub cases: u64,
+}
+
+/// An axis and its points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AxisFile {
+    /// `path.qdisc`, `flow.transport`, `variant`, `seed`...
+    pub name: String,
+    /// The points, in order.
+    pub labels: Vec<String>,
+}
+
+/// `summary.json` of a folder: every case without its curves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// What it is for.
+    pub about: String,
+    /// The axes, outermost first.
+    pub axes: Vec<AxisFile>,
+    /// The cases, in the order of the axes.
+    pub cases: Vec<CaseSummary>,
+    /// What was expected and what came.
+    pub expects: Vec<ExpectResult>,
+}
+
+/// An expectation and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpectResult {
+    /// What was expected, in words.
+    pub claim: String,
+    /// The measure it is about.
+    pub measure: String,
+    /// Unit of the figures.
+    pub unit: String,
+    /// What came; null where no case fits or the measure is not there.
+    pub ours: Option<f64>,
+    /// Least accepted.
+    pub low: Option<f64>,
+    /// Largest accepted.
+    pub high: Option<f64>,
+    /// What a paper says.
+    pub paper: Option<f64>,
+    /// `match` or `miss`.
+    pub verdict: String,
+}
+
+/// `run.json` of a case: what was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Version of the program.
+    pub qdelay: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The case.
+    pub id: String,
+    /// Its point on each axis.
+    pub labels: BTreeMap<String, String>,
+    /// Every key with its value, defaults included: `path`, `flow`, `run`.
+    pub resolved: serde_json::Value,
+    /// The traces it ran on.
+    pub traces: BTreeMap<String, TraceFile>,
+}
+
+/// A trace that a case ran on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceFile {
+    /// Of its bytes: FNV-1a, 64 bits, in hexadecimal.
+    pub digest: String,
+    /// The trace that was asked for and is not at hand.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stands_in_for: Option<String>,
+}
+
+/// The figures of a case: an entry of the folder's `summary.json`, and the case's own `summary.json` with its curves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseSummary {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Which case.
+    pub id: String,
+    /// Its point on each axis.
+    pub labels: BTreeMap<String, String>,
+    /// IP bytes that left the bottleneck over time, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Bytes sent over bytes offered.
+    pub utilization: f64,
+    /// Mean rate that the bottleneck offered, Mbit/s; null where the link knows no bound.
+    pub capacity_mbps: Option<f64>,
+    /// Departure less arrival at the bottleneck.
+    pub queue_delay_ms: Delay,
+    /// What the discipline saw.
+    pub sojourn_ms: Delay,
+    /// Most packets that the bottleneck's queue held in the whole run.
+    pub backlog_max_packets: u64,
+    /// Most bytes.
+    pub backlog_max_bytes: u64,
+    /// From sender to receiver.
+    pub one_way_delay_ms: Delay,
+    /// Mean difference of consecutive one-way delays of a flow, over all flows.
+    pub jitter_ms: f64,
+    /// Throughput over the 99th percentile of the queue delay, Mbit/s/ms; null where nothing was delayed.
+    pub power: Option<f64>,
+    /// Packets that the bottleneck's queue dropped, in the whole run.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: BTreeMap<String, u64>,
+    /// Packets that it marked.
+    pub marks: u64,
+    /// The same by reason.
+    pub marks_by_reason: BTreeMap<String, u64>,
+    /// Packets that left the bottleneck in the whole run.
+    pub packets_forwarded: u64,
+    /// Jain's index of the goodputs.
+    pub jain: f64,
+    /// Delays of the probe.
+    pub probe_ms: Option<Delay>,
+    /// Its packets.
+    pub probe_sent: Option<u64>,
+    /// Its lost packets.
+    pub probe_lost: Option<u64>,
+    /// By entry of `[[flow]]`.
+    pub groups: BTreeMap<String, Group>,
+    /// Each flow.
+    pub flows: Vec<Flow>,
+    /// Each node of the path.
+    pub nodes: BTreeMap<String, Node>,
+    /// Queue delays by percentile; in the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_cdf: Option<Cdf>,
+    /// The same for each entry of `[[flow]]`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_delay_cdf: Option<BTreeMap<String, Cdf>>,
+    /// Rates and delays over time; in the case's own file only, and null where they are off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub series: Option<Series>,
+}
+
+/// The flows of an entry of `[[flow]]` together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// How many.
+    pub flows: u64,
+    /// IP bytes of theirs that left the bottleneck, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Application bytes delivered, Mbit/s.
+    pub goodput_mbps: f64,
+    /// Departure less arrival at the bottleneck.
+    pub queue_delay_ms: Delay,
+    /// From sender to receiver.
+    pub one_way_delay_ms: Delay,
+    /// Mean difference of consecutive one-way delays.
+    pub jitter_ms: f64,
+    /// Segments or datagrams sent, in the whole run.
+    pub packets_sent: u64,
+    /// Data packets lost on the path, in the whole run.
+    pub packets_lost: u64,
+    /// Lost over sent.
+    pub loss_ratio: f64,
+}
+
+/// A flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// The entry of `[[flow]]` it is of.
+    pub group: String,
+    /// What its ends run.
+    pub transport: String,
+    /// Application bytes delivered, Mbit/s.
+    pub goodput_mbps: f64,
+    /// Application bytes delivered in the whole run.
+    pub delivered_bytes: u64,
+    /// When a finite download was complete, since it started.
+    pub completion_s: Option<f64>,
+    /// Segments or datagrams sent.
+    pub packets_sent: u64,
+    /// Data packets lost on the path.
+    pub packets_lost: u64,
+    /// Retransmissions.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions taken back.
+    pub undone: u64,
+    /// Congestion window at the end, segments.
+    pub final_cwnd: u32,
+    /// Smoothed round trip at the end.
+    pub final_srtt_ms: f64,
+    /// Mean of the smoothed round trip over time, after the warm-up; 0 where there is no series.
+    #[serde(default)]
+    pub srtt_mean_ms: f64,
+}
+
+/// A node of the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Packets that came.
+    pub received_packets: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Packets that went on.
+    pub forwarded_packets: u64,
+    /// Their bytes.
+    pub forwarded_bytes: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets inside at the end.
+    pub inside: u64,
+}
+
+/// Delays by percentile; two lists of one length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cdf {
+    /// 0 to 100, ascending.
+    pub percent: Vec<f64>,
+    /// The delay that so many percent of the packets do not exceed.
+    pub ms: Vec<f64>,
+}
+
+/// What happened in each bin of time. All lists have one entry a bin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Width of a bin in seconds; bin `i` is from `i * bin_s` on.
+    pub bin_s: f64,
+    /// Rate the link offered, Mbit/s; null where the link knows no bound.
+    pub capacity_mbps: Vec<Option<f64>>,
+    /// IP bytes that left, Mbit/s.
+    pub throughput_mbps: Vec<f64>,
+    /// Mean queue delay of the packets that left; null where none did.
+    pub delay_mean_ms: Vec<Option<f64>>,
+    /// Largest queue delay of the packets that left.
+    pub delay_max_ms: Vec<Option<f64>>,
+    /// Packets in the bottleneck's queue at the end of the bin.
+    pub backlog_packets: Vec<u64>,
+    /// Packets its queue dropped.
+    pub drops: Vec<u64>,
+    /// Packets it marked.
+    pub marks: Vec<u64>,
+    /// By entry of `[[flow]]`.
+    pub groups: BTreeMap<String, GroupSeries>,
+}
+
+/// The part of one entry of `[[flow]]` in a [`Series`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupSeries {
+    /// IP bytes that left, Mbit/s.
+    pub throughput_mbps: Vec<f64>,
+    /// Mean queue delay of the packets that left.
+    pub delay_mean_ms: Vec<Option<f64>>,
+    /// Largest of them.
+    pub delay_max_ms: Vec<Option<f64>>,
+}
+
+/// Six decimals: nanoseconds of a millisecond, bits of a megabit. More would be noise to read.
+pub fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}

@@ -1,0 +1,371 @@
+//! One case: the settings of its point on every axis, what contradicts what, and the simulator's scenario.
+
+use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, PATH, RUN, Table};
+use super::fault::Fault;
+use super::layer::place;
+use super::matrix::Target;
+use super::setting::{Meaning, Setting, Uplink};
+use super::{Study, component};
+use crate::traces::{Library, TraceUsed};
+use qdelay_core::component::Value;
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::{Random, Rate, Span};
+use qdelay_path::{AnyLink, Line};
+use qdelay_sim::{FlowSpec, LinkSpec, ProbeSpec, Scenario};
+use serde_json::{Map, json};
+use std::collections::BTreeMap;
+
+/// What the time series has at most where its bins' width is not given.
+const BINS: u64 = 500;
+
+/// A case, ready to run.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its place in the order of the axes.
+    pub index: u64,
+    /// Unique in the study, and good as the name of a folder: `07-bode-20-ms-cubic-2`.
+    pub id: String,
+    /// Its point on each axis.
+    pub labels: Vec<String>,
+    /// Every key with its value, defaults included: `path`, `flow`, `run`.
+    pub resolved: serde_json::Value,
+    /// The traces it runs on, by name.
+    pub traces: BTreeMap<String, TraceUsed>,
+    /// What the simulator runs.
+    pub scenario: Scenario,
+    /// Whether a record of every packet is wanted.
+    pub packets: bool,
+}
+
+/// The settings of one table at one point.
+pub(super) struct Settings<'a> {
+    table: &'static Table,
+    all: Vec<&'a Setting>,
+}
+
+impl<'a> Settings<'a> {
+    fn new(table: &'static Table, base: &'a [Setting]) -> Settings<'a> {
+        Settings { table, all: base.iter().collect() }
+    }
+    /// The setting of `name`, which the table declares.
+    pub fn get(&self, name: &str) -> &'a Setting {
+        self.all[place(self.table, name)]
+    }
+    /// A duration that has a default.
+    fn span(&self, name: &str) -> Span {
+        self.get(name).span().unwrap_or(Span::ZERO)
+    }
+    fn json(&self) -> Map<String, serde_json::Value> {
+        let pairs = self.table.keys.iter().zip(&self.all);
+        pairs.map(|(key, setting)| (key.parameter.name.to_string(), setting.json())).collect()
+    }
+    fn fault(&self, name: &str, message: impl std::fmt::Display) -> Fault {
+        Fault::new(self.get(name).line, format!("{}.{name}", self.table.name), message)
+    }
+}
+
+/// All settings of one point.
+pub(super) struct View<'a> {
+    study: &'a Study,
+    pub path: Settings<'a>,
+    flows: Vec<Settings<'a>>,
+    run: Settings<'a>,
+}
+
+impl<'a> View<'a> {
+    /// The settings at `digits`, the point on each axis but the seed's.
+    pub fn new(study: &'a Study, digits: &[usize]) -> View<'a> {
+        let mut view = View {
+            study,
+            path: Settings::new(&PATH, &study.path.settings),
+            flows: study.flows.iter().map(|flow| Settings::new(&FLOW, &flow.layer.settings)).collect(),
+            run: Settings::new(&RUN, &study.run.settings),
+        };
+        let points = || study.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
+        // What is set for one flow stands over what is set for all.
+        for (target, setting) in points() {
+            if let Target::EveryFlow(key) = *target {
+                view.flows.iter_mut().for_each(|flow| flow.all[key] = setting);
+            }
+        }
+        for (target, setting) in points() {
+            match *target {
+                Target::Path(key) => view.path.all[key] = setting,
+                Target::Run(key) => view.run.all[key] = setting,
+                Target::Flow(flow, key) => view.flows[flow].all[key] = setting,
+                Target::EveryFlow(_) => {}
+            }
+        }
+        view
+    }
+
+    /// What the settings say against each other, without a trace being read.
+    ///
+    /// # Errors
+    /// The contradiction, in the line of one of the settings.
+    pub fn check(&self) -> Result<(), Fault> {
+        self.check_link()?;
+        self.check_times()?;
+        self.check_flows()
+    }
+
+    fn check_link(&self) -> Result<(), Fault> {
+        const EITHER: &str =
+            "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
+        let (link, trace) = (self.path.get("link"), self.path.get("trace"));
+        match (link.is_set(), trace.is_set()) {
+            (true, true) => {
+                let later = if link.line > trace.line { "link" } else { "trace" };
+                return Err(self.path.fault(later, format!("a link and a trace are given; {EITHER}")));
+            }
+            (false, false) => {
+                let message = format!("no link and no trace is given; {EITHER}");
+                return Err(Fault::new(self.study.path_line, "path", message));
+            }
+            _ => {}
+        }
+        for key in ["once", "trace_format"] {
+            if link.is_set() && self.path.get(key).given {
+                return Err(self.path.fault(key, "a link is given; expected this with a trace only"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), Fault> {
+        let (duration, warmup) = (self.run.span("duration"), self.run.span("warmup"));
+        if warmup >= duration {
+            let message =
+                format!("{warmup} is not shorter than the duration of {duration}; expected time to measure");
+            return Err(self.run.fault("warmup", message));
+        }
+        if let Some(width) = self.series()
+            && duration.as_nanos() / width.as_nanos().max(1) > BINS_MAX
+        {
+            let message =
+                format!("'{}': more than {BINS_MAX} bins; expected wider ones", self.run.get("series").text);
+            return Err(self.run.fault("series", message));
+        }
+        for flow in &self.flows {
+            let (start, spread) = (flow.span("start"), flow.span("spread"));
+            let latest = start + spread;
+            let key = if spread.is_zero() || start >= duration { "start" } else { "spread" };
+            if latest >= duration {
+                let message =
+                    format!("starts at up to {latest} in a run of {duration}; expected an earlier start");
+                return Err(flow.fault(key, message));
+            }
+            if flow.get("stop").span().is_some_and(|stop| stop <= latest) {
+                let stop = flow.get("stop");
+                let message =
+                    format!("{} is not later than the start at {latest}; expected a later stop", stop.text);
+                return Err(flow.fault("stop", message));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_flows(&self) -> Result<(), Fault> {
+        let counts = || self.flows.iter().map(|flow| flow.get("count").whole());
+        let total = counts().fold(0, u64::saturating_add);
+        if total > FLOWS_MAX {
+            let message = format!("{total} flows are too many; expected at most {FLOWS_MAX} in all");
+            return Err(Fault::new(self.study.flows.last().map_or(0, |flow| flow.line), "flow", message));
+        }
+        let names = || self.study.flows.iter();
+        let several: BTreeMap<&str, u64> =
+            names().zip(counts()).filter(|(_, n)| *n > 1).map(|(flow, n)| (flow.name.as_str(), n)).collect();
+        for flow in names() {
+            let Some((group, number)) = flow.name.rsplit_once('-') else { continue };
+            if let (Some(count), Ok(number)) = (several.get(group), number.parse::<u64>())
+                && (1..=*count).contains(&number)
+            {
+                let message = format!(
+                    "'{}' is the name of one of the {count} flows of '{group}' too; expected another name",
+                    flow.name
+                );
+                return Err(Fault::new(flow.line, "flow.name", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Width of the bins of the series; `None` for off.
+    fn series(&self) -> Option<Span> {
+        match self.run.get("series").meaning {
+            Meaning::Series(width) => width,
+            _ => Some(automatic_series(self.run.span("duration"))),
+        }
+    }
+
+    /// The discipline with the path's limit where it has none of its own.
+    fn qdisc(&self) -> Result<qdelay_core::component::Arguments, Fault> {
+        let setting = self.path.get("qdisc");
+        let Meaning::Qdisc(arguments) = &setting.meaning else {
+            return Err(self.path.fault("qdisc", "no discipline; expected one"));
+        };
+        let mut arguments = arguments.clone();
+        let limit = self.path.get("limit");
+        if limit.is_set() {
+            arguments.default_to("limit", Value::Whole(limit.whole()));
+        }
+        AnyQdisc::build(&arguments).map_err(|error| self.path.fault("qdisc", error))?;
+        Ok(arguments)
+    }
+
+    fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+        let (link, trace) = (self.path.get("link"), self.path.get("trace"));
+        if link.is_set() {
+            return sources.library.link(&link.text).map_err(|message| self.path.fault("link", message));
+        }
+        let format = self.path.get("trace_format");
+        let format = format.is_set().then_some(format.text.as_str());
+        let repeat = !self.path.get("once").is_on();
+        sources.trace(&trace.text, format, repeat).map_err(|message| self.path.fault("trace", message))
+    }
+
+    fn uplink(&self, sources: &mut Sources<'_>) -> Result<Option<qdelay_sim::Uplink>, Fault> {
+        let setting = self.path.get("uplink");
+        let link = match setting.meaning {
+            Meaning::Uplink(Uplink::None) => return Ok(None),
+            Meaning::Uplink(Uplink::Rate(rate)) => Ok(line(rate)),
+            Meaning::Uplink(Uplink::Link) => sources.library.link(&setting.text),
+            _ => sources.trace(&setting.text, None, !self.path.get("once").is_on()),
+        };
+        let link = LinkSpec(link.map_err(|message| self.path.fault("uplink", message))?);
+        Ok(Some(qdelay_sim::Uplink { link, limit: self.path.get("uplink_limit").whole() }))
+    }
+
+    /// The simulator's scenario.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, or a discipline that cannot be built with the path's limit.
+    pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
+        Ok(Scenario {
+            qdisc: self.qdisc()?,
+            link: LinkSpec(self.link(sources)?),
+            uplink: self.uplink(sources)?,
+            base_rtt: self.path.span("rtt"),
+            jitter: self.path.span("jitter"),
+            flows: self.flow_specs(seed),
+            groups: self.study.flows.iter().map(|flow| flow.name.clone()).collect(),
+            probe: self.run.get("probe").is_on().then(ProbeSpec::default),
+            duration: self.run.span("duration"),
+            warmup: self.run.span("warmup"),
+            seed,
+            // The declared range keeps it within 16 bits.
+            min_packet_bytes: self.run.get("min_packet_bytes").whole() as u32,
+            series: self.series(),
+        })
+    }
+
+    fn flow_specs(&self, seed: u64) -> Vec<FlowSpec> {
+        let mut specs = Vec::new();
+        for (group, (flow, settings)) in self.study.flows.iter().zip(&self.flows).enumerate() {
+            let transport = settings.get("transport");
+            let Meaning::Transport(config) = transport.meaning else { continue };
+            let count = settings.get("count").whole();
+            for member in 1..=count {
+                let name = if count == 1 { flow.name.clone() } else { format!("{}-{member}", flow.name) };
+                specs.push(FlowSpec {
+                    name,
+                    group,
+                    start: settings.span("start") + random_start(seed, specs.len(), settings.span("spread")),
+                    stop: settings.get("stop").span(),
+                    dscp: if let Meaning::Dscp(number) = settings.get("dscp").meaning { number } else { 0 },
+                    access: settings.get("access").rate(),
+                    extra_rtt: settings.span("extra_rtt"),
+                    ..FlowSpec::new(&transport.text, config)
+                });
+            }
+        }
+        specs
+    }
+
+    /// Every key with its value.
+    pub fn resolved(&self, seed: u64) -> serde_json::Value {
+        let flow = |(flow, settings): (&super::Flow, &Settings<'_>)| {
+            let mut keys = settings.json();
+            keys.insert("name".to_string(), json!(flow.name));
+            serde_json::Value::Object(keys)
+        };
+        let flows: Vec<serde_json::Value> = self.study.flows.iter().zip(&self.flows).map(flow).collect();
+        let mut run = self.run.json();
+        run.remove("seeds");
+        run.insert("seed".to_string(), json!(seed));
+        run.insert(
+            "series".to_string(),
+            json!(self.series().map_or("off".to_string(), |width| width.to_string())),
+        );
+        json!({ "path": self.path.json(), "flow": flows, "run": run })
+    }
+
+    /// Whether every packet is recorded.
+    pub fn packets(&self) -> bool {
+        self.run.get("packets").is_on()
+    }
+}
+
+fn line(rate: Rate) -> AnyLink {
+    Line::new(rate, 0).into()
+}
+
+/// Where links come from, and which traces were used.
+pub(super) struct Sources<'a> {
+    pub library: &'a Library,
+    pub fallback: &'a BTreeMap<String, String>,
+    pub used: BTreeMap<String, TraceUsed>,
+}
+
+impl Sources<'_> {
+    fn trace(&mut self, name: &str, format: Option<&str>, repeat: bool) -> Result<AnyLink, String> {
+        let stand_in = self.fallback.get(name).map(String::as_str);
+        let found = self.library.trace(name, format, repeat, stand_in)?;
+        self.used.entry(found.name.clone()).or_insert(found.used);
+        Ok(found.link)
+    }
+}
+
+/// The `index`-th flow's draw, uniform below `spread`.
+fn random_start(seed: u64, index: usize, spread: Span) -> Span {
+    if spread.is_zero() {
+        return Span::ZERO;
+    }
+    let mut random = Random::derive(seed, &format!("flow-{index}"), "start");
+    Span::from_nanos(random.below(spread.as_nanos()))
+}
+
+/// A 500th of `duration`, rounded up to 10, 20, 50, 100... ms.
+pub(super) fn automatic_series(duration: Span) -> Span {
+    let wanted = duration / BINS;
+    let mut width = Span::from_millis(10);
+    for factor in [2, 5, 10].into_iter().cycle() {
+        if width >= wanted {
+            break;
+        }
+        // 2, 5 and 10 times the power of ten that the round began with.
+        width = match factor {
+            5 => width * 5 / 2,
+            _ => width * 2,
+        };
+    }
+    width
+}
+
+/// Link texts that pass through the library.
+pub(crate) fn build_link(text: &str) -> Result<AnyLink, String> {
+    component::build_link(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_of_bins() {
+        let width = |seconds| automatic_series(Span::from_secs(seconds)).as_millis();
+        assert_eq!((width(1), width(5), width(6), width(30), width(60)), (10, 10, 20, 100, 200));
+        assert_eq!((width(500), width(600), width(3600), width(86_400)), (1000, 2000, 10_000, 200_000));
+        assert!((1..5000).all(|s| Span::from_secs(s).as_nanos().div_ceil(width(s) * 1_000_000) <= BINS));
+    }
+}

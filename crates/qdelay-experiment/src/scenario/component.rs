@@ -1,0 +1,114 @@
+//! Components as values: text as on the command line, or a table with the component's name as its only key.
+
+use super::declare::Form;
+use super::document::{Entry, Node};
+use super::fault::{self, Fault};
+use super::setting;
+use crate::links;
+use qdelay_core::component::{Arguments, Component, split_outside_brackets};
+use qdelay_path::AnyLink;
+use qdelay_trace::synth;
+
+/// Reads `node` as one of the components of `form`.
+///
+/// # Errors
+/// An unknown component or key, or a value that its declaration does not accept; in the line of what is wrong.
+pub(crate) fn read(form: &Form, path: &str, node: &Node) -> Result<Arguments, Fault> {
+    let registry = form.registry().unwrap_or_default();
+    let kind = registry.first().map_or("component", |component| component.kind.name());
+    if let Some(text) = node.text() {
+        return parse(form, &registry, text)
+            .map_err(|message| Fault::new(node.line, path, format!("'{text}': {message}")));
+    }
+    let example = registry.first().map_or("name", |component| component.name);
+    let expected =
+        || format!("a {kind}, as a string such as \"{example}\" or a table such as {{ {example} = {{}} }}");
+    let Some(entries) = node.table() else { return Err(setting::wrong_type(path, node, &expected())) };
+    let [entry] = entries else {
+        let message = format!("found a table of {} keys; expected one, the name of a {kind}", entries.len());
+        return Err(Fault::new(node.line, path, message));
+    };
+    let Some(component) = registry.iter().find(|component| component.name == entry.key) else {
+        return Err(Fault::new(entry.line, path, unknown(kind, &registry, &entry.key)));
+    };
+    from_table(component, &format!("{path}.{}", entry.key), entry)
+}
+
+fn parse(form: &Form, registry: &[&'static Component], text: &str) -> Result<Arguments, String> {
+    let name = text.split(':').next().unwrap_or("");
+    let is_rate = name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite";
+    if matches!(form, Form::Link | Form::Uplink) && is_rate {
+        return qdelay_path::parse_link(text).map_err(|error| error.message);
+    }
+    if registry.iter().all(|component| component.name != name) && !name.contains(['[', ']']) {
+        let kind = registry.first().map_or("component", |component| component.kind.name());
+        return Err(unknown(kind, registry, name));
+    }
+    Arguments::parse(registry, text).map_err(|error| error.message + &key_hint(registry, text))
+}
+
+/// What is meant by the first key that the component does not have.
+fn key_hint(registry: &[&'static Component], text: &str) -> String {
+    let parts = split_outside_brackets(text, ':').unwrap_or_default();
+    let Some((name, pairs)) = parts.split_first() else { return String::new() };
+    let Some(component) = registry.iter().find(|component| component.name == *name) else {
+        return String::new();
+    };
+    let names = || component.parameters.iter().map(|parameter| parameter.name);
+    let keys = pairs.iter().filter_map(|pair| pair.split_once('=')).map(|(key, _)| key);
+    let wrong = keys.into_iter().find(|key| !names().any(|name| name == *key));
+    let near = wrong.and_then(|wrong| fault::near(wrong, names()));
+    near.map_or(String::new(), |near| format!("; did you mean '{near}'?"))
+}
+
+fn unknown(kind: &str, registry: &[&'static Component], name: &str) -> String {
+    let known: Vec<&str> = registry.iter().map(|component| component.name).collect();
+    let near = fault::near(name, known.iter().copied());
+    let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    format!("unknown {kind} '{name}'; known: {}{hint}", known.join(", "))
+}
+
+/// `{ target = "20ms", limit = 500 }` as arguments of `component`.
+fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Result<Arguments, Fault> {
+    let expected = format!("a table of {}'s parameters, such as {{}}", component.name);
+    let parameters = entry.value.table().ok_or_else(|| setting::wrong_type(path, &entry.value, &expected))?;
+    let mut parts = Vec::new();
+    for inner in parameters {
+        let path = format!("{path}.{}", inner.key);
+        let Some(parameter) = component.parameters.iter().find(|parameter| parameter.name == inner.key)
+        else {
+            let known: Vec<&str> = component.parameters.iter().map(|parameter| parameter.name).collect();
+            return Err(fault::unknown(inner.line, path, &inner.key, &known));
+        };
+        let (text, _) = setting::plain(parameter, &path, &inner.value)?;
+        // The text form could not say it.
+        if split_outside_brackets(&text, ':').map_or(true, |parts| parts.len() > 1) {
+            let message = format!("'{text}': expected ':' only within square brackets, and those in pairs");
+            return Err(Fault::new(inner.value.line, path, message));
+        }
+        parts.push(format!("{}={text}", parameter.name));
+    }
+    let typed: Vec<&str> = std::iter::once(component.name).chain(parts.iter().map(String::as_str)).collect();
+    Arguments::from_parts(component, &typed.join(":"), parts.iter().map(String::as_str))
+        .map_err(|message| Fault::new(entry.line, path, message))
+}
+
+/// Reads `node` as a link and returns its text. A synthetic trace is not made here, because that takes a while.
+///
+/// # Errors
+/// As [`read`], and what a link refuses to be built from.
+pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
+    let arguments = read(&Form::Link, path, node)?;
+    if arguments.component().name != synth::COMPONENT.name {
+        AnyLink::build(&arguments).map_err(|error| Fault::new(node.line, path, error))?;
+    }
+    Ok(arguments.typed().to_string())
+}
+
+/// Builds the link of a text that [`read_link`] accepted.
+///
+/// # Errors
+/// What a synthetic trace cannot be made of.
+pub(crate) fn build_link(text: &str) -> Result<AnyLink, String> {
+    links::parse(text).map_err(|error| error.to_string())
+}

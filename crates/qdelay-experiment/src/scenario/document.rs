@@ -1,0 +1,179 @@
+//! TOML with the line of everything, in the order it stands in the file.
+
+use super::fault::Fault;
+use toml::Spanned;
+use toml::de::{DeArray, DeString, DeTable, DeValue};
+
+/// Largest file that is read.
+pub(crate) const BYTES_MAX: usize = 10_000_000;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// Where it begins.
+    pub line: u32,
+    /// What it is.
+    pub content: Content,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// A string.
+    Text(String),
+    /// An integer, in decimal digits.
+    Whole(String),
+    /// A float as it is written, without underscores.
+    Float(String),
+    /// True or false.
+    Switch(bool),
+    /// A date or time, of which nothing here has a use.
+    Time(String),
+    /// An array.
+    List(Vec<Node>),
+    /// A table, or inline table.
+    Table(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Without quotes.
+    pub key: String,
+    /// Where the key stands.
+    pub line: u32,
+    /// The same in bytes: for the order of entries of different tables.
+    pub at: usize,
+    /// Its value.
+    pub value: Node,
+}
+
+impl Node {
+    /// What it is and, where that is short, how it is written: `the integer 7`, `an array`.
+    pub fn describe(&self) -> String {
+        match &self.content {
+            Content::Text(text) => format!("the string '{text}'"),
+            Content::Whole(text) => format!("the integer {text}"),
+            Content::Float(text) => format!("the float {text}"),
+            Content::Switch(on) => format!("the boolean {on}"),
+            Content::Time(text) => format!("the date or time {text}"),
+            Content::List(list) if list.is_empty() => "an empty array".to_string(),
+            Content::List(_) => "an array".to_string(),
+            Content::Table(_) => "a table".to_string(),
+        }
+    }
+    /// The string that it is.
+    pub fn text(&self) -> Option<&str> {
+        if let Content::Text(text) = &self.content { Some(text) } else { None }
+    }
+    /// The array that it is.
+    pub fn list(&self) -> Option<&[Node]> {
+        if let Content::List(list) = &self.content { Some(list) } else { None }
+    }
+    /// The table that it is.
+    pub fn table(&self) -> Option<&[Entry]> {
+        if let Content::Table(entries) = &self.content { Some(entries) } else { None }
+    }
+}
+
+/// Reads a file into its entries, in document order.
+///
+/// # Errors
+/// Too large, or not TOML.
+pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
+    if text.len() > BYTES_MAX {
+        let message =
+            format!("{} bytes are too many; expected a file of at most {BYTES_MAX} bytes", text.len());
+        return Err(Fault { line: 0, message });
+    }
+    let lines = Lines::new(text);
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(text.len(), |span| span.start);
+        Fault { line: lines.of(at), message: format!("not TOML: {}", error.message()) }
+    })?;
+    Ok(lines.entries(table.get_ref()))
+}
+
+/// Where each line begins.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn new(text: &str) -> Lines {
+        let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Lines(std::iter::once(0).chain(after).collect())
+    }
+    fn of(&self, at: usize) -> u32 {
+        // Files are far below 2^32 bytes.
+        self.0.partition_point(|start| *start <= at) as u32
+    }
+    fn entries(&self, table: &DeTable<'_>) -> Vec<Entry> {
+        let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+            let at = key.span().start;
+            Entry { key: key.get_ref().to_string(), line: self.of(at), at, value: self.node(value) }
+        };
+        let mut entries: Vec<Entry> = table.iter().map(entry).collect();
+        entries.sort_by_key(|entry| entry.at);
+        entries
+    }
+    fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
+        let content = match value.get_ref() {
+            DeValue::String(text) => Content::Text(text.to_string()),
+            DeValue::Integer(whole) => match i128::from_str_radix(whole.as_str(), whole.radix()) {
+                Ok(number) => Content::Whole(number.to_string()),
+                Err(_) => Content::Whole(whole.to_string()),
+            },
+            DeValue::Float(float) => Content::Float(float.as_str().to_string()),
+            DeValue::Boolean(on) => Content::Switch(*on),
+            DeValue::Datetime(time) => Content::Time(time.to_string()),
+            DeValue::Array(list) => Content::List(self.list(list)),
+            DeValue::Table(table) => Content::Table(self.entries(table)),
+        };
+        Node { line: self.of(value.span().start), content }
+    }
+    fn list(&self, list: &DeArray<'_>) -> Vec<Node> {
+        list.iter().map(|item| self.node(item)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_order() {
+        let text =
+            "# c\r\nb = 1\r\n[z]\nx.y = \"\"\"\n\n\"\"\"\na = [\n 1,\n 2.5]\n[[m]]\n[[m]]\n\"ü\" = true\n";
+        let entries = parse(text).unwrap();
+        let shape: Vec<(&str, u32)> = entries.iter().map(|entry| (entry.key.as_str(), entry.line)).collect();
+        assert_eq!(shape, [("b", 2), ("z", 3), ("m", 10)]);
+        let z = entries[1].value.table().unwrap();
+        assert_eq!(
+            z.iter().map(|entry| (entry.key.as_str(), entry.line)).collect::<Vec<_>>(),
+            [("x", 4), ("a", 7)]
+        );
+        let list = z[1].value.list().unwrap();
+        assert_eq!((list[0].line, list[1].line, list[1].describe()), (8, 9, "the float 2.5".to_string()));
+        let m = entries[2].value.list().unwrap();
+        assert_eq!((m[0].line, m[1].line, m[1].table().unwrap()[0].line), (10, 11, 12));
+    }
+
+    #[test]
+    fn numbers_as_they_are_meant() {
+        let entries =
+            parse("a = 0x1_0\nb = -1_000\nc = 1_0.5e1\nd = 340282366920938463463374607431768211456").unwrap();
+        let text: Vec<String> = entries.iter().map(|entry| entry.value.describe()).collect();
+        assert_eq!(text[..3], ["the integer 16", "the integer -1000", "the float 10.5e1"]);
+        assert!(text[3].starts_with("the integer 3402823669"));
+    }
+
+    #[test]
+    fn what_is_no_toml() {
+        fn error(text: &str) -> Fault {
+            parse(text).unwrap_err()
+        }
+        assert_eq!(error("a = 1\na = 2"), Fault { line: 2, message: "not TOML: duplicate key".into() });
+        assert_eq!(error("a = 1\nb = [").line, 2);
+        assert!(error(&"#".repeat(BYTES_MAX + 1)).message.contains("at most 10000000 bytes"));
+        assert!(error(&("a.".repeat(100_000) + "b = 1")).message.contains("recursion"));
+    }
+}

@@ -1,0 +1,332 @@
+//! `[[expect]]`: reads expectations and checks that the axes, labels and measures they name are there.
+
+use super::Axis;
+use super::declare::EXPECT;
+use super::document::{Content, Entry, Node};
+use super::fault::{self, Fault};
+use super::layer::find;
+use super::matrix::listed;
+use super::setting::{self, plain, wrong_type};
+use crate::expect::{Best, Expect, Over, Selection};
+use crate::results::{CaseSummary, Delay, Group};
+use qdelay_core::component::Value;
+use serde::de::value::Error as NoValue;
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reads the tables under `[[expect]]`; `flows` are the names of the groups that results have.
+///
+/// # Errors
+/// The first in the file: an unknown key, axis, label or measure, or a value that its key does not accept.
+pub(crate) fn read(entry: &Entry, axes: &[Axis], flows: &[&str]) -> Result<Vec<Expect>, Fault> {
+    const EXPECTED: &str = "tables, each under [[expect]]";
+    let list = entry.value.list().ok_or_else(|| wrong_type("expect", &entry.value, EXPECTED))?;
+    let reader = Reader::new(axes, flows);
+    list.iter()
+        .map(|node| {
+            let entries = node.table().ok_or_else(|| wrong_type("expect", node, EXPECTED))?;
+            reader.expect(node.line, entries)
+        })
+        .collect()
+}
+
+struct Reader<'a> {
+    /// The labels of each axis.
+    axes: Vec<(&'a str, BTreeSet<&'a str>)>,
+    flows: &'a [&'a str],
+}
+
+impl<'a> Reader<'a> {
+    fn new(axes: &'a [Axis], flows: &'a [&'a str]) -> Reader<'a> {
+        let labels = |axis: &'a Axis| axis.labels.iter().map(String::as_str).collect();
+        Reader { axes: axes.iter().map(|axis| (axis.name.as_str(), labels(axis))).collect(), flows }
+    }
+
+    fn expect(&self, line: u32, entries: &[Entry]) -> Result<Expect, Fault> {
+        let mut expect = Expect {
+            line,
+            claim: String::new(),
+            measure: String::new(),
+            select: Selection::new(),
+            normalise: BTreeMap::new(),
+            over: Over::Mean,
+            versus: Selection::new(),
+            best: Best::Min,
+            unit: String::new(),
+            low: None,
+            high: None,
+            paper: None,
+        };
+        for entry in entries {
+            let path = format!("expect.{}", entry.key);
+            let (_, key) = find(&EXPECT, &entry.key)
+                .ok_or_else(|| fault::unknown(entry.line, &path, &entry.key, &EXPECT.names()))?;
+            let value = || plain(&key.parameter, &path, &entry.value);
+            let number = || match value()? {
+                (_, Value::Number(number)) => Ok(Some(number)),
+                _ => Ok(None),
+            };
+            match entry.key.as_str() {
+                "claim" => expect.claim = value()?.0,
+                "measure" => expect.measure = self.measure(&path, &entry.value, value()?.0)?,
+                "where" => expect.select = self.selection(&path, &entry.value)?,
+                "versus" => expect.versus = self.selection(&path, &entry.value)?,
+                "normalise" => expect.normalise = self.point(&path, &entry.value)?,
+                "over" => expect.over = over(&value()?.0),
+                "best" => expect.best = if value()?.0 == "max" { Best::Max } else { Best::Min },
+                "unit" => expect.unit = value()?.0,
+                "low" => expect.low = number()?,
+                "high" => expect.high = number()?,
+                "paper" => expect.paper = number()?,
+                _ => {}
+            }
+        }
+        check(expect, entries)
+    }
+
+    /// Axes and labels, each label or list of labels of the axis.
+    fn selection(&self, path: &str, node: &Node) -> Result<Selection, Fault> {
+        let mut selection = Selection::new();
+        self.descend(path, "", node, &mut selection)?;
+        Ok(selection)
+    }
+
+    fn descend(&self, path: &str, above: &str, node: &Node, selection: &mut Selection) -> Result<(), Fault> {
+        const EXPECTED: &str = "a table, such as { \"path.qdisc\" = \"taildrop\" }";
+        let entries = node.table().ok_or_else(|| wrong_type(path, node, EXPECTED))?;
+        for entry in entries {
+            let name = if above.is_empty() { entry.key.clone() } else { format!("{above}.{}", entry.key) };
+            let path = format!("{path}.'{name}'");
+            let Some((_, known)) = self.axes.iter().find(|(axis, _)| *axis == name) else {
+                let begins = |axis: &str| axis.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
+                let axes: Vec<&str> = self.axes.iter().map(|(axis, _)| *axis).collect();
+                if entry.value.table().is_some() && axes.iter().any(|axis| begins(axis)) {
+                    let outer = path.rsplit_once(".'").map_or(path.as_str(), |(outer, _)| outer);
+                    self.descend(outer, &name, &entry.value, selection)?;
+                    continue;
+                }
+                let near = fault::near(&name, axes.iter().copied());
+                let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                let message = format!("no axis of the matrix; expected one of {}{hint}", listed(&axes));
+                return Err(Fault::new(entry.line, path, message));
+            };
+            let labels = labels(&path, &entry.value, known)?;
+            if selection.insert(name, labels).is_some() {
+                return Err(Fault::new(entry.line, path, "is given twice; expected each axis once"));
+            }
+        }
+        Ok(())
+    }
+
+    /// One label for each axis.
+    fn point(&self, path: &str, node: &Node) -> Result<BTreeMap<String, String>, Fault> {
+        let selection = self.selection(path, node)?;
+        let single = |(axis, mut labels): (String, Vec<String>)| match (labels.pop(), labels.is_empty()) {
+            (Some(label), true) => Ok((axis, label)),
+            _ => Err(Fault::new(node.line, format!("{path}.'{axis}'"), "several labels; expected one")),
+        };
+        selection.into_iter().map(single).collect()
+    }
+
+    fn measure(&self, path: &str, node: &Node, text: String) -> Result<String, Fault> {
+        let fail = |message: String| Err(Fault::new(node.line, path, format!("'{text}': {message}")));
+        let unknown = |what: &str, wrong: &str, known: &[&str]| {
+            let near = fault::near(wrong, known.iter().copied());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            fail(format!("no {what} '{wrong}'; expected one of {}{hint}", listed(known)))
+        };
+        let words: Vec<&str> = text.split('.').collect();
+        let (known, rest) = match words.as_slice() {
+            ["groups"] => return fail(format!("no group; expected one of {}", listed(self.flows))),
+            ["groups", group, rest @ ..] => {
+                if !self.flows.contains(group) {
+                    return unknown("group", group, self.flows);
+                }
+                (fields::<Group>(), rest)
+            }
+            rest => (fields::<CaseSummary>(), rest),
+        };
+        let measures: Vec<&str> = known.iter().copied().filter(|name| !NO_MEASURES.contains(name)).collect();
+        match rest {
+            [] | [""] => fail(format!("no measure; expected one of {}", listed(&measures))),
+            [name, ..] if !measures.contains(name) => unknown("measure", name, &measures),
+            [name] if name.ends_with("_ms") && !SCALARS.contains(name) => {
+                let known = fields::<Delay>();
+                fail(format!("a distribution; expected one of its figures: {}", prefixed(&text, known)))
+            }
+            [name, figure, ..] if name.ends_with("_ms") && !SCALARS.contains(name) => {
+                let known = fields::<Delay>();
+                match known.contains(figure) {
+                    true if rest.len() == 2 => Ok(text),
+                    true => fail(format!("'{figure}' is a number; expected nothing after it")),
+                    false => unknown("figure", figure, known),
+                }
+            }
+            [_] => Ok(text),
+            [name, ..] if MAPS.contains(name) => Ok(text),
+            [name, ..] => fail(format!("'{name}' is a number; expected nothing after it")),
+        }
+    }
+}
+
+/// What stands in a case and is no figure.
+const NO_MEASURES: &[&str] =
+    &["schema_version", "id", "labels", "flows", "delay_cdf", "group_delay_cdf", "series", "groups"];
+/// Milliseconds that are one number and not a distribution.
+const SCALARS: &[&str] = &["jitter_ms"];
+/// What holds figures by a name that only a run knows.
+const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes"];
+
+fn prefixed(text: &str, figures: &[&str]) -> String {
+    figures.iter().map(|figure| format!("{text}.{figure}")).collect::<Vec<_>>().join(", ")
+}
+
+fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>, Fault> {
+    let label = |node: &Node| match &node.content {
+        Content::Text(text) | Content::Whole(text) | Content::Float(text) => {
+            if known.contains(text.as_str()) {
+                return Ok(text.clone());
+            }
+            let all: Vec<&str> = known.iter().copied().collect();
+            let near = fault::near(text, all.iter().copied());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let message = format!("no label '{text}'; expected one of {}{hint}", listed(&all));
+            Err(Fault::new(node.line, path, message))
+        }
+        Content::Switch(on) => match if *on { "on" } else { "off" } {
+            text if known.contains(text) => Ok(text.to_string()),
+            _ => Err(setting::wrong_type(path, node, "a label or a list of labels")),
+        },
+        _ => Err(setting::wrong_type(path, node, "a label or a list of labels")),
+    };
+    match node.list() {
+        Some([]) => Err(Fault::new(node.line, path, "no label; expected at least one")),
+        Some(list) => {
+            let all: Vec<String> = list.iter().map(label).collect::<Result<_, _>>()?;
+            let mut seen = BTreeSet::new();
+            match all.iter().zip(list).find(|(label, _)| !seen.insert(*label)) {
+                Some((twice, node)) => Err(Fault::new(
+                    node.line,
+                    path,
+                    format!("label '{twice}' is given twice; expected each once"),
+                )),
+                None => Ok(all),
+            }
+        }
+        None => Ok(vec![label(node)?]),
+    }
+}
+
+fn over(text: &str) -> Over {
+    match text {
+        "geomean" => Over::Geomean,
+        "median" => Over::Median,
+        "min" => Over::Min,
+        "max" => Over::Max,
+        "sum" => Over::Sum,
+        _ => Over::Mean,
+    }
+}
+
+/// What has to be there, and what contradicts what.
+fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
+    let line_of = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| entry.line);
+    let fail = |key: &str, message: &str| {
+        Err(Fault::new(line_of(key).unwrap_or(expect.line), format!("expect.{key}"), message))
+    };
+    if expect.claim.is_empty() {
+        return fail("claim", "is missing; expected what is claimed, in words");
+    }
+    if expect.measure.is_empty() {
+        return fail("measure", "is missing; expected a figure such as \"queue_delay_ms.p99\"");
+    }
+    match (expect.low, expect.high) {
+        (None, None) => fail("low", "neither low nor high is given; expected at least one"),
+        (Some(low), Some(high)) if low > high => {
+            fail("low", "is above high; expected a range from low to high")
+        }
+        _ if line_of("best").is_some() && expect.versus.is_empty() => {
+            fail("best", "there is no versus; expected it with versus only")
+        }
+        _ => Ok(expect),
+    }
+}
+
+/// The names of the fields of `T`, as its file has them.
+fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+    /// Asks for a struct, hears its fields, and gives nothing.
+    struct Names<'a>(&'a mut &'static [&'static str]);
+    impl<'de> Deserializer<'de> for Names<'_> {
+        type Error = NoValue;
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NoValue> {
+            Err(NoValue::custom(""))
+        }
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, NoValue> {
+            *self.0 = fields;
+            Err(NoValue::custom(""))
+        }
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+    let mut names: &'static [&'static str] = &[];
+    let _ = T::deserialize(Names(&mut names));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_fields_come_from_the_result_files() {
+        assert_eq!(fields::<Delay>(), ["count", "mean", "p50", "p95", "p99", "p999", "max"]);
+        let fields = fields::<CaseSummary>();
+        for name in NO_MEASURES.iter().chain(SCALARS).chain(MAPS) {
+            assert!(fields.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn measures() {
+        let flows = ["video", "file"];
+        let reader = Reader::new(&[], &flows);
+        let node = Node { line: 1, content: Content::Switch(true) };
+        let read = |text: &str| reader.measure("m", &node, text.to_string()).map_err(|fault| fault.message);
+        for good in [
+            "utilization",
+            "queue_delay_ms.p99",
+            "jitter_ms",
+            "power",
+            "probe_ms.max",
+            "drops_by_reason.codel",
+            "nodes.queue.dropped",
+            "groups.video.loss_ratio",
+            "groups.file.one_way_delay_ms.mean",
+            "capacity_mbps",
+        ] {
+            assert_eq!(read(good), Ok(good.to_string()));
+        }
+        for (bad, wanted) in [
+            ("queue_delay_ms", "a distribution; expected one of its figures: queue_delay_ms.count"),
+            ("queue_delay_ms.p98", "no figure 'p98'"),
+            ("queue_delay_ms.p99.x", "expected nothing after it"),
+            ("utilisation", "did you mean 'utilization'?"),
+            ("utilization.x", "expected nothing after it"),
+            ("groups", "no group; expected one of video, file"),
+            ("groups.vidoe.loss_ratio", "did you mean 'video'?"),
+            ("groups.video", "no measure; expected one of throughput_mbps"),
+            ("flows", "no measure 'flows'"),
+            ("", "no measure; expected"),
+        ] {
+            let message = read(bad).unwrap_err();
+            assert!(message.contains(wanted), "{bad}: {message}");
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Scenario files: TOML text to a [`Study`], the cases it spans.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `declare` | every key, once |
+//! | `document` | TOML with lines |
+//! | `setting`, `component`, `layer` | the value of a key; components; a table's values over its defaults |
+//! | `matrix` | axes and variants |
+//! | `expectations` | `[[expect]]` |
+//! | `case` | a case's settings, contradictions, and the simulator's scenario |
+//! | `schema` | JSON Schema of the whole |
+//!
+//! Everything is read and checked once; a case only puts together what is there.
+
+mod case;
+mod component;
+pub mod declare;
+mod document;
+mod expectations;
+pub(crate) mod fault;
+mod layer;
+mod matrix;
+pub mod schema;
+mod setting;
+
+pub use case::Case;
+pub(crate) use case::build_link;
+pub use setting::parse_seeds;
+
+use crate::InputError;
+use crate::expect::Expect;
+use crate::traces::Library;
+use case::{Sources, View};
+use declare::{FLOW, Form, PATH, RUN, TOP};
+use document::{Content, Entry, Node};
+use fault::Fault;
+use layer::{Layer, place};
+use matrix::{Dimension, Target};
+use qdelay_core::Span;
+use qdelay_trace::shipped;
+use setting::{Meaning, Setting};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most combinations that are all checked, for one `[[flow]]`; of more, each value once.
+const COMBINATIONS_MAX: u64 = 100_000;
+/// Longest part of an id that is made of labels.
+const SLUG_MAX: usize = 60;
+
+/// What the command line says over a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// In place of `run.seeds`; see [`parse_seeds`].
+    pub seeds: Option<Vec<u64>>,
+    /// In place of `run.duration`.
+    pub duration: Option<Span>,
+}
+
+/// An axis of a study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// `path.qdisc`, `flow.transport`, `flow.video.dscp`, `variant`, `seed`.
+    pub name: String,
+    /// Its points, all different.
+    pub labels: Vec<String>,
+}
+
+/// A scenario that was read: the cases are every combination of the points of its axes.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The scenario's name: that of its file without folder and ending, or of a shipped one.
+    pub name: String,
+    /// What it is, in one line; may be empty.
+    pub title: String,
+    /// What it is for; may be empty.
+    pub about: String,
+    /// The TOML text.
+    pub source: String,
+    /// Outermost first; the last one is `seed`.
+    pub axes: Vec<Axis>,
+    /// What the results should be.
+    pub expects: Vec<Expect>,
+    /// What errors call the file.
+    place: String,
+    /// Where `[path]` begins; 0 where it is missing.
+    path_line: u32,
+    path: Layer,
+    flows: Vec<Flow>,
+    run: Layer,
+    /// The axes but the seed's.
+    dimensions: Vec<Dimension>,
+    seeds: Vec<u64>,
+    /// Shipped traces that stand in, by the name of what they stand in for.
+    fallback: BTreeMap<String, String>,
+    cases: u64,
+}
+
+/// A `[[flow]]`.
+#[derive(Clone, Debug)]
+struct Flow {
+    name: String,
+    line: u32,
+    layer: Layer,
+}
+
+impl Study {
+    /// Reads a scenario; `name` is its file as the user gave it, or the name of a shipped one.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line and what was expected.
+    pub fn parse(name: &str, text: &str, overrides: &Overrides) -> Result<Study, InputError> {
+        read(name, text, overrides).map_err(|fault| fault.of(name))
+    }
+
+    /// How many cases there are: the product of all axes.
+    pub fn case_count(&self) -> u64 {
+        self.cases
+    }
+
+    /// The case of this index; the seed changes fastest.
+    ///
+    /// # Errors
+    /// No such case, a trace that cannot be found or read, or settings that contradict each other.
+    pub fn case(&self, index: u64, library: &Library) -> Result<Case, InputError> {
+        if index >= self.cases {
+            let message = format!("no case {index}; expected 0 to {}", self.cases - 1);
+            return Err(InputError::new(&self.place, message));
+        }
+        self.build(index, library).map_err(|fault| fault.of(&self.place))
+    }
+
+    /// What can be wrong with any case: traces are found and read, links and disciplines built. Every combination of
+    /// what matters is tried where there are at most 100 000, else each value once.
+    ///
+    /// # Errors
+    /// As [`Study::case`].
+    pub fn check(&self, library: &Library) -> Result<(), InputError> {
+        let keys = ["link", "trace", "trace_format", "once", "qdisc", "limit", "uplink"];
+        let matters = |target: &Target| keys.iter().any(|key| *target == Target::Path(place(&PATH, key)));
+        self.combinations(matters, |digits| {
+            let view = View::new(self, digits);
+            view.check()?;
+            view.scenario(0, &mut self.sources(library)).map(drop)
+        })
+        .map_err(|fault| fault.of(&self.place))
+    }
+
+    fn sources<'a>(&'a self, library: &'a Library) -> Sources<'a> {
+        Sources { library, fallback: &self.fallback, used: BTreeMap::new() }
+    }
+
+    fn build(&self, index: u64, library: &Library) -> Result<Case, Fault> {
+        let digits = self.digits(index);
+        let (seed_digit, digits) = digits.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
+        let seed = self.seeds[seed_digit];
+        let view = View::new(self, digits);
+        view.check()?;
+        let mut sources = self.sources(library);
+        let scenario = view.scenario(seed, &mut sources)?;
+        let all = digits.iter().chain([&seed_digit]);
+        let labels: Vec<String> =
+            self.axes.iter().zip(all).map(|(axis, digit)| axis.labels[*digit].clone()).collect();
+        Ok(Case {
+            index,
+            id: self.id(index, &labels),
+            labels,
+            resolved: view.resolved(seed),
+            traces: sources.used,
+            scenario,
+            packets: view.packets(),
+        })
+    }
+
+    /// The point on each axis, the seed's last.
+    fn digits(&self, index: u64) -> Vec<usize> {
+        let mut rest = index;
+        let mut digits: Vec<usize> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            let count = axis.labels.len() as u64;
+            // Below the number of labels, which is a usize.
+            digits.push((rest % count) as usize);
+            rest /= count;
+        }
+        digits.reverse();
+        digits
+    }
+
+    fn id(&self, index: u64, labels: &[String]) -> String {
+        let width = (self.cases - 1).to_string().len();
+        let varied = self.axes.iter().zip(labels).filter(|(axis, _)| axis.labels.len() > 1);
+        let words: Vec<&str> = varied.map(|(_, label)| label.as_str()).collect();
+        let slug = slug(&words.join("-"));
+        let joint = if slug.is_empty() { "" } else { "-" };
+        format!("{index:0width$}{joint}{slug}")
+    }
+
+    /// Calls `each` with combinations of points of the axes that set what `matters`, the others at their first point.
+    fn combinations(
+        &self,
+        matters: impl Fn(&Target) -> bool,
+        mut each: impl FnMut(&[usize]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let sets = |axis: &Dimension| axis.points.iter().flatten().any(|(target, _)| matters(target));
+        let varied: Vec<usize> =
+            (0..self.dimensions.len()).filter(|at| sets(&self.dimensions[*at])).collect();
+        let points = |at: usize| self.dimensions[at].points.len();
+        let mut digits = vec![0; self.dimensions.len()];
+        let count = varied.iter().fold(1_u64, |product, at| product.saturating_mul(points(*at) as u64));
+        // With many flows a combination takes longer.
+        if count > COMBINATIONS_MAX / self.flows.len().clamp(1, 1000) as u64 {
+            each(&digits)?;
+            for at in varied {
+                for digit in 1..points(at) {
+                    digits[at] = digit;
+                    each(&digits)?;
+                }
+                digits[at] = 0;
+            }
+            return Ok(());
+        }
+        for index in 0..count {
+            let mut rest = index;
+            for at in varied.iter().rev() {
+                digits[*at] = (rest % points(*at) as u64) as usize;
+                rest /= points(*at) as u64;
+            }
+            each(&digits)?;
+        }
+        Ok(())
+    }
+}
+
+/// Lowercase letters and digits, everything else as single dashes.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() == SLUG_MAX {
+            break;
+        }
+    }
+    slug.trim_end_matches('-').to_string()
+}
+
+fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
+    let entries = document::parse(text)?;
+    let known: Vec<&str> = TOP.iter().map(|(name, _)| *name).collect();
+    let mut study = Study {
+        name: study_name(name),
+        title: String::new(),
+        about: String::new(),
+        source: text.to_string(),
+        axes: Vec::new(),
+        expects: Vec::new(),
+        place: name.to_string(),
+        path_line: 0,
+        path: Layer::defaults(&PATH),
+        flows: Vec::new(),
+        run: Layer::defaults(&RUN),
+        dimensions: Vec::new(),
+        seeds: Vec::new(),
+        fallback: BTreeMap::new(),
+        cases: 0,
+    };
+    for entry in &entries {
+        match entry.key.as_str() {
+            "title" => study.title = title(entry)?,
+            "about" => study.about = about(entry)?,
+            "path" => {
+                study.path_line = entry.line;
+                study.path = Layer::read(&PATH, table(entry)?)?;
+            }
+            "flow" => study.flows = flows(entry)?,
+            "run" => study.run = Layer::read(&RUN, table(entry)?)?,
+            "fallback" => study.fallback = fallback(table(entry)?)?,
+            // These two speak of what may stand below them.
+            "matrix" | "expect" => {}
+            other => return Err(fault::unknown(entry.line, other, other, &known)),
+        }
+    }
+    if study.flows.is_empty() {
+        let message =
+            "no flow is given; expected at least one [[flow]], such as [[flow]] with transport = \"cubic\"";
+        return Err(Fault { line: 0, message: message.to_string() });
+    }
+    let section = |key: &str| entries.iter().find(|entry| entry.key == key);
+    if let Some(entry) = section("matrix") {
+        let names: Vec<String> = study.flows.iter().map(|flow| flow.name.clone()).collect();
+        study.dimensions = matrix::read(table(entry)?, &names)?;
+    }
+    override_duration(&mut study, overrides)?;
+    axes(&mut study, overrides)?;
+    check_combinations(&study)?;
+    if let Some(entry) = section("expect") {
+        let names: Vec<&str> = study.flows.iter().map(|flow| flow.name.as_str()).collect();
+        study.expects = expectations::read(entry, &study.axes, &names)?;
+    }
+    Ok(study)
+}
+
+/// `dir/my.toml` is the scenario `my`; a shipped one keeps its name.
+fn study_name(name: &str) -> String {
+    match name.strip_suffix(".toml") {
+        Some(stem) => stem.rsplit(['/', '\\']).next().unwrap_or(stem).to_string(),
+        None => name.to_string(),
+    }
+}
+
+fn table(entry: &Entry) -> Result<&[Entry], Fault> {
+    let expected = format!("a table, as in [{}]", entry.key);
+    entry.value.table().ok_or_else(|| setting::wrong_type(&entry.key, &entry.value, &expected))
+}
+
+fn title(entry: &Entry) -> Result<String, Fault> {
+    match entry.value.text() {
+        Some(text) if !text.chars().any(char::is_control) => Ok(text.to_string()),
+        _ => Err(setting::wrong_type("title", &entry.value, "one line of text in quotes")),
+    }
+}
+
+fn about(entry: &Entry) -> Result<String, Fault> {
+    let text =
+        entry.value.text().ok_or_else(|| setting::wrong_type("about", &entry.value, "text in quotes"))?;
+    Ok(text.trim().to_string())
+}
+
+fn flows(entry: &Entry) -> Result<Vec<Flow>, Fault> {
+    const EXPECTED: &str = "tables, each under [[flow]]";
+    let list = entry.value.list().ok_or_else(|| setting::wrong_type("flow", &entry.value, EXPECTED))?;
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut names = BTreeSet::new();
+    for (index, node) in list.iter().enumerate() {
+        let entries = node.table().ok_or_else(|| setting::wrong_type("flow", node, EXPECTED))?;
+        let layer = Layer::read(&FLOW, entries)?;
+        let given = layer.get("name");
+        let (name, line) = match given.is_set() {
+            true => (given.text.clone(), given.line),
+            false => (format!("flow-{}", index + 1), node.line),
+        };
+        if FLOW.position(&name).is_some() {
+            let message = format!("'{name}' is the name of a key; expected another name");
+            return Err(Fault::new(line, "flow.name", message));
+        }
+        if !names.insert(name.clone()) {
+            let message = format!("'{name}' is given twice; expected each name once");
+            return Err(Fault::new(line, "flow.name", message));
+        }
+        flows.push(Flow { name, line, layer });
+    }
+    Ok(flows)
+}
+
+fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
+    let shipped: Vec<&str> = shipped::SHIPPED.iter().map(|(name, _)| *name).collect();
+    let mut fallback = BTreeMap::new();
+    for entry in entries {
+        let path = format!("fallback.'{}'", entry.key);
+        let name = entry.value.text().ok_or_else(|| {
+            setting::wrong_type(&path, &entry.value, "the name of a shipped trace in quotes")
+        })?;
+        if crate::traces::find_shipped(name).is_none() {
+            let near = fault::near(name, shipped.iter().copied());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let message =
+                format!("'{name}' is no shipped trace; expected one of {}{hint}", shipped.join(", "));
+            return Err(Fault::new(entry.value.line, path, message));
+        }
+        fallback.insert(entry.key.clone(), name.to_string());
+    }
+    Ok(fallback)
+}
+
+fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
+    let Some(duration) = overrides.duration else { return Ok(()) };
+    let index = place(&RUN, "duration");
+    if study
+        .dimensions
+        .iter()
+        .flat_map(|axis| axis.points.iter().flatten())
+        .any(|(at, _)| *at == Target::Run(index))
+    {
+        let message = "the matrix varies it; expected no duration on the command line";
+        return Err(Fault::new(0, "run.duration", message));
+    }
+    let text = format!("{}ns", duration.as_nanos());
+    let exact = duration.to_string();
+    let exact = if qdelay_core::units::parse_span(&exact) == Ok(duration) { exact } else { text };
+    let node = Node { line: 0, content: Content::Text(exact) };
+    study.run.settings[index] = Setting::read(&RUN.keys[index], "run.duration", &node)?;
+    Ok(())
+}
+
+fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
+    study.seeds = match (&overrides.seeds, &study.run.get("seeds").meaning) {
+        (Some(seeds), _) => {
+            setting::check_seeds(seeds).map_err(|message| Fault::new(0, "run.seeds", message))?;
+            seeds.clone()
+        }
+        (None, Meaning::Seeds(seeds)) => seeds.clone(),
+        (None, _) => vec![1],
+    };
+    let axis =
+        |dimension: &Dimension| Axis { name: dimension.name.clone(), labels: dimension.labels.clone() };
+    study.axes = study.dimensions.iter().map(axis).collect();
+    let labels = study.seeds.iter().map(u64::to_string).collect();
+    study.axes.push(Axis { name: "seed".to_string(), labels });
+    let count =
+        study.axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.labels.len() as u64));
+    study.cases = count.ok_or_else(|| {
+        Fault::new(0, "matrix", "more than 2^64 cases; expected fewer axes or values".to_string())
+    })?;
+    Ok(())
+}
+
+/// Settings that contradict each other, in any combination that can.
+fn check_combinations(study: &Study) -> Result<(), Fault> {
+    let path = ["link", "trace", "once", "trace_format"].map(|key| Target::Path(place(&PATH, key)));
+    let run = ["duration", "warmup", "series"].map(|key| Target::Run(place(&RUN, key)));
+    let flow = ["count", "start", "stop", "spread"].map(|key| place(&FLOW, key));
+    let matters = |target: &Target| match target {
+        Target::Path(_) => path.contains(target),
+        Target::Run(_) => run.contains(target),
+        Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
+    };
+    study.combinations(matters, |digits| View::new(study, digits).check())
+}
+
+/// The component registries that a [`Form`] draws on, for whoever lists them.
+pub fn registry(form: Form) -> Vec<&'static qdelay_core::component::Component> {
+    form.registry().unwrap_or_default()
+}

@@ -1,0 +1,200 @@
+//! Traces and links for scenarios: looked for in several places, read once, shared by all cases and threads.
+
+use super::{Format, TraceUsed, find_shipped, read_with_digest, unreadable};
+use crate::scenario::build_link;
+use qdelay_path::AnyLink;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A trace, ready to drive a link.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it is called: as asked for, or the shipped trace that stands in.
+    pub name: String,
+    /// The link that it drives; a clone shares the trace.
+    pub link: AnyLink,
+    /// Its digest, and what it stands in for.
+    pub used: TraceUsed,
+}
+
+/// What a trace is asked for by: name, format, whether it repeats, what stands in.
+type Key = (String, Option<String>, bool, Option<String>);
+
+/// Finds traces and builds links, each once. A name is looked for among the shipped traces, beside the scenario's file,
+/// as it is given, and in each added folder, in this order.
+#[derive(Debug, Default)]
+pub struct Library {
+    beside: Option<PathBuf>,
+    folders: Vec<PathBuf>,
+    traces: Mutex<BTreeMap<Key, Result<Found, String>>>,
+    links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
+}
+
+impl Library {
+    /// One that knows the shipped traces, and files as they are named.
+    pub fn new() -> Library {
+        Library::default()
+    }
+    /// The same, for a scenario whose file is in `folder`.
+    #[must_use]
+    pub fn beside(self, folder: impl Into<PathBuf>) -> Library {
+        Library { beside: Some(folder.into()), ..self }
+    }
+    /// The same, looking in `folder` too, after all others.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Library {
+        self.folders.push(folder.into());
+        self
+    }
+
+    /// The trace called `name`, read as `format` says (see [`Format::parse`]), over and over if `repeat`. Where there is
+    /// none of this name, the shipped trace `stand_in`.
+    ///
+    /// # Errors
+    /// One line: found nowhere, or not to be read; what is in a file but cannot be read is not stood in for.
+    pub fn trace(
+        &self,
+        name: &str,
+        format: Option<&str>,
+        repeat: bool,
+        stand_in: Option<&str>,
+    ) -> Result<Found, String> {
+        let key = (name.to_string(), format.map(str::to_string), repeat, stand_in.map(str::to_string));
+        let mut traces = lock(&self.traces);
+        if let Some(found) = traces.get(&key) {
+            return found.clone();
+        }
+        let found = self.find(name, format, repeat, stand_in);
+        traces.insert(key, found.clone());
+        found
+    }
+
+    /// The traces that have been found so far, by name.
+    pub fn used(&self) -> BTreeMap<String, TraceUsed> {
+        lock(&self.traces).values().flatten().map(|found| (found.name.clone(), found.used.clone())).collect()
+    }
+
+    /// The link that `text` names.
+    ///
+    /// # Errors
+    /// What it cannot be built of.
+    pub fn link(&self, text: &str) -> Result<AnyLink, String> {
+        let mut links = lock(&self.links);
+        if let Some(link) = links.get(text) {
+            return link.clone();
+        }
+        let link = build_link(text);
+        links.insert(text.to_string(), link.clone());
+        link
+    }
+
+    fn find(
+        &self,
+        name: &str,
+        format: Option<&str>,
+        repeat: bool,
+        stand_in: Option<&str>,
+    ) -> Result<Found, String> {
+        let format = Format::parse(format).map_err(|error| error.message)?;
+        if let Some(mut contents) = find_shipped(name) {
+            return read(name, &mut contents, &format, repeat, None);
+        }
+        let places = self.places(name);
+        for path in &places {
+            match path.metadata() {
+                Ok(found) if found.is_dir() => {
+                    return Err(format!("{} is a folder; expected a file with a trace", path.display()));
+                }
+                Ok(_) => {
+                    let in_file = |message: String| format!("{}: {message}", path.display());
+                    let mut file = File::open(path).map_err(|error| in_file(unreadable(&error)))?;
+                    return read(name, &mut file, &format, repeat, None).map_err(in_file);
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(error) => return Err(format!("{}: {}", path.display(), unreadable(&error))),
+            }
+        }
+        if let Some(shipped) = stand_in
+            && let Some(mut contents) = find_shipped(shipped)
+        {
+            return read(shipped, &mut contents, &Format::Detect, repeat, Some(name));
+        }
+        let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
+        Err(format!(
+            "no trace '{name}': it is not shipped, and there is no {}; expected it in a folder given by --traces or \
+            QDELAY_TRACES, or a stand-in under [fallback]",
+            places.join(", no ")
+        ))
+    }
+
+    /// Where a file of this name may be, in order, each place once.
+    fn places(&self, name: &str) -> Vec<PathBuf> {
+        let mut places: Vec<PathBuf> = Vec::new();
+        let beside = self.beside.iter().map(|folder| folder.join(name));
+        let others = self.folders.iter().map(|folder| folder.join(name));
+        for path in beside.chain([Path::new(name).to_path_buf()]).chain(others) {
+            if !places.contains(&path) {
+                places.push(path);
+            }
+        }
+        places
+    }
+}
+
+fn read(
+    name: &str,
+    input: &mut dyn Read,
+    format: &Format,
+    repeat: bool,
+    stands_in_for: Option<&str>,
+) -> Result<Found, String> {
+    let (trace, digest) = read_with_digest(input, format)?;
+    let used =
+        TraceUsed { digest: format!("{digest:016x}"), stands_in_for: stands_in_for.map(str::to_string) };
+    Ok(Found { name: name.to_string(), link: trace.link(repeat), used })
+}
+
+/// A cache is good even where a thread that held it has panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_and_standing_in() {
+        let library = Library::new();
+        let found = library.trace("synth-subway", None, true, None).unwrap();
+        assert_eq!((found.name.as_str(), found.used.stands_in_for.as_deref()), ("synth-subway", None));
+        assert_eq!(found.used.digest.len(), 16);
+        let stands_in = library.trace("far/away", None, true, Some("synth-subway")).unwrap();
+        assert_eq!(stands_in.name, "synth-subway");
+        assert_eq!(stands_in.used.stands_in_for.as_deref(), Some("far/away"));
+        assert_eq!(stands_in.used.digest, found.used.digest);
+        let error = Library::new().folder("/nowhere").trace("far/away", None, true, None).unwrap_err();
+        assert!(error.contains("there is no far/away, no /nowhere/far/away; expected it in"), "{error}");
+    }
+
+    #[test]
+    fn a_clone_shares_the_trace() {
+        let library = Library::new();
+        let (a, b) =
+            (library.trace("synth-subway", None, true, None), library.link("synth:subway:duration=2s"));
+        let AnyLink::Trace(link) = a.unwrap().link else { panic!() };
+        assert!(size_of_val(&link) <= 64, "a handle, not a table");
+        assert!(b.is_ok() && library.link("synth:subway:duration=2s").is_ok());
+    }
+
+    #[test]
+    fn the_digest_is_fnv_1a() {
+        let digest = |bytes: &[u8]| read_with_digest(&mut &*bytes, &Format::Mahimahi).unwrap().1;
+        // FNV-1a of "1\n", by hand: basis ^ 0x31, times prime, ^ 0x0a, times prime.
+        let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(0x100_0000_01b3);
+        assert_eq!(digest(b"1\n"), step(step(0xcbf2_9ce4_8422_2325, 0x31), 0x0a));
+    }
+}

@@ -1,0 +1,288 @@
+//! The evaluation of expectations against a slow model that looks labels up by name and shares no code with it.
+
+use qdelay_experiment::expect::{Best, Expect, Over, evaluate};
+use qdelay_experiment::results::{AxisFile, CaseSummary, ExpectResult};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Numbers that look random: xorshift.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % bound
+    }
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+fn case(labels: &BTreeMap<String, String>, throughput: f64, p99: f64, power: Option<f64>) -> CaseSummary {
+    let delay = json!({"count": 1, "mean": 1.0, "p50": 1.0, "p95": 1.0, "p99": p99, "p999": 1.0, "max": 1.0});
+    let case = json!({
+        "schema_version": 1, "id": "x", "labels": labels, "throughput_mbps": throughput, "utilization": 1.0,
+        "capacity_mbps": null, "queue_delay_ms": delay, "sojourn_ms": delay, "backlog_max_packets": 3,
+        "backlog_max_bytes": 4500, "one_way_delay_ms": delay, "jitter_ms": 0.0, "power": power, "drops": 0,
+        "drops_by_reason": {}, "marks": 0, "marks_by_reason": {}, "packets_forwarded": 1, "jain": 1.0,
+        "probe_ms": null, "probe_sent": null, "probe_lost": null, "flows": [], "nodes": {},
+        "groups": {"video": {
+            "flows": 1, "throughput_mbps": throughput / 2.0, "goodput_mbps": 1.0, "queue_delay_ms": delay,
+            "one_way_delay_ms": delay, "jitter_ms": 0.0, "packets_sent": 1, "packets_lost": 0, "loss_ratio": 0.0
+        }},
+    });
+    serde_json::from_value(case).expect("a case")
+}
+
+type Labels = BTreeMap<String, String>;
+
+/// The model: everything by name, one step after the other, over all cases each time.
+mod model {
+    use super::*;
+
+    fn value(case: &CaseSummary, measure: &str) -> Option<f64> {
+        match measure {
+            "throughput_mbps" => Some(case.throughput_mbps),
+            "queue_delay_ms.p99" => Some(case.queue_delay_ms.p99),
+            "groups.video.throughput_mbps" => Some(case.groups["video"].throughput_mbps),
+            "power" => case.power,
+            _ => None,
+        }
+    }
+
+    fn at(cases: &[CaseSummary], wanted: &Labels) -> Option<CaseSummary> {
+        cases.iter().find(|case| case.labels == *wanted).cloned()
+    }
+
+    fn figure(
+        expect: &Expect,
+        cases: &[CaseSummary],
+        select: &BTreeMap<String, Vec<String>>,
+    ) -> Result<f64, ()> {
+        let mut all = Vec::new();
+        for case in cases {
+            if !select
+                .iter()
+                .all(|(axis, labels)| case.labels.get(axis).is_some_and(|label| labels.contains(label)))
+            {
+                continue;
+            }
+            let mut one = value(case, &expect.measure).ok_or(())?;
+            if !expect.normalise.is_empty() {
+                let mut other = case.labels.clone();
+                for (axis, label) in &expect.normalise {
+                    other.insert(axis.clone(), label.clone());
+                }
+                let reference = at(cases, &other).and_then(|case| value(&case, &expect.measure)).ok_or(())?;
+                if reference == 0.0 {
+                    return Err(());
+                }
+                one /= reference;
+            }
+            all.push(one);
+        }
+        let n = all.len() as f64;
+        all.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        let (Some(first), Some(last)) = (all.first(), all.last()) else { return Err(()) };
+        Ok(match expect.over {
+            Over::Min => *first,
+            Over::Max => *last,
+            Over::Sum => all.iter().rev().sum(),
+            Over::Mean => all.iter().map(|one| one / n).sum(),
+            Over::Geomean => all.iter().map(|one| one.powf(1.0 / n)).product(),
+            Over::Median => (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0,
+        })
+    }
+
+    pub fn ours(expect: &Expect, cases: &[CaseSummary]) -> Option<f64> {
+        let figure_here = figure(expect, cases, &expect.select).ok()?;
+        if expect.versus.is_empty() {
+            return Some(figure_here);
+        }
+        // Every tuple of labels of the axes of `versus`, counted like an odometer.
+        let axes: Vec<(&String, &Vec<String>)> = expect.versus.iter().collect();
+        let count: usize = axes.iter().map(|(_, labels)| labels.len()).product();
+        let mut others = Vec::new();
+        for mut number in 0..count {
+            let mut select = expect.select.clone();
+            for (axis, labels) in &axes {
+                select.insert((*axis).clone(), vec![labels[number % labels.len()].clone()]);
+                number /= labels.len();
+            }
+            others.push(figure(expect, cases, &select).ok()?);
+        }
+        let best = match expect.best {
+            Best::Min => others.iter().copied().reduce(f64::min)?,
+            Best::Max => others.iter().copied().reduce(f64::max)?,
+        };
+        if best == 0.0 { None } else { Some(figure_here / best) }
+    }
+}
+
+fn axes(draw: &mut Draw) -> Vec<AxisFile> {
+    (0..1 + draw.below(4))
+        .map(|axis| AxisFile {
+            name: format!("axis.{axis}"),
+            labels: (0..1 + draw.below(4)).map(|label| format!("l{label}")).collect(),
+        })
+        .collect()
+}
+
+fn cases(draw: &mut Draw, axes: &[AxisFile]) -> Vec<CaseSummary> {
+    let mut points = vec![Labels::new()];
+    for axis in axes {
+        let with = |point: &Labels, label: &String| {
+            let mut point = point.clone();
+            point.insert(axis.name.clone(), label.clone());
+            point
+        };
+        points =
+            points.iter().flat_map(|point| axis.labels.iter().map(move |label| with(point, label))).collect();
+    }
+    let mut cases = Vec::new();
+    for point in points {
+        if draw.chance(2) {
+            continue;
+        }
+        // Zero now and then, to divide by.
+        let throughput = if draw.chance(3) { 0.0 } else { draw.below(1000) as f64 / 7.0 };
+        let power = (!draw.chance(3)).then(|| 1.0 + draw.below(50) as f64);
+        cases.push(case(&point, throughput, 1.0 + draw.below(500) as f64, power));
+    }
+    cases
+}
+
+fn some_labels(draw: &mut Draw, axis: &AxisFile) -> Vec<String> {
+    let mut labels: Vec<String> = axis.labels.iter().filter(|_| draw.chance(50)).cloned().collect();
+    if labels.is_empty() {
+        labels.push(axis.labels[draw.below(axis.labels.len())].clone());
+    }
+    labels
+}
+
+fn expect(draw: &mut Draw, axes: &[AxisFile]) -> Expect {
+    let measures =
+        ["throughput_mbps", "queue_delay_ms.p99", "groups.video.throughput_mbps", "power", "probe_ms.p99"];
+    let overs = [Over::Mean, Over::Geomean, Over::Median, Over::Min, Over::Max, Over::Sum];
+    let mut expect = Expect {
+        line: 1,
+        claim: "c".to_string(),
+        measure: measures[draw.below(40).min(measures.len() - 1 - draw.below(4))].to_string(),
+        select: BTreeMap::new(),
+        normalise: BTreeMap::new(),
+        over: overs[draw.below(overs.len())],
+        versus: BTreeMap::new(),
+        best: if draw.chance(50) { Best::Min } else { Best::Max },
+        unit: "u".to_string(),
+        low: draw.chance(60).then(|| draw.below(100) as f64 / 20.0),
+        high: draw.chance(60).then(|| draw.below(100) as f64 / 5.0),
+        paper: Some(1.0),
+    };
+    for axis in axes {
+        if draw.chance(40) {
+            expect.select.insert(axis.name.clone(), some_labels(draw, axis));
+        }
+        if draw.chance(20) {
+            expect.normalise.insert(axis.name.clone(), axis.labels[draw.below(axis.labels.len())].clone());
+        }
+        if draw.chance(20) {
+            expect.versus.insert(axis.name.clone(), some_labels(draw, axis));
+        }
+    }
+    expect
+}
+
+#[test]
+fn agrees_with_the_model() {
+    let mut draw = Draw(0x9e37_79b9_7f4a_7c15);
+    let (mut figures, mut none, mut matches) = (0, 0, 0);
+    for round in 0..2000 {
+        let axes = axes(&mut draw);
+        let cases = cases(&mut draw, &axes);
+        let expects: Vec<Expect> = (0..4).map(|_| expect(&mut draw, &axes)).collect();
+        for (expect, result) in expects.iter().zip(evaluate(&expects, &axes, &cases)) {
+            let wanted = model::ours(expect, &cases);
+            match (wanted, result.ours) {
+                (None, None) => none += 1,
+                (Some(wanted), Some(ours)) => {
+                    figures += 1;
+                    let close = (wanted - ours).abs() <= 0.6e-6 + 1e-9 * wanted.abs();
+                    assert!(close, "round {round}: {ours}, and the model has {wanted}: {expect:?}");
+                }
+                (wanted, ours) => panic!("round {round}: {ours:?}, and the model has {wanted:?}: {expect:?}"),
+            }
+            let inside = result.ours.is_some_and(|ours| {
+                expect.low.unwrap_or(f64::MIN) <= ours && ours <= expect.high.unwrap_or(f64::MAX)
+            });
+            assert_eq!(result.verdict, if inside { "match" } else { "miss" });
+            matches += usize::from(inside);
+        }
+    }
+    assert!(figures > 3000 && none > 300 && matches > 1000, "{figures} {none} {matches}");
+}
+
+/// Two axes, figures that can be checked in one's head.
+#[test]
+fn an_example() {
+    let axes = [("q", vec!["a", "b", "c"]), ("t", vec!["x", "y"])].map(|(name, labels)| AxisFile {
+        name: name.into(),
+        labels: labels.into_iter().map(String::from).collect(),
+    });
+    let delays = [
+        ("a", "x", 100.0),
+        ("a", "y", 200.0),
+        ("b", "x", 50.0),
+        ("b", "y", 50.0),
+        ("c", "x", 10.0),
+        ("c", "y", 40.0),
+    ];
+    let cases: Vec<CaseSummary> = delays
+        .iter()
+        .map(|(q, t, p99)| {
+            let labels = [("q", q), ("t", t)].map(|(axis, label)| (axis.to_string(), label.to_string()));
+            case(&BTreeMap::from(labels), 1.0, *p99, None)
+        })
+        .collect();
+    let one = |axis: &str, labels: &[&str]| {
+        BTreeMap::from([(
+            axis.to_string(),
+            labels.iter().map(|label| (*label).to_string()).collect::<Vec<_>>(),
+        )])
+    };
+    let base = Expect {
+        line: 1,
+        claim: String::new(),
+        measure: "queue_delay_ms.p99".to_string(),
+        select: one("q", &["c"]),
+        normalise: BTreeMap::from([("q".to_string(), "a".to_string())]),
+        over: Over::Mean,
+        versus: BTreeMap::new(),
+        best: Best::Min,
+        unit: String::new(),
+        low: None,
+        high: Some(0.15),
+        paper: None,
+    };
+    let ours =
+        |expect: &Expect| -> ExpectResult { evaluate(std::slice::from_ref(expect), &axes, &cases).remove(0) };
+    // (10 / 100 + 40 / 200) / 2, and the bound is accepted itself.
+    assert_eq!((ours(&base).ours, ours(&base).verdict.as_str()), (Some(0.15), "match"));
+    // Over b's (0.5 + 0.25) / 2 and over the best, which is b's.
+    let versus = Expect { versus: one("q", &["a", "b"]), ..base.clone() };
+    assert_eq!((ours(&versus).ours, ours(&versus).verdict.as_str()), (Some(0.4), "miss"));
+    let worst = Expect { versus: one("q", &["a", "b"]), best: Best::Max, ..base.clone() };
+    assert_eq!(ours(&worst).ours, Some(0.15));
+    for nothing in [
+        Expect { select: one("q", &["d"]), ..base.clone() },
+        Expect { select: one("z", &["c"]), ..base.clone() },
+        Expect { measure: "power".to_string(), ..base.clone() },
+        Expect { measure: "drops_by_reason.codel".to_string(), ..base.clone() },
+        Expect { versus: one("q", &["a", "d"]), ..base.clone() },
+        Expect { measure: "drops".to_string(), ..base },
+    ] {
+        let result = ours(&nothing);
+        assert_eq!((result.ours, result.verdict.as_str()), (None, "miss"), "{nothing:?}");
+    }
+}

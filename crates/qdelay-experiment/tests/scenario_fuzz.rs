@@ -1,0 +1,147 @@
+//! Scenario files under arbitrary and mutated input: no panic, every error one line, and what is accepted has cases that
+//! can be built.
+//!
+//! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-experiment --test scenario_fuzz NAME` replays.
+
+use arbtest::arbitrary::{Result, Unstructured};
+use arbtest::arbtest;
+use qdelay_experiment::scenario::{Overrides, Study};
+use qdelay_experiment::shipped::SCENARIOS;
+use qdelay_experiment::traces::Library;
+use std::time::Duration;
+
+fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2.0);
+    let budget = Duration::from_secs_f64(seconds);
+    arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget).run();
+}
+
+/// Pieces that have a meaning somewhere, or nearly.
+const PIECES: &[&str] = &[
+    "\n",
+    "\r\n",
+    " ",
+    "=",
+    ".",
+    ",",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    "\"",
+    "\"\"\"",
+    "'",
+    "#",
+    "\\",
+    "\u{feff}",
+    "ü",
+    "\0",
+    "[path]\n",
+    "[[flow]]\n",
+    "[run]\n",
+    "[matrix]\n",
+    "[[matrix.variant]]\n",
+    "[[expect]]\n",
+    "[fallback]\n",
+    "link = \"10mbit\"\n",
+    "trace = \"synth-subway\"\n",
+    "name = \"a\"\n",
+    "label = \"a\"\n",
+    "value = 1\n",
+    "path.qdisc = [\"pie\", \"codel\"]\n",
+    "flow.count = [1, 2]\n",
+    "flow.a.start = [\"1s\"]\n",
+    "seeds = \"1..10\"\n",
+    "{ bode = { target = \"20ms\" } }",
+    "{ label = \"x\", value = \"pie\" }",
+    "\"off\"",
+    "true",
+    "-1",
+    "0",
+    "1e400",
+    "nan",
+    "18446744073709551616",
+    "1979-05-27",
+    "\"priority:ef@[bode]+rest@[[\"",
+    "\"0s\"",
+    "\"1440min\"",
+    "count = 10000\n",
+    "where = { seed = 1 }\n",
+    "measure = \"jain\"\n",
+    "low = 1\n",
+    "claim = \"c\"\n",
+];
+
+fn judge(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    // Many flows or a long synthetic trace only take time.
+    let study = match Study::parse("f.toml", &text, &Overrides::default()) {
+        Ok(study) => study,
+        Err(error) => {
+            let line = error.to_string();
+            assert!(!line.contains('\n') && line.starts_with("f.toml: ") && line.len() > 20, "{line}");
+            return;
+        }
+    };
+    assert!(study.case_count() >= 1 && study.axes.last().is_some_and(|axis| axis.name == "seed"));
+    let library = Library::new();
+    for index in [0, study.case_count() / 2, study.case_count() - 1] {
+        match study.case(index, &library) {
+            Ok(case) => {
+                assert!(
+                    case.id.len() <= 81 && case.id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+                );
+                assert_eq!(case.labels.len(), study.axes.len());
+                assert!(!case.scenario.flows.is_empty() && case.scenario.warmup < case.scenario.duration);
+            }
+            Err(error) => assert!(!error.to_string().contains('\n')),
+        }
+    }
+    assert!(study.case(study.case_count(), &library).is_err());
+}
+
+#[test]
+fn arbitrary_bytes() {
+    fuzz(|u| {
+        judge(u.bytes(u.len())?);
+        Ok(())
+    });
+}
+
+#[test]
+fn pieces_in_any_order() {
+    fuzz(|u| {
+        let mut text = String::new();
+        for _ in 0..u.int_in_range(0..=40)? {
+            text += u.choose(PIECES)?;
+        }
+        judge(text.as_bytes());
+        Ok(())
+    });
+}
+
+#[test]
+fn mutated_scenarios() {
+    fuzz(|u| {
+        let mut text = u.choose(SCENARIOS)?.1.as_bytes().to_vec();
+        for _ in 0..u.int_in_range(1..=4)? {
+            let at = u.int_in_range(0..=text.len())?;
+            let end = (at + u.int_in_range(0..=30)?).min(text.len());
+            match u.int_in_range(0..=4)? {
+                0 if at < text.len() => text[at] ^= 1 << u.int_in_range(0..=7)?,
+                1 => drop(text.drain(at..end)),
+                2 => {
+                    let copy = text[at..end].to_vec();
+                    text.splice(end..end, copy);
+                }
+                3 => text.truncate(at),
+                _ => drop(text.splice(at..at, u.choose(PIECES)?.bytes())),
+            }
+        }
+        judge(&text);
+        Ok(())
+    });
+}

@@ -1,0 +1,294 @@
+//! Measures by group of flows and over time: more than the bottleneck's own, for those who ask.
+
+use crate::outcome::{Detail, GroupOutcome, GroupSeries, Series};
+use crate::scenario::Scenario;
+use qdelay_core::{Packet, Span, Time};
+use qdelay_path::{Count, LinkUsage};
+use qdelay_record::DelayHistogram;
+
+/// Watches groups, and bins of time where there are any.
+pub struct Watch {
+    group_of: Vec<usize>,
+    groups: Vec<Group>,
+    flows: Vec<Flow>,
+    one_way: DelayHistogram,
+    jitter: Mean,
+    bins: Option<Bins>,
+    queued: Count,
+    most_queued: Count,
+}
+
+struct Group {
+    name: String,
+    bytes: u64,
+    lost: u64,
+    queue_delay: DelayHistogram,
+    one_way: DelayHistogram,
+    jitter: Mean,
+    bin: Bin,
+    series: GroupSeries,
+}
+
+#[derive(Default)]
+struct Flow {
+    last_delay: Option<Span>,
+    lost: u64,
+}
+
+/// The mean of durations.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    sum_nanos: u128,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, span: Span) {
+        self.sum_nanos += u128::from(span.as_nanos());
+        self.count += 1;
+    }
+    fn millis(self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum_nanos as f64 / self.count as f64 / 1e6 }
+    }
+}
+
+/// What has left in the bin that is open.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    bytes: u64,
+    delay: Mean,
+    max: Span,
+}
+
+impl Bin {
+    #[inline]
+    fn add(&mut self, bytes: u32, delay: Span) {
+        self.bytes += u64::from(bytes);
+        self.delay.add(delay);
+        self.max = self.max.max(delay);
+    }
+    fn mean_ms(&self) -> Option<f64> {
+        (self.delay.count > 0).then(|| self.delay.millis())
+    }
+    fn max_ms(&self) -> Option<f64> {
+        (self.delay.count > 0).then(|| self.max.as_millis_f64())
+    }
+}
+
+struct Bins {
+    open: Bin,
+    drops: u64,
+    marks: u64,
+    offered_before: u64,
+    series: Series,
+}
+
+impl Watch {
+    /// Watches what `scenario` asks for; `None` where it asks for nothing.
+    pub fn new(scenario: &Scenario) -> Option<Box<Watch>> {
+        if scenario.groups.is_empty() && scenario.series.is_none() {
+            return None;
+        }
+        let last = scenario.groups.len().saturating_sub(1);
+        Some(Box::new(Watch {
+            group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
+            groups: scenario.groups.iter().map(|name| Group::new(name)).collect(),
+            flows: scenario.flows.iter().map(|_| Flow::default()).collect(),
+            one_way: DelayHistogram::default(),
+            jitter: Mean::default(),
+            bins: scenario.series.map(Bins::new),
+            queued: Count::default(),
+            most_queued: Count::default(),
+        }))
+    }
+
+    fn group(&mut self, flow: u32) -> Option<&mut Group> {
+        let group = *self.group_of.get(flow as usize)?;
+        self.groups.get_mut(group)
+    }
+
+    /// A packet is offered to the bottleneck's queue. What came before it has been dropped or not: only now the queue holds
+    /// what it holds.
+    #[inline]
+    pub fn enqueued(&mut self, packet: &Packet) {
+        self.settle();
+        self.queued.packets += 1;
+        self.queued.bytes += u64::from(packet.bytes);
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        self.most_queued.packets = self.most_queued.packets.max(self.queued.packets);
+        self.most_queued.bytes = self.most_queued.bytes.max(self.queued.bytes);
+    }
+
+    /// A packet is out of the bottleneck's queue, on its way or dropped.
+    #[inline]
+    pub fn out_of_queue(&mut self, packet: &Packet) {
+        self.queued.packets = self.queued.packets.saturating_sub(1);
+        self.queued.bytes = self.queued.bytes.saturating_sub(u64::from(packet.bytes));
+    }
+
+    /// A packet has left the bottleneck; `counts` where it belongs to the figures of delay, `warm` after the warm-up.
+    #[inline]
+    pub fn departed(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool) {
+        let binned = self.bins.is_some();
+        if let Some(bins) = &mut self.bins {
+            bins.open.add(packet.bytes, delay);
+        }
+        let Some(group) = self.group(packet.flow) else { return };
+        if warm {
+            group.bytes += u64::from(packet.bytes);
+        }
+        if counts {
+            group.queue_delay.record(delay);
+        }
+        if binned {
+            group.bin.add(packet.bytes, delay);
+        }
+    }
+
+    /// The path has lost a packet of the data direction.
+    pub fn lost(&mut self, flow: u32) {
+        if let Some(flow) = self.flows.get_mut(flow as usize) {
+            flow.lost += 1;
+        }
+        if let Some(group) = self.group(flow) {
+            group.lost += 1;
+        }
+    }
+
+    /// The bottleneck's queue has dropped a packet.
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.out_of_queue(packet);
+        if let Some(bins) = &mut self.bins {
+            bins.drops += 1;
+        }
+    }
+
+    /// The bottleneck's queue has marked a packet.
+    pub fn marked(&mut self) {
+        if let Some(bins) = &mut self.bins {
+            bins.marks += 1;
+        }
+    }
+
+    /// A packet has come to its receiver `delay` after it was sent.
+    #[inline]
+    pub fn delivered(&mut self, packet: &Packet, delay: Span, counts: bool) {
+        let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
+        let change =
+            flow.last_delay.replace(delay).map(|last| delay.max(last).saturating_sub(delay.min(last)));
+        if !counts {
+            return;
+        }
+        self.one_way.record(delay);
+        if let Some(change) = change {
+            self.jitter.add(change);
+        }
+        let Some(group) = self.group(packet.flow) else { return };
+        group.one_way.record(delay);
+        if let Some(change) = change {
+            group.jitter.add(change);
+        }
+    }
+
+    /// A bin ends, with so many packets queued and so much offered by the link since the run began.
+    pub fn close_bin(&mut self, backlog: u64, usage: LinkUsage) {
+        let Some(bins) = &mut self.bins else { return };
+        bins.close(backlog, usage);
+        let width = bins.series.bin;
+        for group in &mut self.groups {
+            let bin = std::mem::take(&mut group.bin);
+            group.series.throughput_mbps.push(rate_mbps(bin.bytes, width));
+            group.series.delay_mean_ms.push(bin.mean_ms());
+            group.series.delay_max_ms.push(bin.max_ms());
+        }
+    }
+
+    /// Packets of each flow that the path has lost.
+    pub fn lost_of(&self, flow: usize) -> u64 {
+        self.flows.get(flow).map_or(0, |flow| flow.lost)
+    }
+
+    /// Takes stock after `measured` of measuring, in which the link offered `offered_bytes`.
+    pub fn finish(mut self, measured: Span, offered_bytes: u64, queue_delay: DelayHistogram) -> Detail {
+        self.settle();
+        let backlog_max = (self.most_queued.packets, self.most_queued.bytes);
+        let groups = self.groups.into_iter().map(|group| group.finish(measured)).collect();
+        let series = self.bins.map(|bins| bins.series);
+        Detail {
+            capacity_mbps: capacity_mbps(offered_bytes, measured),
+            queue_delay,
+            backlog_max,
+            one_way_delay_ms: self.one_way.summary(),
+            jitter_ms: self.jitter.millis(),
+            groups,
+            series,
+        }
+    }
+}
+
+impl Group {
+    fn new(name: &str) -> Group {
+        Group {
+            name: name.to_string(),
+            bytes: 0,
+            lost: 0,
+            queue_delay: DelayHistogram::default(),
+            one_way: DelayHistogram::default(),
+            jitter: Mean::default(),
+            bin: Bin::default(),
+            series: GroupSeries::default(),
+        }
+    }
+
+    fn finish(self, measured: Span) -> GroupOutcome {
+        GroupOutcome {
+            name: self.name,
+            throughput_mbps: rate_mbps(self.bytes, measured),
+            queue_delay: self.queue_delay,
+            one_way_delay_ms: self.one_way.summary(),
+            jitter_ms: self.jitter.millis(),
+            packets_lost: self.lost,
+            series: self.series,
+        }
+    }
+}
+
+impl Bins {
+    fn new(bin: Span) -> Bins {
+        let series = Series { bin, ..Series::default() };
+        Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, series }
+    }
+
+    fn close(&mut self, backlog: u64, usage: LinkUsage) {
+        let series = &mut self.series;
+        let offered = usage.offered_bytes.saturating_sub(self.offered_before);
+        self.offered_before = usage.offered_bytes;
+        let bin = std::mem::take(&mut self.open);
+        series.capacity_mbps.push(capacity_mbps(offered, series.bin));
+        series.throughput_mbps.push(rate_mbps(bin.bytes, series.bin));
+        series.delay_mean_ms.push(bin.mean_ms());
+        series.delay_max_ms.push(bin.max_ms());
+        series.backlog_packets.push(backlog);
+        series.drops.push(std::mem::take(&mut self.drops));
+        series.marks.push(std::mem::take(&mut self.marks));
+    }
+}
+
+fn rate_mbps(bytes: u64, over: Span) -> f64 {
+    if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / over.as_secs_f64() / 1e6 }
+}
+
+/// A link that offers more than an exabit a second has no bound.
+fn capacity_mbps(offered_bytes: u64, over: Span) -> Option<f64> {
+    const BOUNDLESS_MBPS: f64 = 1e12;
+    Some(rate_mbps(offered_bytes, over)).filter(|rate| *rate < BOUNDLESS_MBPS)
+}
+
+/// When the bin that is open at `now` ends.
+pub fn bin_end(now: Time, bin: Span) -> Time {
+    let next = now.since(Time::ZERO).as_nanos() / bin.as_nanos() + 1;
+    Time::ZERO + Span::from_nanos(next.saturating_mul(bin.as_nanos()))
+}

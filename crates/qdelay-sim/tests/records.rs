@@ -1,0 +1,221 @@
+//! Everything that a run sums up, counted again from the list of its packets.
+
+mod common;
+
+use common::{flow, link, ms, probe, scenario};
+use qdelay_core::{Span, Time};
+use qdelay_sim::{Direction, Fate, FlowSpec, Outcome, PacketRecord, Recorder, Scenario, run, run_recorded};
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+struct All(Vec<PacketRecord>);
+
+impl Recorder for All {
+    const ON: bool = true;
+    fn packet(&mut self, record: &PacketRecord) {
+        self.0.push(*record);
+    }
+}
+
+const WARMUP_S: u64 = 2;
+/// About 300 ms, and such that nothing happens just when a bin ends.
+const BIN: Span = Span::from_nanos(299_999_983);
+
+/// Two groups, one of two flows and one of datagrams; losses, a probe, a flow that comes late and one that goes early.
+fn mixed(qdisc: &str) -> Scenario {
+    let plain = scenario(qdisc, link("line:6mbit"), &[]);
+    let second = FlowSpec { group: 0, start: ms(500), stop: Some(ms(7_000)), ..flow("bbr") };
+    let video = FlowSpec { group: 1, dscp: 34, ..flow("udp:2mbit") };
+    Scenario {
+        flows: vec![flow("cubic"), second, video],
+        groups: vec!["files".to_string(), "video".to_string()],
+        probe: probe(64),
+        warmup: Span::from_secs(WARMUP_S),
+        series: Some(BIN),
+        ..plain
+    }
+}
+
+fn recorded(scenario: &Scenario) -> (Outcome, Vec<PacketRecord>) {
+    let mut all = All::default();
+    let outcome = run_recorded(scenario, &mut all).unwrap();
+    (outcome, all.0)
+}
+
+fn millis(from: Time, to: Time) -> f64 {
+    to.since(from).as_nanos() as f64 / 1e6
+}
+
+fn close(ours: f64, theirs: f64) {
+    assert!((ours - theirs).abs() <= 1e-9 + 1e-9 * theirs.abs(), "{ours} is not {theirs}");
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+const QDISCS: [&str; 4] = ["taildrop:limit=60", "bode:target=20ms", "codel", "pie"];
+
+#[test]
+fn watching_changes_nothing() {
+    for qdisc in QDISCS {
+        let watched = mixed(qdisc);
+        let (outcome, records) = recorded(&watched);
+        assert_eq!(run(&watched).unwrap(), outcome);
+        let bare = Scenario { groups: Vec::new(), series: None, ..watched };
+        let mut unwatched = run(&bare).unwrap();
+        assert_eq!(unwatched.detail, None);
+        for (flow, seen) in unwatched.flows.iter_mut().zip(&outcome.flows) {
+            flow.packets_lost = seen.packets_lost;
+            flow.srtt_mean_ms = seen.srtt_mean_ms;
+        }
+        unwatched.detail.clone_from(&outcome.detail);
+        assert_eq!(unwatched, outcome);
+        assert!(records.len() > 5_000);
+    }
+}
+
+#[test]
+fn totals_and_groups() {
+    for qdisc in QDISCS {
+        let scenario = mixed(qdisc);
+        let (outcome, records) = recorded(&scenario);
+        let from = Time::ZERO + scenario.warmup;
+        let measured = (scenario.duration.as_nanos() - scenario.warmup.as_nanos()) as f64 / 1e9;
+        let probe_flow = scenario.flows.len() as u32;
+        let left: Vec<_> = records.iter().filter_map(|r| r.departed.map(|departed| (departed, r))).collect();
+        let warm: Vec<_> = left.iter().filter(|(departed, _)| *departed >= from).collect();
+        // Of packets that were still behind the link at the end there is no record: what left within the last 20 ms.
+        let unseen = outcome.packets_forwarded - left.len() as u64;
+        assert!(unseen < 30, "{unseen}");
+        let detail = outcome.detail.as_ref().unwrap();
+        for (group, name) in scenario.groups.iter().enumerate() {
+            let is_member = |flow: u32| scenario.flows.get(flow as usize).is_some_and(|f| f.group == group);
+            let ours = detail.groups.iter().find(|found| found.name == *name).unwrap();
+            let bytes: u64 =
+                warm.iter().filter(|(_, r)| is_member(r.flow)).map(|(_, r)| u64::from(r.bytes)).sum();
+            let mbps = bytes as f64 * 8.0 / measured / 1e6;
+            assert!((ours.throughput_mbps - mbps).abs() < 0.06, "{} {mbps}", ours.throughput_mbps);
+            let one_way: Vec<f64> =
+                delivered(&records, from).filter(|r| is_member(r.flow)).map(one_way).collect();
+            assert_eq!(ours.one_way_delay_ms.count, one_way.len() as u64);
+            close(ours.one_way_delay_ms.mean, mean(&one_way));
+            close(ours.one_way_delay_ms.max, largest(&one_way));
+            let lost = records.iter().filter(|r| is_member(r.flow) && is_lost_data(r)).count();
+            assert_eq!(ours.packets_lost, lost as u64);
+            let changes = changes(&records, from, is_member);
+            close(ours.jitter_ms, mean(&changes));
+        }
+        let all: Vec<f64> = delivered(&records, from).filter(|r| r.flow != probe_flow).map(one_way).collect();
+        close(detail.one_way_delay_ms.mean, mean(&all));
+        for (index, flow) in outcome.flows.iter().enumerate() {
+            let lost = records.iter().filter(|r| r.flow == index as u32 && is_lost_data(r)).count();
+            assert_eq!(flow.packets_lost, lost as u64);
+        }
+    }
+}
+
+fn delivered(records: &[PacketRecord], from: Time) -> impl Iterator<Item = &PacketRecord> {
+    records
+        .iter()
+        .filter(move |r| r.fate == Fate::Delivered && r.direction == Direction::Data && r.ended >= from)
+}
+
+fn one_way(record: &PacketRecord) -> f64 {
+    millis(record.created, record.ended)
+}
+
+fn is_lost_data(record: &PacketRecord) -> bool {
+    record.direction == Direction::Data && record.fate != Fate::Delivered
+}
+
+/// Differences of consecutive delays of each flow; the first of the measured ones is compared with what came before it.
+fn changes(records: &[PacketRecord], from: Time, is_member: impl Fn(u32) -> bool) -> Vec<f64> {
+    let mut last: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut changes = Vec::new();
+    for record in delivered(records, Time::ZERO).filter(|r| is_member(r.flow)) {
+        let delay = one_way(record);
+        if let Some(before) = last.insert(record.flow, delay)
+            && record.ended >= from
+        {
+            changes.push((delay - before).abs());
+        }
+    }
+    changes
+}
+
+#[test]
+fn bins_of_time() {
+    for qdisc in QDISCS {
+        let scenario = mixed(qdisc);
+        let (outcome, records) = recorded(&scenario);
+        let series = outcome.detail.unwrap().series.unwrap();
+        let bins = series.throughput_mbps.len();
+        // 10 s in bins of about 300 ms: the last is cut short.
+        assert_eq!(bins, 34);
+        let lists = [series.capacity_mbps.len(), series.delay_mean_ms.len(), series.backlog_packets.len()];
+        assert_eq!(lists, [bins; 3]);
+        assert_eq!(series.drops.iter().sum::<u64>(), outcome.drops.iter().map(|d| d.packets).sum::<u64>());
+        for bin in 0..bins - 1 {
+            let start = Time::ZERO + BIN * bin as u64;
+            let end = start + BIN;
+            let within = |time: Time| start <= time && time < end;
+            let left: Vec<_> = records.iter().filter(|r| r.departed.is_some_and(within)).collect();
+            let bytes: u64 = left.iter().map(|r| u64::from(r.bytes)).sum();
+            if bin < bins - 2 {
+                close(series.throughput_mbps[bin], bytes as f64 * 8.0 / BIN.as_secs_f64() / 1e6);
+                let delays: Vec<f64> =
+                    left.iter().map(|r| millis(r.arrival.unwrap(), r.departed.unwrap())).collect();
+                close(series.delay_mean_ms[bin].unwrap(), mean(&delays));
+                close(series.delay_max_ms[bin].unwrap(), largest(&delays));
+            }
+            assert!((series.capacity_mbps[bin].unwrap() - 6.0).abs() < 1e-4);
+            let queued = records.iter().filter(|r| is_queued(r, end)).count() as u64;
+            if bin < bins - 2 {
+                assert_eq!(series.backlog_packets[bin], queued, "{qdisc} bin {bin}");
+            }
+        }
+    }
+}
+
+#[test]
+fn most_that_was_queued() {
+    for qdisc in QDISCS {
+        let (outcome, records) = recorded(&mixed(qdisc));
+        let mut events: Vec<(Time, i64, i64)> = Vec::new();
+        for record in &records {
+            let Some(arrival) = record.arrival else { continue };
+            let bytes = i64::from(record.bytes);
+            let gone = record.dequeued.unwrap_or(record.ended);
+            if gone > arrival {
+                events.extend([(arrival, 1, bytes), (gone, -1, -bytes)]);
+            }
+        }
+        // What leaves at a time leaves before what comes then; both orders occur, so the figures are near and not equal.
+        events.sort();
+        let (mut now, mut most) = ((0, 0), (0, 0));
+        for (_, packets, bytes) in events {
+            now = (now.0 + packets, now.1 + bytes);
+            most = (most.0.max(now.0), most.1.max(now.1));
+        }
+        let ours = outcome.detail.unwrap().backlog_max;
+        assert!((ours.0 as i64 - most.0).abs() <= 2, "{qdisc} {ours:?} {most:?}");
+        assert!((ours.1 as i64 - most.1).abs() <= 3_000, "{qdisc} {ours:?} {most:?}");
+        if qdisc == "taildrop:limit=60" {
+            assert_eq!(ours.0, 60);
+        }
+    }
+}
+
+/// Whether the packet stood in the bottleneck's queue at `time`.
+fn is_queued(record: &PacketRecord, time: Time) -> bool {
+    let gone = match record.fate {
+        Fate::Dropped(_) if record.departed.is_none() => record.dequeued.unwrap_or(record.ended),
+        _ => record.dequeued.unwrap_or(Time::NEVER),
+    };
+    record.direction == Direction::Data && record.arrival.is_some_and(|arrival| arrival < time && time < gone)
+}

@@ -1,0 +1,153 @@
+//! `qdelay reproduce`: a paper's claims beside our figures.
+
+use crate::cli::Reproduce;
+use crate::error::{Failure, one_line};
+use crate::run::{Bar, eprintln_line, jobs, library};
+use crate::text_table::{self, Column};
+use crate::{output, report};
+use qdelay_experiment::papers::{self, Reproduction, Row, Verdict};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Runs the command.
+///
+/// # Errors
+/// No such paper or figure, a trace that cannot be read, a failed audit, or a claim that is missed.
+pub fn run(options: &Reproduce) -> Result<(), Failure> {
+    let library = library(None, &options.traces);
+    let bar = Bar::new();
+    let out = options.out.clone();
+    let figure = options.figure.as_deref();
+    let reproduction = papers::reproduce(&options.paper, figure, &library, jobs(options.jobs), &bar, out);
+    bar.0.finish_and_clear();
+    let reproduction = reproduction?;
+    for (wanted, used) in &reproduction.stand_ins {
+        eprintln_line(&format!("{} is not at hand; {} stands in for it", one_line(wanted), one_line(used)));
+    }
+    let reports = options.out.as_deref().map_or(Ok(Vec::new()), |out| reports(out, &reproduction))?;
+    let mut text = if options.json { reproduction.json() } else { table(&reproduction) };
+    if !options.json {
+        for report in reports {
+            let _ = writeln!(text, "report: {}", one_line(&report));
+        }
+    }
+    output::print(&text)?;
+    match reproduction.count(Verdict::Miss) {
+        0 => Ok(()),
+        missed => Err(Failure::Check(format!(
+            "{missed} of {} claims are missed; expected none",
+            reproduction.rows.len()
+        ))),
+    }
+}
+
+/// A page for each scenario that was run.
+fn reports(out: &Path, reproduction: &Reproduction) -> Result<Vec<String>, Failure> {
+    let mut scenarios: Vec<&str> =
+        reproduction.rows.iter().filter_map(|row| row.scenario.as_deref()).collect();
+    scenarios.dedup();
+    let mut pages = Vec::new();
+    for scenario in scenarios {
+        let folder = out.join(scenario);
+        let page = folder.join("report.html");
+        // A scenario whose claims were all skipped was not run.
+        if folder.join("summary.json").is_file() && !pages.contains(&page.display().to_string()) {
+            report::write(&[folder], &page)?;
+            pages.push(page.display().to_string());
+        }
+    }
+    Ok(pages)
+}
+
+fn table(reproduction: &Reproduction) -> String {
+    let mut text = format!("{}\n\n", one_line(&reproduction.title));
+    let mut causes: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    for row in &reproduction.rows {
+        let mut verdict = row.verdict.name().to_string();
+        if let Some(cause) = &row.cause {
+            let place = causes.iter().position(|known| known == cause).unwrap_or_else(|| {
+                causes.push(cause);
+                causes.len() - 1
+            });
+            let _ = write!(verdict, " [{}]", place + 1);
+        }
+        rows.push(cells(row, verdict));
+    }
+    let columns = [
+        Column::right("figure"),
+        Column::left("section"),
+        Column::wrapped("claim"),
+        Column::right("paper"),
+        Column::right("ours"),
+        Column::right("accepted"),
+        Column::left("unit"),
+        Column::left("verdict"),
+    ];
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{}\n", text_table::table(&columns, rows));
+    if !causes.is_empty() {
+        let rows = causes.iter().enumerate();
+        let rows = rows.map(|(place, cause)| vec![format!("[{}]", place + 1), one_line(cause)]).collect();
+        let _ = writeln!(text, "{}", text_table::table(&[Column::right(""), Column::wrapped("cause")], rows));
+    }
+    let count = |verdict| reproduction.count(verdict);
+    let _ = writeln!(
+        text,
+        "\n{} claims: {} match, {} explained, {} miss, {} skipped.",
+        reproduction.rows.len(),
+        count(Verdict::Match),
+        count(Verdict::Explained),
+        count(Verdict::Miss),
+        count(Verdict::Skipped)
+    );
+    text
+}
+
+fn cells(row: &Row, verdict: String) -> Vec<String> {
+    let accepted = match (row.low, row.high) {
+        (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
+        (Some(low), None) => format!("≥ {}", number(low)),
+        (None, Some(high)) => format!("≤ {}", number(high)),
+        (None, None) => String::new(),
+    };
+    vec![
+        row.figure.clone().unwrap_or_default(),
+        one_line(&row.section),
+        one_line(&row.claim),
+        row.paper.map(number).unwrap_or_default(),
+        row.ours.map(number).unwrap_or_default(),
+        accepted,
+        one_line(&row.unit),
+        verdict,
+    ]
+}
+
+/// Three digits say all that a figure of a paper's text holds.
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => trimmed(format!("{value:.1}")),
+        size if size >= 1.0 => trimmed(format!("{value:.2}")),
+        _ => trimmed(format!("{value:.3}")),
+    }
+}
+
+/// Without zeros that say nothing.
+fn trimmed(number: String) -> String {
+    number.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        for (value, text) in
+            [(170.4, "170"), (20.0, "20"), (2.5, "2.5"), (0.4, "0.4"), (0.0, "0"), (-1.25, "-1.25")]
+        {
+            assert_eq!(number(value), text);
+        }
+    }
+}

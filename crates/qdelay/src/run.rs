@@ -1,0 +1,221 @@
+//! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
+
+use crate::cli::Run;
+use crate::compare::json::pretty;
+use crate::cost::{self, Stopwatch};
+use crate::error::{Failure, one_line};
+use crate::{output, report, run_table};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use qdelay_experiment::engine::{self, EngineError, Progress};
+use qdelay_experiment::results::Summary;
+use qdelay_experiment::scenario::{Overrides, Study};
+use qdelay_experiment::traces::Library;
+use qdelay_experiment::{InputError, shipped};
+use serde_json::json;
+use std::ffi::OsStr;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// More cases than this are not begun without asking.
+const CASES_ASKED: u64 = 10_000;
+/// A page of more cases than this would be too large to open.
+const CASES_REPORTED: usize = 2_000;
+/// Scenario files are texts of some lines.
+const TEXT_BYTES_MAX: u64 = 10_000_000;
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad input, a failed audit, or an expectation that is missed.
+pub fn run(options: &Run) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let Some(scenario) = &options.scenario else { return output::print(&list()) };
+    let (name, text) = find(scenario)?;
+    if options.print {
+        return output::print(&text);
+    }
+    let overrides =
+        Overrides { seeds: options.seeds.as_ref().map(|seeds| seeds.0.clone()), duration: options.duration };
+    let study = Study::parse(&name, &text, &overrides)?;
+    ask(study.case_count(), options.yes)?;
+    let library = library(Some(Path::new(scenario)), &options.traces);
+    let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
+    let engine_options = engine::Options {
+        out: out.clone(),
+        jobs: jobs(options.jobs),
+        fresh: options.fresh,
+        overrides,
+        packets: options.packets,
+        series: options.series,
+    };
+    let bar = Bar::new();
+    let summary = engine::run(&study, &library, &engine_options, &bar);
+    bar.0.finish_and_clear();
+    let summary = summary?;
+    tell_stand_ins(&library);
+    let page = write_report(options, &summary, &out)?;
+    output::print(&if options.json {
+        let cost = json!({
+            "cpu_seconds": cost::process_cpu_seconds(), "wall_seconds": watch.seconds(), "max_rss_mb": cost::max_rss_mb(),
+        });
+        pretty(&json!({ "schema_version": 1, "out": out, "report": page, "summary": summary, "cost": cost }))
+    } else {
+        run_table::text(&summary, &out, page.as_deref())
+    })?;
+    match summary.expects.iter().filter(|expect| expect.verdict == "miss").count() {
+        0 => Ok(()),
+        missed => {
+            Err(Failure::Check(format!("{missed} of {} expectations are missed", summary.expects.len())))
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Failure {
+        match error {
+            EngineError::Input(error) => error.into(),
+            EngineError::Audit(message) => Failure::Check(message),
+        }
+    }
+}
+
+/// How many cases at once: what was asked for, or one for each core.
+pub fn jobs(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Where recorded traces are looked for: beside the scenario, in the folders given, then in the variable's.
+pub fn library(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
+    let beside = scenario.and_then(Path::parent).filter(|_| scenario.is_some_and(Path::is_file));
+    let library = match beside {
+        Some(folder) => Library::new().beside(folder),
+        None => Library::new(),
+    };
+    let variable = std::env::var_os("QDELAY_TRACES").map(PathBuf::from);
+    given.iter().cloned().chain(variable).fold(library, Library::folder)
+}
+
+/// Results on a trace that was not asked for are said to be so.
+pub fn tell_stand_ins(library: &Library) {
+    for (name, used) in library.used() {
+        if let Some(wanted) = used.stands_in_for {
+            eprintln_line(&format!(
+                "{} is not at hand; {} stands in for it",
+                one_line(&wanted),
+                one_line(&name)
+            ));
+        }
+    }
+}
+
+/// The name and text of a scenario: a file where there is one, else a shipped one. A file is called by its stem.
+fn find(scenario: &OsStr) -> Result<(String, String), InputError> {
+    let path = Path::new(scenario);
+    let place = path.display();
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Err(InputError::new(place, "is a folder; expected a scenario file")),
+        Ok(found) if found.len() > TEXT_BYTES_MAX => {
+            let message =
+                format!("has {} bytes; expected a scenario of at most {TEXT_BYTES_MAX}", found.len());
+            Err(InputError::new(place, message))
+        }
+        Ok(_) => match std::fs::read_to_string(path) {
+            Ok(text) => Ok((scenario.to_string_lossy().into_owned(), text)),
+            Err(error) => {
+                Err(InputError::new(place, format!("cannot be read: {error}; expected a TOML file")))
+            }
+        },
+        Err(_) => shipped::find(&scenario.to_string_lossy())
+            .map(|text| (scenario.to_string_lossy().into_owned(), text.to_string()))
+            .ok_or_else(|| {
+                let names: Vec<&str> = shipped::SCENARIOS.iter().map(|(name, _)| *name).collect();
+                let message = format!(
+                    "no such file, and no shipped scenario; expected a file or one of {}",
+                    names.join(", ")
+                );
+                InputError::new(place, message)
+            }),
+    }
+}
+
+fn list() -> String {
+    let width = shipped::SCENARIOS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, text): &(&str, &str)| {
+        let title = Study::parse(name, text, &Overrides::default())
+            .map_or_else(|error| error.to_string(), |s| s.title);
+        format!("{name:width$}  {title}\n")
+    };
+    shipped::SCENARIOS.iter().map(line).collect()
+}
+
+/// A matrix that is larger than anybody means to type is asked about.
+fn ask(cases: u64, yes: bool) -> Result<(), Failure> {
+    if cases <= CASES_ASKED || yes {
+        return Ok(());
+    }
+    let refuse = |what: &str| {
+        Err(Failure::input(
+            "matrix",
+            format!("{cases} cases{what}; expected fewer, or --yes to run them all"),
+        ))
+    };
+    if !io::stdin().is_terminal() {
+        return refuse("");
+    }
+    let _ = write!(io::stderr(), "The matrix has {cases} cases. Run them all? [y/N] ");
+    let mut answer = String::new();
+    let _ = io::stdin().lock().read_line(&mut answer);
+    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { refuse(" are not run") }
+}
+
+fn write_report(options: &Run, summary: &Summary, out: &Path) -> Result<Option<PathBuf>, Failure> {
+    if options.no_report {
+        return Ok(None);
+    }
+    if summary.cases.len() > CASES_REPORTED {
+        eprintln_line(&format!(
+            "no report: {} cases are more than the {CASES_REPORTED} of a page",
+            summary.cases.len()
+        ));
+        return Ok(None);
+    }
+    let page = out.join("report.html");
+    report::write(&[out.to_path_buf()], &page)?;
+    Ok(Some(page))
+}
+
+/// A line on standard error; nobody is left to tell where that is gone.
+pub fn eprintln_line(line: &str) {
+    let _ = writeln!(io::stderr(), "qdelay: {line}");
+}
+
+/// On standard error, and only where that is a terminal.
+pub struct Bar(pub ProgressBar);
+
+impl Bar {
+    /// Not shown before it is known how much there is to do.
+    pub fn new() -> Bar {
+        Bar(ProgressBar::hidden())
+    }
+}
+
+impl Progress for Bar {
+    fn begins(&self, cases: u64, there: u64) {
+        if cases <= 1 {
+            return;
+        }
+        self.0.set_length(cases);
+        self.0.set_position(there);
+        // What was there already says nothing of how long the rest takes.
+        self.0.reset_eta();
+        self.0.set_draw_target(ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {eta} left") {
+            self.0.set_style(style);
+        }
+        self.0.tick();
+    }
+    fn case_done(&self) {
+        self.0.inc(1);
+    }
+}

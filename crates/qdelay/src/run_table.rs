@@ -1,0 +1,144 @@
+//! What people read after a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
+
+use crate::error::one_line;
+use crate::text_table::{self, Column};
+use qdelay_experiment::results::{CaseSummary, ExpectResult, Summary};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+/// More rows than this are for the report.
+const ROWS: usize = 60;
+
+/// The table and what follows it.
+pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
+    let points = points(summary);
+    let mut text = sentence(summary, points.len());
+    // Writing to a string cannot fail.
+    let _ = write!(text, "\n{}\n", table(summary, &points));
+    if points.len() > ROWS {
+        let _ = writeln!(text, "... and {} more in the report", points.len() - ROWS);
+    }
+    let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
+    if groups.len() > 1 {
+        let _ = write!(text, "\n{}\n", group_table(summary, &points, &groups));
+    }
+    for expect in &summary.expects {
+        let _ = writeln!(text, "{}", expectation(expect));
+    }
+    let _ = writeln!(text, "\nresults: {}", one_line(&out.display().to_string()));
+    if let Some(report) = report {
+        let _ = writeln!(text, "report: {}", one_line(&report.display().to_string()));
+    }
+    text
+}
+
+/// The cases of one point of all axes but the seed.
+struct Point<'a> {
+    cases: Vec<&'a CaseSummary>,
+}
+
+impl Point<'_> {
+    fn mean(&self, figure: impl Fn(&CaseSummary) -> f64) -> f64 {
+        self.cases.iter().map(|case| figure(case)).sum::<f64>() / self.cases.len().max(1) as f64
+    }
+}
+
+/// The seed is the last axis, so the cases of a point stand together.
+fn points(summary: &Summary) -> Vec<Point<'_>> {
+    let seeds = summary.axes.last().map_or(1, |axis| axis.labels.len().max(1));
+    summary.cases.chunks(seeds).map(|cases| Point { cases: cases.iter().collect() }).collect()
+}
+
+fn sentence(summary: &Summary, points: usize) -> String {
+    let seeds = summary.axes.last().map_or(1, |axis| axis.labels.len().max(1));
+    let title = if summary.title.is_empty() { &summary.scenario } else { &summary.title };
+    let cases = summary.cases.len();
+    let counted = if cases == 1 { "one case".to_string() } else { format!("{cases} cases") };
+    let averaged =
+        if seeds > 1 && points > 0 { format!(", rows are means of {seeds} seeds") } else { String::new() };
+    format!("{}: {counted}{averaged}.\n", one_line(title))
+}
+
+/// The axes that tell cases apart, the seed left out.
+fn axes(summary: &Summary) -> Vec<&str> {
+    let told = |axis: &&qdelay_experiment::results::AxisFile| axis.name != "seed" && axis.labels.len() > 1;
+    summary.axes.iter().filter(told).map(|axis| axis.name.as_str()).collect()
+}
+
+fn header(name: &str) -> String {
+    name.trim_start_matches("path.").trim_start_matches("flow.").to_string()
+}
+
+fn labels(point: &Point<'_>, axes: &[&str]) -> Vec<String> {
+    let label = |axis: &&str| {
+        point.cases.first().and_then(|case| case.labels.get(*axis)).cloned().unwrap_or_default()
+    };
+    axes.iter().map(|axis| one_line(&label(axis))).collect()
+}
+
+fn table(summary: &Summary, points: &[Point<'_>]) -> String {
+    let axes = axes(summary);
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::named(header(axis))).collect();
+    let numbers =
+        ["rate\nMbit/s", "used\n%", "mean\nms", "p50\nms", "p95\nms", "p99\nms", "max\nms", "drops", "marks"];
+    columns.extend(numbers.map(Column::right));
+    let row = |point: &Point<'_>| {
+        let mut row = labels(point, &axes);
+        row.push(format!("{:.2}", point.mean(|case| case.throughput_mbps)));
+        row.push(format!("{:.1}", point.mean(|case| case.utilization * 100.0)));
+        let delays: [fn(&CaseSummary) -> f64; 5] = [
+            |case| case.queue_delay_ms.mean,
+            |case| case.queue_delay_ms.p50,
+            |case| case.queue_delay_ms.p95,
+            |case| case.queue_delay_ms.p99,
+            |case| case.queue_delay_ms.max,
+        ];
+        row.extend(delays.map(|delay| milliseconds(point.mean(delay))));
+        row.push(format!("{:.0}", point.mean(|case| case.drops as f64)));
+        row.push(format!("{:.0}", point.mean(|case| case.marks as f64)));
+        row
+    };
+    text_table::table(&columns, points.iter().take(ROWS).map(row).collect())
+}
+
+fn group_table(summary: &Summary, points: &[Point<'_>], groups: &BTreeSet<&String>) -> String {
+    let axes = axes(summary);
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::named(header(axis))).collect();
+    columns.push(Column::left("flows"));
+    columns.extend(["rate\nMbit/s", "mean\nms", "p99\nms", "max\nms", "lost\n%"].map(Column::right));
+    let mut rows = Vec::new();
+    for point in points.iter().take(ROWS) {
+        for name in groups {
+            let of = |figure: fn(&qdelay_experiment::results::Group) -> f64| {
+                point.mean(|case| case.groups.get(*name).map_or(0.0, figure))
+            };
+            let mut row = labels(point, &axes);
+            row.push(one_line(name));
+            row.push(format!("{:.2}", of(|group| group.throughput_mbps)));
+            row.push(milliseconds(of(|group| group.queue_delay_ms.mean)));
+            row.push(milliseconds(of(|group| group.queue_delay_ms.p99)));
+            row.push(milliseconds(of(|group| group.queue_delay_ms.max)));
+            row.push(format!("{:.2}", of(|group| group.loss_ratio * 100.0)));
+            rows.push(row);
+        }
+    }
+    text_table::table(&columns, rows)
+}
+
+fn expectation(expect: &ExpectResult) -> String {
+    let bounds = match (expect.low, expect.high) {
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => "anything".to_string(),
+    };
+    let ours = expect.ours.map_or("nothing".to_string(), |ours| format!("{ours}"));
+    let unit = if expect.unit.is_empty() { String::new() } else { format!(" {}", expect.unit) };
+    format!("{:>5}: {}: {ours}{unit}, expected {bounds}", expect.verdict, one_line(&expect.claim))
+}
+
+/// Tenths below 100 ms, whole ones above: about as much as a percentile of a run is worth.
+pub fn milliseconds(ms: f64) -> String {
+    if ms < 99.95 { format!("{ms:.1}") } else { format!("{ms:.0}") }
+}

@@ -1,0 +1,225 @@
+//! `qdelay run`: what stands in the folder, resuming after `kill -9`, and what is refused.
+
+mod common;
+
+use common::{file, folder, refused, succeed};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Two hundred cases of a fraction of a second each.
+const MATRIX: &str = r#"
+title = "Two hundred cases"
+[path]
+trace = "synth-lte-driving"
+[[flow]]
+name = "file"
+[[flow]]
+name = "video"
+transport = "udp:1mbit"
+dscp = "af41"
+[run]
+duration = "6s"
+seeds = "1..10"
+[matrix]
+path.qdisc = ["taildrop", "headdrop", "codel", "pie", "bode:target=20ms"]
+flow.file.transport = ["cubic", "bbr"]
+path.rtt = ["10ms", "40ms"]
+"#;
+
+/// Every file below `folder` with its bytes.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+fn assert_equal(one: &Path, other: &Path) {
+    let (one, other) = (tree(one), tree(other));
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    for (path, bytes) in &one {
+        assert!(other[path] == *bytes, "{} differs", path.display());
+    }
+}
+
+fn command(folder: &Path, out: &str, jobs: &str) -> Command {
+    let mut command = common::command(&["run", "matrix.toml", "--out", out, "--jobs", jobs, "--series"]);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn finished(out: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(out.join("cases")) else { return 0 };
+    entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
+}
+
+/// Runs until at least so many cases are there, then ends it as nothing can be prepared for.
+#[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
+fn kill_at(folder: &Path, out: &str, jobs: &str, cases: usize) {
+    let mut child = command(folder, out, jobs).spawn().unwrap();
+    while finished(&folder.join(out)) < cases && child.try_wait().unwrap().is_none() {
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn killed_three_times_is_the_same_bytes() {
+    let folder = folder("run-killed");
+    file(&folder, "matrix.toml", MATRIX);
+    assert!(command(&folder, "whole/out", "2").status().unwrap().success());
+    assert_eq!(finished(&folder.join("whole/out")), 200);
+    for jobs in ["1", "2"] {
+        // The last part is in the report.
+        let out = format!("killed-{jobs}/out");
+        for cases in [0, 40, 130] {
+            kill_at(&folder, &out, jobs, cases);
+        }
+        let before = finished(&folder.join(&out));
+        assert!((130..200).contains(&before), "{before} cases are there after the last kill");
+        assert!(command(&folder, &out, jobs).status().unwrap().success());
+        assert_equal(&folder.join("whole/out"), &folder.join(&out));
+    }
+}
+
+#[test]
+fn what_is_there_is_not_run_again() {
+    let folder = folder("run-again");
+    file(&folder, "matrix.toml", MATRIX.replace("1..10", "1"));
+    assert!(command(&folder, "out", "2").status().unwrap().success());
+    let out = folder.join("out");
+    let case = fs::read_dir(out.join("cases")).unwrap().flatten().map(|entry| entry.path()).min().unwrap();
+    let summary = case.join("summary.json");
+    let text = fs::read_to_string(&summary).unwrap();
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    value["throughput_mbps"] = 12345.0.into();
+    fs::write(&summary, value.to_string()).unwrap();
+    assert!(command(&folder, "out", "2").status().unwrap().success());
+    let all: Value = serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(all["cases"][0]["throughput_mbps"], 12345.0);
+    // One that cannot be read is.
+    fs::write(&summary, &text[..text.len() / 2]).unwrap();
+    assert!(command(&folder, "out", "2").status().unwrap().success());
+    assert_eq!(fs::read_to_string(&summary).unwrap(), text);
+}
+
+#[test]
+fn another_folder_is_refused() {
+    let folder = folder("run-refused");
+    let small = MATRIX.replace("1..10", "1").replace("6s", "1s");
+    let matrix = file(&folder, "matrix.toml", &small);
+    let out = folder.join("out");
+    let out = out.to_str().unwrap();
+    let run = ["run", &matrix, "--out", out, "--no-report"];
+    succeed(&run);
+    let with = |more: &[&'static str]| [&run[..], more].concat();
+    let same = "expected a folder of the same study, or a new name for one";
+    refused(&with(&["--seeds", "2"]), &[out, "holds results for other seeds", same]);
+    let duration = "holds results for the scenario's duration, and this is for 2s";
+    refused(&with(&["--duration", "2s"]), &[out, duration, same]);
+    refused(&with(&["--packets"]), &["holds results with records of [], and this is with [packets]", same]);
+    file(&folder, "matrix.toml", small.replace("40ms", "50ms"));
+    refused(&run, &["holds results of 'matrix' before it was changed", same]);
+    let other = file(&folder, "other.toml", &small);
+    refused(&["run", &other, "--out", out], &["holds results of the scenario 'matrix'", same]);
+    assert!(out_cases(out) == 20);
+    succeed(&["run", &other, "--out", out, "--no-report", "--fresh", "--duration", "2s"]);
+    assert!(out_cases(out) == 20);
+    let taken = common::folder("run-taken");
+    file(&taken, "letter.txt", "dear");
+    let taken = taken.to_str().unwrap();
+    refused(&["run", &other, "--out", taken, "--fresh"], &[taken, "holds 'letter.txt' and no results"]);
+    refused(&["run", &other, "--out", &matrix], &[&matrix, "is a file; expected a folder"]);
+}
+
+fn out_cases(out: &str) -> usize {
+    finished(Path::new(out))
+}
+
+/// Root may write anywhere, except where nobody can.
+#[test]
+fn a_place_that_cannot_be_written_to() {
+    let folder = folder("run-unwritable");
+    let matrix = file(&folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
+    refused(
+        &["run", &matrix, "--out", "/proc/nowhere"],
+        &["/proc/nowhere: cannot be written", "expected a place"],
+    );
+}
+
+/// Linux has a device that is always full, but a folder cannot stand on it: a small file system in memory does.
+#[test]
+fn a_full_disk_keeps_what_is_done() {
+    let folder = folder("run-full");
+    let matrix = file(&folder, "matrix.toml", MATRIX.replace("6s", "1s"));
+    let disk = folder.join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&disk).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        println!("skipped: nothing can be mounted here");
+        return;
+    }
+    let out = disk.join("out");
+    let output = common::run(&["run", &matrix, "--out", out.to_str().unwrap(), "--jobs", "2"]);
+    let line = String::from_utf8_lossy(&output.stderr).into_owned();
+    let there = finished(&out);
+    let whole = there > 0
+        && fs::read_dir(out.join("cases")).unwrap().flatten().all(|entry| {
+            entry.file_name().to_string_lossy().starts_with('.')
+                || entry.path().join("summary.json").is_file()
+        });
+    let unmounted = Command::new("umount").arg(&disk).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(
+        line.contains("No space left on device") && line.contains("the same command goes on from there"),
+        "{line}"
+    );
+    assert!(whole && (1..200).contains(&there), "{there} cases");
+}
+
+#[test]
+fn many_cases_are_asked_about() {
+    let folder = folder("run-million");
+    let list = |n: u32| (0..n).map(|i| format!("{}us", i + 100)).collect::<Vec<_>>().join("\", \"");
+    let text = format!(
+        "[path]\nlink = \"10mbit\"\n[[flow]]\n[run]\nseeds = \"1..1000\"\n[matrix]\npath.rtt = [\"{}\"]\n",
+        list(1000)
+    );
+    let matrix = file(&folder, "million.toml", text);
+    let out = folder.join("out");
+    refused(
+        &["run", &matrix, "--out", out.to_str().unwrap()],
+        &["matrix: 1000000 cases; expected fewer, or --yes to run them all"],
+    );
+    assert!(!out.exists());
+}
+
+#[test]
+fn records_on_request() {
+    let folder = folder("run-records");
+    let matrix = file(&folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
+    let out = folder.join("out");
+    succeed(&["run", &matrix, "--out", out.to_str().unwrap(), "--packets", "--series", "--no-report"]);
+    for case in fs::read_dir(out.join("cases")).unwrap().flatten() {
+        for name in ["packets.parquet", "series.parquet"] {
+            let bytes = fs::read(case.path().join(name)).unwrap();
+            assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
+        }
+    }
+}
