@@ -73,6 +73,14 @@ bench: build
 		| awk '$$1 == "speed" { speed = $$2 } $$1 == "memory" { memory = $$2 } \
 			$$1 == "time" { print "  " $$2 " s: " speed " packets per CPU-second, " memory " MB" }'
 
+	@echo "With a row for every packet (--packets), beside without:"
+	@for run in 1 2 3; do $(QDELAY) bench dumbbell --duration 120s --json || exit 1; \
+			$(QDELAY) bench dumbbell --duration 120s --packets "$${TMPDIR:-/tmp}/qdelay-bench.parquet" --json || exit 1; done \
+		| sed -n -e 's/.*"packets_per_cpu_second": \([0-9]*\).*/speed \1/p' -e 's/.*"max_rss_mb": \([0-9.]*\).*/memory \1/p' \
+		| awk '$$1 == "speed" { side = !side; sum[side] += $$2 } $$1 == "memory" { memory = $$2 } \
+			END { print "  " sum[0] / sum[1] " of the speed, " memory " MB" }'
+	@rm -f "$${TMPDIR:-/tmp}/qdelay-bench.parquet"
+
 # Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB.
 fuzz: rust
 	QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) cargo test --workspace --locked
