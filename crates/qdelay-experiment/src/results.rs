@@ -97,7 +97,7 @@ pub struct ExpectResult {
     pub high: Option<f64>,
     /// What a paper says.
     pub paper: Option<f64>,
-    /// `match` or `miss`.
+    /// `match` or `miss`; `skipped` where a trace stood in for another.
     pub verdict: String,
 }
 

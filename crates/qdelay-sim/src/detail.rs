@@ -16,6 +16,8 @@ pub struct Watch {
     bins: Option<Bins>,
     queued: Count,
     most_queued: Count,
+    /// When the last packet was offered to the bottleneck's queue.
+    offered_at: Time,
 }
 
 struct Group {
@@ -80,6 +82,8 @@ struct Bins {
     drops: u64,
     marks: u64,
     offered_before: u64,
+    /// When the open one began.
+    since: Time,
     series: Series,
 }
 
@@ -99,6 +103,7 @@ impl Watch {
             bins: scenario.series.map(Bins::new),
             queued: Count::default(),
             most_queued: Count::default(),
+            offered_at: Time::ZERO,
         }))
     }
 
@@ -107,24 +112,31 @@ impl Watch {
         self.groups.get_mut(group)
     }
 
-    /// A packet is offered to the bottleneck's queue. What came before it has been dropped or not: only now the queue holds
-    /// what it holds.
+    /// A packet is offered to the bottleneck's queue.
     #[inline]
-    pub fn enqueued(&mut self, packet: &Packet) {
+    pub fn enqueued(&mut self, now: Time, packet: &Packet) {
         self.settle();
+        self.offered_at = now;
         self.queued.packets += 1;
         self.queued.bytes += u64::from(packet.bytes);
     }
 
+    /// What came last is in the queue, or it or others had to go for it: now the queue holds what it holds.
     #[inline]
     fn settle(&mut self) {
         self.most_queued.packets = self.most_queued.packets.max(self.queued.packets);
         self.most_queued.bytes = self.most_queued.bytes.max(self.queued.bytes);
     }
 
-    /// A packet is out of the bottleneck's queue, on its way or dropped.
+    /// A packet is out of the bottleneck's queue and on its way.
     #[inline]
-    pub fn out_of_queue(&mut self, packet: &Packet) {
+    pub fn dequeued(&mut self, packet: &Packet) {
+        self.settle();
+        self.out_of_queue(packet);
+    }
+
+    #[inline]
+    fn out_of_queue(&mut self, packet: &Packet) {
         self.queued.packets = self.queued.packets.saturating_sub(1);
         self.queued.bytes = self.queued.bytes.saturating_sub(u64::from(packet.bytes));
     }
@@ -159,7 +171,11 @@ impl Watch {
     }
 
     /// The bottleneck's queue has dropped a packet.
-    pub fn dropped(&mut self, packet: &Packet) {
+    pub fn dropped(&mut self, now: Time, packet: &Packet) {
+        // At the time of an arrival it goes for that one, which was never held beside it.
+        if now > self.offered_at {
+            self.settle();
+        }
         self.out_of_queue(packet);
         if let Some(bins) = &mut self.bins {
             bins.drops += 1;
@@ -193,11 +209,13 @@ impl Watch {
         }
     }
 
-    /// A bin ends, with so many packets queued and so much offered by the link since the run began.
-    pub fn close_bin(&mut self, backlog: u64, usage: LinkUsage) {
+    /// A bin ends, with so many packets queued and so much offered by the link since the run began. The last one of a
+    /// run may be shorter than the others; rates are over what it has.
+    pub fn close_bin(&mut self, now: Time, backlog: u64, usage: LinkUsage) {
         let Some(bins) = &mut self.bins else { return };
-        bins.close(backlog, usage);
-        let width = bins.series.bin;
+        let width = now.since(bins.since);
+        bins.since = now;
+        bins.close(width, backlog, usage);
         for group in &mut self.groups {
             let bin = std::mem::take(&mut group.bin);
             group.series.throughput_mbps.push(rate_mbps(bin.bytes, width));
@@ -259,16 +277,16 @@ impl Group {
 impl Bins {
     fn new(bin: Span) -> Bins {
         let series = Series { bin, ..Series::default() };
-        Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, series }
+        Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, since: Time::ZERO, series }
     }
 
-    fn close(&mut self, backlog: u64, usage: LinkUsage) {
+    fn close(&mut self, width: Span, backlog: u64, usage: LinkUsage) {
         let series = &mut self.series;
         let offered = usage.offered_bytes.saturating_sub(self.offered_before);
         self.offered_before = usage.offered_bytes;
         let bin = std::mem::take(&mut self.open);
-        series.capacity_mbps.push(capacity_mbps(offered, series.bin));
-        series.throughput_mbps.push(rate_mbps(bin.bytes, series.bin));
+        series.capacity_mbps.push(capacity_mbps(offered, width));
+        series.throughput_mbps.push(rate_mbps(bin.bytes, width));
         series.delay_mean_ms.push(bin.mean_ms());
         series.delay_max_ms.push(bin.max_ms());
         series.backlog_packets.push(backlog);

@@ -8,7 +8,7 @@ mod detail;
 mod flow;
 mod measure;
 mod outcome;
-mod record;
+mod passage;
 mod run;
 mod scenario;
 mod topology;
@@ -16,6 +16,6 @@ mod topology;
 pub use outcome::{
     Detail, FlowOutcome, GroupOutcome, GroupSeries, NodeOutcome, Outcome, ReasonCount, Series,
 };
-pub use record::{Direction, Fate, PacketRecord, Recorder};
+pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};
 pub use scenario::{FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};

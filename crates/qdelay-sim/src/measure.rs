@@ -2,10 +2,10 @@
 
 use crate::contents::ContentsStore;
 use crate::detail::Watch;
-use crate::record::{Direction, Fate, PacketRecord, Passages, Recorder, seen};
+use crate::passage::{Passages, seen};
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer};
-use qdelay_record::DelayHistogram;
+use qdelay_record::{DelayHistogram, Direction, Fate, PacketRecord, Recorder};
 
 /// A packet that has come out of the path.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
             return;
         }
         if let Some(watch) = &mut self.watch {
-            watch.enqueued(packet);
+            watch.enqueued(now, packet);
         }
         if R::ON {
             self.passages.of(slot(packet)).arrival = now;
@@ -64,7 +64,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
             return;
         }
         if let Some(watch) = &mut self.watch {
-            watch.out_of_queue(packet);
+            watch.dequeued(packet);
         }
         if self.counts(now, packet) {
             self.sojourn.record(now.since(packet.arrival));
@@ -104,7 +104,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
                 watch.lost(packet.flow);
             }
             if node == self.queue {
-                watch.dropped(packet);
+                watch.dropped(now, packet);
             }
         }
         if R::ON {

@@ -75,7 +75,7 @@ pub struct GroupOutcome {
 /// What happened at the bottleneck in each bin of time, from the start of the run on, the warm-up included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Width of a bin. The last one may be cut short by the end of the run; its rates are over the whole width.
+    /// Width of a bin. The last one may be cut short by the end of the run; its rates are over what it has.
     pub bin: Span,
     /// Rate the link offered; `None` where it has no bound.
     pub capacity_mbps: Vec<Option<f64>>,

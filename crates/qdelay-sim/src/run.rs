@@ -5,7 +5,7 @@ use crate::detail::{self, Watch};
 use crate::flow::{Ends, Flow, UDP_HEADERS};
 use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
 use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
-use crate::record::{Passages, Recorder};
+use crate::passage::Passages;
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
@@ -13,7 +13,7 @@ use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::{DropReason, Ecn, MarkReason, Packet, Span, Time};
 use qdelay_path::{AuditError, BuildError, LinkUsage, PathError};
-use qdelay_record::{DelayHistogram, jain_index};
+use qdelay_record::{DelayHistogram, Recorder, jain_index};
 use qdelay_traffic::segment::Segment;
 
 /// Why a run has no outcome.
@@ -163,7 +163,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let backlog = self.topology.path.inside(self.topology.queue).packets;
         let usage = self.link_usage(now.since(Time::ZERO));
         if let Some(watch) = &mut self.meter.watch {
-            watch.close_bin(backlog, usage);
+            watch.close_bin(now, backlog, usage);
         }
         if now <= self.meter.from {
             return;

@@ -1,7 +1,7 @@
 //! Transports as components: `cubic`, `bbr`, `reno` over TCP, and `udp`.
 
 use crate::control::{BbrConfig, ControllerConfig, CubicConfig};
-use crate::tcp::{LossDetection, Pacing, Profile};
+use crate::tcp::{LossDetection, Pacing, Profile, RecoveryRule};
 use crate::udp::UdpConfig;
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
@@ -169,17 +169,16 @@ impl TransportConfig {
         if arguments.component().name == "udp" {
             return udp(arguments).map(TransportConfig::Udp);
         }
-        let mut profile = profile(arguments);
-        // ns-3's NewReno counts acknowledgements; its Cubic counts segments.
-        profile.byte_counting |= arguments.component().name != "reno";
-        let controller = match arguments.component().name {
-            "reno" => ControllerConfig::Reno,
-            "bbr" => ControllerConfig::Bbr(BbrConfig::default()),
-            _ => ControllerConfig::Cubic(CubicConfig {
-                hystart: profile.hystart,
-                hystart_rule: profile.hystart_rule,
-                ..CubicConfig::default()
-            }),
+        let profile = profile(arguments);
+        let ns3 = profile.recovery_rule == RecoveryRule::Ns3;
+        let controller = match (arguments.component().name, ns3) {
+            ("reno", false) => ControllerConfig::Reno,
+            ("reno", true) => ControllerConfig::Ns3Reno,
+            ("bbr", _) => ControllerConfig::Bbr(BbrConfig::default()),
+            (_, true) => ControllerConfig::Ns3Cubic { hystart: profile.hystart },
+            (_, false) => {
+                ControllerConfig::Cubic(CubicConfig { hystart: profile.hystart, ..CubicConfig::default() })
+            }
         };
         Ok(TransportConfig::Tcp { profile, controller, bytes: arguments.whole("bytes") })
     }
@@ -247,7 +246,7 @@ mod tests {
             panic!("not TCP");
         };
         assert_eq!((profile.min_rto, profile.initial_window), (Span::from_secs(1), 1));
-        assert!(matches!(controller, ControllerConfig::Cubic(CubicConfig { hystart: false, .. })));
+        assert_eq!(controller, ControllerConfig::Ns3Cubic { hystart: false });
         assert_eq!(bytes, None);
         let TransportConfig::Tcp { profile, .. } = build("bbr:mss=1000b") else { panic!("not TCP") };
         assert_eq!((profile.mss, profile.min_rto), (1000, Span::from_millis(200)));

@@ -147,6 +147,12 @@ fn profile() -> impl Strategy<Value = Profile> {
     )
 }
 
+/// Linux's and ns-3's.
+fn controllers() -> Vec<ControllerConfig> {
+    let linux = ControllerConfig::NAMES.iter().filter_map(|name| ControllerConfig::named(name));
+    linux.chain([ControllerConfig::Ns3Reno, ControllerConfig::Ns3Cubic { hystart: true }]).collect()
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let outage = prop_oneof![
         4 => Just(None),
@@ -159,7 +165,7 @@ fn case() -> impl Strategy<Value = Case> {
     let writes = prop::collection::vec((gap, any::<bool>(), size), 1..4);
     // Close to the wrap of the timestamp clock, 2^32 microseconds, or at zero.
     let start = prop_oneof![3 => Just(0u64), 1 => 4_290_000..4_295_000u64];
-    let controller = prop::sample::select(&ControllerConfig::NAMES[..]);
+    let controller = prop::sample::select(controllers());
     (any::<u64>(), profile(), controller, weather(), weather(), outage, writes, both, start).prop_map(
         |(seed, profile, controller, forward, back, outage, writes, both, start)| {
             let mut now = 0;
@@ -171,7 +177,7 @@ fn case() -> impl Strategy<Value = Case> {
             Case {
                 seed,
                 profile,
-                controller: ControllerConfig::named(controller).unwrap(),
+                controller,
                 forward,
                 back,
                 outage,

@@ -321,3 +321,52 @@ fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
         "at the first acknowledgements, 100 ms after"
     );
 }
+
+// ---- ns-3 ----
+
+/// ns-3's NewReno and CUBIC: one loss is one retransmission and one reduction, after which the window is the threshold.
+#[test]
+fn a_single_loss_in_ns3() {
+    for (controller, beta) in
+        [(ControllerConfig::Ns3Reno, 0.5), (ControllerConfig::Ns3Cubic { hystart: false }, 0.7)]
+    {
+        let mut net = Net::line(Profile::ns3(), controller, lose(&[150], 1));
+        net.download(2_000 * MSS);
+        let mut before = 0;
+        while net.ends[0].sender().counts().recoveries == 0 {
+            before = net.ends[0].sender().window().cwnd;
+            net.run_until(net.now + ms(1));
+        }
+        while net.ends[0].sender().recovery_state() != Recovery::Open {
+            net.run_until(net.now + ms(1));
+        }
+        let sender = net.ends[0].sender();
+        assert_eq!((sender.counts().recoveries, sender.counts().retransmits), (1, 1));
+        let kept = f64::from(sender.window().ssthresh) / f64::from(before);
+        assert!((kept - beta).abs() < 0.12, "{controller:?}: {kept}");
+        net.finish(Span::from_secs(20));
+    }
+}
+
+/// In ns-3 only the timer finds a lost retransmission.
+#[test]
+fn a_lost_retransmission_in_ns3_takes_a_timeout() {
+    let mut net = Net::line(Profile::ns3(), ControllerConfig::Ns3Cubic { hystart: false }, lose(&[150], 2));
+    net.download(1_000 * MSS);
+    net.finish(Span::from_secs(20));
+    let counts = net.ends[0].sender().counts();
+    assert_eq!((counts.recoveries, counts.timeouts), (1, 1));
+}
+
+/// In ns-3 nothing sent before a timeout is measured afterwards, not even by the timestamp that its retransmission returns.
+#[test]
+fn no_round_trip_is_measured_over_a_timeout_in_ns3() {
+    let mut net = Net::line(Profile::ns3(), ControllerConfig::Ns3Reno, lose(&[119], 1));
+    net.download(120 * MSS);
+    while net.ends[0].sender().counts().timeouts == 0 {
+        net.run_until(net.now + ms(1));
+    }
+    let before = net.ends[0].sender().rtt().smoothed();
+    net.finish(Span::from_secs(20));
+    assert_eq!(net.ends[0].sender().rtt().smoothed(), before);
+}

@@ -13,8 +13,9 @@ use crate::output;
 use qdelay_core::component::{Arguments, Component};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
-use qdelay_experiment::engine::PacketFile;
+use qdelay_experiment::engine::cannot_write;
 use qdelay_experiment::links;
+use qdelay_record::PacketFile;
 use qdelay_sim::{FlowSpec, LinkSpec, Outcome, RunError, Scenario};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
@@ -80,9 +81,10 @@ fn outcome(options: &Dumbbell) -> Result<Outcome, Failure> {
     let Some(path) = &options.packets else {
         return qdelay_sim::run(&scenario).map_err(|error| failure(&error));
     };
-    let mut file = PacketFile::create(path)?;
+    let cannot_write = |error| cannot_write(path, &error);
+    let mut file = PacketFile::create(path).map_err(cannot_write)?;
     let outcome = qdelay_sim::run_recorded(&scenario, &mut file).map_err(|error| failure(&error))?;
-    file.close()?;
+    file.close().map_err(cannot_write)?;
     Ok(outcome)
 }
 

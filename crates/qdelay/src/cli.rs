@@ -21,6 +21,7 @@ throughput and delay side by side. Use your own link with --trace FILE or --link
   qdelay run       run a scenario file: every case of its matrix into a folder, with a report to look at
   qdelay report    one HTML page from result folders; several are laid side by side
   qdelay reproduce a paper's claims beside our figures
+  qdelay link      put a program of yours behind a link, in real time
   qdelay list      every component with its parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
   qdelay validate  our figures beside those of a real kernel, of mahimahi and of ns-3
@@ -56,6 +57,8 @@ pub enum Command {
     Report(Report),
     /// A paper's claims beside our figures
     Reproduce(Reproduce),
+    /// Put a program behind a link, in real time: a command or a shell in a network of its own
+    Link(Box<Link>),
     /// List every component with parameters, units, ranges, defaults and sources
     List(List),
     /// Statistics of traces; convert them; make new ones
@@ -257,6 +260,80 @@ pub struct Reproduce {
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `qdelay link`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  A shell behind a cellular link; its prompt shows the link:
+    qdelay link --down synth-lte-driving --up synth-lte-driving.up --delay 5ms
+  One command; what it reaches outside is the address in QDELAY_OUTSIDE:
+    iperf3 -s -D
+    qdelay link --down 10mbit --qdisc bode:target=20ms -- sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
+  A link within a link, and figures for a program to read:
+    qdelay link --down 50mbit -- qdelay link --down synth-subway --json figures.json -- ./my-program
+
+down is towards the command, up is what it sends. The link ends with a verdict: whether the machine was on time, and whether
+every packet is accounted for. Everything is gone when the command ends. docs/link.md explains it.")]
+pub struct Link {
+    /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
+    #[arg(long, value_name = "LINK", default_value = "infinite", allow_hyphen_values = true)]
+    pub down: String,
+    /// Link from the command
+    #[arg(long, value_name = "LINK", default_value = "infinite", allow_hyphen_values = true)]
+    pub up: String,
+    /// Queue discipline in front of the link towards the command
+    #[arg(long, value_name = "QDISC", default_value = "taildrop")]
+    pub qdisc: String,
+    /// Queue discipline in front of the link from the command
+    #[arg(long, value_name = "QDISC", default_value = "taildrop")]
+    pub up_qdisc: String,
+    /// Delay of each direction behind its link
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    pub delay: Span,
+    /// At most this much more, drawn for each packet; packets keep their order
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    pub jitter: Span,
+    /// Probability that a packet is lost behind the link, 0 to 1, in each direction
+    #[arg(long, value_name = "P", default_value = "0", value_parser = values::probability, allow_hyphen_values = true)]
+    pub loss: f64,
+    /// End traces after their last opportunity, instead of starting over
+    #[arg(long)]
+    pub once: bool,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
+    /// Seed of the random streams
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Largest packet in bytes
+    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = values::mtu, allow_hyphen_values = true)]
+    pub mtu: u16,
+    /// Packets that are held at most, both directions together
+    #[arg(long, value_name = "PACKETS", default_value = "100000", value_parser = values::limit, allow_hyphen_values = true)]
+    pub hold: u64,
+    /// Ask for real-time scheduling and locked memory, and spin before each release
+    #[arg(long)]
+    pub realtime: bool,
+    /// How long to spin before each release [default: 50us with --realtime, else 0s]
+    #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
+    pub spin: Option<Span>,
+    /// Write a row for every packet to this Parquet file
+    #[arg(long, value_name = "FILE")]
+    pub packets: Option<PathBuf>,
+    /// Write figures and verdict to this file as JSON (docs/json.md)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Exit status 1 where the verdict is that the run is not to be trusted
+    #[arg(long)]
+    pub strict: bool,
+    /// Do not print figures and verdict at the end
+    #[arg(long)]
+    pub quiet: bool,
+    /// The command [default: your shell]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 /// `qdelay list`.

@@ -17,6 +17,8 @@ pub enum Failure {
     },
     /// An expectation or an audit failed; exit status 1.
     Check(String),
+    /// A command that was run for the user ended with this status, which is ours; it has said why itself.
+    Status(u8),
 }
 
 impl Failure {
@@ -31,6 +33,7 @@ impl Failure {
             Failure::Input { place, message } if place.is_empty() => (message.clone(), 2),
             Failure::Input { place, message } => (format!("{place}: {message}"), 2),
             Failure::Check(message) => (message.clone(), 1),
+            Failure::Status(status) => return ExitCode::from(*status),
         };
         // Nobody is left to tell where standard error is gone too.
         let _ = writeln!(std::io::stderr(), "qdelay: {}", one_line(&line));

@@ -5,6 +5,7 @@
 //! | `cli`, `values` | what users type, and how options are read |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
+//! | `link` | `qdelay link` |
 //! | `trace_command` | `qdelay trace` |
 //! | `list`, `validate`, `bench` | `qdelay list`, `qdelay validate`, `qdelay bench` |
 //! | `output`, `text_table` | writing without half-written files; tables of text |
@@ -16,6 +17,7 @@ mod cli;
 mod compare;
 mod cost;
 mod error;
+mod link;
 mod list;
 mod output;
 mod report;
@@ -34,8 +36,12 @@ use error::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    output::exit_when_interrupted();
-    let result = match Cli::try_parse() {
+    let parsed = Cli::try_parse();
+    // A link's interrupts are its command's, and it cannot have started a thread before it is in a namespace of its own.
+    if !matches!(&parsed, Ok(Cli { command: Some(Command::Link(_)) })) {
+        output::exit_when_interrupted();
+    }
+    let result = match parsed {
         Ok(cli) => run(cli),
         Err(error) => usage::report(&error),
     };
@@ -50,6 +56,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         None => output::print(cli::WELCOME),
         Some(Command::Compare(options)) => compare::run(&options),
         Some(Command::Run(options)) => run::run(&options),
+        Some(Command::Link(options)) => link::run(&options),
         Some(Command::Report(options)) => report::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
         Some(Command::List(options)) => list::run(&options),

@@ -13,7 +13,7 @@ use qdelay_experiment::traces::Library;
 use qdelay_experiment::{InputError, shipped};
 use serde_json::json;
 use std::ffi::OsStr;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -120,7 +120,12 @@ fn find(scenario: &OsStr) -> Result<(String, String), InputError> {
                 format!("has {} bytes; expected a scenario of at most {TEXT_BYTES_MAX}", found.len());
             Err(InputError::new(place, message))
         }
-        Ok(_) => match std::fs::read_to_string(path) {
+        Ok(_) => match read(path) {
+            // A device or a pipe has no length before it is read.
+            Ok(text) if text.len() as u64 > TEXT_BYTES_MAX => {
+                let message = format!("has more bytes than {TEXT_BYTES_MAX}; expected a scenario");
+                Err(InputError::new(place, message))
+            }
             Ok(text) => Ok((scenario.to_string_lossy().into_owned(), text)),
             Err(error) => {
                 Err(InputError::new(place, format!("cannot be read: {error}; expected a TOML file")))
@@ -137,6 +142,13 @@ fn find(scenario: &OsStr) -> Result<(String, String), InputError> {
                 InputError::new(place, message)
             }),
     }
+}
+
+/// The text of a file, or as much of it as tells that there is too much.
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn list() -> String {

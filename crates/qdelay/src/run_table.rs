@@ -17,7 +17,8 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     // Writing to a string cannot fail.
     let _ = write!(text, "\n{}\n", table(summary, &points));
     if points.len() > ROWS {
-        let _ = writeln!(text, "... and {} more in the report", points.len() - ROWS);
+        let place = if report.is_some() { "the report" } else { "summary.json" };
+        let _ = writeln!(text, "... and {} more in {place}", points.len() - ROWS);
     }
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     if groups.len() > 1 {

@@ -36,6 +36,22 @@ pub fn packet_bytes(text: &str) -> Result<u32, String> {
         .ok_or("out of range; expected 0 to 65535b".to_string())
 }
 
+/// A probability.
+pub fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
+        _ => Err("expected a probability, 0 to 1".to_string()),
+    }
+}
+
+/// The largest packet of a device: what IPv6 needs at least, and jumbo frames at most.
+pub fn mtu(text: &str) -> Result<u16, String> {
+    match text.parse::<u16>() {
+        Ok(bytes) if (1280..=9000).contains(&bytes) => Ok(bytes),
+        _ => Err("expected a whole number of bytes, 1280 to 9000".to_string()),
+    }
+}
+
 /// Packets a queue may hold: what the disciplines accept.
 pub fn limit(text: &str) -> Result<u64, String> {
     count(text, "packets", 10_000_000)

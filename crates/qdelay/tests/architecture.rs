@@ -30,6 +30,11 @@ const ROOMS: &[Room] = &[
         is_pure: false,
     },
     Room {
+        name: "qdelay-emu",
+        knows: &["qdelay-core", "qdelay-trace", "qdelay-path", "qdelay-record"],
+        is_pure: false,
+    },
+    Room {
         name: "qdelay-experiment",
         knows: &[
             "qdelay-core",
@@ -50,6 +55,7 @@ const ROOMS: &[Room] = &[
             "qdelay-traffic",
             "qdelay-record",
             "qdelay-sim",
+            "qdelay-emu",
             "qdelay-experiment",
         ],
         is_pure: false,

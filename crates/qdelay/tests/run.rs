@@ -112,10 +112,81 @@ fn what_is_there_is_not_run_again() {
     assert!(command(&folder, "out", "2").status().unwrap().success());
     let all: Value = serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
     assert_eq!(all["cases"][0]["throughput_mbps"], 12345.0);
-    // One that cannot be read is.
-    fs::write(&summary, &text[..text.len() / 2]).unwrap();
-    assert!(command(&folder, "out", "2").status().unwrap().success());
-    assert_eq!(fs::read_to_string(&summary).unwrap(), text);
+    // One of which any file cannot be read is.
+    for name in ["summary.json", "run.json", "series.parquet"] {
+        let path = case.join(name);
+        fs::write(&summary, &text).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for broken in [Some(whole.len() / 2), Some(0), None] {
+            match broken {
+                Some(length) => fs::write(&path, &whole[..length]).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            assert!(command(&folder, "out", "2").status().unwrap().success());
+            assert!(fs::read(&path).unwrap() == whole, "{name} {broken:?}");
+        }
+    }
+}
+
+/// The one that runs would have its results deleted under it.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
+fn a_folder_that_is_written_to_is_left_alone() {
+    let folder = folder("run-held");
+    file(&folder, "matrix.toml", MATRIX.replace("6s", "60s"));
+    let mut child = command(&folder, "out", "1").spawn().unwrap();
+    while finished(&folder.join("out")) < 1 && child.try_wait().unwrap().is_none() {
+        sleep(Duration::from_millis(1));
+    }
+    for more in [&[][..], &["--fresh"]] {
+        let mut other = command(&folder, "out", "1");
+        let output = other.args(more).stderr(Stdio::piped()).output().unwrap();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!(
+            line,
+            "qdelay: out: another run is writing to it; expected that one to end first, or another folder\n"
+        );
+    }
+    assert!(finished(&folder.join("out")) >= 1, "nothing was deleted");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn two_that_begin_together_are_one_run() {
+    let folder = folder("run-together");
+    file(&folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
+    for round in 0..20 {
+        let out = format!("out-{round}");
+        let mut both: Vec<_> = (0..2).map(|_| command(&folder, &out, "1").spawn().unwrap()).collect();
+        let codes: Vec<_> = both.iter_mut().map(|child| child.wait().unwrap().code().unwrap()).collect();
+        assert!(codes.contains(&0) && codes.iter().all(|code| [0, 2].contains(code)), "{codes:?}");
+        assert_eq!(finished(&folder.join(&out)), 20);
+        if round > 0 {
+            let (one, other) = (tree(&folder.join("out-0/cases")), tree(&folder.join(&out).join("cases")));
+            assert!(one == other);
+        }
+    }
+}
+
+#[test]
+fn fresh_keeps_what_is_not_of_a_run() {
+    let folder = folder("run-fresh");
+    let matrix = file(&folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
+    let out = folder.join("out");
+    let run = ["run", &matrix, "--out", out.to_str().unwrap(), "--no-report"];
+    succeed(&run);
+    file(&out, "notes.txt", "mine");
+    succeed(&[&run[..], &["--fresh", "--seeds", "2"]].concat());
+    assert_eq!(finished(&out), 20);
+    assert_eq!(fs::read_to_string(out.join("notes.txt")).unwrap(), "mine");
+    // Killed before it could say whose the folder is.
+    fs::remove_dir_all(&out).unwrap();
+    fs::create_dir(&out).unwrap();
+    file(&out, "study.json", "");
+    succeed(&run);
+    assert_eq!(finished(&out), 20);
 }
 
 #[test]
@@ -149,6 +220,23 @@ fn another_folder_is_refused() {
 
 fn out_cases(out: &str) -> usize {
     finished(Path::new(out))
+}
+
+/// As root a rename over `/dev/null` works.
+#[test]
+#[cfg(unix)]
+fn a_device_is_neither_replaced_nor_read_for_ever() {
+    let folder = folder("run-device");
+    let matrix = file(&folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
+    let out = folder.join("out");
+    let out = out.to_str().unwrap();
+    succeed(&["run", &matrix, "--out", out, "--no-report"]);
+    let pipe = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    refused(&["report", out, "-o", pipe], &[pipe, "is no regular file; expected the name of a file"]);
+    assert!(!Path::new(pipe).is_file());
+    refused(&["run", "/dev/zero", "--out", out], &["/dev/zero: has more bytes than 10000000"]);
 }
 
 /// Root may write anywhere, except where nobody can.

@@ -1,11 +1,11 @@
 //! One case: run, and written to its folder.
 
 use super::folder::Folder;
-use super::packets::PacketFile;
 use super::{EngineError, Options, figures, series};
 use crate::InputError;
 use crate::results::{CaseSummary, RunFile, SCHEMA_VERSION, text};
 use crate::scenario::{Case, Study};
+use qdelay_record::PacketFile;
 use qdelay_sim::{Outcome, RunError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +19,16 @@ pub fn run(
     options: &Options,
 ) -> Result<CaseSummary, EngineError> {
     let partial = folder.begin_case(&case.id)?;
+    write_case(case, study, folder, options, &partial).inspect_err(|_| folder.abandon_case(&case.id))
+}
+
+fn write_case(
+    case: &Case,
+    study: &Study,
+    folder: &Folder,
+    options: &Options,
+    partial: &Path,
+) -> Result<CaseSummary, EngineError> {
     let outcome = if options.packets || case.packets {
         with_packets(case, &partial.join("packets.parquet"))?
     } else {
@@ -43,7 +53,7 @@ pub fn run(
     {
         series::write(&partial.join("series.parquet"), series)?;
     }
-    folder.finish_case(&case.id, &partial)?;
+    folder.finish_case(&case.id, partial)?;
     Ok(summary.without_curves())
 }
 
@@ -52,10 +62,11 @@ fn write(path: &Path, text: &str) -> Result<(), InputError> {
 }
 
 fn with_packets(case: &Case, path: &Path) -> Result<Outcome, EngineError> {
-    let mut file = PacketFile::create(path)?;
+    let cannot_write = |error| super::files::cannot_write(path, &error);
+    let mut file = PacketFile::create(path).map_err(cannot_write)?;
     let outcome =
         qdelay_sim::run_recorded(&case.scenario, &mut file).map_err(|error| failure(case, &error))?;
-    file.close()?;
+    file.close().map_err(cannot_write)?;
     Ok(outcome)
 }
 

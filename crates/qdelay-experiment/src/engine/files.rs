@@ -8,8 +8,12 @@ use std::path::Path;
 /// Writes `text` to `path`: to a temporary file beside it, which then takes the name and replaces what had it.
 ///
 /// # Errors
-/// The place cannot be written to, or has no room.
+/// The place cannot be written to, or has no room; something stands there that is no file, such as a device.
 pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
+    // A rename would put a file in the place of a device.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(InputError::new(path.display(), "is no regular file; expected the name of a file"));
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.partial"));
     let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));

@@ -3,12 +3,12 @@
 use super::files::{cannot_write, write_file};
 use super::{EngineError, Options};
 use crate::InputError;
-use crate::results::{AxisFile, CaseSummary, SCHEMA_VERSION, StudyFile, Summary, text};
+use crate::results::{AxisFile, CaseSummary, RunFile, SCHEMA_VERSION, StudyFile, Summary, text};
 use crate::scenario::{Case, Study};
 use crate::traces::{Library, digest_of};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// A result folder, held against others until it is dropped.
@@ -19,37 +19,44 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or takes one that is of the same study.
+    /// Makes the folder, or takes one that is of the same study. Nothing in it is touched before it is held: `study.json`
+    /// is made once, locked, and from then on only written in place, so that all who come lock the same file.
     pub fn open(study: &Study, library: &Library, options: &Options) -> Result<Folder, EngineError> {
         let root = options.out.clone();
         let ours = study_file(study, library, options);
         let path = root.join("study.json");
-        if options.fresh && path.is_file() {
+        let is_there = path.exists();
+        if !is_there {
+            prepare(&root)?;
+        }
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(!is_there)
+            .truncate(false)
+            .open(&path)
+            .map_err(|error| cannot_write(&path, &error))?;
+        hold(&file, &root)?;
+        let mut theirs = String::new();
+        file.read_to_string(&mut theirs).map_err(|error| {
+            let message = format!("cannot be read: {error}; expected a result folder, or a new name");
+            InputError::new(path.display(), message)
+        })?;
+        if theirs.is_empty() {
+            // New, or of a run that was killed before it could say whose the folder is.
+            prepare(&root)?;
+        } else if options.fresh {
             clear(&root)?;
+        } else {
+            refuse_other(&root, &theirs, &ours)?;
         }
-        match fs::read_to_string(&path) {
-            Ok(text) => refuse_other(&root, &text, &ours)?,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                begin(&root, study, &ours)?
-            }
-            Err(error) => {
-                let message = format!("cannot be read: {error}; expected a result folder, or a new name");
-                return Err(InputError::new(path.display(), message).into());
-            }
-        }
-        let lock = File::open(&path).map_err(|error| cannot_write(&path, &error))?;
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                let message =
-                    "another run is writing to it; expected that one to end first, or another folder";
-                return Err(InputError::new(root.display(), message).into());
-            }
-            // A file system without locks: then two runs at once are the user's to avoid.
-            Err(TryLockError::Error(_)) | Ok(()) => {}
+        if theirs.is_empty() || options.fresh {
+            write_file(&root.join("scenario.toml"), &study.source)?;
+            write_in_place(&mut file, &text(&ours)).map_err(|error| cannot_write(&path, &error))?;
         }
         let cases = root.join("cases");
         fs::create_dir_all(&cases).map_err(|error| cannot_write(&cases, &error))?;
-        let folder = Folder { root, _lock: lock };
+        let folder = Folder { root, _lock: file };
         folder.remove_partial()?;
         Ok(folder)
     }
@@ -61,9 +68,18 @@ impl Folder {
 
     /// A place for the case's files until they are whole.
     pub fn begin_case(&self, id: &str) -> Result<PathBuf, InputError> {
-        let path = self.root.join("cases").join(format!(".{id}.partial"));
+        let path = self.partial(id);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
         Ok(path)
+    }
+
+    /// What is there of a case that failed is in nobody's way: on a full disk it would be.
+    pub fn abandon_case(&self, id: &str) {
+        let _ = fs::remove_dir_all(self.partial(id));
+    }
+
+    fn partial(&self, id: &str) -> PathBuf {
+        self.root.join("cases").join(format!(".{id}.partial"))
     }
 
     /// The case's files are whole: they take their place in one step.
@@ -81,6 +97,7 @@ impl Folder {
         &self,
         study: &Study,
         library: &Library,
+        options: &Options,
     ) -> Result<BTreeMap<u64, CaseSummary>, EngineError> {
         let cases = self.root.join("cases");
         let names = fs::read_dir(&cases).map_err(|error| cannot_write(&cases, &error))?;
@@ -94,7 +111,7 @@ impl Folder {
             }
             let case: Case = study.case(index, library)?;
             if case.id == name
-                && let Some(summary) = self.read_case(&name)
+                && let Some(summary) = self.read_case(&case, options)
             {
                 finished.insert(index, summary);
             }
@@ -102,10 +119,18 @@ impl Folder {
         Ok(finished)
     }
 
-    fn read_case(&self, id: &str) -> Option<CaseSummary> {
-        let text = fs::read_to_string(self.case(id).join("summary.json")).ok()?;
-        let summary: CaseSummary = serde_json::from_str(&text).ok()?;
-        (summary.id == id).then(|| summary.without_curves())
+    /// The case's figures; `None` where any of its files is missing or not whole.
+    fn read_case(&self, case: &Case, options: &Options) -> Option<CaseSummary> {
+        let folder = self.case(&case.id);
+        let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let summary: CaseSummary = serde_json::from_str(&read("summary.json")?).ok()?;
+        let run: RunFile = serde_json::from_str(&read("run.json")?).ok()?;
+        let is_whole = |name: &str, wanted: bool| !wanted || is_whole_parquet(&folder.join(name));
+        let is_ours = summary.id == case.id
+            && run.id == case.id
+            && is_whole("packets.parquet", options.packets || case.packets)
+            && is_whole("series.parquet", options.series && summary.series.is_some());
+        is_ours.then(|| summary.without_curves())
     }
 
     /// Everything is done.
@@ -132,9 +157,48 @@ impl Folder {
     }
 }
 
-/// Takes away what runs leave, and nothing else; `study.json` last, so that whoever is killed here may do it again.
+/// A folder is written to by one run at a time.
+fn hold(file: &File, root: &Path) -> Result<(), InputError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let message = "another run is writing to it; expected that one to end first, or another folder";
+            Err(InputError::new(root.display(), message))
+        }
+        // A file system without locks: then two runs at once are the user's to avoid.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
+    }
+}
+
+/// Whether the file begins and ends as one that was closed does.
+fn is_whole_parquet(path: &Path) -> bool {
+    const MAGIC: [u8; 4] = *b"PAR1";
+    let ends = || -> io::Result<[[u8; 4]; 2]> {
+        let mut file = File::open(path)?;
+        let mut ends = [[0; 4]; 2];
+        file.read_exact(&mut ends[0])?;
+        file.seek(SeekFrom::End(-4))?;
+        file.read_exact(&mut ends[1])?;
+        Ok(ends)
+    };
+    ends().is_ok_and(|ends| ends == [MAGIC; 2])
+}
+
+/// Writes over what the file has, and on to the disk.
+fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // No half of it: an empty one is begun again.
+        let _ = file.set_len(0);
+    }
+    written
+}
+
+/// Takes away what runs leave, and nothing else, but for `study.json`, which is held: whoever is killed here may do it
+/// again.
 fn clear(root: &Path) -> Result<(), InputError> {
-    for name in ["cases", "summary.json", "report.html", "scenario.toml", "study.json"] {
+    for name in ["cases", "summary.json", "report.html", "scenario.toml"] {
         let path = root.join(name);
         let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         match removed {
@@ -146,7 +210,7 @@ fn clear(root: &Path) -> Result<(), InputError> {
 }
 
 /// A new folder, or an empty one: nothing is written over.
-fn begin(root: &Path, study: &Study, ours: &StudyFile) -> Result<(), InputError> {
+fn prepare(root: &Path) -> Result<(), InputError> {
     let fail = |error| cannot_write(root, &error);
     if root.is_file() {
         return Err(InputError::new(root.display(), "is a file; expected a folder, or a new name for one"));
@@ -156,15 +220,14 @@ fn begin(root: &Path, study: &Study, ours: &StudyFile) -> Result<(), InputError>
         .map_err(fail)?
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        // What a run leaves that was killed before `study.json` stood.
-        .find(|name| name != "scenario.toml" && !name.ends_with(".partial"));
+        // What a run leaves that was killed before `study.json` was written.
+        .find(|name| name != "study.json" && name != "scenario.toml" && !name.ends_with(".partial"));
     if let Some(name) = foreign {
         let message =
             format!("holds '{name}' and no results; expected an empty folder, or a new name for one");
         return Err(InputError::new(root.display(), message));
     }
-    write_file(&root.join("scenario.toml"), &study.source)?;
-    write_file(&root.join("study.json"), &text(ours))
+    Ok(())
 }
 
 fn study_file(study: &Study, library: &Library, options: &Options) -> StudyFile {

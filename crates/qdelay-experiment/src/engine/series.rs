@@ -1,13 +1,13 @@
 //! `series.parquet`: a row for each bin of time, of the bottleneck as a whole (group `""`) and then of each group.
 
 use super::files::cannot_write;
-use super::packets::{Values, failure, properties, schema, write_column};
 use crate::InputError;
 use crate::results::Series;
 use parquet::basic::Type as Physical;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedFileWriter;
+use qdelay_record::parquet::{Values, io_error, properties, schema, write_column};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
 /// It cannot be written.
 pub fn write(path: &Path, series: &Series) -> Result<(), InputError> {
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-    fill(file, series).map_err(|error| failure(path, error))
+    fill(file, series).map_err(|error| cannot_write(path, &io_error(error)))
 }
 
 fn fill(file: File, series: &Series) -> Result<(), ParquetError> {

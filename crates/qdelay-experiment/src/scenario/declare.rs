@@ -143,7 +143,7 @@ pub static PATH: Table = Table {
             "once",
             Unit::Switch,
             "off",
-            "The link is silent after the trace's end, which otherwise starts over.",
+            "The trace does not start over: after its end a mahimahi link is silent, and the last rate of other formats holds.",
         ),
         key("qdisc", Unit::Text, "taildrop", "The queue discipline of the bottleneck.").of(Form::Qdisc),
         key(

@@ -301,11 +301,17 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
     Ok(study)
 }
 
-/// `dir/my.toml` is the scenario `my`; a shipped one keeps its name.
+/// `dir/my.toml` is the scenario `my`; a shipped one keeps its name. What it is called leads to a folder below another one.
 fn study_name(name: &str) -> String {
-    match name.strip_suffix(".toml") {
-        Some(stem) => stem.rsplit(['/', '\\']).next().unwrap_or(stem).to_string(),
+    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_string();
+    let name = match name.strip_suffix(".toml") {
+        Some(stem) => last(stem),
+        None if name.split(['/', '\\']).any(|part| ["", ".", ".."].contains(&part)) => last(name),
         None => name.to_string(),
+    };
+    match name.as_str() {
+        "" | "." | ".." => "scenario".to_string(),
+        _ => name,
     }
 }
 
@@ -431,4 +437,27 @@ fn check_combinations(study: &Study) -> Result<(), Fault> {
 /// The component registries that a [`Form`] draws on, for whoever lists them.
 pub fn registry(form: Form) -> Vec<&'static qdelay_core::component::Component> {
     form.registry().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::study_name;
+
+    #[test]
+    fn what_a_study_is_called_is_below_where_its_results_go() {
+        let names = [
+            ("demo/first", "demo/first"),
+            ("my.toml", "my"),
+            ("../dir/my.toml", "my"),
+            ("/dev/fd/63", "63"),
+            ("../my", "my"),
+            ("./my", "my"),
+            ("...toml", "scenario"),
+            ("dir/.toml", "scenario"),
+            ("", "scenario"),
+        ];
+        for (given, called) in names {
+            assert_eq!(study_name(given), called, "{given}");
+        }
+    }
 }

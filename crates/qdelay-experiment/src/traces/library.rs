@@ -91,6 +91,20 @@ impl Library {
         link
     }
 
+    /// What a link is made of, whichever way it is written: a rate, a link by its name, or else a trace.
+    ///
+    /// # Errors
+    /// As [`Library::link`] and [`Library::trace`].
+    pub fn link_or_trace(&self, text: &str, repeat: bool) -> Result<AnyLink, String> {
+        let name = text.split(':').next().unwrap_or("");
+        let is_rate = name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+        let is_named = crate::links::components().iter().any(|component| component.name == name);
+        if (is_rate && !text.contains('/')) || name == "infinite" || is_named {
+            return self.link(text);
+        }
+        self.trace(text, None, repeat, None).map(|found| found.link)
+    }
+
     fn find(
         &self,
         name: &str,

@@ -1,7 +1,8 @@
 //! One of the controllers, chosen by configuration, without dynamic dispatch.
 
 use super::{
-    AckSample, Bbr, BbrConfig, Connection, Controller, Cubic, CubicConfig, Event, Recovery, Reno, Window,
+    AckSample, Bbr, BbrConfig, Connection, Controller, Cubic, CubicConfig, Event, Ns3Cubic, Ns3Reno,
+    Recovery, Reno, Window,
 };
 use qdelay_core::{Random, Rate};
 
@@ -14,6 +15,13 @@ pub enum ControllerConfig {
     Cubic(CubicConfig),
     /// BBR version 1.
     Bbr(BbrConfig),
+    /// NewReno as in ns-3; no parameters.
+    Ns3Reno,
+    /// CUBIC as in ns-3.
+    Ns3Cubic {
+        /// Whether HyStart watches slow start.
+        hystart: bool,
+    },
 }
 
 impl ControllerConfig {
@@ -33,8 +41,8 @@ impl ControllerConfig {
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
-            ControllerConfig::Reno => "reno",
-            ControllerConfig::Cubic(_) => "cubic",
+            ControllerConfig::Reno | ControllerConfig::Ns3Reno => "reno",
+            ControllerConfig::Cubic(_) | ControllerConfig::Ns3Cubic { .. } => "cubic",
             ControllerConfig::Bbr(_) => "bbr",
         }
     }
@@ -45,6 +53,8 @@ impl ControllerConfig {
             ControllerConfig::Reno => AnyController::Reno(Reno),
             ControllerConfig::Cubic(config) => AnyController::Cubic(Cubic::new(config)),
             ControllerConfig::Bbr(config) => AnyController::Bbr(Bbr::new(config)),
+            ControllerConfig::Ns3Reno => AnyController::Ns3Reno(Ns3Reno::default()),
+            ControllerConfig::Ns3Cubic { hystart } => AnyController::Ns3Cubic(Ns3Cubic::new(hystart)),
         }
     }
 }
@@ -59,6 +69,10 @@ pub enum AnyController {
     Cubic(Cubic),
     /// See [`Bbr`].
     Bbr(Bbr),
+    /// See [`Ns3Reno`].
+    Ns3Reno(Ns3Reno),
+    /// See [`Ns3Cubic`].
+    Ns3Cubic(Ns3Cubic),
 }
 
 macro_rules! each {
@@ -67,6 +81,8 @@ macro_rules! each {
             AnyController::Reno($controller) => $call,
             AnyController::Cubic($controller) => $call,
             AnyController::Bbr($controller) => $call,
+            AnyController::Ns3Reno($controller) => $call,
+            AnyController::Ns3Cubic($controller) => $call,
         }
     };
 }

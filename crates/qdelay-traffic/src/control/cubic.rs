@@ -17,7 +17,7 @@
 //! timeout W_max is forgotten, and a spurious reduction restores the window only, both as in Linux.
 
 use super::cubic_law::{BETA_SCALE, Law};
-use super::hystart::{Hystart, HystartRule};
+use super::hystart::Hystart;
 use super::jiffies::Jiffies;
 use super::reno::{avoid_congestion, slow_start};
 use super::{AckSample, Connection, Controller, Event, Recovery, Window};
@@ -30,8 +30,6 @@ pub struct CubicConfig {
     pub hz: u32,
     /// Whether HyStart watches slow start (default true).
     pub hystart: bool,
-    /// By whose thresholds HyStart decides.
-    pub hystart_rule: HystartRule,
     /// Whether a flow that did not reach its former window gives up more of it (default true).
     pub fast_convergence: bool,
     /// Whether growth is at least Reno's (default true).
@@ -48,7 +46,6 @@ impl Default for CubicConfig {
         CubicConfig {
             hz: 250,
             hystart: true,
-            hystart_rule: HystartRule::Linux,
             fast_convergence: true,
             tcp_friendliness: true,
             beta: 717,
@@ -77,7 +74,7 @@ impl Cubic {
         let reno_scale = 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta);
         Cubic {
             law: Law::new(jiffies.hz(), config.tcp_friendliness.then_some(reno_scale)),
-            hystart: Hystart::new(config.paced, config.hystart_rule),
+            hystart: Hystart::new(config.paced),
             min_rtt: 0,
             jiffies,
             config: CubicConfig { beta, ..config },

@@ -28,23 +28,11 @@ const MAX_ALLOWANCE: u64 = 1_000;
 /// Bytes in the four largest batches: Linux's `sk_gso_max_size` is 65,536 less 321 for headers.
 const BATCH_BYTES: u64 = 4 * 65_215;
 
-/// Whose thresholds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HystartRule {
-    /// Linux's, as above.
-    #[default]
-    Linux,
-    /// ns-3's (`TcpCubic`), which leaves slow start later: a train as long as the smallest round trip, without allowance; a
-    /// round trip grown by itself, but at least 4 ms and at most 1 s, judged by the first 8 of a round alone.
-    Ns3,
-}
-
 /// What is known of the current round of slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hystart {
     /// Whether the sender paces: departures are then spread over up to half a round trip.
     paced: bool,
-    rule: HystartRule,
     found: bool,
     samples: u8,
     /// Smallest round trip of the round, microseconds.
@@ -58,17 +46,8 @@ pub(super) struct Hystart {
 
 impl Hystart {
     /// Nothing seen yet.
-    pub(super) fn new(paced: bool, rule: HystartRule) -> Hystart {
-        Hystart {
-            paced,
-            rule,
-            found: false,
-            samples: 0,
-            round_rtt: u32::MAX,
-            round_start: 0,
-            last_ack: 0,
-            end: 0,
-        }
+    pub(super) fn new(paced: bool) -> Hystart {
+        Hystart { paced, found: false, samples: 0, round_rtt: u32::MAX, round_start: 0, last_ack: 0, end: 0 }
     }
 
     /// Starts over, in a new round.
@@ -114,26 +93,17 @@ impl Hystart {
             return false;
         }
         self.last_ack = now;
-        let mut threshold = u64::from(min_rtt);
-        if self.rule == HystartRule::Linux {
-            threshold += allowance(connection, window);
-            threshold >>= u8::from(!self.paced);
-        }
+        let threshold = (u64::from(min_rtt) + allowance(connection, window)) >> u8::from(!self.paced);
         now.saturating_sub(self.round_start) > threshold
     }
 
     fn long_delay(&mut self, rtt: u32, min_rtt: u32) -> bool {
-        if self.rule == HystartRule::Linux || self.samples < MIN_SAMPLES {
-            self.round_rtt = self.round_rtt.min(rtt);
-        }
+        self.round_rtt = self.round_rtt.min(rtt);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
             return false;
         }
-        let tolerated = match self.rule {
-            HystartRule::Linux => (min_rtt / 8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1),
-            HystartRule::Ns3 => min_rtt.clamp(DELAY_BOUNDS.0, 1_000_000),
-        };
+        let tolerated = (min_rtt / 8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1);
         self.round_rtt > min_rtt.saturating_add(tolerated)
     }
 }
@@ -167,7 +137,7 @@ mod tests {
 
     /// Feeds acknowledgements every `gap` microseconds, all of the same round trip, and returns when slow start ends.
     fn exit_after(paced: bool, cwnd: u32, gap: u64, rtt: u32) -> Option<u64> {
-        let mut hystart = Hystart::new(paced, HystartRule::Linux);
+        let mut hystart = Hystart::new(paced);
         let mut w = window(cwnd, u32::MAX);
         hystart.restart(&at(0));
         (1..100_000 / gap).map(|n| n * gap).find(|now| {
@@ -200,7 +170,7 @@ mod tests {
         assert_eq!(exit_after(false, 20, 3_000, 45_001), Some(27_000));
         assert_eq!(exit_after(false, 20, 3_000, 45_000), None);
         let exits = |rtt, min_rtt| {
-            let mut hystart = Hystart::new(false, HystartRule::Linux);
+            let mut hystart = Hystart::new(false);
             (0..9).any(|_| hystart.long_delay(rtt, min_rtt))
         };
         assert!(exits(8_001, 4_000) && !exits(8_000, 4_000)); // at least 4 ms
@@ -209,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_when_its_end_is_acknowledged() {
-        let mut hystart = Hystart::new(false, HystartRule::Linux);
+        let mut hystart = Hystart::new(false);
         let mut w = window(20, u32::MAX);
         hystart.restart(&at(0));
         (1..=8).for_each(|n| hystart.sample(&at(n * 3_000), &mut w, 60_000, 40_000));

@@ -10,6 +10,8 @@
 //! | [`Reno`] | RFC 5681 | `tcp_reno_cong_avoid` | no |
 //! | [`Cubic`] | RFC 9438, HyStart | `tcp_cubic.c` | no |
 //! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
+//! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
+//! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
 //! [`AnyController`] is one of them, chosen by configuration.
 
@@ -19,6 +21,8 @@ mod cubic;
 mod cubic_law;
 mod hystart;
 mod jiffies;
+mod ns3_cubic;
+mod ns3_reno;
 mod reno;
 #[cfg(test)]
 mod toy;
@@ -27,7 +31,8 @@ mod windowed_max;
 pub use any::{AnyController, ControllerConfig};
 pub use bbr::{Bbr, BbrConfig, Mode};
 pub use cubic::{Cubic, CubicConfig};
-pub use hystart::HystartRule;
+pub use ns3_cubic::Ns3Cubic;
+pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
 
 use qdelay_core::{Random, Rate, Span, Time};

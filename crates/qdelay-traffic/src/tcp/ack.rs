@@ -4,6 +4,7 @@
 //! The order of steps is that of Linux's `tcp_ack`, because congestion controllers depend on it: scoreboard, round trip,
 //! `Controller::delivered`, tail loss probe, loss recovery, timer, delivery rate, window, retransmissions, new data.
 
+use super::profile::RoundTripRule;
 use super::rate_sample::Sample;
 use super::scoreboard::{Record, state};
 use super::sender::{Emit, Resend, Sender};
@@ -28,6 +29,10 @@ pub(super) struct Ack {
     pub echoes_original: bool,
     pub rearm: bool,
     pub newly_acked: u32,
+    /// A retransmission in flight was cumulatively acknowledged.
+    pub resent_advanced: bool,
+    /// Segments that the window may grow by (ns-3's recovery alone sets it).
+    pub counted: u32,
     first_acked: Option<Time>,
     last_acked: Option<Time>,
     first_sacked: Option<Time>,
@@ -94,8 +99,12 @@ impl Sender {
         }
         self.rack.update_window(told.prior_delivered, self.rate.delivered);
         let mut resend = Resend::Nothing;
-        if out_before > 0 && self.is_dubious(&ack) {
-            resend = self.recover(now, &mut ack);
+        if out_before > 0 {
+            if self.profile.recovers_like_ns3() {
+                resend = self.recover_like_ns3(now, told.acked_sacked, &mut ack, emit);
+            } else if self.is_dubious(&ack) {
+                resend = self.recover(now, &mut ack);
+            }
         }
         if ack.rearm {
             self.rearm_after_ack(now);
@@ -224,6 +233,7 @@ impl Sender {
                 break;
             }
             self.board.pop();
+            ack.resent_advanced |= record.is(state::RETRANSMITTED);
             ack.newly_acked += 1;
             ack.data_acked = true;
             let sacked = record.is(state::SACKED);
@@ -248,6 +258,9 @@ impl Sender {
     fn sample_round_trip(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
         let age = |sent: Option<Time>| sent.map(|sent| now.since(sent));
         let clean = !ack.retransmission_acked;
+        if self.profile.round_trip_rule == RoundTripRule::Timestamps {
+            return self.sample_timestamp(now, ack, segment);
+        }
         let mut measured = age(ack.first_acked).filter(|_| clean);
         let mut told = age(ack.last_acked).filter(|_| clean);
         if ack.first_sacked.is_some() {
@@ -269,6 +282,26 @@ impl Sender {
         told
     }
 
+    /// The echoed timestamp, in whole milliseconds on both sides; one that is the same is a microsecond ago. None
+    /// of what was sent before a timeout.
+    fn sample_timestamp(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
+        if !ack.data_acked {
+            return None;
+        }
+        if self.una <= self.ns3.unmeasured_end {
+            // An advance ends backing off all the same (`NewAck`).
+            self.rto = self.rtt.timeout();
+            return None;
+        }
+        let micros = now.as_nanos() / 1000;
+        let sent = micros - u64::from((micros as u32).wrapping_sub(segment.ts_echo)).min(micros);
+        let rtt = Span::from_millis(micros / 1000 - sent / 1000).max(Span::from_micros(1));
+        self.rtt.sample_min(now, rtt);
+        self.rtt.sample(rtt, self.una, self.nxt);
+        self.rto = self.rtt.timeout();
+        Some(rtt)
+    }
+
     /// Window and pacing rate (Linux `tcp_cong_control`).
     fn control(&mut self, now: Time, ack: &Ack, sample: &AckSample) {
         let connection = self.connection(now);
@@ -277,12 +310,16 @@ impl Sender {
             if self.controller.marks_app_limited() {
                 self.mark_app_limited();
             }
+        } else if self.profile.recovers_like_ns3() {
+            if ack.counted > 0 {
+                let sample = AckSample { acked_sacked: ack.counted, ..*sample };
+                self.controller.grow(&connection, &mut self.window, &sample);
+                self.window.cwnd = self.window.cwnd.min(self.window.clamp).max(1);
+            }
         } else if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
             self.reduce_proportionally(sample.acked_sacked, sample.losses, ack.una_advanced);
         } else if ack.data_acked || (self.rack.reordering_seen && ack.data_sacked) {
-            let counted = if self.profile.byte_counting { sample.acked_sacked } else { 1 };
-            let sample = AckSample { acked_sacked: counted, ..*sample };
-            self.controller.grow(&connection, &mut self.window, &sample);
+            self.controller.grow(&connection, &mut self.window, sample);
             self.window.cwnd = self.window.cwnd.min(self.window.clamp).max(1);
         }
         self.update_pacing_rate();

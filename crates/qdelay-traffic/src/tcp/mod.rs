@@ -1,6 +1,6 @@
 //! TCP as a state machine: told the time and what arrives, it says what to send and when it wants to be called.
 //!
-//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery` and `transmit` continue the
+//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and `transmit` continue the
 //! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; `profile` names the worlds it can behave like.
 //!
 //! # Differences from the reference
@@ -16,6 +16,7 @@ mod rack;
 mod rate_sample;
 mod receiver;
 mod recovery;
+mod recovery_ns3;
 mod rtt;
 mod scoreboard;
 mod sender;
@@ -23,7 +24,7 @@ mod timer;
 mod transmit;
 
 pub use endpoint::{Endpoint, Phase};
-pub use profile::{LossDetection, Pacing, Profile, TimeoutRule};
+pub use profile::{LossDetection, Pacing, Profile, RecoveryRule, RoundTripRule, TimeoutRule};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::{Sender, SenderCounts};

@@ -1,6 +1,5 @@
 //! What differs between the TCPs of different worlds, as named sets of knobs.
 
-use crate::control::HystartRule;
 use qdelay_core::Span;
 
 /// How losses are found.
@@ -19,6 +18,25 @@ pub enum TimeoutRule {
     FlooredVariation,
     /// The sum of both, never below the minimum (RFC 6298 section 2).
     FlooredSum,
+}
+
+/// Whose rules loss recovery follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryRule {
+    /// Linux's: RFC 6675 or RFC 8985, RFC 6937, RFC 5682.
+    Linux,
+    /// ns-3's. Its NewReno and CUBIC are [`Ns3Reno`](crate::control::Ns3Reno) and [`Ns3Cubic`](crate::control::Ns3Cubic).
+    Ns3,
+}
+
+/// What round trips are measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundTripRule {
+    /// By the times when segments were sent, of what is acknowledged selectively as well (Linux `tcp_ack_update_rtt`).
+    SendTimes,
+    /// By the timestamps that acknowledgements echo, in whole milliseconds, and only by those that advance (ns-3
+    /// `TcpSocketBase::EstimateRtt`, `TcpOptionTS::NowToTsValue`).
+    Timestamps,
 }
 
 /// When the sender paces.
@@ -47,6 +65,8 @@ pub struct Profile {
     pub initial_rto: Span,
     /// How the timeout is computed.
     pub timeout_rule: TimeoutRule,
+    /// How round trips are measured.
+    pub round_trip_rule: RoundTripRule,
     /// Granularity of the kernel's timers (one jiffy); zero for exact timers.
     pub tick: Span,
     /// How long an acknowledgement may be held back.
@@ -62,6 +82,8 @@ pub struct Profile {
     pub sack_compression: Span,
     /// How losses are found.
     pub loss_detection: LossDetection,
+    /// What loss recovery does about them. ns-3's knows [`LossDetection::DuplicateAcks`] alone: with RACK it is Linux's.
+    pub recovery_rule: RecoveryRule,
     /// Whether tail loss probes are sent (RFC 8985 section 7).
     pub tail_loss_probe: bool,
     /// Whether spurious timeouts are looked for (F-RTO, RFC 5682) and spurious reductions undone (RFC 4015, RFC 3708).
@@ -73,13 +95,8 @@ pub struct Profile {
     pub bursts: bool,
     /// Whether ECN is negotiated (RFC 3168).
     pub ecn: bool,
-    /// Whether the window grows by what an acknowledgement delivers (RFC 3465, Linux); else each counts as one segment,
-    /// so that delayed acknowledgements halve the growth (RFC 5681 equation 3).
-    pub byte_counting: bool,
     /// Whether slow start may end by HyStart.
     pub hystart: bool,
-    /// By whose thresholds.
-    pub hystart_rule: HystartRule,
     /// Receive buffer at the start, bytes.
     pub receive_buffer: u64,
     /// The most that autotuning lets it grow to, bytes; equal to `receive_buffer` for none.
@@ -87,6 +104,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Whether loss recovery is ns-3's.
+    pub(crate) fn recovers_like_ns3(&self) -> bool {
+        self.recovery_rule == RecoveryRule::Ns3 && self.loss_detection == LossDetection::DuplicateAcks
+    }
+
     /// Linux 6.12 with its default settings, HZ 250.
     pub const fn linux() -> Profile {
         Profile {
@@ -96,6 +118,7 @@ impl Profile {
             max_rto: Span::from_secs(120),
             initial_rto: Span::from_secs(1),
             timeout_rule: TimeoutRule::FlooredVariation,
+            round_trip_rule: RoundTripRule::SendTimes,
             tick: Span::from_millis(4),
             delayed_ack: Span::from_millis(40),
             ack_every: 2,
@@ -103,37 +126,37 @@ impl Profile {
             eager_acks: true,
             sack_compression: Span::from_millis(1),
             loss_detection: LossDetection::Rack,
+            recovery_rule: RecoveryRule::Linux,
             tail_loss_probe: true,
             undo: true,
             pacing: Pacing::Controller,
             bursts: true,
             ecn: false,
-            byte_counting: true,
             hystart: true,
-            hystart_rule: HystartRule::Linux,
             receive_buffer: 131_072,
             receive_buffer_max: 6_291_456,
         }
     }
 
-    /// ns-3 3.48 as its dumbbells are usually set up: 1 s minimum timeout, no RACK, no probes, no pacing, exact timers.
+    /// ns-3 3.48 as its dumbbells are usually set up: 1 s minimum timeout, no RACK, no probes, no pacing, exact timers; the
+    /// first segment is acknowledged at once (`TcpSocketBase::ProcessSynRcvd`).
     pub const fn ns3() -> Profile {
         Profile {
             min_rto: Span::from_secs(1),
             max_rto: Span::from_secs(120),
             timeout_rule: TimeoutRule::FlooredSum,
+            round_trip_rule: RoundTripRule::Timestamps,
             tick: Span::ZERO,
             delayed_ack: Span::from_millis(200),
-            quick_acks: 0,
+            quick_acks: 1,
             eager_acks: false,
             sack_compression: Span::ZERO,
             loss_detection: LossDetection::DuplicateAcks,
+            recovery_rule: RecoveryRule::Ns3,
             tail_loss_probe: false,
             undo: false,
             pacing: Pacing::Never,
             bursts: false,
-            byte_counting: false,
-            hystart_rule: HystartRule::Ns3,
             receive_buffer: 4_194_304,
             receive_buffer_max: 4_194_304,
             ..Profile::linux()

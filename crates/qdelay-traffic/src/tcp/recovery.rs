@@ -137,7 +137,7 @@ impl Sender {
     }
 
     /// Marks what is lost by now.
-    fn identify_losses(&mut self, now: Time, ack: &mut Ack) {
+    pub(super) fn identify_losses(&mut self, now: Time, ack: &mut Ack) {
         if self.board.is_empty() {
             return;
         }
@@ -196,7 +196,7 @@ impl Sender {
         self.duplicate_cursor = self.duplicate_cursor.max(boundary);
     }
 
-    fn enter(&mut self, now: Time, to: Recovery) {
+    pub(super) fn enter(&mut self, now: Time, to: Recovery) {
         if self.recovery != to {
             let connection = self.connection(now);
             self.controller.set_recovery(&connection, &mut self.window, to);
@@ -340,14 +340,21 @@ impl Sender {
     }
 
     fn enter_loss(&mut self, now: Time) {
+        let ns3 = self.profile.recovers_like_ns3();
+        let in_flight = self.board.in_flight();
         self.mark_lost_by_timeout(now);
-        let fresh = self.recovery <= Recovery::Disorder
+        self.board.end_lingering();
+        let fresh = ns3
+            || self.recovery <= Recovery::Disorder
             || self.high_seq <= self.una
             || (self.recovery == Recovery::Loss && self.backoffs == 0);
         if fresh {
             self.prior_ssthresh = self.current_ssthresh();
             self.prior_cwnd = self.window.cwnd;
-            let connection = self.connection(now);
+            let mut connection = self.connection(now);
+            if ns3 {
+                connection.in_flight = in_flight;
+            }
             self.window.ssthresh = self.controller.ssthresh(&connection, &self.window);
             self.controller.event(&connection, &mut self.window, Event::Timeout);
             self.start_undo();
@@ -356,6 +363,7 @@ impl Sender {
         self.window.cwnd_count = 0;
         self.enter(now, Recovery::Loss);
         self.high_seq = self.nxt;
+        self.ns3.on_timeout(self.nxt);
         self.probe_end = None;
         self.reduction_pending_signal = self.profile.ecn;
         self.f_rto = self.profile.undo && (fresh || self.backoffs > 0);

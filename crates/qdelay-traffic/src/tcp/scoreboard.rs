@@ -20,6 +20,8 @@ pub mod state {
     pub const APP_LIMITED: u8 = 16;
     /// Its delivery has been counted.
     pub const DELIVERED: u8 = 32;
+    /// Its retransmission was selectively acknowledged, and counts as in flight nevertheless.
+    pub const LINGERING: u8 = 64;
 }
 
 /// One sent segment.
@@ -66,6 +68,10 @@ pub struct Scoreboard {
     pub lost: u32,
     /// Retransmissions in flight.
     pub retransmitted: u32,
+    /// Retransmissions that count as in flight although they were selectively acknowledged; none but with `linger`.
+    lingering: u32,
+    /// Whether they do (ns-3's `TcpTxBuffer::Update`, its issue 1190).
+    linger: bool,
     /// No segment below this number is lost and waiting to be retransmitted.
     retransmit_hint: u64,
     /// One past the highest sequence number that was selectively acknowledged.
@@ -82,6 +88,8 @@ impl Default for Scoreboard {
             sacked: 0,
             lost: 0,
             retransmitted: 0,
+            lingering: 0,
+            linger: false,
             retransmit_hint: 0,
             highest_sacked: 0,
         }
@@ -89,6 +97,11 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
+    /// An empty board; `linger`: retransmissions stay in the flight when they are selectively acknowledged.
+    pub fn new(linger: bool) -> Scoreboard {
+        Scoreboard { linger, ..Scoreboard::default() }
+    }
+
     /// Number of the oldest record.
     pub fn first(&self) -> u64 {
         self.first
@@ -103,7 +116,7 @@ impl Scoreboard {
     }
     /// Segments in flight.
     pub fn in_flight(&self) -> u32 {
-        (self.out + self.retransmitted).saturating_sub(self.sacked + self.lost)
+        (self.out + self.retransmitted + self.lingering).saturating_sub(self.sacked + self.lost)
     }
 
     /// The record of `number`, which is in `first..next`.
@@ -151,7 +164,18 @@ impl Scoreboard {
         self.sacked -= u32::from(record.is(state::SACKED));
         self.lost -= u32::from(record.is(state::LOST));
         self.retransmitted -= u32::from(record.is(state::RETRANSMITTED));
+        self.lingering -= u32::from(record.is(state::LINGERING));
         record
+    }
+
+    /// Takes out of the flight what is there although it was selectively acknowledged (ns-3's `SetSentListLost`).
+    pub fn end_lingering(&mut self) {
+        if self.lingering > 0 {
+            for number in self.first..self.next {
+                self.get_mut(number).state &= !state::LINGERING;
+            }
+            self.lingering = 0;
+        }
     }
 
     /// Cuts `acked` bytes off the front of the oldest record (an acknowledgement inside a segment).
@@ -193,6 +217,10 @@ impl Scoreboard {
         let before = *record;
         record.state = (before.state | state::SACKED) & !(state::LOST | state::RETRANSMITTED);
         let end = record.end();
+        if self.linger && before.is(state::RETRANSMITTED) {
+            self.get_mut(number).state |= state::LINGERING;
+            self.lingering += 1;
+        }
         self.sacked += 1;
         self.lost -= u32::from(before.is(state::LOST));
         self.retransmitted -= u32::from(before.is(state::RETRANSMITTED));
@@ -281,6 +309,29 @@ mod tests {
         }
         assert_eq!(board.find(0), 150);
         assert_eq!(board.find(30_000), board.next());
+    }
+
+    /// As in ns-3: until it is cumulatively acknowledged, or a timeout.
+    #[test]
+    fn a_retransmission_may_linger() {
+        let mut board = Scoreboard { linger: true, ..board(10) };
+        board.mark_lost(0);
+        board.mark_lost(1);
+        board.mark_retransmitted(0, Time::ZERO);
+        board.mark_retransmitted(1, Time::ZERO);
+        assert_eq!(board.in_flight(), 10);
+        board.mark_sacked(1);
+        board.mark_sacked(2);
+        assert_eq!((board.in_flight(), board.retransmitted), (9, 1), "the second no, the first still");
+        board.pop();
+        board.pop();
+        assert_eq!(board.in_flight(), 7);
+        board.mark_lost(3);
+        board.mark_retransmitted(3, Time::ZERO);
+        board.mark_sacked(3);
+        assert_eq!(board.in_flight(), 7);
+        board.end_lingering();
+        assert_eq!(board.in_flight(), 6);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! RFC 9293 for the protocol, RFC 5681 and RFC 6675 for the recovery states, RFC 8985 for RACK and tail loss probes,
 //! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` holds what an acknowledgement says, `recovery.rs` the states of loss
-//! recovery, `transmit.rs` what may be sent.
+//! recovery and `recovery_ns3.rs` those of ns-3, `transmit.rs` what may be sent.
 
 use super::profile::{LossDetection, Profile};
 use super::rack::Rack;
 use super::rate_sample::RateSampler;
 use super::receiver::Receiver;
+use super::recovery_ns3::Ns3State;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::timer;
@@ -118,6 +119,8 @@ pub struct Sender {
     pub(super) duplicate_cursor: u64,
     pub(super) prior_blocks: [(u64, u64); 3],
     pub(super) duplicates_seen: u64,
+    /// Used by ns-3's recovery alone.
+    pub(super) ns3: Ns3State,
     pub(super) counts: SenderCounts,
 }
 
@@ -136,7 +139,7 @@ impl Sender {
             controller,
             window,
             random,
-            board: Scoreboard::default(),
+            board: Scoreboard::new(profile.recovers_like_ns3()),
             rack: Rack::default(),
             rtt: RttEstimator::new(&profile),
             rate: RateSampler::default(),
@@ -171,6 +174,7 @@ impl Sender {
             duplicate_cursor: 0,
             prior_blocks: [(0, 0); 3],
             duplicates_seen: 0,
+            ns3: Ns3State::default(),
             counts: SenderCounts::default(),
             profile,
         }

@@ -16,6 +16,13 @@ const UNPACED_SEGMENTS: u64 = 10;
 const MAX_BURST: u64 = 65_536;
 
 impl Sender {
+    /// Sends one new segment whatever the window is, if there is one and the receiver has room; whether it did.
+    pub(super) fn send_one_new(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
+        let sent = if self.nxt < self.window_end { self.send_burst(now, 1, emit) } else { 0 };
+        self.prr_out += sent;
+        sent > 0
+    }
+
     /// Whether anything was written, or a FIN is due, that was never sent.
     pub(super) fn has_new_data(&self) -> bool {
         self.nxt < self.write_end + u64::from(self.closed)
@@ -284,7 +291,7 @@ impl Sender {
             let reordering = matches!(self.timer, Some((TimerKind::Reordering, _)));
             head_resent |= number == self.board.first() && !reordering;
         }
-        if head_resent && burst > 0 {
+        if head_resent && burst > 0 && !self.profile.recovers_like_ns3() {
             let rto = self.rto;
             self.set_timer(now, TimerKind::Retransmission, rto);
         }

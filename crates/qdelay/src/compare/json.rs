@@ -57,6 +57,13 @@ pub struct Delay {
     max: f64,
 }
 
+impl Delay {
+    /// What tables show: mean, p50, p95, p99, maximum.
+    pub fn columns(&self) -> [f64; 5] {
+        [self.mean, self.p50, self.p95, self.p99, self.max]
+    }
+}
+
 #[derive(Serialize)]
 struct Flow<'a> {
     transport: &'a str,

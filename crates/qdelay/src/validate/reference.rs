@@ -59,6 +59,6 @@ mod tests {
         }
         assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
         assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
-        assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 7));
+        assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 8));
     }
 }

@@ -1,9 +1,8 @@
-//! `packets.parquet`: a row for each packet, in the order in which packets end.
+//! Parquet files: columns of a table, and `packets.parquet` with a row for each packet, in the order in which packets end.
 //!
 //! Rows are collected in columns and written in row groups of [`ROWS`], so that memory does not grow with the run.
 
-use super::files::cannot_write;
-use crate::InputError;
+use crate::{Direction, Fate, PacketRecord, Recorder};
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -12,10 +11,9 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use qdelay_core::{DropReason, Time};
-use qdelay_sim::{Direction, Fate, PacketRecord, Recorder};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of a row group: about 4 MB in memory.
@@ -23,7 +21,6 @@ const ROWS: usize = 1 << 16;
 
 /// A file of packets that is being written.
 pub struct PacketFile {
-    path: PathBuf,
     writer: SerializedFileWriter<File>,
     rows: Rows,
     fates: Vec<ByteArray>,
@@ -88,27 +85,27 @@ impl PacketFile {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(path: &Path) -> Result<PacketFile, InputError> {
-        let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+    pub fn create(path: &Path) -> io::Result<PacketFile> {
+        let file = File::create(path)?;
         let writer = schema(COLUMNS)
             .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(COLUMNS))))
-            .map_err(|error| failure(path, error))?;
+            .map_err(io_error)?;
         let reasons = DropReason::ALL.iter().map(|reason| ByteArray::from(reason.name()));
         let fates = std::iter::once(ByteArray::from("delivered")).chain(reasons).collect();
-        Ok(PacketFile { path: path.to_path_buf(), writer, rows: Rows::default(), fates, failed: None })
+        Ok(PacketFile { writer, rows: Rows::default(), fates, failed: None })
     }
 
     /// Writes what is left and ends the file.
     ///
     /// # Errors
     /// Anything of the file could not be written.
-    pub fn close(mut self) -> Result<(), InputError> {
+    pub fn close(mut self) -> io::Result<()> {
         self.flush();
         let closed = match self.failed.take() {
             Some(error) => Err(error),
             None => self.writer.close().map(drop),
         };
-        closed.map_err(|error| failure(&self.path, error))
+        closed.map_err(io_error)
     }
 
     fn flush(&mut self) {
@@ -206,14 +203,22 @@ impl Recorder for PacketFile {
 
 /// The values of one column of a row group; where some may be missing, with 1 for present and 0 for missing.
 pub enum Values<'a> {
+    /// 32-bit integers.
     Int32(&'a [i32]),
+    /// Yes or no.
     Bool(&'a [bool]),
+    /// 64-bit integers.
     Int64(&'a [i64], Option<&'a [i16]>),
+    /// Numbers.
     Double(&'a [f64], Option<&'a [i16]>),
+    /// Texts.
     Text(&'a [ByteArray]),
 }
 
 /// Writes a column whole.
+///
+/// # Errors
+/// The values are not of the column's type, or the file cannot be written.
 pub fn write_column(mut column: SerializedColumnWriter<'_>, values: Values<'_>) -> Result<(), ParquetError> {
     match (column.untyped(), values) {
         (ColumnWriter::Int32ColumnWriter(typed), Values::Int32(values)) => {
@@ -237,6 +242,9 @@ pub fn write_column(mut column: SerializedColumnWriter<'_>, values: Values<'_>) 
 }
 
 /// The schema of `columns`; byte arrays are text.
+///
+/// # Errors
+/// Two columns of one name.
 pub fn schema(columns: &[(&str, Physical, bool)]) -> Result<Arc<Type>, ParquetError> {
     let field = |(name, physical, optional): &(&str, Physical, bool)| {
         let repetition = if *optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
@@ -263,13 +271,13 @@ pub fn properties(columns: &[(&str, Physical, bool)]) -> WriterProperties {
     properties.build()
 }
 
-/// The error of the library as one of the file.
-pub fn failure(path: &Path, error: ParquetError) -> InputError {
+/// The error of the library as one of the file it wrote to.
+pub fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(error) => cannot_write(path, &error),
-            Err(other) => cannot_write(path, &io::Error::other(other.to_string())),
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other.to_string()),
         },
-        other => cannot_write(path, &io::Error::other(other.to_string())),
+        other => io::Error::other(other.to_string()),
     }
 }

@@ -1,0 +1,262 @@
+//! Whether a run under a real clock can be trusted.
+//!
+//! The path decides at its own times, but a host can be late to write what it lets go, and packets can be lost between the
+//! devices and the path. Both are counted. A run is trustworthy if at most 0.1% of the releases were later than the limit of
+//! [`Plan::lateness_limit`](crate::plan::Plan::lateness_limit), and no packet was lost outside the path.
+//!
+//! What cannot be seen from here: how long a packet waited in its device before it was read, since a device says only that
+//! there is one. A host that is late to release is late to read; both come of the same lost processor time.
+
+use crate::clock::process_cpu;
+use qdelay_core::{Span, Time};
+use qdelay_record::{DelayHistogram, DelaySummary};
+use std::fs;
+
+/// Of this many releases one may be late.
+const RELEASES_PER_LATE_ONE: u64 = 1000;
+
+/// What went on beside the path while a run lasted.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// How late packets were written: when they were, less when the path let them go.
+    pub lateness: DelayHistogram,
+    /// A release that is later than this is late.
+    pub limit: Span,
+    /// Releases that were late.
+    pub late: u64,
+    /// Read, but no IP packets; they are not the link's, and void nothing.
+    pub malformed: u64,
+    /// Read and dropped because all memory for packets was in use.
+    pub pool_empty: u64,
+    /// Released to a device that had no room.
+    pub send_full: u64,
+    /// Released to a device that refused them.
+    pub send_failed: u64,
+    /// Dropped by the kernel at the two devices.
+    pub kernel_drops: u64,
+    /// What did not fit into logs, in records; counted by whoever writes them.
+    pub log_lost: u64,
+    /// Turns of the loop.
+    pub turns: u64,
+    /// How long it lasted.
+    pub duration: Span,
+    /// Processor time of this process.
+    pub cpu: Span,
+    /// Processor time that other guests of the machine's host took from this machine, over all processors; `None` where the
+    /// kernel does not say.
+    pub steal: Option<Span>,
+    begin: Begin,
+}
+
+/// Counts at the beginning.
+#[derive(Clone, Copy, Debug, Default)]
+struct Begin {
+    time: Time,
+    kernel_drops: u64,
+    cpu: Span,
+    steal: Option<Span>,
+}
+
+/// Whether to believe a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Nothing speaks against it.
+    pub trustworthy: bool,
+    /// What speaks against it, one sentence each.
+    pub reasons: Vec<String>,
+}
+
+/// The figures of an [`Audit`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditFacts {
+    /// Lateness of releases in ms.
+    pub lateness: DelaySummary,
+    /// See [`Audit::limit`].
+    pub limit: Span,
+    /// Releases later than the limit.
+    pub late: u64,
+    /// Packets lost outside the path, for any cause.
+    pub lost: u64,
+    /// See [`Audit::malformed`].
+    pub malformed: u64,
+    /// See [`Audit::duration`].
+    pub duration: Span,
+    /// See [`Audit::cpu`].
+    pub cpu: Span,
+    /// See [`Audit::steal`].
+    pub steal: Option<Span>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+impl Audit {
+    /// A run that begins at `now`, in which the devices had dropped `kernel_drops` before.
+    pub fn begin(now: Time, limit: Span, kernel_drops: u64) -> Audit {
+        Audit {
+            lateness: DelayHistogram::default(),
+            limit,
+            late: 0,
+            malformed: 0,
+            pool_empty: 0,
+            send_full: 0,
+            send_failed: 0,
+            kernel_drops: 0,
+            log_lost: 0,
+            turns: 0,
+            duration: Span::ZERO,
+            cpu: Span::ZERO,
+            steal: None,
+            begin: Begin { time: now, kernel_drops, cpu: process_cpu(), steal: steal() },
+        }
+    }
+
+    /// A packet that was due at `due` is written at `now`.
+    #[inline]
+    pub fn released(&mut self, now: Time, due: Time) {
+        let lateness = now.since(due);
+        self.lateness.record(lateness);
+        self.late += u64::from(lateness > self.limit);
+    }
+
+    /// Brings the figures that are differences up to `now`; may be called any number of times.
+    pub fn update(&mut self, now: Time, kernel_drops: u64) {
+        self.duration = now.since(self.begin.time);
+        self.kernel_drops = kernel_drops.saturating_sub(self.begin.kernel_drops);
+        self.cpu = process_cpu().saturating_sub(self.begin.cpu);
+        self.steal = steal().zip(self.begin.steal).map(|(now, before)| now.saturating_sub(before));
+    }
+
+    /// Packets lost outside the path.
+    pub fn lost(&self) -> u64 {
+        self.pool_empty + self.send_full + self.send_failed + self.kernel_drops
+    }
+
+    /// Whether the run can be trusted so far.
+    pub fn verdict(&self) -> Verdict {
+        let mut reasons = Vec::new();
+        let releases = self.lateness.count();
+        if self.late.saturating_mul(RELEASES_PER_LATE_ONE) > releases {
+            reasons.push(format!(
+                "{} of {releases} packets ({:.2}%) left more than {} late; the worst {:.3} ms",
+                self.late,
+                self.late as f64 * 100.0 / releases as f64,
+                self.limit,
+                self.lateness.summary().max,
+            ));
+        }
+        for (count, what) in [
+            (self.pool_empty, "arrived while all memory for packets was in use"),
+            (self.send_full, "were lost because a device had no room for them"),
+            (self.send_failed, "were refused by a device"),
+            (self.kernel_drops, "were dropped by the kernel at a device"),
+        ] {
+            if count > 0 {
+                reasons.push(format!("{count} packets {what}"));
+            }
+        }
+        if self.log_lost > 0 {
+            reasons.push(format!("{} records did not fit into the logs", self.log_lost));
+        }
+        Verdict { trustworthy: reasons.is_empty(), reasons }
+    }
+
+    /// All figures at once.
+    pub fn facts(&self) -> AuditFacts {
+        AuditFacts {
+            lateness: self.lateness.summary(),
+            limit: self.limit,
+            late: self.late,
+            lost: self.lost(),
+            malformed: self.malformed,
+            duration: self.duration,
+            cpu: self.cpu,
+            steal: self.steal,
+            verdict: self.verdict(),
+        }
+    }
+}
+
+/// Time stolen from this machine since it was started, over all processors.
+fn steal() -> Option<Span> {
+    parse_steal(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// The eighth figure of the first line, in hundredths of a second (`USER_HZ`, the same on all machines that Linux runs on
+/// today).
+fn parse_steal(stat: &str) -> Option<Span> {
+    let mut words = stat.lines().next()?.split_ascii_whitespace();
+    if words.next()? != "cpu" {
+        return None;
+    }
+    words.nth(7)?.parse().ok().map(|ticks: u64| Span::from_millis(ticks.saturating_mul(10)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Time {
+        Time::from_nanos(n * 1000)
+    }
+
+    fn audit(on_time: u64, late: u64) -> Audit {
+        let mut audit = Audit::begin(us(0), Span::from_micros(100), 5);
+        (0..on_time).for_each(|_| audit.released(us(1100), us(1000)));
+        (0..late).for_each(|_| audit.released(us(1101), us(1000)));
+        audit
+    }
+
+    #[test]
+    fn one_in_a_thousand_may_be_late() {
+        assert!(audit(0, 0).verdict().trustworthy);
+        assert!(audit(999, 1).verdict().trustworthy);
+        let verdict = audit(998, 1).verdict();
+        assert!(!verdict.trustworthy);
+        assert_eq!(
+            verdict.reasons,
+            ["1 of 999 packets (0.10%) left more than 100us late; the worst 0.101 ms"]
+        );
+    }
+
+    #[test]
+    fn any_loss_outside_the_path_voids_a_run() {
+        type Change = fn(&mut Audit);
+        let changes: [(Change, &str); 5] = [
+            (|audit| audit.pool_empty = 1, "memory"),
+            (|audit| audit.send_full = 2, "no room"),
+            (|audit| audit.send_failed = 3, "refused"),
+            (|audit| audit.update(us(2000), 9), "4 packets were dropped by the kernel"),
+            (|audit| audit.log_lost = 1, "logs"),
+        ];
+        for (change, words) in changes {
+            let mut audit = audit(1000, 0);
+            change(&mut audit);
+            let verdict = audit.verdict();
+            assert!(!verdict.trustworthy && verdict.reasons.len() == 1, "{verdict:?}");
+            assert!(verdict.reasons[0].contains(words), "{verdict:?}");
+        }
+        let mut audit = audit(1000, 0);
+        audit.malformed = 7;
+        assert!(audit.verdict().trustworthy, "what is no IP packet was never the link's");
+    }
+
+    #[test]
+    fn facts_are_differences() {
+        let mut audit = audit(10, 0);
+        audit.update(us(3000), 5);
+        let facts = audit.facts();
+        assert_eq!((facts.duration, facts.lost, facts.late), (Span::from_millis(3), 0, 0));
+        assert_eq!((facts.lateness.count, facts.lateness.max), (10, 0.1));
+        audit.update(us(4000), 2);
+        assert_eq!(audit.kernel_drops, 0, "a count that was reset");
+    }
+
+    #[test]
+    fn stolen_time() {
+        let stat = "cpu  1 2 3 4 5 6 7 250 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        assert_eq!(parse_steal(stat), Some(Span::from_millis(2500)));
+        assert_eq!(parse_steal("cpu  1 2 3"), None);
+        assert_eq!(parse_steal("intr 1"), None);
+        assert_eq!(parse_steal(""), None);
+    }
+}

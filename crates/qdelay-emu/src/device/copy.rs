@@ -1,0 +1,66 @@
+//! Two devices joined without a path between them: every packet goes over at once.
+//!
+//! The floor that the emulator's own cost is measured against, and enough to test a link's addresses and routes.
+
+use super::{Device, Sent};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Packets that went over, both directions together.
+    pub packets: u64,
+    /// Packets that the device on the other side had no room for, or refused.
+    pub lost: u64,
+}
+
+/// The most packets that are read from one device before the other has its turn.
+const BATCH: usize = 64;
+
+/// Copies packets both ways until `stop` is readable or closed at its other end. `mtu` is the longest packet, in bytes.
+///
+/// # Errors
+/// A device cannot be used any more, or cannot be polled.
+pub fn copy<D: Device>(mut one: D, mut two: D, mtu: usize, stop: &OwnedFd) -> io::Result<Copied> {
+    let mut buffer = vec![0; mtu];
+    let mut copied = Copied::default();
+    for turns in (0u64..).map(|turn| turn % 64) {
+        let moved = turn(&mut one, &mut two, &mut buffer, &mut copied)?
+            + turn(&mut two, &mut one, &mut buffer, &mut copied)?;
+        // A busy link looks up now and then too, whether it is to stop.
+        if (moved == 0 || turns == 63) && wait(&one, &two, stop, moved == 0)? {
+            break;
+        }
+    }
+    Ok(copied)
+}
+
+/// Copies what waits at `from`, up to a batch.
+fn turn<D: Device>(from: &mut D, to: &mut D, buffer: &mut [u8], copied: &mut Copied) -> io::Result<usize> {
+    for moved in 0..BATCH {
+        let Some(length) = from.receive(buffer)? else { return Ok(moved) };
+        match to.send(&buffer[..length]) {
+            Ok(Sent::Done) => copied.packets += 1,
+            Ok(Sent::Full) | Err(_) => copied.lost += 1,
+        }
+    }
+    Ok(BATCH)
+}
+
+/// Waits for a packet if there is nothing else to do; says whether to stop.
+fn wait<D: Device>(one: &D, two: &D, stop: &OwnedFd, is_idle: bool) -> io::Result<bool> {
+    let unpolled = || io::Error::other("a device that cannot be polled");
+    let mut fds = [
+        PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(one.fd().ok_or_else(unpolled)?, PollFlags::IN),
+        PollFd::from_borrowed_fd(two.fd().ok_or_else(unpolled)?, PollFlags::IN),
+    ];
+    let at_once = rustix::event::Timespec::default();
+    match poll(&mut fds, if is_idle { None } else { Some(&at_once) }) {
+        Ok(_) => Ok(!fds[0].revents().is_empty()),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,90 @@
+//! A device for tests: packets come when a script says so, and what is written is kept.
+
+use super::{Device, Sent};
+use crate::clock::FakeClock;
+use qdelay_core::Time;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// What a [`FakeDevice`] does with packets that are written to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sending {
+    /// Takes every packet.
+    #[default]
+    Takes,
+    /// Has room for all but every `n`th.
+    FullEvery(u64),
+    /// Refuses all but every `n`th.
+    FailsBut(u64),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct FakeDevice {
+    clock: FakeClock,
+    incoming: VecDeque<(Time, Vec<u8>)>,
+    /// What was written, and when.
+    pub written: Vec<(Time, Vec<u8>)>,
+    /// What happens to packets that are written.
+    pub sending: Sending,
+    /// What [`Device::kernel_drops`] says.
+    pub drops: u64,
+    /// Whether reading fails once the script has ended.
+    pub breaks: bool,
+    sends: u64,
+}
+
+impl FakeDevice {
+    /// A device whose packets can be read from their time on, in their order.
+    pub fn new(clock: &FakeClock, incoming: impl IntoIterator<Item = (Time, Vec<u8>)>) -> FakeDevice {
+        FakeDevice {
+            clock: clock.clone(),
+            incoming: incoming.into_iter().collect(),
+            written: Vec::new(),
+            sending: Sending::default(),
+            drops: 0,
+            breaks: false,
+            sends: 0,
+        }
+    }
+
+    /// When the next packet can be read; [`Time::NEVER`] after the last.
+    pub fn next(&self) -> Time {
+        self.incoming.front().map_or(Time::NEVER, |packet| packet.0)
+    }
+}
+
+impl Device for FakeDevice {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.incoming.is_empty() && self.breaks {
+            return Err(io::Error::other("the device is broken"));
+        }
+        if self.next() > self.clock.peek() {
+            return Ok(None);
+        }
+        let Some((_, packet)) = self.incoming.pop_front() else { return Ok(None) };
+        let length = packet.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&packet[..length]);
+        Ok(Some(length))
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        self.sends += 1;
+        match self.sending {
+            Sending::FullEvery(n) if self.sends.is_multiple_of(n) => return Ok(Sent::Full),
+            Sending::FailsBut(n) if !self.sends.is_multiple_of(n) => return Err(io::Error::other("refused")),
+            _ => {}
+        }
+        self.written.push((self.clock.peek(), bytes.to_vec()));
+        Ok(Sent::Done)
+    }
+
+    fn kernel_drops(&mut self) -> u64 {
+        self.drops
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}

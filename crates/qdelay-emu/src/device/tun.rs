@@ -1,0 +1,280 @@
+//! A TUN device: the kernel hands over whole IP packets, without a header of its own (Linux,
+//! `Documentation/networking/tuntap.rst`).
+//!
+//! The device lives in the network namespace of the thread that opened it, and goes with the file: nothing is left when
+//! the process ends, however it ends. Opened without `IFF_VNET_HDR` and without offloads, so that every packet is one of
+//! the wire, at most `mtu` bytes long, with its checksums filled in.
+//!
+//! The kernel drops silently what finds the device's ring full. The ring is made long ([`QUEUE`]), and what is dropped
+//! all the same is counted by [`Device::kernel_drops`].
+#![allow(unsafe_code)] // TUNSETIFF, which no safe library has without more than it needs.
+
+use super::{Device, Sent};
+use crate::link_setup::netlink::Netlink;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Packets that the kernel keeps for us while we do not look: 100 ms of 1500 bytes at 1.2 Gbit/s.
+pub const QUEUE: u32 = 10_000;
+
+/// The smallest MTU of IPv4 (RFC 791), and the largest that Linux takes for a TUN device, in bytes.
+pub const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_521;
+
+const IFF_TUN: u16 = 0x0001;
+const IFF_NO_PI: u16 = 0x1000;
+/// Refuses to join a device that exists already.
+const IFF_TUN_EXCL: u16 = 0x8000;
+const TUNSETIFF: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<i32>(b'T', 202);
+
+/// `struct ifreq`, as far as TUNSETIFF looks at it.
+#[repr(C)]
+struct InterfaceRequest {
+    name: [u8; 16],
+    flags: u16,
+    /// The rest of the union, which is 24 bytes long with 64-bit pointers.
+    rest: [u8; 22],
+}
+
+/// Why there is no TUN device.
+#[derive(Debug)]
+pub enum TunError {
+    /// `/dev/net/tun` is not there.
+    NoDriver,
+    /// `/dev/net/tun` may not be opened by this user.
+    NoAccess,
+    /// Making devices is not permitted in this network namespace.
+    NotPermitted {
+        /// What was to be made.
+        name: String,
+    },
+    /// A device of that name exists.
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// Not a name for a device.
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Not an MTU.
+    BadMtu {
+        /// Bytes.
+        mtu: u32,
+    },
+    /// Anything else.
+    Failed {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for TunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TunError::NoDriver => f.write_str(
+                "/dev/net/tun is missing; load the driver with `modprobe tun`, or start the container with \
+                 `--device /dev/net/tun`",
+            ),
+            TunError::NoAccess => f.write_str(
+                "/dev/net/tun may not be opened by this user; run as root, or have it made accessible with \
+                 `chmod 666 /dev/net/tun`",
+            ),
+            TunError::NotPermitted { name } => write!(
+                f,
+                "the network device {name} may not be made; run as root, or give the container `--cap-add NET_ADMIN`"
+            ),
+            TunError::NameTaken { name } => {
+                write!(f, "there is a network device called {name} already; choose another name")
+            }
+            TunError::BadName { name } => write!(
+                f,
+                "`{name}` is no name for a network device; expected 1 to 15 letters, digits, - and _ (%d for a number)"
+            ),
+            TunError::BadMtu { mtu } => write!(
+                f,
+                "an MTU of {mtu} bytes is not possible; expected {} to {}",
+                MTU_RANGE.start(),
+                MTU_RANGE.end()
+            ),
+            TunError::Failed { what, error } => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for TunError {}
+
+/// A TUN device, open.
+#[derive(Debug)]
+pub struct Tun {
+    file: OwnedFd,
+    name: String,
+    index: u32,
+    mtu: u32,
+    /// In the namespace of the device, so that counters can be read from any thread.
+    netlink: Netlink,
+    /// The last count that could be read.
+    drops: u64,
+}
+
+impl Tun {
+    /// Makes a device in the network namespace of the calling thread: not yet up, without addresses, `mtu` bytes.
+    /// A `%d` in the name becomes the first free number.
+    ///
+    /// # Errors
+    /// See [`TunError`].
+    pub fn open(name: &str, mtu: u32) -> Result<Self, TunError> {
+        if !MTU_RANGE.contains(&mtu) {
+            return Err(TunError::BadMtu { mtu });
+        }
+        let mut request = InterfaceRequest {
+            name: name_bytes(name)?,
+            flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL,
+            rest: [0; 22],
+        };
+        let file = open_driver()?;
+        // SAFETY: TUNSETIFF reads and writes one `struct ifreq`; ours has its layout and size (40 bytes), and the number
+        // is that of `linux/if_tun.h`.
+        let result = unsafe {
+            rustix::ioctl::ioctl(
+                &file,
+                rustix::ioctl::Updater::<TUNSETIFF, InterfaceRequest>::new(&mut request),
+            )
+        };
+        result.map_err(|error| refused(name, error))?;
+
+        let failed = |what| move |error| TunError::Failed { what, error };
+        let end = request.name.iter().position(|byte| *byte == 0).unwrap_or(request.name.len());
+        let name = String::from_utf8_lossy(&request.name[..end]).into_owned();
+        let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
+        let index = netlink
+            .index(&name)
+            .and_then(|index| index.ok_or_else(|| Errno::NODEV.into()))
+            .map_err(failed("finding the new network device"))?;
+        netlink.set_sizes(index, mtu, QUEUE).map_err(failed("setting the MTU of the network device"))?;
+        Ok(Self { file, name, index, mtu, netlink, drops: 0 })
+    }
+
+    /// What the device is called in its namespace.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// The device's number in its namespace.
+    pub const fn index(&self) -> u32 {
+        self.index
+    }
+    /// The longest packet, in bytes.
+    pub const fn mtu(&self) -> u32 {
+        self.mtu
+    }
+}
+
+fn name_bytes(name: &str) -> Result<[u8; 16], TunError> {
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let is_good = (1..16).contains(&name.len()) && name.replacen("%d", "", 1).bytes().all(is_usual);
+    if !is_good {
+        return Err(TunError::BadName { name: name.to_string() });
+    }
+    let mut bytes = [0; 16];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    Ok(bytes)
+}
+
+fn open_driver() -> Result<OwnedFd, TunError> {
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open("/dev/net/tun", flags, Mode::empty()).map_err(|error| match error {
+        Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::NOTDIR => TunError::NoDriver,
+        Errno::ACCESS | Errno::PERM => TunError::NoAccess,
+        error => TunError::Failed { what: "opening /dev/net/tun", error: error.into() },
+    })
+}
+
+fn refused(name: &str, error: Errno) -> TunError {
+    let name = name.to_string();
+    match error {
+        Errno::PERM | Errno::ACCESS => TunError::NotPermitted { name },
+        // Which of the three depends on what kind of device has the name.
+        Errno::BUSY | Errno::EXIST => TunError::NameTaken { name },
+        Errno::INVAL => {
+            let is_taken = Netlink::open().and_then(|mut netlink| netlink.index(&name));
+            if matches!(is_taken, Ok(Some(_))) {
+                TunError::NameTaken { name }
+            } else {
+                TunError::BadName { name }
+            }
+        }
+        error => TunError::Failed { what: "making the network device", error: error.into() },
+    }
+}
+
+impl Device for Tun {
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match rustix::io::read(&self.file, &mut *buffer) {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        loop {
+            match rustix::io::write(&self.file, bytes) {
+                Ok(_) => return Ok(Sent::Done),
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Ok(Sent::Full),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn kernel_drops(&mut self) -> u64 {
+        // A device that somebody has deleted has no counters: what was known last stands.
+        if let Ok(drops) = self.netlink.drops(self.index) {
+            self.drops = drops;
+        }
+        self.drops
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_has_the_size_that_the_kernel_copies() {
+        assert_eq!(size_of::<InterfaceRequest>(), size_of::<libc::ifreq>());
+        assert_eq!(TUNSETIFF, 0x4004_54ca);
+    }
+
+    #[test]
+    fn names_are_checked_before_the_kernel_sees_them() {
+        for good in ["qdelay0", "qdelay%d", "a", "fifteen-letters"] {
+            assert!(name_bytes(good).is_ok(), "{good}");
+        }
+        for bad in ["", "sixteen-letters-", "a b", "a/b", "%d%d", "%s", "."] {
+            assert!(matches!(name_bytes(bad), Err(TunError::BadName { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_impossible_mtu_is_refused_with_the_range() {
+        for mtu in [0, 67, 65_522] {
+            let error = Tun::open("qdelay%d", mtu).expect_err("refused");
+            assert!(error.to_string().contains("68 to 65521"), "{error}");
+        }
+    }
+}

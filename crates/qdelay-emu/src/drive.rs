@@ -1,0 +1,179 @@
+//! The loop that joins a clock, two devices and an [`Emulator`].
+//!
+//! One turn looks at the clock, lets the path do what is due, writes what came out, and reads what has come in, a packet from
+//! each device in turn, at most [`BATCH`] from each, so that neither side starves the other or the releases. Between two
+//! packets that are read, what has become due is written. Nothing here blocks; waiting is [`wait`](crate::wait)'s.
+//!
+//! An arrival is stamped with the time right after it was read. The path fires its events at their own times, so what it
+//! decides is the same however late a turn comes: a late turn makes arrivals and departures late, and no other.
+
+use crate::audit::Audit;
+use crate::clock::Clock;
+use crate::device::{Device, Port, Sent};
+use crate::emulator::{Emulator, Tap};
+use crate::wait::Waiter;
+use qdelay_core::{Span, Time};
+use qdelay_record::Recorder;
+use std::io;
+
+/// Packets read from a device in one turn. At 2 to 3 us each this is a quarter of a millisecond for both, in which a TUN
+/// device's queue of 500 packets does not fill up.
+pub const BATCH: usize = 64;
+
+/// What a turn leaves to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// When the path wants the next turn, packets aside.
+    pub deadline: Time,
+    /// Devices that had more than a batch: the next turn should come at once.
+    pub more: [bool; 2],
+}
+
+impl Turn {
+    /// Whether there is no reason to wait.
+    pub fn is_busy(&self) -> bool {
+        self.more[0] || self.more[1]
+    }
+}
+
+/// See the module. `D` is the kind of both devices.
+pub struct Driver<C, D, R = (), T = ()> {
+    clock: C,
+    devices: [D; 2],
+    emulator: Emulator<R, T>,
+    audit: Audit,
+    /// Where packets go that there is no slot for.
+    scrap: Box<[u8]>,
+}
+
+impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
+    /// Joins them. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limit` is how late a release may be (see
+    /// [`Plan::lateness_limit`](crate::plan::Plan::lateness_limit)).
+    pub fn new(mut clock: C, mut devices: [D; 2], emulator: Emulator<R, T>, limit: Span) -> Self {
+        let now = clock.now();
+        let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
+        let scrap = vec![0; emulator.pool().slot_bytes()].into_boxed_slice();
+        Driver { clock, devices, emulator, audit: Audit::begin(now, limit, kernel_drops), scrap }
+    }
+
+    /// One turn, in which the devices for which `ready` says so are read.
+    ///
+    /// # Errors
+    /// A device cannot be read any more.
+    pub fn turn(&mut self, ready: [bool; 2]) -> io::Result<Turn> {
+        self.audit.turns += 1;
+        let now = self.clock.now();
+        self.emulator.advance(now);
+        self.release();
+        let mut more = ready;
+        for _ in 0..BATCH {
+            for port in Port::ALL {
+                if more[port.index()] {
+                    more[port.index()] = self.read(port)?;
+                    self.release();
+                }
+            }
+            if more == [false; 2] {
+                break;
+            }
+        }
+        Ok(Turn { deadline: self.emulator.next_deadline(), more })
+    }
+
+    /// Turns until `stop` says so, which is asked after each wait, at least every [`Waiter::LONGEST`]; or until the waiter's
+    /// alarm is readable.
+    ///
+    /// # Errors
+    /// A device cannot be read any more, or there is no waiting for it.
+    pub fn run(&mut self, waiter: &mut Waiter, mut stop: impl FnMut() -> bool) -> io::Result<()> {
+        let mut ready = [true; 2];
+        loop {
+            let turn = self.turn(ready)?;
+            let fds = [self.devices[0].fd(), self.devices[1].fd()];
+            let woken =
+                waiter.wait(&mut self.clock, if turn.is_busy() { Time::ZERO } else { turn.deadline }, fds)?;
+            if woken.alarm || stop() {
+                return Ok(());
+            }
+            ready = [woken.ready[0] || turn.more[0], woken.ready[1] || turn.more[1]];
+        }
+    }
+
+    /// Reads one packet of `port`; says whether there was one.
+    #[inline]
+    fn read(&mut self, port: Port) -> io::Result<bool> {
+        let Some(slot) = self.emulator.take() else { return self.throw_away(port) };
+        let device = &mut self.devices[port.index()];
+        match device.receive(self.emulator.buffer(slot)) {
+            Ok(Some(length)) => {
+                let now = self.clock.now();
+                // Malformed packets are counted there.
+                let _ = self.emulator.arrive(now, port, slot, length);
+                Ok(true)
+            }
+            Ok(None) => {
+                self.emulator.settle(slot);
+                Ok(false)
+            }
+            Err(error) => {
+                self.emulator.settle(slot);
+                Err(error)
+            }
+        }
+    }
+
+    /// As [`Driver::read`] when there is no slot: a device that is not read would drop packets without a count, and hand over
+    /// old ones later.
+    #[cold]
+    fn throw_away(&mut self, port: Port) -> io::Result<bool> {
+        let came = self.devices[port.index()].receive(&mut self.scrap)?.is_some();
+        self.audit.pool_empty += u64::from(came);
+        let now = self.clock.now();
+        self.emulator.advance(now);
+        Ok(came)
+    }
+
+    /// Writes what the path has let go.
+    #[inline]
+    fn release(&mut self) {
+        while let Some(release) = self.emulator.next_release() {
+            let now = self.clock.now();
+            self.audit.released(now, release.due);
+            let device = &mut self.devices[release.port.index()];
+            match device.send(self.emulator.bytes(&release)) {
+                Ok(Sent::Done) => {}
+                Ok(Sent::Full) => self.audit.send_full += 1,
+                Err(_) => self.audit.send_failed += 1,
+            }
+            self.emulator.settle(release.slot);
+        }
+    }
+
+    /// The emulator.
+    pub fn emulator(&mut self) -> &mut Emulator<R, T> {
+        &mut self.emulator
+    }
+    /// The devices of [`Port::Inside`] and [`Port::Outside`].
+    pub fn devices(&mut self) -> &mut [D; 2] {
+        &mut self.devices
+    }
+    /// The clock.
+    pub fn clock(&mut self) -> &mut C {
+        &mut self.clock
+    }
+
+    /// What went on beside the path, up to now.
+    pub fn audit(&mut self) -> &mut Audit {
+        let now = self.clock.now();
+        let kernel_drops = self.devices.iter_mut().map(Device::kernel_drops).sum();
+        self.audit.update(now, kernel_drops);
+        self.audit.malformed = Port::ALL.into_iter().map(|port| self.emulator.measures(port).malformed).sum();
+        &mut self.audit
+    }
+
+    /// Ends the run: emulator, devices and audit are the host's again.
+    pub fn finish(mut self) -> (Emulator<R, T>, [D; 2], Audit) {
+        self.audit();
+        (self.emulator, self.devices, self.audit)
+    }
+}

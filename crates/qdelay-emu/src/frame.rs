@@ -1,0 +1,333 @@
+//! What a path needs to know of an IP packet, read from its bytes; and the mark written into them.
+//!
+//! Source: RFC 791 section 3.1 (IPv4), RFC 8200 sections 3 and 4 (IPv6 and its extension headers), RFC 4302 section 2 (the length
+//! of an authentication header), RFC 2474 and RFC 3168 section 5 (the two fields of the traffic class), RFC 1624 section 3
+//! (mending a checksum).
+//!
+//! A flow is what Linux's flow dissector makes of a packet: version, protocol, addresses and, for transports that begin with
+//! them, both ports. The fragments of a packet are one flow without ports, the first one too, so that a queue that separates
+//! flows keeps them together. Checksums are not verified: a router would, but packets from a device come from a kernel.
+
+use qdelay_core::{Ecn, Packet};
+use std::fmt;
+
+/// An IP packet's header, as far as a path cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Size of the IP packet in bytes, its header included. What was read behind it is no part of it.
+    pub bytes: u32,
+    /// Hash of version, protocol, addresses and ports.
+    pub flow: u32,
+    /// Differentiated services codepoint, 0 to 63.
+    pub dscp: u8,
+    /// ECN codepoint.
+    pub ecn: Ecn,
+}
+
+impl Frame {
+    /// The packet that stands for it on a path.
+    #[inline]
+    pub fn packet(&self, handle: u64) -> Packet {
+        let Frame { bytes, flow, dscp, ecn } = *self;
+        Packet { handle, bytes, flow, dscp, ecn, ..Packet::default() }
+    }
+}
+
+/// Why something that was read is no IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// It ends before its header does.
+    Short,
+    /// It is of neither version 4 nor 6.
+    Version,
+    /// The header says that it is shorter than a header can be, or longer than the packet.
+    HeaderLength,
+    /// The header says that there is more than what was read.
+    TotalLength,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Malformed::Short => "it ends within its header",
+            Malformed::Version => "it is neither IPv4 nor IPv6",
+            Malformed::HeaderLength => "its header length is impossible",
+            Malformed::TotalLength => "it is shorter than its header says",
+        })
+    }
+}
+impl std::error::Error for Malformed {}
+
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+/// Extension headers that are walked before the ports are given up.
+const EXTENSIONS_MAX: usize = 8;
+
+/// Reads the header of the IP packet at the beginning of `data`.
+///
+/// # Errors
+/// It is no whole IP packet.
+#[inline]
+pub fn parse(data: &[u8]) -> Result<Frame, Malformed> {
+    match data.first().ok_or(Malformed::Short)? >> 4 {
+        4 => parse_ipv4(data),
+        6 => parse_ipv6(data),
+        _ => Err(Malformed::Version),
+    }
+}
+
+fn parse_ipv4(data: &[u8]) -> Result<Frame, Malformed> {
+    let header: &[u8; IPV4_HEADER] = data.first_chunk().ok_or(Malformed::Short)?;
+    let header_bytes = usize::from(header[0] & 0x0f) * 4;
+    let bytes = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    if header_bytes < IPV4_HEADER || header_bytes > bytes {
+        return Err(Malformed::HeaderLength);
+    }
+    let packet = data.get(..bytes).ok_or(Malformed::TotalLength)?;
+    // More fragments, or not the first.
+    let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
+    let protocol = header[9];
+    let ports = if is_fragment { 0 } else { ports(protocol, &packet[header_bytes..]) };
+    let addresses = word(&header[12..20]);
+    let flow = hash(&[4 << 8 | u64::from(protocol), addresses, ports]);
+    Ok(frame(bytes, flow, header[1]))
+}
+
+fn parse_ipv6(data: &[u8]) -> Result<Frame, Malformed> {
+    let header: &[u8; IPV6_HEADER] = data.first_chunk().ok_or(Malformed::Short)?;
+    let bytes = IPV6_HEADER + usize::from(u16::from_be_bytes([header[4], header[5]]));
+    let packet = data.get(..bytes).ok_or(Malformed::TotalLength)?;
+    let (protocol, ports) = transport(header[6], &packet[IPV6_HEADER..]);
+    let flow = hash(&[
+        6 << 8 | u64::from(protocol),
+        word(&header[8..16]),
+        word(&header[16..24]),
+        word(&header[24..32]),
+        word(&header[32..40]),
+        ports,
+    ]);
+    Ok(frame(bytes, flow, header[0] << 4 | header[1] >> 4))
+}
+
+#[inline]
+fn frame(bytes: usize, flow: u32, traffic_class: u8) -> Frame {
+    let ecn = match traffic_class & 3 {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    };
+    // At most 65535 + 40.
+    Frame { bytes: bytes as u32, flow, dscp: traffic_class >> 2, ecn }
+}
+
+/// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and its ports, or 0
+/// where it has none, where the packet is a fragment, or where the headers end with the packet or have no end.
+fn transport(mut next: u8, mut rest: &[u8]) -> (u8, u64) {
+    const HOP_BY_HOP: u8 = 0;
+    const ROUTING: u8 = 43;
+    const FRAGMENT: u8 = 44;
+    const AUTHENTICATION: u8 = 51;
+    const DESTINATION: u8 = 60;
+    let mut is_fragment = false;
+    for _ in 0..EXTENSIONS_MAX {
+        let (length, following) = match (next, rest) {
+            (HOP_BY_HOP | ROUTING | DESTINATION, &[following, length, ..]) => {
+                ((usize::from(length) + 1) * 8, following)
+            }
+            (AUTHENTICATION, &[following, length, ..]) => ((usize::from(length) + 2) * 4, following),
+            (FRAGMENT, &[following, _, high, low, ..]) => {
+                // An offset, or more to come; a packet may be its own only fragment (RFC 6946).
+                is_fragment |= u16::from_be_bytes([high, low]) & 0xfff9 != 0;
+                (8, following)
+            }
+            _ => break,
+        };
+        let Some(behind) = rest.get(length..) else { break };
+        (next, rest) = (following, behind);
+        if is_fragment {
+            break;
+        }
+    }
+    (next, if is_fragment { 0 } else { ports(next, rest) })
+}
+
+/// Both ports of a transport that begins with them, or 0.
+#[inline]
+fn ports(protocol: u8, transport: &[u8]) -> u64 {
+    // TCP, UDP, DCCP, SCTP and UDP-Lite.
+    match (protocol, transport) {
+        (6 | 17 | 33 | 132 | 136, &[a, b, c, d, ..]) => u64::from(u32::from_be_bytes([a, b, c, d])),
+        _ => 0,
+    }
+}
+
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_be_bytes(*word))
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014, figure 16) after each word.
+#[inline]
+fn hash(words: &[u64]) -> u32 {
+    let mut x = 0_u64;
+    for word in words {
+        x = (x ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^= x >> 31;
+    }
+    (x >> 32) as u32
+}
+
+/// Writes "congestion experienced" into the header of the IP packet at the beginning of `data`, and mends the checksum of an
+/// IPv4 header. Says whether the packet carries the mark now: one whose sender does not understand marks stays as it is.
+#[inline]
+pub fn set_ce(data: &mut [u8]) -> bool {
+    match data {
+        [first, class, rest @ ..] if *first >> 4 == 4 => {
+            let Some(checksum) = rest.get_mut(8..10) else { return false };
+            if *class & 3 == 0 {
+                return false;
+            }
+            let before = u16::from_be_bytes([*first, *class]);
+            *class |= 3;
+            let after = u16::from_be_bytes([*first, *class]);
+            let old = u16::from_be_bytes([checksum[0], checksum[1]]);
+            checksum.copy_from_slice(&mended(old, before, after).to_be_bytes());
+            true
+        }
+        [first, class, ..] if *first >> 4 == 6 => {
+            if *class & 0x30 == 0 {
+                return false;
+            }
+            *class |= 0x30;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The checksum after the word `before` has become `after` (RFC 1624 equation 3).
+#[inline]
+fn mended(checksum: u16, before: u16, after: u16) -> u16 {
+    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ipv4(protocol: u8, fragment: u16, ports: [u8; 4]) -> Vec<u8> {
+        let mut packet =
+            vec![0x45, 46 << 2 | 2, 0, 28, 0, 1, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        packet[6..8].copy_from_slice(&fragment.to_be_bytes());
+        packet.extend_from_slice(&ports);
+        packet.extend_from_slice(&[0; 4]);
+        packet
+    }
+
+    fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x6b, 0x91, 2, 3, 0, payload.len() as u8, next, 64];
+        packet.extend_from_slice(&[0x20; 32]);
+        packet.extend_from_slice(payload);
+        packet
+    }
+
+    #[test]
+    fn fields_of_both_versions() {
+        let four = parse(&ipv4(17, 0, [1, 2, 3, 4])).unwrap();
+        assert_eq!((four.bytes, four.dscp, four.ecn), (28, 46, Ecn::Ect0));
+        let six = parse(&ipv6(17, &[1, 2, 3, 4, 0, 8, 0, 0])).unwrap();
+        assert_eq!((six.bytes, six.dscp, six.ecn), (48, 46, Ecn::Ect1));
+        assert_ne!(four.flow, six.flow);
+    }
+
+    #[test]
+    fn flows_differ_by_ports_only_where_there_are_ports() {
+        let flow = |protocol, fragment, last| parse(&ipv4(protocol, fragment, [1, 2, 3, last])).unwrap().flow;
+        for protocol in [6, 17, 33, 132, 136] {
+            assert_ne!(flow(protocol, 0, 1), flow(protocol, 0, 2), "{protocol}");
+            assert_eq!(flow(protocol, 0x2000, 1), flow(protocol, 0x00ff, 2), "fragments of one packet");
+            assert_ne!(
+                flow(protocol, 0x4000, 1),
+                flow(protocol, 0x4000, 2),
+                "only told not to be fragmented"
+            );
+        }
+        assert_eq!(flow(1, 0, 1), flow(1, 0, 2));
+        assert_ne!(flow(1, 0, 1), flow(47, 0, 1));
+    }
+
+    #[test]
+    fn extension_headers_are_walked() {
+        let ports = [0xab, 0xcd, 0, 80, 0, 8, 0, 0];
+        let plain = parse(&ipv6(17, &ports)).unwrap();
+        let mut options = vec![43, 0, 0, 0, 0, 0, 0, 0];
+        options.extend_from_slice(&[51, 1, 0, 0, 0, 0, 0, 0]);
+        options.extend_from_slice(&[9; 8]);
+        // Authentication: its length counts words of four bytes, less two.
+        options.extend_from_slice(&[60, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        options.extend_from_slice(&[17, 0, 0, 0, 0, 0, 0, 0]);
+        options.extend_from_slice(&ports);
+        let walked = parse(&ipv6(0, &options)).unwrap();
+        assert_eq!(walked.flow, plain.flow);
+        assert_eq!(walked.bytes, 40 + options.len() as u32);
+    }
+
+    #[test]
+    fn fragments_of_version_6() {
+        let fragment = |field: u16, last: u8| {
+            let [high, low] = field.to_be_bytes();
+            parse(&ipv6(44, &[17, 0, high, low, 0, 0, 0, 1, 1, 2, 3, last])).unwrap().flow
+        };
+        assert_eq!(fragment(1, 1), fragment(1 << 3, 2), "first and second");
+        assert_ne!(fragment(0, 1), fragment(0, 2), "a packet that is its own only fragment");
+    }
+
+    #[test]
+    fn headers_without_an_end() {
+        let endless: Vec<u8> = std::iter::repeat_n([60, 0, 0, 0, 0, 0, 0, 0], 12).flatten().collect();
+        assert!(parse(&ipv6(60, &endless)).is_ok());
+        assert!(parse(&ipv6(60, &[17, 200, 0, 0])).is_ok(), "the option is longer than the packet");
+    }
+
+    #[test]
+    fn what_is_no_packet() {
+        let good = ipv4(17, 0, [1, 2, 3, 4]);
+        assert_eq!(parse(&[]), Err(Malformed::Short));
+        assert_eq!(parse(&good[..19]), Err(Malformed::Short));
+        assert_eq!(parse(&good[..27]), Err(Malformed::TotalLength));
+        assert_eq!(parse(&ipv6(17, &[0; 8])[..47]), Err(Malformed::TotalLength));
+        assert_eq!(parse(&[0x50; 40]), Err(Malformed::Version));
+        let with = |index: usize, value: u8| {
+            let mut packet = good.clone();
+            packet[index] = value;
+            parse(&packet)
+        };
+        assert_eq!(with(0, 0x44), Err(Malformed::HeaderLength));
+        assert_eq!(with(0, 0x48), Err(Malformed::HeaderLength));
+        assert_eq!(with(3, 19), Err(Malformed::HeaderLength));
+        let longer: Vec<u8> = good.iter().copied().chain([7; 100]).collect();
+        assert_eq!(parse(&longer), parse(&good), "what stands behind it is no part of it");
+    }
+
+    #[test]
+    fn marks() {
+        let mut deaf = ipv4(17, 0, [1, 2, 3, 4]);
+        deaf[1] &= !3;
+        let before = deaf.clone();
+        assert!(!set_ce(&mut deaf) && deaf == before);
+        assert!(!set_ce(&mut []) && !set_ce(&mut [0x45, 2]) && !set_ce(&mut [0; 20]));
+        let mut six = ipv6(17, &[0; 8]);
+        assert!(set_ce(&mut six));
+        let marked = parse(&six).unwrap();
+        assert_eq!((marked.dscp, marked.ecn), (46, Ecn::Ce));
+        assert_eq!(six[1] & 0x0f, 1, "the flow label stays");
+        // RFC 1624 section 4: the example that the older equation gets wrong.
+        assert_eq!(mended(0xdd2f, 0x5555, 0x3285), 0x0000);
+    }
+}

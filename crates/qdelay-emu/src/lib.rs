@@ -1,0 +1,16 @@
+//! Paths under a real clock, with packets of real programs.
+#![cfg(target_os = "linux")]
+
+pub mod audit;
+pub mod clock;
+pub mod device;
+pub mod dns;
+pub mod drive;
+pub mod emulator;
+pub mod frame;
+pub mod link_setup;
+pub mod log;
+pub mod netns;
+pub mod plan;
+pub mod pool;
+pub mod wait;

@@ -1,0 +1,425 @@
+//! Two TUN devices, one in a namespace for the command and one outside, with addresses and routes.
+//!
+//! ```text
+//! inside: lo, qdelay0 100.64.n.2/30, default route  -- fd --> [ ] <-- fd --  outside: qdelay<k> 100.64.n.1/30
+//!                     fd71:de1a:n::2/64                                                fd71:de1a:n::1/64
+//! ```
+//!
+//! Outside, nothing is changed but for what belongs to the new device, and that goes with its file: no route of others, no
+//! firewall rule, no setting. So a program inside reaches the machine that it is on, but not what lies beyond it.
+//!
+//! Links nest three deep: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is made
+//! inside takes a part of the rest. Inside, packets are forwarded, so that the innermost program reaches the outermost
+//! namespace, through every link.
+//!
+//! The kernel is kept from sending anything by itself ([`netlink::Netlink::silence`]), and the devices have no offloads.
+
+mod block;
+pub mod netlink;
+
+pub use block::Block;
+
+use crate::device::tun::{Tun, TunError};
+use crate::dns::{self, Relay};
+use crate::netns::{Namespace, NamespaceError};
+use netlink::{Netlink, Network};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The smallest MTU that IPv6 works with, in bytes (RFC 8200, section 5).
+const IPV6_MTU: u32 = 1280;
+
+/// What the device in the command's namespace is called.
+pub const INSIDE_NAME: &str = "qdelay0";
+
+/// Where the other end of the link is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outside {
+    /// In the network namespace of the calling thread.
+    #[default]
+    Here,
+    /// In a second namespace of its own, which reaches nothing else. The only way for a user who is not root.
+    Private,
+}
+
+/// What a link is to be like.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The longest packet, in bytes: 68 to 65521. Below 1280 there is no IPv6.
+    pub mtu: u32,
+    /// What the device outside is called; `%d` becomes the first free number.
+    pub name: String,
+    /// Where the other end is.
+    pub outside: Outside,
+    /// Whether names are looked up through the link, by way of the host's resolver. Never with [`Outside::Private`].
+    pub resolver: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { mtu: 1500, name: "qdelay%d".into(), outside: Outside::Here, resolver: true }
+    }
+}
+
+/// Why there is no link.
+#[derive(Debug)]
+pub enum SetupError {
+    /// No device.
+    Tun(TunError),
+    /// No namespace.
+    Namespace(NamespaceError),
+    /// Every network that we would use is in use.
+    NoFreeSubnet {
+        /// Whether this is a link within a link.
+        is_nested: bool,
+    },
+    /// Anything else.
+    Failed {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Tun(error) => error.fmt(f),
+            SetupError::Namespace(error) => error.fmt(f),
+            SetupError::NoFreeSubnet { is_nested: false } => f.write_str(
+                "no free network for the link: 100.64.0.0/16 and 198.18.0.0/16 are in use here (`ip route show table \
+                 all`); end other links, or use a namespace of its own as outside",
+            ),
+            SetupError::NoFreeSubnet { is_nested: true } => f.write_str(
+                "no free network for the link: seven links can be within one link at the same time; end one of them",
+            ),
+            SetupError::Failed { what, error } => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+impl From<TunError> for SetupError {
+    fn from(error: TunError) -> Self {
+        SetupError::Tun(error)
+    }
+}
+
+impl From<NamespaceError> for SetupError {
+    fn from(error: NamespaceError) -> Self {
+        SetupError::Namespace(error)
+    }
+}
+
+/// The addresses of both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// The command's, /30.
+    pub inside: Ipv4Addr,
+    /// The other end's, /30: where the command finds the host.
+    pub outside: Ipv4Addr,
+    /// The same for IPv6, /64: inside, outside. `None` if the MTU is too small, or the host has it switched off.
+    pub ipv6: Option<(Ipv6Addr, Ipv6Addr)>,
+    /// What is routed to this link: its own addresses, and those of links within.
+    pub block: Block,
+}
+
+/// A link that is up, but for somebody who carries packets between its two devices.
+#[derive(Debug)]
+pub struct LinkSetup {
+    /// The command's device.
+    pub inside: Tun,
+    /// The device of the other end.
+    pub outside: Tun,
+    /// The addresses.
+    pub addresses: Addresses,
+    /// Looks names up for the command.
+    pub relay: Option<Relay>,
+    /// What does not work as it could, one sentence each; nothing that falsifies a measurement.
+    pub notes: Vec<String>,
+    /// Where the command runs.
+    pub namespace: Namespace,
+    /// Where the other end is, if that is [`Outside::Private`].
+    pub outside_namespace: Option<Namespace>,
+}
+
+impl LinkSetup {
+    /// Sets a link up. With [`Outside::Here`], from the thread in whose namespace the other end is to be.
+    ///
+    /// # Errors
+    /// See [`SetupError`]. Nothing is left behind.
+    pub fn new(options: &Options) -> Result<Self, SetupError> {
+        let mtu = options.mtu;
+        // First what is refused most often, before anything is made.
+        let namespace = Namespace::new()?;
+        let inside = namespace.run(move || Tun::open(INSIDE_NAME, mtu))?;
+        let mut notes = Vec::new();
+        let (outside_namespace, outside, addresses) = match options.outside {
+            Outside::Here => {
+                let (outside, addresses) = set_up_outside(&options.name, mtu, &mut notes)?;
+                (None, outside, addresses)
+            }
+            Outside::Private => {
+                let outer = Namespace::new()?;
+                let name = options.name.clone();
+                let (made, more) = outer.run(move || {
+                    let mut notes = Vec::new();
+                    (set_up_outside(&name, mtu, &mut notes), notes)
+                });
+                notes.extend(more);
+                let (outside, addresses) = made?;
+                (Some(outer), outside, addresses)
+            }
+        };
+        let index = inside.index();
+        notes.extend(namespace.run(move || set_up_inside(index, &addresses))?);
+        let relay = match options.outside {
+            Outside::Here if options.resolver => look_names_up(&namespace, &addresses, &mut notes),
+            _ => None,
+        };
+        Ok(Self { inside, outside, addresses, relay, notes, namespace, outside_namespace })
+    }
+}
+
+fn failed(what: &'static str) -> impl Fn(io::Error) -> SetupError {
+    move |error| SetupError::Failed { what, error }
+}
+
+/// How often another program may take the same network in the same moment.
+const ATTEMPTS: usize = 8;
+
+/// Makes the outer device with a network that nobody has, in the namespace of the calling thread.
+fn set_up_outside(name: &str, mtu: u32, notes: &mut Vec<String>) -> Result<(Tun, Addresses), SetupError> {
+    let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
+    let outside = Tun::open(name, mtu)?;
+    let index = outside.index();
+    let block = claim(&mut netlink, &outside)?;
+    netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device"))?;
+    netlink.set_up(index).map_err(failed("switching the network device on"))?;
+    let (inside4, outside4) = block.ipv4_ends();
+    let ipv6 = match block.ipv6_ends().filter(|_| mtu >= IPV6_MTU) {
+        Some(ends) => add_if_possible(&mut netlink, index, ends.1, notes)?.then_some(ends),
+        None => None,
+    };
+    let addresses = Addresses { inside: inside4, outside: outside4, ipv6, block };
+    route_block(&mut netlink, index, &addresses)?;
+    Ok((outside, addresses))
+}
+
+/// Finds a free block and gives the device its first address.
+fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
+    let index = outside.index();
+    let mut refused = Vec::new();
+    let mut is_nested = false;
+    let mut first = number_in(outside.name()).unwrap_or(index);
+    for _ in 0..ATTEMPTS {
+        let mut survey = Survey::of_others(netlink, index)?;
+        is_nested = survey.within.is_some();
+        survey.taken.extend(&refused);
+        let Some(block) = Block::choose(survey.within, survey.pools, &survey.taken, first) else { break };
+        let address = Network::new(block.ipv4_ends().1.into(), 30);
+        add(netlink, index, address)?;
+        // Whoever sees another with the same network gives way, and of two that come at once at least one sees it.
+        if !Survey::of_others(netlink, index)?.taken.iter().any(|other| block.overlaps(*other)) {
+            return Ok(block);
+        }
+        netlink
+            .remove_address(index, address)
+            .map_err(failed("taking an address from the network device"))?;
+        refused.push(block.ipv4);
+        // No other device has this number, so those that met here part.
+        first = index;
+    }
+    Err(SetupError::NoFreeSubnet { is_nested })
+}
+
+/// What is in use in a namespace.
+struct Survey {
+    taken: Vec<Network>,
+    /// The block that links have to share here, if this is within a link.
+    within: Option<Block>,
+    pools: block::Pools,
+}
+
+impl Survey {
+    /// Of the calling thread's namespace, but for what belongs to the device `own`.
+    fn of_others(netlink: &mut Netlink, own: u32) -> Result<Self, SetupError> {
+        let routes = netlink.routes().map_err(failed("reading the routes"))?;
+        let addresses = netlink.addresses().map_err(failed("reading the addresses"))?;
+        let addresses = || addresses.iter().filter(|(device, _)| *device != own).map(|(_, network)| *network);
+        let reserved = || routes.iter().filter(|route| route.is_reserved).map(|route| route.to);
+        let within =
+            Block::of(reserved().find(|to| to.address.is_ipv4()), reserved().find(|to| to.address.is_ipv6()));
+        let taken = routes
+            .iter()
+            .filter(|route| !route.is_reserved && !block::is_general(route.to) && route.device != Some(own))
+            .map(|route| route.to)
+            .chain(addresses())
+            .collect();
+        let pools = if addresses().any(block::is_of_vpn) { block::BESIDE_VPN } else { block::USUAL };
+        Ok(Self { taken, within, pools })
+    }
+}
+
+/// The number at the end of a device's name.
+fn number_in(name: &str) -> Option<u32> {
+    let digits = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    name[digits..].parse().ok()
+}
+
+fn add(netlink: &mut Netlink, index: u32, network: Network) -> Result<(), SetupError> {
+    netlink.add_address(index, network).map_err(failed("giving the network device its address"))
+}
+
+/// A kernel without IPv6 needs no silencing of it.
+fn without_ipv6(error: io::Error) -> io::Result<()> {
+    if is_without_ipv6(&error) { Ok(()) } else { Err(error) }
+}
+
+fn is_without_ipv6(error: &io::Error) -> bool {
+    let codes =
+        [libc::EAFNOSUPPORT, libc::EOPNOTSUPP, libc::EACCES, libc::EPFNOSUPPORT, libc::ENODEV, libc::EPERM];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}
+
+fn add_if_possible(
+    netlink: &mut Netlink,
+    index: u32,
+    address: Ipv6Addr,
+    notes: &mut Vec<String>,
+) -> Result<bool, SetupError> {
+    match netlink.add_address(index, Network::new(address.into(), 64)) {
+        Ok(()) => Ok(true),
+        Err(error) if is_without_ipv6(&error) => {
+            notes.push("IPv6 is switched off here: the link carries IPv4 only".into());
+            Ok(false)
+        }
+        Err(error) => Err(failed("giving the network device its IPv6 address")(error)),
+    }
+}
+
+/// Leads the addresses of links within the link to its inner end.
+fn route_block(netlink: &mut Netlink, index: u32, addresses: &Addresses) -> Result<(), SetupError> {
+    if !addresses.block.has_parts() {
+        return Ok(());
+    }
+    netlink
+        .add_route(index, addresses.block.ipv4, addresses.inside.into())
+        .map_err(failed("adding the route to the link"))?;
+    match (addresses.block.ipv6, addresses.ipv6) {
+        (Some(block), Some((inside, _))) => netlink
+            .add_route(index, block, inside.into())
+            .map_err(failed("adding the IPv6 route to the link")),
+        _ => Ok(()),
+    }
+}
+
+/// Addresses and routes of the command's namespace. Gives notes.
+fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, SetupError> {
+    let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
+    netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device inside"))?;
+    add(&mut netlink, index, Network::new(addresses.inside.into(), 30))?;
+    netlink.set_up(index).map_err(failed("switching the network device inside on"))?;
+    let any4 = Network::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    netlink
+        .add_route(index, any4, addresses.outside.into())
+        .map_err(failed("adding the default route inside"))?;
+    if let Some((inside, outside)) = addresses.ipv6 {
+        add(&mut netlink, index, Network::new(inside.into(), 64))?;
+        let any6 = Network::new(Ipv6Addr::UNSPECIFIED.into(), 0);
+        netlink
+            .add_route(index, any6, outside.into())
+            .map_err(failed("adding the IPv6 default route inside"))?;
+    }
+    if !addresses.block.has_parts() {
+        return Ok(Vec::new());
+    }
+    reserve(&mut netlink, addresses)
+}
+
+/// Keeps the rest of the block for links within, and forwards for them: the settings are the namespace's own.
+fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, SetupError> {
+    netlink.reserve(addresses.block.ipv4).map_err(failed("keeping addresses for links within the link"))?;
+    let mut settings = vec!["/proc/sys/net/ipv4/ip_forward"];
+    if let (Some(block), Some(_)) = (addresses.block.ipv6, addresses.ipv6) {
+        netlink.reserve(block).map_err(failed("keeping addresses for links within the link"))?;
+        settings.push("/proc/sys/net/ipv6/conf/all/forwarding");
+    }
+    // Read-only in some containers: then links within this one reach no further than into its inner end.
+    let refused = |path: &&str| std::fs::write(path, "1").is_err();
+    let note =
+        |path: &str| format!("{path} cannot be written: links within this one will not reach beyond it");
+    Ok(settings.into_iter().filter(|path| refused(path)).map(note).collect())
+}
+
+/// The host's answer to where names are looked up.
+const RESOLVER_FILE: &str = "/etc/resolv.conf";
+
+/// Starts a relay outside and points the command's namespace at it. Without one there is a link all the same.
+fn look_names_up(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<String>) -> Option<Relay> {
+    if !namespace.has_own_mounts() {
+        notes.push("names are not looked up through the link: mounting is not permitted".into());
+        return None;
+    }
+    let configuration = match std::fs::read_to_string(RESOLVER_FILE) {
+        Ok(text) => dns::Configuration::parse(&text),
+        Err(error) => {
+            notes.push(format!("names are not looked up: {RESOLVER_FILE}: {error}"));
+            return None;
+        }
+    };
+    let mut own: Vec<IpAddr> = vec![addresses.outside.into()];
+    let mut clients = vec![addresses.block.ipv4];
+    if let (Some(block), Some((_, outside))) = (addresses.block.ipv6, addresses.ipv6) {
+        own.push(outside.into());
+        clients.push(block);
+    }
+    let relay = match Relay::start(&own, clients, &configuration.servers) {
+        Ok(relay) => Some(relay),
+        // A resolver of the host that listens at every address has this one too.
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => None,
+        Err(error) => {
+            notes.push(format!("names are not looked up through the link: {error}"));
+            return None;
+        }
+    };
+    if let Err(error) = namespace.replace_file(RESOLVER_FILE, configuration.pointing_at(addresses.outside)) {
+        notes.push(format!("names are not looked up through the link: {RESOLVER_FILE}: {error}"));
+        return None;
+    }
+    relay
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_device_is_at_its_end() {
+        assert_eq!(number_in("qdelay12"), Some(12));
+        assert_eq!(number_in("link"), None);
+        assert_eq!(number_in("q7d"), None);
+        assert_eq!(number_in("q99999999999"), None);
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        let errors = [
+            SetupError::NoFreeSubnet { is_nested: false },
+            SetupError::NoFreeSubnet { is_nested: true },
+            SetupError::Tun(TunError::NoDriver),
+            SetupError::Tun(TunError::NoAccess),
+            SetupError::Tun(TunError::NameTaken { name: "eth0".into() }),
+            SetupError::Tun(TunError::NotPermitted { name: "qdelay0".into() }),
+            SetupError::Namespace(NamespaceError::TooMany { limit: "/proc/sys/user/max_net_namespaces" }),
+            SetupError::Namespace(NamespaceError::Unsupported { what: "network" }),
+        ];
+        for error in errors {
+            let text = error.to_string();
+            assert!(text.contains([';', ',']) && !text.contains('\n') && text.len() > 40, "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Which addresses a link takes.
+//!
+//! A block holds a link's own network, its first /30 and /64, and room for links within:
+//!
+//! | links around it | IPv4 | IPv6 | parts |
+//! | --- | --- | --- | --- |
+//! | none | 100.64.n.0/24 | fd71:de1a:n::/48 | 7 |
+//! | one | /27 of it | /52 of it | 7 |
+//! | two | /30 of that | /56 of that | none |
+//!
+//! 100.64.0.0/10 is for networks that are not anybody's own (RFC 6598), 198.18.0.0/15 for measuring (RFC 2544), fd00::/8
+//! for those who draw their number (RFC 4193).
+
+use super::netlink::Network;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The addresses that are routed to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// /24, /27 or /30.
+    pub ipv4: Network,
+    /// /48, /52 or /56; `None` within a link that has no IPv6.
+    pub ipv6: Option<Network>,
+}
+
+/// Whether a route is so general that a network within it is free to take: a default route, whole or halved.
+pub(super) fn is_general(to: Network) -> bool {
+    to.prefix < 8
+}
+
+/// The networks that outermost blocks are taken from, in the order of preference, as the number of their first block.
+pub(super) type Pools = [u32; 2];
+/// 100.64.0.0/16 before 198.18.0.0/16.
+pub(super) const USUAL: Pools = [0, 256];
+/// The other way round: a VPN that has addresses of 100.64.0.0/10 may have a firewall rule against others' there.
+pub(super) const BESIDE_VPN: Pools = [256, 0];
+
+/// Whether this is one host's address in 100.64.0.0/10, as overlay VPNs give them.
+pub(super) fn is_of_vpn(address: Network) -> bool {
+    let shared = Network::new(IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), 10);
+    address.prefix == 32 && address.overlaps(shared)
+}
+
+impl Block {
+    /// The block number `number` of those without a link around: 0 to 511.
+    fn outermost(number: u32) -> Self {
+        let [_, _, high, low] = number.to_be_bytes();
+        let ipv4 = if high == 0 { Ipv4Addr::new(100, 64, low, 0) } else { Ipv4Addr::new(198, 18, low, 0) };
+        let ipv6 = Ipv6Addr::new(0xfd71, 0xde1a, u16::from_be_bytes([high, low]), 0, 0, 0, 0, 0);
+        Self { ipv4: Network::new(ipv4.into(), 24), ipv6: Some(Network::new(ipv6.into(), 48)) }
+    }
+
+    /// The block that reserved networks say, if they are of a kind that is handed out.
+    pub(super) fn of(ipv4: Option<Network>, ipv6: Option<Network>) -> Option<Self> {
+        let ipv4 = ipv4.filter(|network| [24, 27].contains(&network.prefix))?;
+        let length = if ipv4.prefix == 24 { 48 } else { 52 };
+        Some(Self { ipv4, ipv6: ipv6.filter(|network| network.prefix == length) })
+    }
+
+    /// Whether links can be within.
+    pub(super) fn has_parts(&self) -> bool {
+        self.ipv4.prefix < 30
+    }
+
+    /// The part `part` for a link within: 1 to 7. Part 0 is the link's own.
+    fn part(&self, part: u32) -> Self {
+        let cut = |network: Network, bits: u8| {
+            let prefix = network.prefix + bits;
+            let address = match network.address {
+                IpAddr::V4(four) => {
+                    Ipv4Addr::from(u32::from(four) | (part << (32 - u32::from(prefix)))).into()
+                }
+                IpAddr::V6(six) => {
+                    Ipv6Addr::from(u128::from(six) | (u128::from(part) << (128 - u32::from(prefix)))).into()
+                }
+            };
+            Network::new(address, prefix)
+        };
+        Self { ipv4: cut(self.ipv4, 3), ipv6: self.ipv6.map(|network| cut(network, 4)) }
+    }
+
+    /// Whether a network has something in common with the block.
+    pub(super) fn overlaps(&self, network: Network) -> bool {
+        network.overlaps(self.ipv4) || self.ipv6.is_some_and(|ipv6| network.overlaps(ipv6))
+    }
+
+    /// A block that has nothing in common with what is `taken`: a part of `within`, or an outermost one of `pools`. The
+    /// number `first` is tried first, so that links that are made at the same time do not meet.
+    pub(super) fn choose(within: Option<Block>, pools: Pools, taken: &[Network], first: u32) -> Option<Self> {
+        let is_free = |block: &Block| !taken.iter().any(|network| block.overlaps(*network));
+        match within {
+            Some(around) => (0..7).map(|step| around.part(1 + (first % 7 + step) % 7)).find(is_free),
+            None => pools
+                .into_iter()
+                .flat_map(|pool| {
+                    (0..256).map(move |step| Block::outermost(pool + (first % 256 + step) % 256))
+                })
+                .find(is_free),
+        }
+    }
+
+    /// The two IPv4 addresses of the link, /30: inside, outside.
+    pub fn ipv4_ends(&self) -> (Ipv4Addr, Ipv4Addr) {
+        let base = match self.ipv4.address {
+            IpAddr::V4(address) => u32::from(address),
+            IpAddr::V6(_) => 0,
+        };
+        (Ipv4Addr::from(base | 2), Ipv4Addr::from(base | 1))
+    }
+
+    /// The two IPv6 addresses of the link, /64: inside, outside.
+    pub fn ipv6_ends(&self) -> Option<(Ipv6Addr, Ipv6Addr)> {
+        match self.ipv6?.address {
+            IpAddr::V6(address) => {
+                let base = u128::from(address);
+                Some((Ipv6Addr::from(base | 2), Ipv6Addr::from(base | 1)))
+            }
+            IpAddr::V4(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Network {
+        let (address, prefix) = text.split_once('/').expect("address/prefix");
+        Network::new(address.parse().expect("an address"), prefix.parse().expect("a prefix"))
+    }
+
+    fn block(ipv4: &str, ipv6: &str) -> Option<Block> {
+        Some(Block { ipv4: network(ipv4), ipv6: Some(network(ipv6)) })
+    }
+
+    #[test]
+    fn the_first_number_is_taken_where_it_is_free() {
+        assert_eq!(Block::choose(None, USUAL, &[], 7), block("100.64.7.0/24", "fd71:de1a:7::/48"));
+        assert_eq!(
+            Block::choose(None, USUAL, &[network("100.64.7.9/32")], 7),
+            block("100.64.8.0/24", "fd71:de1a:8::/48")
+        );
+        assert_eq!(
+            Block::choose(None, USUAL, &[network("fd71:de1a:ff::1/128")], 255),
+            block("100.64.0.0/24", "fd71:de1a::/48")
+        );
+        assert_eq!(Block::choose(None, USUAL, &[], 255), block("100.64.255.0/24", "fd71:de1a:ff::/48"));
+    }
+
+    #[test]
+    fn a_network_over_all_of_one_pool_leads_to_the_other() {
+        let carrier = network("100.64.0.0/10");
+        assert_eq!(Block::choose(None, USUAL, &[carrier], 0), block("198.18.0.0/24", "fd71:de1a:100::/48"));
+        assert_eq!(Block::choose(None, USUAL, &[carrier, network("198.18.0.0/15")], 0), None);
+        assert_eq!(Block::choose(None, BESIDE_VPN, &[], 3), block("198.18.3.0/24", "fd71:de1a:103::/48"));
+        assert!(is_of_vpn(network("100.101.102.103/32")));
+        assert!(!is_of_vpn(network("100.64.0.1/30")) && !is_of_vpn(network("10.0.0.1/32")));
+    }
+
+    #[test]
+    fn parts_nest_twice_and_never_overlap() {
+        let outermost = Block::outermost(5);
+        let mut all: Vec<Block> = Vec::new();
+        for part in 1..8 {
+            let middle = outermost.part(part);
+            assert_eq!(Block::of(Some(middle.ipv4), middle.ipv6), Some(middle));
+            assert!(middle.has_parts() && outermost.overlaps(middle.ipv4));
+            all.push(middle);
+            for inner in 1..8 {
+                let innermost = middle.part(inner);
+                assert!(!innermost.has_parts() && middle.overlaps(innermost.ipv4));
+                assert_eq!(Block::of(Some(innermost.ipv4), innermost.ipv6), None);
+                all.push(innermost);
+            }
+        }
+        // The link's own networks of all of them, and of the outermost.
+        all.push(outermost);
+        let own: Vec<[Network; 2]> = all
+            .iter()
+            .map(|block| {
+                let (four, six) = (block.ipv4_ends().0, block.ipv6_ends().expect("IPv6").0);
+                [Network::new(four.into(), 30), Network::new(six.into(), 64)]
+            })
+            .collect();
+        for (index, one) in own.iter().enumerate() {
+            for two in &own[..index] {
+                assert!(!one[0].overlaps(two[0]) && !one[1].overlaps(two[1]), "{one:?} {two:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_holds_seven_and_refuses_the_eighth() {
+        let around = Block::outermost(0);
+        let mut taken = Vec::new();
+        for first in 0..7 {
+            let part = Block::choose(Some(around), USUAL, &taken, first * 3).expect("a free part");
+            taken.push(part.ipv4);
+        }
+        assert_eq!(Block::choose(Some(around), USUAL, &taken, 0), None);
+    }
+
+    #[test]
+    fn a_link_within_one_without_ipv6_has_none() {
+        let around = Block::of(Some(network("100.64.3.0/24")), None).expect("a block");
+        let part = Block::choose(Some(around), USUAL, &[], 0).expect("a part");
+        assert_eq!(part.ipv4, network("100.64.3.32/27"));
+        assert_eq!(part.ipv6_ends(), None);
+    }
+
+    #[test]
+    fn halves_of_the_internet_are_no_obstacle() {
+        assert!(
+            is_general(network("0.0.0.0/1"))
+                && is_general(network("::/0"))
+                && is_general(network("2000::/3"))
+        );
+        assert!(!is_general(network("100.64.0.0/10")));
+    }
+}

@@ -1,0 +1,401 @@
+//! The few questions and orders of rtnetlink that a link needs (rtnetlink(7)).
+//!
+//! A [`Netlink`] belongs to the network namespace of the thread that opened it, and stays there: it may be used from any
+//! thread afterwards. Requests are answered by the kernel at once, so nothing here waits.
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use std::net::IpAddr;
+
+/// An address and how many of its first bits name the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Any address of the network.
+    pub address: IpAddr,
+    /// 0 to 32 for IPv4, 0 to 128 for IPv6.
+    pub prefix: u8,
+}
+
+impl Network {
+    /// The network that `address` is in.
+    pub const fn new(address: IpAddr, prefix: u8) -> Self {
+        Self { address, prefix }
+    }
+
+    /// Whether the two have an address in common. Two families never have.
+    pub fn overlaps(self, other: Network) -> bool {
+        let prefix = self.prefix.min(other.prefix);
+        match (self.address, other.address) {
+            (IpAddr::V4(one), IpAddr::V4(two)) => {
+                let apart = u32::from(one) ^ u32::from(two);
+                apart.checked_shr(32u32.saturating_sub(prefix.into())).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(one), IpAddr::V6(two)) => {
+                let apart = u128::from(one) ^ u128::from(two);
+                apart.checked_shr(128u32.saturating_sub(prefix.into())).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A route of any table, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// Where it leads; prefix 0 is a default route.
+    pub to: Network,
+    /// The number of the device that it leads to, where it leads to one.
+    pub device: Option<u32>,
+    /// Whether it was made by a link of ours to say: these addresses are for links within ([`Netlink::reserve`]).
+    pub is_reserved: bool,
+}
+
+/// What marks routes as ours: a number of `rtm_protocol` that nobody has registered (`/etc/iproute2/rt_protos`).
+const OUR_PROTOCOL: RouteProtocol = RouteProtocol::Other(113);
+
+/// A socket of rtnetlink in one network namespace.
+#[derive(Debug)]
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens one in the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// The kernel has no rtnetlink for us.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Sends one request and collects the answers up to the end of a dump, the acknowledgement or, where neither was asked
+    /// for, the first answer.
+    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
+        header.sequence_number = self.sequence;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+
+        let is_single = flags & (NLM_F_ACK | NLM_F_DUMP) == 0;
+        let mut answers = Vec::new();
+        loop {
+            let (datagram, _) = self.socket.recv_from_full()?;
+            let mut rest = datagram.as_slice();
+            // Every message begins with its own length, and the next one at a multiple of four.
+            while let Some(length) = rest.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes) as usize)
+            {
+                if length < 16 || length > rest.len() {
+                    return Err(io::Error::other("the kernel's netlink answer is cut short"));
+                }
+                let parsed = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&rest[..length]);
+                rest = &rest[length.next_multiple_of(4).min(rest.len())..];
+                // What a newer kernel says and this library cannot read is passed over: a clash that is missed because
+                // of that is still refused by the kernel.
+                let Ok(message) = parsed else { continue };
+                if message.header.sequence_number != self.sequence {
+                    continue;
+                }
+                match message.payload {
+                    NetlinkPayload::InnerMessage(answer) => {
+                        answers.push(answer);
+                        if is_single {
+                            return Ok(answers);
+                        }
+                    }
+                    NetlinkPayload::Done(_) => return Ok(answers),
+                    NetlinkPayload::Error(error) if error.code.is_none() => return Ok(answers),
+                    NetlinkPayload::Error(error) => {
+                        return Err(io::Error::from_raw_os_error(error.raw_code().saturating_neg()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.request(message, flags | NLM_F_ACK).map(|_| ())
+    }
+
+    /// The number of the device called `name`, if there is one.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn index(&mut self, name: &str) -> io::Result<Option<u32>> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_string()));
+        match self.request(RouteNetlinkMessage::GetLink(message), 0) {
+            Ok(answers) => Ok(answers.into_iter().find_map(|answer| match answer {
+                RouteNetlinkMessage::NewLink(link) => Some(link.header.index),
+                _ => None,
+            })),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Packets that the kernel has dropped at a device in both directions since it was made.
+    ///
+    /// # Errors
+    /// The kernel's; the device may be gone.
+    pub fn drops(&mut self, index: u32) -> io::Result<u64> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let answers = self.request(RouteNetlinkMessage::GetLink(message), 0)?;
+        answers
+            .into_iter()
+            .filter_map(|answer| match answer {
+                RouteNetlinkMessage::NewLink(link) => Some(link.attributes),
+                _ => None,
+            })
+            .flatten()
+            .find_map(|attribute| match attribute {
+                LinkAttribute::Stats64(stats) => Some(stats.tx_dropped.saturating_add(stats.rx_dropped)),
+                _ => None,
+            })
+            .ok_or_else(|| io::Error::other("the kernel gives no statistics of the device"))
+    }
+
+    fn set_link(&mut self, message: LinkMessage) -> io::Result<()> {
+        self.order(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Sets the MTU (bytes) and how many packets the device may hold.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_sizes(&mut self, index: u32, mtu: u32, queue: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)];
+        self.set_link(message)
+    }
+
+    /// Keeps the kernel from talking on the device by itself: no link-local address, hence no router solicitations, and
+    /// no multicast, hence no reports of listeners. Otherwise a link would carry packets that no program has sent.
+    ///
+    /// # Errors
+    /// The kernel's; `EAFNOSUPPORT` or the like where it has no IPv6 at this device.
+    pub fn silence(&mut self, index: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.change_mask = LinkFlags::Multicast;
+        self.set_link(message)?;
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let mode = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+        message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![mode])])];
+        self.set_link(message)
+    }
+
+    /// Switches a device on.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_up(&mut self, index: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        self.set_link(message)
+    }
+
+    /// Gives a device an address, and by that the route to its network. Usable at once: no duplicate address detection.
+    ///
+    /// # Errors
+    /// The kernel's: `EEXIST` if the device has it already, `EACCES` where IPv6 is switched off.
+    pub fn add_address(&mut self, index: u32, network: Network) -> io::Result<()> {
+        let mut message = address(index, network);
+        if network.address.is_ipv6() {
+            message.header.flags = AddressHeaderFlags::Nodad;
+            message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+        }
+        self.order(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Takes an address from a device.
+    ///
+    /// # Errors
+    /// The kernel's: `EADDRNOTAVAIL` if the device does not have it.
+    pub fn remove_address(&mut self, index: u32, network: Network) -> io::Result<()> {
+        self.order(RouteNetlinkMessage::DelAddress(address(index, network)), 0)
+    }
+
+    /// Adds a route to `to` by way of `gateway` on a device, in the main table.
+    ///
+    /// # Errors
+    /// The kernel's: `EEXIST` if there is one.
+    pub fn add_route(&mut self, index: u32, to: Network, gateway: IpAddr) -> io::Result<()> {
+        let mut message = route(to, RouteType::Unicast);
+        message.attributes.push(RouteAttribute::Gateway(RouteAddress::from(gateway)));
+        message.attributes.push(RouteAttribute::Oif(index));
+        self.order(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Marks `network` as addresses for links within this namespace: unreachable, until one of them takes a part.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn reserve(&mut self, network: Network) -> io::Result<()> {
+        let message = route(network, RouteType::Unreachable);
+        self.order(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Every route of every table, of both families.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn routes(&mut self) -> io::Result<Vec<Route>> {
+        let answers = self.dump(|family| {
+            let mut message = RouteMessage::default();
+            message.header.address_family = family;
+            RouteNetlinkMessage::GetRoute(message)
+        })?;
+        Ok(answers.into_iter().filter_map(found_route).collect())
+    }
+
+    /// Every address of every device, as the network that it says is connected, with the number of the device.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn addresses(&mut self) -> io::Result<Vec<(u32, Network)>> {
+        let answers = self.dump(|family| {
+            let mut message = AddressMessage::default();
+            message.header.family = family;
+            RouteNetlinkMessage::GetAddress(message)
+        })?;
+        Ok(answers.into_iter().flat_map(found_addresses).collect())
+    }
+
+    fn dump(
+        &mut self,
+        question: impl Fn(AddressFamily) -> RouteNetlinkMessage,
+    ) -> io::Result<Vec<RouteNetlinkMessage>> {
+        let mut answers = self.request(question(AddressFamily::Inet), NLM_F_DUMP)?;
+        // A kernel without IPv6 answers for any family it has, or refuses; neither is a failure.
+        match self.request(question(AddressFamily::Inet6), NLM_F_DUMP) {
+            Ok(more) => answers.extend(more),
+            Err(error)
+                if [libc::EOPNOTSUPP, libc::EAFNOSUPPORT].contains(&error.raw_os_error().unwrap_or(0)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(answers)
+    }
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+fn address(index: u32, network: Network) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = family(network.address);
+    message.header.prefix_len = network.prefix;
+    message.header.index = index;
+    message.attributes =
+        vec![AddressAttribute::Local(network.address), AddressAttribute::Address(network.address)];
+    message
+}
+
+fn route(to: Network, kind: RouteType) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(to.address);
+    message.header.destination_prefix_length = to.prefix;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = OUR_PROTOCOL;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = kind;
+    if to.prefix > 0 {
+        message.attributes.push(RouteAttribute::Destination(RouteAddress::from(to.address)));
+    }
+    message
+}
+
+fn found_route(answer: RouteNetlinkMessage) -> Option<Route> {
+    let RouteNetlinkMessage::NewRoute(message) = answer else { return None };
+    let to = message.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Destination(RouteAddress::Inet(address)) => Some(IpAddr::V4(*address)),
+        RouteAttribute::Destination(RouteAddress::Inet6(address)) => Some(IpAddr::V6(*address)),
+        _ => None,
+    });
+    let any: IpAddr = match message.header.address_family {
+        AddressFamily::Inet => [0u8; 4].into(),
+        AddressFamily::Inet6 => [0u8; 16].into(),
+        _ => return None,
+    };
+    let is_reserved =
+        message.header.protocol == OUR_PROTOCOL && message.header.kind == RouteType::Unreachable;
+    let prefix = message.header.destination_prefix_length;
+    let device = message.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Oif(device) => Some(*device),
+        _ => None,
+    });
+    Some(Route { to: Network::new(to.unwrap_or(any), prefix), device, is_reserved })
+}
+
+fn found_addresses(answer: RouteNetlinkMessage) -> Vec<(u32, Network)> {
+    let RouteNetlinkMessage::NewAddress(message) = answer else { return Vec::new() };
+    let prefix = message.header.prefix_len;
+    // On a point-to-point device one is ours and one the other side's: both are taken.
+    let address = |attribute: &AddressAttribute| match attribute {
+        AddressAttribute::Local(address) | AddressAttribute::Address(address) => {
+            Some((message.header.index, Network::new(*address, prefix)))
+        }
+        _ => None,
+    };
+    message.attributes.iter().filter_map(address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(address: &str, prefix: u8) -> Network {
+        Network::new(address.parse().expect("an address"), prefix)
+    }
+
+    #[test]
+    fn networks_overlap_where_the_shorter_prefix_is_the_same() {
+        let one = network("100.64.3.0", 24);
+        assert!(one.overlaps(network("100.64.3.77", 32)));
+        assert!(one.overlaps(network("100.64.0.0", 10)));
+        assert!(one.overlaps(network("0.0.0.0", 0)));
+        assert!(!one.overlaps(network("100.64.4.0", 24)));
+        assert!(!one.overlaps(network("::", 0)));
+        let six = network("fd71:de1a:3::", 48);
+        assert!(six.overlaps(network("fd71:de1a:3:1000::", 52)));
+        assert!(six.overlaps(network("::", 0)));
+        assert!(!six.overlaps(network("fd71:de1a:4::", 48)));
+        assert!(network("::1", 128).overlaps(network("::1", 128)));
+    }
+
+    #[test]
+    fn the_loopback_device_is_found_and_another_is_not() {
+        let mut netlink = Netlink::open().expect("rtnetlink");
+        assert!(netlink.index("lo").expect("an answer").is_some());
+        assert_eq!(netlink.index("no-such-device").expect("an answer"), None);
+        netlink.routes().expect("an answer");
+        netlink.addresses().expect("an answer");
+    }
+}

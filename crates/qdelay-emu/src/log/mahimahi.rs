@@ -1,0 +1,326 @@
+//! The log of `mm-link --uplink-log`, `--downlink-log` (mahimahi, `src/frontend/link_queue.cc`: `record_arrival`,
+//! `record_departure_opportunity`, `record_departure`, `record_drop`), which mm-throughput-graph and mm-delay-graph read.
+//!
+//! One file for each direction. Lines that begin with `#` describe the run; `# base timestamp:` is when the trace began. An
+//! event is a line of its time, its kind and its size:
+//!
+//! | line | at that time |
+//! | --- | --- |
+//! | `MS + BYTES` | a packet came to the queue |
+//! | `MS # BYTES` | the link could send so much, whether something waited or not |
+//! | `MS - BYTES DELAY` | a packet left the link, DELAY ms after it came |
+//! | `MS d PACKETS BYTES` | the queue dropped so much |
+//!
+//! Times are in ms, rounded down; DELAY is the difference of two such times. Opportunities carry 1504 bytes; a packet counts
+//! its IP bytes and the link's overhead, which is 4 for a trace: the header of the TUN device. At equal times opportunities
+//! come before arrivals, and each before the departures it carries.
+//!
+//! Opportunities are written from the trace, by the log's thread: the path has no events for those that nothing waits for.
+//!
+//! Parameters: texts for the head; `drops` (on), whether `d` lines are written: those versions of mm-throughput-graph that we
+//! have seen stop at them, in mahimahi's own logs too; `ring_bytes` (4 MiB).
+//!
+//! Differences from the reference:
+//! * Packets that the queue drops as they are about to leave (CoDel, BoDe) have a `d` line too; mahimahi logs what an arrival
+//!   drives out only.
+//! * Packets dropped at one time have a line each.
+//! * Time 0 is when the trace began; mahimahi's is some ms before.
+//! * A link without a trace has a `#` line for each ms with the bytes its rate brought in that ms, rounded to bytes.
+
+use super::ring::HEAD_WORDS;
+use super::writer::{Encode, Log};
+use super::{Layout, LogSummary};
+use crate::device::Port;
+use crate::emulator::{Event, EventKind, Tap};
+use qdelay_core::Time;
+use qdelay_path::{AnyLink, NodeId, TraceLink};
+use qdelay_trace::OPPORTUNITY_BYTES;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+const NANOS_PER_MS: u64 = 1_000_000;
+
+/// What stands at the head of the log, and how it is written.
+#[derive(Clone, Debug)]
+pub struct MahimahiOptions {
+    /// The trace, or the link's description.
+    pub trace: String,
+    /// The name of this file.
+    pub file: String,
+    /// The command line.
+    pub command_line: String,
+    /// The queue's description.
+    pub queue: String,
+    /// When the run began, since 1970.
+    pub began: Duration,
+    /// Whether drops are written.
+    pub drops: bool,
+    /// Size of the ring; 32 bytes for each event.
+    pub ring_bytes: usize,
+}
+
+impl Default for MahimahiOptions {
+    fn default() -> Self {
+        let text = String::new;
+        let (trace, file, command_line, queue) = (text(), text(), text(), text());
+        MahimahiOptions {
+            trace,
+            file,
+            command_line,
+            queue,
+            began: Duration::ZERO,
+            drops: true,
+            ring_bytes: 4 << 20,
+        }
+    }
+}
+
+/// A [`Tap`] that writes the log of one direction. See the module.
+#[derive(Debug)]
+pub struct MahimahiLog {
+    log: Log,
+    port: Port,
+    queue: NodeId,
+    link: NodeId,
+    drops: bool,
+    has_trace: bool,
+}
+
+/// Kinds of records, in the last byte of their third word, below the size.
+const ARRIVAL: u64 = 0;
+const DEQUEUE: u64 = 1;
+const DEPARTURE: u64 = 2;
+const DROP: u64 = 3;
+
+impl MahimahiLog {
+    /// Creates the file at `path`, or truncates it, for the packets that come from `port`: [`Port::Outside`] for the downlink.
+    ///
+    /// # Errors
+    /// The file cannot be created, or no thread.
+    pub fn create(path: &Path, layout: &Layout, port: Port, options: MahimahiOptions) -> io::Result<Self> {
+        MahimahiLog::new(File::create(path)?, layout, port, options)
+    }
+
+    /// Writes to `out`.
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub fn new(
+        out: impl Write + Send + 'static,
+        layout: &Layout,
+        port: Port,
+        options: MahimahiOptions,
+    ) -> io::Result<Self> {
+        let link = &layout.links[port.index()];
+        let has_trace = matches!(link, AnyLink::Trace(_));
+        let (ring_bytes, drops) = (options.ring_bytes, options.drops);
+        let encode = Lines { capacity: Capacity::of(link), overhead: link.overhead_bytes(), port, options };
+        let (queue, link) = (layout.places.queue[port.index()], layout.places.link[port.index()]);
+        Ok(MahimahiLog { log: Log::start(encode, out, ring_bytes)?, port, queue, link, drops, has_trace })
+    }
+
+    /// Records that found no room so far.
+    pub fn lost(&self) -> u64 {
+        self.log.lost()
+    }
+    /// Whether the file could not be written. [`MahimahiLog::close`] says why.
+    pub fn has_stopped(&self) -> bool {
+        self.log.has_stopped()
+    }
+    /// Ends the log of a run that went on until `end` (not [`Time::NEVER`]), and waits until it is written.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn close(self, end: Time) -> io::Result<LogSummary> {
+        self.log.close(end)
+    }
+}
+
+impl Tap for MahimahiLog {
+    #[inline]
+    fn event(&mut self, event: &Event, _: &[u8]) {
+        let kind = match event.kind {
+            EventKind::Enqueued if event.node == self.queue => ARRIVAL,
+            // Where the bytes of an opportunity go is needed to write it in its place.
+            EventKind::Dequeued if self.has_trace && event.node == self.queue => DEQUEUE,
+            EventKind::Departed if event.node == self.link => DEPARTURE,
+            EventKind::Dropped(_) if self.drops && (event.node == self.queue || event.node == self.link) => {
+                DROP
+            }
+            _ => return,
+        };
+        let size = u64::from(event.packet.bytes);
+        self.log.push(
+            self.port,
+            [event.time.as_nanos(), event.packet.arrival.as_nanos(), size << 8 | kind],
+            &[],
+        );
+    }
+}
+
+/// The file's text.
+struct Lines {
+    capacity: Capacity,
+    overhead: u32,
+    port: Port,
+    options: MahimahiOptions,
+}
+
+impl Encode for Lines {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        let MahimahiOptions { trace, file, command_line, queue, began, .. } = &self.options;
+        let name = match self.port {
+            Port::Inside => "Uplink",
+            Port::Outside => "Downlink",
+        };
+        line(out, format_args!("# mahimahi mm-link ({name}) [{}] > {}", plain(trace), plain(file)));
+        line(out, format_args!("# command line: {}", plain(command_line)));
+        line(out, format_args!("# queue: {}", plain(queue)));
+        line(out, format_args!("# init timestamp: {}", began.as_millis()));
+        line(out, format_args!("# base timestamp: 0"));
+    }
+
+    fn record(&mut self, head: [u64; HEAD_WORDS], _: &[u8], out: &mut Vec<u8>) {
+        let [now, arrival, last] = head;
+        let (time, bytes) = (Time::from_nanos(now), (last >> 8) + u64::from(self.overhead));
+        let ms = now / NANOS_PER_MS;
+        match last & 0xff {
+            ARRIVAL => {
+                self.capacity.through(time, out);
+                line(out, format_args!("{ms} + {bytes}"));
+            }
+            DEQUEUE => self.capacity.begins(time, bytes, out),
+            DEPARTURE => {
+                self.capacity.departs(time, out);
+                line(out, format_args!("{ms} - {bytes} {}", ms.saturating_sub(arrival / NANOS_PER_MS)));
+            }
+            _ => {
+                self.capacity.until(time, out);
+                line(out, format_args!("{ms} d 1 {bytes}"));
+            }
+        }
+    }
+
+    fn end(&mut self, end: Time, lost: [u64; 2], out: &mut Vec<u8>) {
+        if end != Time::NEVER {
+            self.capacity.through(end, out);
+        }
+        let lost: u64 = lost.iter().sum();
+        if lost > 0 {
+            line(out, format_args!("# lost: {lost} records"));
+        }
+    }
+}
+
+/// Writes what the link could send.
+enum Capacity {
+    Trace(Opportunities),
+    Rate { link: AnyLink, ms: u64, offered: u64 },
+}
+
+/// The link of a trace, as far as it has been written.
+struct Opportunities {
+    /// Stands at the first opportunity that has not been written.
+    link: TraceLink,
+    /// When the last one was, and what it can still carry.
+    last: Time,
+    credit: u64,
+    /// What the packet that is on the link still lacks.
+    lacking: u64,
+}
+
+impl Capacity {
+    fn of(link: &AnyLink) -> Capacity {
+        match link {
+            AnyLink::Trace(link) => {
+                Capacity::Trace(Opportunities { link: link.clone(), last: Time::ZERO, credit: 0, lacking: 0 })
+            }
+            link => Capacity::Rate { link: link.clone(), ms: 0, offered: link.offered_bytes(Time::ZERO) },
+        }
+    }
+
+    /// Everything before `now`.
+    fn until(&mut self, now: Time, out: &mut Vec<u8>) {
+        match self {
+            Capacity::Trace(opportunities) => opportunities.until(now, out),
+            Capacity::Rate { .. } => self.through(now, out),
+        }
+    }
+
+    /// Everything up to `now`, that at `now` included.
+    fn through(&mut self, now: Time, out: &mut Vec<u8>) {
+        match self {
+            Capacity::Trace(opportunities) => {
+                while opportunities.link.next() <= now {
+                    opportunities.write(out);
+                }
+            }
+            Capacity::Rate { link, ms, offered } => {
+                while *ms < now.as_nanos() / NANOS_PER_MS {
+                    *ms += 1;
+                    let before =
+                        std::mem::replace(offered, link.offered_bytes(Time::from_nanos(*ms * NANOS_PER_MS)));
+                    if *offered > before {
+                        line(out, format_args!("{ms} # {}", *offered - before));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A packet of `bytes` is taken from the queue.
+    fn begins(&mut self, now: Time, bytes: u64, out: &mut Vec<u8>) {
+        let Capacity::Trace(opportunities) = self else { return };
+        opportunities.until(now, out);
+        if (opportunities.credit == 0 || opportunities.last != now) && opportunities.link.next() <= now {
+            opportunities.write(out);
+        }
+        opportunities.lacking = bytes;
+        opportunities.carry();
+    }
+
+    /// The packet on the link is sent.
+    fn departs(&mut self, now: Time, out: &mut Vec<u8>) {
+        self.until(now, out);
+        let Capacity::Trace(opportunities) = self else { return };
+        while opportunities.lacking > 0 && opportunities.link.next() <= now {
+            opportunities.write(out);
+        }
+        opportunities.lacking = 0;
+    }
+}
+
+impl Opportunities {
+    fn until(&mut self, now: Time, out: &mut Vec<u8>) {
+        while self.link.next() < now {
+            self.write(out);
+        }
+    }
+
+    /// The next one, used by the packet on the link as far as that needs it.
+    fn write(&mut self, out: &mut Vec<u8>) {
+        self.last = self.link.next();
+        line(out, format_args!("{} # {OPPORTUNITY_BYTES}", self.last.as_nanos() / NANOS_PER_MS));
+        self.link.burn();
+        self.credit = OPPORTUNITY_BYTES;
+        self.carry();
+    }
+
+    fn carry(&mut self) {
+        let bytes = self.credit.min(self.lacking);
+        self.credit -= bytes;
+        self.lacking -= bytes;
+    }
+}
+
+fn line(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    // Writing to memory does not fail.
+    let _ = writeln!(out, "{text}");
+}
+
+/// On one line.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}

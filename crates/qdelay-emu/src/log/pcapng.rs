@@ -1,0 +1,208 @@
+//! Packet captures (draft-ietf-opsawg-pcapng) of both sides of a link.
+//!
+//! There are two interfaces, `inside` and `outside`, of raw IP packets with times in ns. A packet that comes in is recorded
+//! at the interface it comes from, as inbound; one that comes out, at the interface it goes to, as outbound, with its bytes
+//! as they are then (a mark shows). A packet that is dropped is recorded once more at the interface it came from, at the time
+//! of the drop, without a direction and with a comment such as `dropped by down: sojourn_bound`; Wireshark finds those with
+//! `frame.comment`, and leaves them out with `!frame.comment`. Times are the path's own, after the wall clock at its begin.
+//! Records that found no room are counted at the end as the interface's drops.
+//!
+//! Parameters: `snap`, bytes kept of each packet (all); `ring_bytes` (16 MiB: a tenth of a second at 600 Mbit/s, each packet
+//! being recorded twice).
+
+use super::ring::HEAD_WORDS;
+use super::writer::{Encode, Log};
+use super::{Layout, LogSummary};
+use crate::device::Port;
+use crate::emulator::{Event, EventKind, Tap};
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::interface_statistics::{InterfaceStatisticsBlock, InterfaceStatisticsOption};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{Block, PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness};
+use qdelay_core::{DropReason, Time};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// `if_tsresol`: times count 10^-9 s.
+const NANOSECONDS: u8 = 9;
+/// Direction bits of `epb_flags`.
+const INBOUND: u32 = 1;
+const OUTBOUND: u32 = 2;
+
+/// How a capture is written.
+#[derive(Clone, Debug)]
+pub struct PcapngOptions {
+    /// Bytes kept of each packet; 0 keeps all.
+    pub snap: u32,
+    /// When the run began, since 1970.
+    pub began: Duration,
+    /// Size of the ring, which holds 32 bytes and what is kept of each packet.
+    pub ring_bytes: usize,
+}
+
+impl Default for PcapngOptions {
+    fn default() -> Self {
+        PcapngOptions { snap: 0, began: Duration::ZERO, ring_bytes: 16 << 20 }
+    }
+}
+
+/// A [`Tap`] that writes a capture. See the module.
+#[derive(Debug)]
+pub struct PcapngLog {
+    log: Log,
+    layout: Layout,
+    snap: usize,
+}
+
+/// The last word of a record, from the lowest bits: what happened (8), the port it is recorded at (8), the drop's reason (16),
+/// the packet's size (32). The second word is the node.
+const ENTERED: u64 = 0;
+const LEFT: u64 = 1;
+const DROPPED: u64 = 2;
+
+impl PcapngLog {
+    /// Creates the file at `path`, or truncates it.
+    ///
+    /// # Errors
+    /// The file cannot be created, or no thread.
+    pub fn create(path: &Path, layout: &Layout, options: &PcapngOptions) -> io::Result<Self> {
+        PcapngLog::new(File::create(path)?, layout, options)
+    }
+
+    /// Writes to `out`.
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub fn new(
+        out: impl Write + Send + 'static,
+        layout: &Layout,
+        options: &PcapngOptions,
+    ) -> io::Result<Self> {
+        let encode = Capture::new(layout.clone(), options)?;
+        let snap = if options.snap == 0 { usize::MAX } else { options.snap as usize };
+        Ok(PcapngLog { log: Log::start(encode, out, options.ring_bytes)?, layout: layout.clone(), snap })
+    }
+
+    /// Records that found no room so far.
+    pub fn lost(&self) -> u64 {
+        self.log.lost()
+    }
+    /// Whether the file could not be written. [`PcapngLog::close`] says why.
+    pub fn has_stopped(&self) -> bool {
+        self.log.has_stopped()
+    }
+    /// Ends the capture of a run that went on until `end`, and waits until it is written.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn close(self, end: Time) -> io::Result<LogSummary> {
+        self.log.close(end)
+    }
+}
+
+impl Tap for PcapngLog {
+    #[inline]
+    fn event(&mut self, event: &Event, bytes: &[u8]) {
+        let source = self.layout.source(event.node);
+        let (port, kind, reason) = match event.kind {
+            EventKind::Enqueued => (source, ENTERED, 0),
+            EventKind::Delivered => (source.other(), LEFT, 0),
+            EventKind::Dropped(reason) => (source, DROPPED, reason as u64),
+            _ => return,
+        };
+        let last = u64::from(event.packet.bytes) << 32 | reason << 16 | (port.index() as u64) << 8 | kind;
+        let kept = bytes.get(..self.snap).unwrap_or(bytes);
+        self.log.push(port, [event.time.as_nanos(), event.node.index() as u64, last], kept);
+    }
+}
+
+/// The file's blocks.
+struct Capture {
+    layout: Layout,
+    snap: u32,
+    began: u64,
+    /// Writes to memory.
+    blocks: PcapNgWriter<Vec<u8>>,
+}
+
+impl Capture {
+    fn new(layout: Layout, options: &PcapngOptions) -> io::Result<Capture> {
+        let application = concat!("qdelay ", env!("CARGO_PKG_VERSION"));
+        let section = SectionHeaderBlock {
+            // Said, since the times in statistics depend on it: see `end`.
+            endianness: Endianness::Little,
+            options: vec![SectionHeaderOption::UserApplication(application.into())],
+            ..SectionHeaderBlock::default()
+        };
+        let blocks = PcapNgWriter::with_section_header(Vec::new(), section).map_err(io::Error::other)?;
+        let began = u64::try_from(options.began.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Capture { layout, snap: options.snap, began, blocks })
+    }
+
+    fn wall_clock(&self, time: u64) -> u64 {
+        self.began.saturating_add(time)
+    }
+
+    fn put(&mut self, block: &Block<'_>, out: &mut Vec<u8>) {
+        std::mem::swap(self.blocks.get_mut(), out);
+        // Memory does not refuse it, and the interfaces are those of `begin`.
+        let _ = self.blocks.write_block(block);
+        std::mem::swap(self.blocks.get_mut(), out);
+    }
+}
+
+impl Encode for Capture {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        // The section's header.
+        out.append(self.blocks.get_mut());
+        for port in Port::ALL {
+            let options = vec![
+                InterfaceDescriptionOption::IfName(port.name().into()),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ];
+            let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: self.snap, options };
+            self.put(&block.into_block(), out);
+        }
+    }
+
+    fn record(&mut self, head: [u64; HEAD_WORDS], body: &[u8], out: &mut Vec<u8>) {
+        let [time, node, last] = head;
+        let options = match last & 0xff {
+            ENTERED => vec![EnhancedPacketOption::Flags(INBOUND)],
+            LEFT => vec![EnhancedPacketOption::Flags(OUTBOUND)],
+            _ => {
+                let reason =
+                    DropReason::ALL.get((last >> 16 & 0xffff) as usize).map_or("", |reason| reason.name());
+                let comment = format!("dropped by {}: {reason}", self.layout.name(node as usize));
+                vec![EnhancedPacketOption::Comment(comment.into()), EnhancedPacketOption::Flags(0)]
+            }
+        };
+        let block = EnhancedPacketBlock {
+            interface_id: (last >> 8 & 0xff) as u32,
+            timestamp: Duration::from_nanos(self.wall_clock(time)),
+            original_len: (last >> 32) as u32,
+            data: Cow::Borrowed(body),
+            options,
+        };
+        self.put(&block.into_block(), out);
+    }
+
+    fn end(&mut self, end: Time, lost: [u64; 2], out: &mut Vec<u8>) {
+        for port in Port::ALL {
+            let block = InterfaceStatisticsBlock {
+                interface_id: port.index() as u32,
+                // The upper half comes first, which the crate leaves to us in little-endian files.
+                timestamp: self.wall_clock(end.as_nanos()).rotate_left(32),
+                options: vec![InterfaceStatisticsOption::IsbIfDrop(lost[port.index()])],
+            };
+            self.put(&block.into_block(), out);
+        }
+    }
+}

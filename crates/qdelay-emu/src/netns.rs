@@ -1,0 +1,294 @@
+//! A network namespace of its own for the command, and threads and processes in it.
+//!
+//! A namespace is made by a thread that stays in it (network_namespaces(7)). Whatever has to be done inside, from opening
+//! a device to starting the command, is a closure that this thread runs. Nothing has a name in the file system: the
+//! namespace goes with the last thread and process in it, also after `kill -9`.
+//!
+//! * [`command`]: the command, its terminal and its exit status.
+//! * [`signals`]: what is sent to this process goes on to the command.
+//! * [`user`]: the same for a user who is not root.
+#![allow(unsafe_code)] // unshare(2): of the namespaces named here, none takes file descriptors from another thread.
+
+pub mod command;
+pub mod signals;
+pub mod user;
+
+use crate::link_setup::netlink::Netlink;
+use command::Running;
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::thread::UnshareFlags;
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// Why there is no namespace.
+#[derive(Debug)]
+pub enum NamespaceError {
+    /// Not for this user.
+    NotPermitted {
+        /// What seems to forbid it, and what to do.
+        hint: String,
+    },
+    /// The kernel is built without them.
+    Unsupported {
+        /// Which kind.
+        what: &'static str,
+    },
+    /// A limit of the system.
+    TooMany {
+        /// The limit, as a file.
+        limit: &'static str,
+    },
+    /// A user namespace is only possible while there is one thread.
+    Threads,
+    /// Anything else.
+    Failed {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for NamespaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NamespaceError::NotPermitted { hint } => {
+                write!(f, "a namespace may not be made: {hint}")
+            }
+            NamespaceError::Unsupported { what } => {
+                write!(f, "this kernel has no {what} namespaces; a kernel that is built with them is needed")
+            }
+            NamespaceError::TooMany { limit } => {
+                write!(f, "no more namespaces are allowed: {limit} is reached; raise it or end something")
+            }
+            NamespaceError::Threads => f.write_str(
+                "a user namespace can only be entered before other threads are started; this is a fault of the program",
+            ),
+            NamespaceError::Failed { what, error } => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for NamespaceError {}
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// A network namespace with its loopback device up, and a thread in it. Dropped, it ends every process that is left in it.
+#[derive(Debug)]
+pub struct Namespace {
+    /// `None` only while it is dropped.
+    tasks: Option<Sender<Task>>,
+    thread: Option<JoinHandle<()>>,
+    has_own_mounts: bool,
+    identity: Identity,
+}
+
+/// What tells one namespace from another: the device and inode of `/proc/PID/ns/net`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity(u64, u64);
+
+impl Identity {
+    fn of(path: impl AsRef<Path>) -> io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path)?;
+        Ok(Self(found.dev(), found.ino()))
+    }
+}
+
+impl Namespace {
+    /// Makes one, from the user namespace of the calling thread, and with mounts of its own if that is permitted.
+    ///
+    /// # Errors
+    /// See [`NamespaceError`].
+    pub fn new() -> Result<Self, NamespaceError> {
+        let (tasks, queue) = channel::<Task>();
+        let (report, made) = channel();
+        let thread = std::thread::Builder::new()
+            .name("namespace".into())
+            .spawn(move || {
+                let is_made = enter();
+                let stays = is_made.is_ok();
+                if report.send(is_made).is_err() || !stays {
+                    return;
+                }
+                // Ends when the namespace is dropped.
+                while let Ok(task) = queue.recv() {
+                    task();
+                }
+            })
+            .map_err(|error| NamespaceError::Failed { what: "starting a thread", error })?;
+        let gone = || NamespaceError::Failed {
+            what: "starting a thread",
+            error: io::Error::other("it ended at once"),
+        };
+        match made.recv().unwrap_or_else(|_| Err(gone())) {
+            Ok((has_own_mounts, identity)) => {
+                Ok(Self { tasks: Some(tasks), thread: Some(thread), has_own_mounts, identity })
+            }
+            Err(error) => {
+                // Whoever wants to try as another user must be the only thread.
+                let _ = thread.join();
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs `work` on the thread in the namespace and waits for it. What it opens belongs to the namespace, and can be
+    /// used anywhere. Work is done one after another; a panic goes on in the caller.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let (report, done) = channel();
+        let task: Task = Box::new(move || {
+            // Nobody listens only if the caller is gone.
+            let _ = report.send(catch_unwind(AssertUnwindSafe(work)));
+        });
+        let is_sent = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
+        match (is_sent, done.recv()) {
+            (true, Ok(Ok(result))) => result,
+            (true, Ok(Err(panic))) => resume_unwind(panic),
+            // The thread ends only with the namespace, and the namespace is borrowed here.
+            _ => unreachable!("the thread of a namespace ended before it"),
+        }
+    }
+
+    /// Starts a command inside, with what `command` says of input, output and environment. It is killed when this
+    /// process or the namespace ends.
+    ///
+    /// # Errors
+    /// The command cannot be started: not found, not executable...
+    pub fn spawn(&self, command: Command) -> io::Result<Running> {
+        self.run(move || command::start(command, None))
+    }
+
+    /// Like [`Namespace::spawn`], for the one command that has the terminal: while it runs, `SIGINT`, `SIGTERM`, `SIGHUP`
+    /// and `SIGQUIT` end it and not this process ([`signals`]), and the terminal is taken back when it has ended.
+    ///
+    /// # Errors
+    /// The command cannot be started, or there is such a command already.
+    pub fn spawn_foreground(&self, command: Command) -> io::Result<Running> {
+        let foreground = command::Foreground::new()?;
+        self.run(move || command::start(command, Some(foreground)))
+    }
+
+    /// Whether what is mounted inside is not seen outside. Needed to replace files.
+    pub const fn has_own_mounts(&self) -> bool {
+        self.has_own_mounts
+    }
+
+    /// Lets processes inside read `contents` where everybody else reads the file `path`. Nothing is written to any disk.
+    ///
+    /// # Errors
+    /// There is no such file, or mounting is not permitted.
+    pub fn replace_file(&self, path: &'static str, contents: String) -> io::Result<()> {
+        if !self.has_own_mounts {
+            return Err(Errno::PERM.into());
+        }
+        self.run(move || bind_over(path, &contents))
+    }
+
+    /// Kills what is left in the namespace: background processes of the command.
+    fn kill_processes(&self) {
+        // Those that are started meanwhile are found by the next pass; no process starts others faster for ever.
+        for _ in 0..100 {
+            if kill_those_in(self.identity) == 0 {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        drop(self.tasks.take());
+        if let Some(thread) = self.thread.take() {
+            // Commands die with the thread that started them (`PR_SET_PDEATHSIG`).
+            let _ = thread.join();
+        }
+        self.kill_processes();
+    }
+}
+
+/// Moves the calling thread into namespaces of its own. Says whether there are own mounts.
+fn enter() -> Result<(bool, Identity), NamespaceError> {
+    // SAFETY: the network namespace takes no file descriptors from other threads.
+    let made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
+    made.map_err(|error| match error {
+        Errno::PERM | Errno::ACCESS => NamespaceError::NotPermitted { hint: user::hint() },
+        Errno::INVAL | Errno::NOSYS => NamespaceError::Unsupported { what: "network" },
+        Errno::NOSPC | Errno::USERS => NamespaceError::TooMany { limit: "/proc/sys/user/max_net_namespaces" },
+        error => NamespaceError::Failed { what: "making a network namespace", error: error.into() },
+    })?;
+    let failed = |what| move |error| NamespaceError::Failed { what, error };
+    let identity = Identity::of("/proc/thread-self/ns/net")
+        .map_err(failed("looking for the network namespace in /proc"))?;
+    loopback_up().map_err(failed("switching the loopback device on"))?;
+    Ok((has_own_mounts(), identity))
+}
+
+fn loopback_up() -> io::Result<()> {
+    let mut netlink = Netlink::open()?;
+    let index = netlink.index("lo")?.ok_or(Errno::NODEV)?;
+    netlink.set_up(index)
+}
+
+/// Tries for mounts that nobody else sees, while those of the host still appear here.
+fn has_own_mounts() -> bool {
+    // SAFETY: the mount namespace takes no file descriptors from other threads.
+    let is_made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.is_ok();
+    let flow = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    is_made && rustix::mount::mount_change("/", flow).is_ok()
+}
+
+/// Folders that a file system in memory can stand over for a moment, in a mount namespace of our own.
+const SCRATCH: [&str; 4] = ["/tmp", "/run", "/mnt", "/dev/shm"];
+
+/// Mounts a file with `contents` over `path`. The file is in memory and has no other name once this returns.
+fn bind_over(path: &str, contents: &str) -> io::Result<()> {
+    let target = std::fs::canonicalize(path)?;
+    let is_free = |folder: &&&str| Path::new(folder).is_dir() && !target.starts_with(folder);
+    let scratch = SCRATCH.iter().find(is_free).ok_or(Errno::NOTDIR)?;
+    rustix::mount::mount(
+        "qdelay",
+        *scratch,
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        c"mode=755,size=1m",
+    )?;
+    let file = Path::new(scratch).join("file");
+    let is_bound = std::fs::write(&file, contents).and_then(|()| {
+        use std::os::unix::fs::PermissionsExt;
+        // Whatever the umask is: every user of the namespace reads it.
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644))?;
+        Ok(rustix::mount::mount_bind(&file, &target)?)
+    });
+    rustix::mount::unmount(*scratch, UnmountFlags::DETACH)?;
+    is_bound
+}
+
+/// Kills every process in a network namespace and says how many there were. What may not be looked at is passed over: in
+/// our namespace that cannot be.
+fn kill_those_in(namespace: Identity) -> usize {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
+    let mut found = 0;
+    for pid in processes.flatten().filter_map(number) {
+        // Held before it is looked at, so that the number cannot have passed to another process between.
+        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        let place = Identity::of(format!("/proc/{}/ns/net", pid.as_raw_nonzero()));
+        if matches!(place, Ok(place) if place == namespace) {
+            found += 1;
+            let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
+            // Gone from the namespace once it has ended; then the file descriptor is readable.
+            let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
+            let second = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
+            let _ = rustix::event::poll(&mut ended, Some(&second));
+        }
+    }
+    found
+}

@@ -1,0 +1,101 @@
+//! Namespaces for a user who is not root (user_namespaces(7)).
+//!
+//! In a user namespace of its own the process has all rights over network namespaces that are made from there, and none
+//! over the host's. So a link then joins two private namespaces, and neither reaches the host; what is to be talked to
+//! has to be started in the outer one.
+//!
+//! The user stays who they are inside (files are theirs, `whoami` is right), and the commands are given the rights that
+//! a test of networks needs: ping, ports below 1024, changing devices and routes, and links within links.
+#![allow(unsafe_code)] // unshare(2) of the user namespace, which takes no file descriptors from another thread.
+
+use super::NamespaceError;
+use rustix::event::{Timespec, poll};
+use rustix::io::Errno;
+use rustix::thread::{CapabilitySet, UnshareFlags};
+use std::io;
+
+/// What commands may do with the namespaces that they are in.
+const RIGHTS: [CapabilitySet; 4] = [
+    CapabilitySet::NET_ADMIN,
+    CapabilitySet::NET_RAW,
+    CapabilitySet::NET_BIND_SERVICE,
+    CapabilitySet::SYS_ADMIN,
+];
+
+/// Whether this thread may make network namespaces and devices where it is: root, or in a user namespace of its own.
+pub fn is_administrator() -> bool {
+    let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+}
+
+/// Moves the process into a user namespace of its own. To be called before any other thread is started.
+///
+/// # Errors
+/// Not possible on this system; the error says what forbids it.
+pub fn enter() -> Result<(), NamespaceError> {
+    let user = rustix::process::geteuid().as_raw();
+    let group = rustix::process::getegid().as_raw();
+    unshare_user().map_err(|error| match error {
+        Errno::PERM | Errno::ACCESS => NamespaceError::NotPermitted { hint: hint() },
+        Errno::NOSPC | Errno::USERS => {
+            NamespaceError::TooMany { limit: "/proc/sys/user/max_user_namespaces" }
+        }
+        Errno::INVAL if has_threads() => NamespaceError::Threads,
+        Errno::INVAL | Errno::NOSYS => NamespaceError::Unsupported { what: "user" },
+        error => NamespaceError::Failed { what: "making a user namespace", error: error.into() },
+    })?;
+    map_user(user, group)
+        .map_err(|error| NamespaceError::Failed { what: "mapping the user into a user namespace", error })?;
+    grant().map_err(|_| NamespaceError::NotPermitted { hint: hint() })
+}
+
+/// A thread that has been joined is still counted for a moment.
+fn unshare_user() -> rustix::io::Result<()> {
+    let pause = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+    for _ in 0..100 {
+        // SAFETY: the user namespace takes no file descriptors from other threads.
+        match unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) } {
+            Err(Errno::INVAL) if has_threads() => {}
+            result => return result,
+        }
+        let _ = poll(&mut [], Some(&pause));
+    }
+    Err(Errno::INVAL)
+}
+
+fn has_threads() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() > 1)
+}
+
+fn map_user(user: u32, group: u32) -> io::Result<()> {
+    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    // Without this a group may not be mapped by somebody who is not root.
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Lets programs that are started from now on keep [`RIGHTS`], though their user is not root.
+fn grant() -> rustix::io::Result<()> {
+    let mut sets = rustix::thread::capabilities(None)?;
+    for right in RIGHTS {
+        sets.inheritable |= right;
+    }
+    rustix::thread::set_capabilities(None, sets)?;
+    RIGHTS.into_iter().try_for_each(|right| rustix::thread::configure_capability_in_ambient_set(right, true))
+}
+
+/// What forbids namespaces here, as far as files tell, and what to do.
+pub(super) fn hint() -> String {
+    let says = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    let hint = if rustix::process::geteuid().is_root() {
+        "this looks like a container without the right; start it with `--cap-add SYS_ADMIN --cap-add NET_ADMIN` and a \
+         seccomp profile that lets unshare(2) pass"
+    } else if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        "AppArmor keeps users from it; run as root, or set kernel.apparmor_restrict_unprivileged_userns to 0"
+    } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        "it is for root only; run as root, or set kernel.unprivileged_userns_clone to 1"
+    } else {
+        "this user has not the right to it; run as root, or in a user namespace"
+    };
+    hint.into()
+}

@@ -1,0 +1,159 @@
+//! A link of two directions as a path.
+//!
+//!     outside -> down -> down-link -> down-delay -> inside
+//!     inside  -> up   -> up-link   -> up-delay   -> outside
+//!
+//! `down` and `up` are queues, `inside` and `outside` are exits. The two halves share nothing but the clock.
+
+use crate::device::Port;
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::{Rate, Span};
+use qdelay_path::{AnyLink, BuildError, DelaySpec, NodeId, NodeSpec, Path, PathBuilder};
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// The queue in front of the link.
+    pub qdisc: AnyQdisc,
+    /// How fast it is.
+    pub link: AnyLink,
+    /// Delay of each packet after it has left the link.
+    pub delay: Span,
+    /// At most this much more, uniformly; no packet overtakes another.
+    pub jitter: Span,
+    /// Probability that a packet is lost after the link, 0 to 1.
+    pub loss: f64,
+}
+
+/// Both directions of a link.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// From outside to inside.
+    pub down: Direction,
+    /// From inside to outside.
+    pub up: Direction,
+    /// The random streams of queues and delays are derived from it and the nodes' names.
+    pub seed: u64,
+}
+
+/// Where things are on the path, by [`Port::index`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Where packets that come from this port enter: `entry[Inside]` is the queue `up`.
+    pub entry: [NodeId; 2],
+    /// The exit whose packets go to this port: `exit[Inside]` is `inside`, behind `down-delay`.
+    pub exit: [NodeId; 2],
+    /// The queue of packets that come from this port.
+    pub queue: [NodeId; 2],
+    /// The link of packets that come from this port.
+    pub link: [NodeId; 2],
+}
+
+/// A link is held to a tenth of its shortest step, but never more strictly than what a host can do at its best.
+const LATENESS_PARTS: u64 = 10;
+/// No release is late by less than this: the p99.9 of a thread that has real-time priority and spins is near it.
+pub const LATENESS_FLOOR: Span = Span::from_micros(50);
+/// A release is late by more than this, however slow the link.
+pub const LATENESS_CEILING: Span = Span::from_millis(1);
+/// The packet whose transmission is the step of a constant rate.
+const FULL_PACKET_BYTES: u64 = 1500;
+
+impl Plan {
+    /// Builds the path.
+    ///
+    /// # Errors
+    /// A `loss` that is no probability.
+    pub fn build(self) -> Result<(Path, Places), BuildError> {
+        let half = |builder: PathBuilder, direction: Direction, names: [&str; 4]| {
+            let Direction { qdisc, link, delay, jitter, loss } = direction;
+            builder
+                .node(names[0], NodeSpec::Queue(qdisc))
+                .node(names[1], NodeSpec::Link(link))
+                .node(names[2], NodeSpec::Delay(DelaySpec { span: delay, jitter, loss }))
+                .node(names[3], NodeSpec::Exit)
+                .chain(&names)
+        };
+        let builder = half(PathBuilder::new(), self.down, ["down", "down-link", "down-delay", "inside"]);
+        let path = half(builder, self.up, ["up", "up-link", "up-delay", "outside"]).build(self.seed)?;
+        let mut nodes = path.nodes();
+        // As declared above.
+        let mut place = || nodes.next().unwrap_or_else(|| unreachable!("eight nodes were declared"));
+        let [down, down_link, _, inside] = std::array::from_fn(|_| place());
+        let [up, up_link, _, outside] = std::array::from_fn(|_| place());
+        let places = Places {
+            entry: [up, down],
+            exit: [inside, outside],
+            queue: [up, down],
+            link: [up_link, down_link],
+        };
+        Ok((path, places))
+    }
+
+    /// How late a release may be: a tenth of the shorter of the links' steps, within [`LATENESS_FLOOR`] and
+    /// [`LATENESS_CEILING`]. The step of a trace is its millisecond; that of a constant rate is the time it takes to send 1500
+    /// bytes.
+    pub fn lateness_limit(&self) -> Span {
+        let step = step(&self.down.link).min(step(&self.up.link));
+        (step / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING)
+    }
+}
+
+fn step(link: &AnyLink) -> Span {
+    let rate: Rate = match link {
+        AnyLink::Line(line) => line.rate(),
+        AnyLink::Shaper(shaper) => shaper.rate(),
+        // A link without a clock of its own, or with one of milliseconds.
+        _ => return Span::from_millis(1),
+    };
+    // A link without a bound has no clock to be late for.
+    if rate == Rate::INFINITE { Span::from_millis(1) } else { rate.time_for(FULL_PACKET_BYTES) }
+}
+
+impl Places {
+    /// The port whose packets come to the queue or link `node`; `None` for other nodes.
+    #[inline]
+    pub fn source(&self, node: NodeId) -> Option<Port> {
+        Port::ALL.into_iter().find(|port| node == self.queue[port.index()] || node == self.link[port.index()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_path::parse_link;
+
+    fn direction(link: &str) -> Direction {
+        Direction {
+            qdisc: AnyQdisc::parse("taildrop").unwrap(),
+            link: AnyLink::build(&parse_link(link).unwrap()).unwrap(),
+            delay: Span::from_millis(5),
+            jitter: Span::ZERO,
+            loss: 0.0,
+        }
+    }
+
+    #[test]
+    fn places_have_the_names_they_should() {
+        let plan = Plan { down: direction("line:10mbit"), up: direction("1mbit"), seed: 1 };
+        let (path, places) = plan.build().unwrap();
+        let names = |nodes: [NodeId; 2]| nodes.map(|node| path.name(node).to_string());
+        assert_eq!(names(places.entry), ["up", "down"]);
+        assert_eq!(names(places.exit), ["inside", "outside"]);
+        assert_eq!(names(places.link), ["up-link", "down-link"]);
+        assert_eq!(places.source(places.link[1]), Some(Port::Outside));
+        assert_eq!(places.source(places.exit[1]), None);
+    }
+
+    #[test]
+    fn lateness_follows_the_shortest_step() {
+        let limit = |down, up| {
+            let plan = Plan { down: direction(down), up: direction(up), seed: 1 };
+            plan.lateness_limit().as_micros()
+        };
+        assert_eq!(limit("line:1mbit", "1mbit"), 1000, "12 ms would be 1.2 ms");
+        assert_eq!(limit("line:12mbit", "1mbit"), 100);
+        assert_eq!(limit("1mbit", "10gbit"), 50);
+        assert_eq!(limit("steps:0s@1mbit", "1mbit"), 100);
+        assert_eq!(limit("line:5mbit", "infinite"), 100);
+    }
+}

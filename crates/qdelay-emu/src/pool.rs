@@ -1,0 +1,176 @@
+//! Room for the bytes of packets: slots of equal size, used over and over.
+//!
+//! Parameters: the MTU in bytes, which rounded up to a multiple of 256 is the size of a slot (1500 bytes take 1536, 9000 take
+//! 9216); the limit in slots. The pool grows by 256 slots at a time when it has none left, and never shrinks; once it has
+//! grown nothing is allocated. Memory that was given back last is taken first, while it is still in the processor's caches.
+
+/// A place in a [`Pool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(pub(crate) u32);
+
+impl Slot {
+    /// The place in the pool, from 0: an index for tables beside it.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Slots in one piece of memory.
+const CHUNK: usize = 256;
+/// A slot's size is a multiple of this many bytes.
+const GRAIN: usize = 256;
+
+/// Slots for packets. See the module.
+#[derive(Debug)]
+pub struct Pool {
+    slot_bytes: usize,
+    limit: usize,
+    chunks: Vec<Box<[u8]>>,
+    free: Vec<u32>,
+    /// Of each slot that has been made, whether somebody has it.
+    taken: Vec<bool>,
+    in_use: usize,
+    peak: usize,
+}
+
+impl Pool {
+    /// Slots for packets of up to `mtu` bytes (at most 65535), at most `limit` of them (rounded up to a multiple of 256).
+    /// Nothing is allocated yet.
+    pub fn new(mtu: u16, limit: u32) -> Pool {
+        Pool {
+            slot_bytes: usize::from(mtu).max(1).next_multiple_of(GRAIN),
+            // Slots are numbered with 32 bits.
+            limit: (limit as usize).clamp(1, u32::MAX as usize - CHUNK).next_multiple_of(CHUNK),
+            chunks: Vec::new(),
+            free: Vec::new(),
+            taken: Vec::new(),
+            in_use: 0,
+            peak: 0,
+        }
+    }
+
+    /// Grows to at least `slots`, or the limit, and touches the memory, so that later no page has to be found for it.
+    pub fn reserve(&mut self, slots: u32) {
+        while self.taken.len() < (slots as usize).min(self.limit) {
+            self.grow();
+        }
+    }
+
+    /// Bytes in a slot.
+    pub const fn slot_bytes(&self) -> usize {
+        self.slot_bytes
+    }
+    /// Slots that somebody has.
+    pub const fn in_use(&self) -> usize {
+        self.in_use
+    }
+    /// The most slots that somebody had at one time.
+    pub const fn peak(&self) -> usize {
+        self.peak
+    }
+    /// Slots there can be.
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// A free slot, which still holds the bytes of whoever had it before; `None` while all are in use.
+    #[inline]
+    pub fn take(&mut self) -> Option<Slot> {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        let slot = self.free.pop()?;
+        self.taken[slot as usize] = true;
+        self.in_use += 1;
+        self.peak = self.peak.max(self.in_use);
+        Some(Slot(slot))
+    }
+
+    /// Gives `slot` back. One that nobody has stays as it is: `false`.
+    #[inline]
+    pub fn give(&mut self, slot: Slot) -> bool {
+        match self.taken.get_mut(slot.index()) {
+            Some(taken) if *taken => *taken = false,
+            _ => return false,
+        }
+        self.free.push(slot.0);
+        self.in_use -= 1;
+        true
+    }
+
+    /// The whole slot; empty for a slot of another pool.
+    #[inline]
+    pub fn bytes(&self, slot: Slot) -> &[u8] {
+        let start = slot.index() % CHUNK * self.slot_bytes;
+        match self.chunks.get(slot.index() / CHUNK) {
+            Some(chunk) => &chunk[start..start + self.slot_bytes],
+            None => &[],
+        }
+    }
+
+    /// The whole slot to write to; empty for a slot of another pool.
+    #[inline]
+    pub fn bytes_mut(&mut self, slot: Slot) -> &mut [u8] {
+        let start = slot.index() % CHUNK * self.slot_bytes;
+        match self.chunks.get_mut(slot.index() / CHUNK) {
+            Some(chunk) => &mut chunk[start..start + self.slot_bytes],
+            None => &mut [],
+        }
+    }
+
+    /// Adds a chunk, if there may be one more.
+    #[cold]
+    fn grow(&mut self) {
+        let first = self.taken.len();
+        if first >= self.limit {
+            return;
+        }
+        let mut chunk = vec![0; CHUNK * self.slot_bytes].into_boxed_slice();
+        // Zeroed memory has no pages before it is written to.
+        chunk.iter_mut().step_by(1024).for_each(|byte| *byte = std::hint::black_box(0));
+        self.chunks.push(chunk);
+        self.taken.resize(first + CHUNK, false);
+        // As many as there are slots, so that giving back never allocates.
+        self.free.reserve(self.taken.len() - self.free.len());
+        self.free.extend((first..first + CHUNK).rev().map(|slot| slot as u32));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_whole_grains() {
+        for (mtu, bytes) in [(0, 256), (68, 256), (1500, 1536), (9000, 9216), (65535, 65536)] {
+            assert_eq!(Pool::new(mtu, 1).slot_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn grows_to_the_limit_and_no_further() {
+        let mut pool = Pool::new(100, 300);
+        assert_eq!((pool.limit(), pool.in_use()), (512, 0));
+        let slots: Vec<Slot> = std::iter::from_fn(|| pool.take()).collect();
+        assert_eq!((slots.len(), pool.in_use(), pool.peak()), (512, 512, 512));
+        for slot in &slots {
+            pool.bytes_mut(*slot).fill(slot.index() as u8);
+        }
+        assert!(slots.iter().all(|&slot| pool.bytes(slot).iter().all(|&byte| byte == slot.index() as u8)));
+        assert!(slots.iter().all(|&slot| pool.give(slot)));
+        assert!(!pool.give(slots[7]), "nobody has it");
+        assert!(!pool.give(Slot(512)) && pool.bytes(Slot(512)).is_empty(), "of another pool");
+        assert_eq!((pool.in_use(), pool.peak()), (0, 512));
+        assert_eq!(pool.take(), Some(slots[511]), "the last one given back");
+    }
+
+    #[test]
+    fn reserving_takes_nothing() {
+        let mut pool = Pool::new(1500, 1000);
+        pool.reserve(600);
+        assert_eq!((pool.chunks.len(), pool.in_use()), (3, 0));
+        pool.reserve(u32::MAX);
+        assert_eq!(pool.chunks.len(), 4);
+    }
+}

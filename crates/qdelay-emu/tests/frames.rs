@@ -1,0 +1,254 @@
+//! Packets' headers under arbitrary and mutated input, held against a slow parser that reads bit by bit and shares no code
+//! with the crate's; marks against a checksum computed from scratch.
+//!
+//! Each target runs for 1 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test frames NAME` replays.
+
+mod common;
+
+use arbtest::arbitrary::{Result, Unstructured};
+use arbtest::arbtest;
+use common::{Make, checksum, packet};
+use qdelay_core::Ecn;
+use qdelay_emu::frame::{parse, set_ce};
+use std::time::Duration;
+
+fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
+    arbtest(|u| target(u)).size_min(32).size_max(4096).budget(Duration::from_secs_f64(seconds)).run();
+}
+
+/// Reads bits from the front.
+struct Bits<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn left(&self) -> usize {
+        self.data.len() * 8 - self.at
+    }
+    fn take(&mut self, count: usize) -> Option<u128> {
+        if self.left() < count {
+            return None;
+        }
+        let mut value = 0;
+        for _ in 0..count {
+            value = value * 2 + u128::from(self.data[self.at / 8] >> (7 - self.at % 8) & 1);
+            self.at += 1;
+        }
+        Some(value)
+    }
+    fn skip(&mut self, bytes: usize) -> Option<()> {
+        if self.left() < bytes * 8 {
+            return None;
+        }
+        self.at += bytes * 8;
+        Some(())
+    }
+}
+
+/// What the slow parser sees in a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    bytes: u32,
+    dscp: u8,
+    ecn: u8,
+    /// Version, protocol, source, destination, ports.
+    key: (u8, u8, u128, u128, Option<u32>),
+}
+
+fn slow(data: &[u8]) -> Option<Seen> {
+    let mut bits = Bits { data, at: 0 };
+    match bits.take(4)? {
+        4 => slow_ipv4(data, bits),
+        6 => slow_ipv6(data, bits),
+        _ => None,
+    }
+}
+
+fn slow_ipv4(data: &[u8], mut bits: Bits<'_>) -> Option<Seen> {
+    let words = bits.take(4)? as usize;
+    let (dscp, ecn) = (bits.take(6)? as u8, bits.take(2)? as u8);
+    let total = bits.take(16)? as usize;
+    let (_identification, _reserved, _dont) = (bits.take(16)?, bits.take(1)?, bits.take(1)?);
+    let (more, offset) = (bits.take(1)?, bits.take(13)?);
+    let (_ttl, protocol, _checksum) = (bits.take(8)?, bits.take(8)? as u8, bits.take(16)?);
+    let (source, destination) = (bits.take(32)?, bits.take(32)?);
+    if words < 5 || total < words * 4 || data.len() < total {
+        return None;
+    }
+    let whole = more == 0 && offset == 0;
+    let ports = if whole { slow_ports(protocol, &data[words * 4..total]) } else { None };
+    Some(Seen { bytes: total as u32, dscp, ecn, key: (4, protocol, source, destination, ports) })
+}
+
+fn slow_ipv6(data: &[u8], mut bits: Bits<'_>) -> Option<Seen> {
+    let (dscp, ecn, _label) = (bits.take(6)? as u8, bits.take(2)? as u8, bits.take(20)?);
+    let total = bits.take(16)? as usize + 40;
+    let (mut next, _hops) = (bits.take(8)? as u8, bits.take(8)?);
+    let (source, destination) = (bits.take(128)?, bits.take(128)?);
+    if data.len() < total {
+        return None;
+    }
+    let mut rest = Bits { data: &data[..total], at: bits.at };
+    let mut fragment = false;
+    for _ in 0..8 {
+        let mut header = Bits { data: rest.data, at: rest.at };
+        let Some(following) = header.take(8) else { break };
+        let length = match next {
+            0 | 43 | 60 => header.take(8).map(|length| 8 + 8 * length as usize),
+            51 => header.take(8).map(|length| 8 + 4 * length as usize),
+            44 => header.take(8).and_then(|_| {
+                let (offset, _reserved, more) = (header.take(13)?, header.take(2)?, header.take(1)?);
+                fragment |= offset != 0 || more != 0;
+                Some(8)
+            }),
+            _ => break,
+        };
+        let Some(length) = length else { break };
+        if rest.skip(length).is_none() {
+            break;
+        }
+        next = following as u8;
+        if fragment {
+            break;
+        }
+    }
+    let ports = if fragment { None } else { slow_ports(next, &rest.data[rest.at / 8..]) };
+    Some(Seen { bytes: total as u32, dscp, ecn, key: (6, next, source, destination, ports) })
+}
+
+fn slow_ports(protocol: u8, transport: &[u8]) -> Option<u32> {
+    let has_ports = [6, 17, 33, 132, 136].contains(&protocol);
+    let ports = Bits { data: transport, at: 0 }.take(32)? as u32;
+    // A packet from port 0 to port 0 is as one without.
+    (has_ports && ports != 0).then_some(ports)
+}
+
+/// A packet that is nearly right, or nothing like one.
+fn input(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    if u.ratio(1, 8)? {
+        let count = u.arbitrary_len::<u8>()?.min(200);
+        return Ok(u.bytes(count)?.to_vec());
+    }
+    let version = if u.arbitrary()? { 4 } else { 6 };
+    let bytes = u.int_in_range(48..=300)?;
+    let mut data = packet(Make {
+        version,
+        flow: u.arbitrary()?,
+        dscp: u.int_in_range(0..=63)?,
+        ecn: u.int_in_range(0..=3)?,
+        bytes,
+        number: u.arbitrary()?,
+    });
+    let protocols = [0, 1, 6, 17, 33, 43, 44, 47, 50, 51, 58, 60, 132, 136];
+    let protocol = *u.choose(&protocols)?;
+    if version == 4 {
+        data[9] = protocol;
+        if u.ratio(1, 4)? {
+            data[0] = 0x40 | u.int_in_range(0..=15)?;
+        }
+        if u.ratio(1, 4)? {
+            data[6..8].copy_from_slice(&u.arbitrary::<u16>()?.to_be_bytes());
+        }
+    } else {
+        data[6] = protocol;
+        let mut at = 40;
+        while u.ratio(4, 5)? && at + 8 <= data.len() {
+            data[at] = *u.choose(&protocols)?;
+            data[at + 1] = u.int_in_range(0..=3)?;
+            data[at + 2..at + 4].copy_from_slice(&u.int_in_range(0..=9_u16)?.to_be_bytes());
+            at += 8;
+        }
+    }
+    for _ in 0..u.int_in_range(0..=2)? {
+        let at = u.choose_index(data.len())?;
+        data[at] = u.arbitrary()?;
+    }
+    match u.int_in_range(0..=5)? {
+        0 => data.truncate(u.int_in_range(0..=data.len())?),
+        1 => {
+            let count = u.arbitrary_len::<u8>()?.min(64);
+            data.extend_from_slice(u.bytes(count)?);
+        }
+        _ => {}
+    }
+    Ok(data)
+}
+
+fn codepoint(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    }
+}
+
+#[test]
+fn the_slow_parser_agrees() {
+    let (mut good, mut bad, mut alike, mut last) = (0, 0, 0, None::<(Seen, u32)>);
+    fuzz(|u| {
+        let data = input(u)?;
+        let (fast, slow) = (parse(&data), slow(&data));
+        assert_eq!(fast.is_ok(), slow.is_some(), "{fast:?} {slow:?} {data:02x?}");
+        let (Ok(fast), Some(slow)) = (fast, slow) else {
+            bad += 1;
+            return Ok(());
+        };
+        good += 1;
+        let seen = (fast.bytes, fast.dscp, codepoint(fast.ecn));
+        assert_eq!(seen, (slow.bytes, slow.dscp, slow.ecn), "{data:02x?}");
+        // The same packet with one byte changed, and the packet before: one flow where the keys are the same, and else not.
+        let mut other = data.clone();
+        let at = u.choose_index(other.len())?;
+        other[at] ^= 1 << u.int_in_range(0..=7)?;
+        if let (Ok(fast_other), Some(slow_other)) = (parse(&other), self::slow(&other)) {
+            assert_eq!(fast.flow == fast_other.flow, slow.key == slow_other.key, "{data:02x?} {at}");
+            alike += u32::from(slow.key == slow_other.key);
+        }
+        if let Some((key, flow)) = last.replace((slow.clone(), fast.flow)) {
+            assert_eq!(flow == fast.flow, key.key == slow.key, "{data:02x?}");
+        }
+        Ok(())
+    });
+    assert!(good > 1000 && bad > 100 && alike > 100, "{good} {bad} {alike}");
+}
+
+#[test]
+fn a_mark_changes_the_codepoint_and_the_checksum_only() {
+    let mut marked = 0;
+    fuzz(|u| {
+        let mut data = input(u)?;
+        let header = usize::from(data.first().copied().unwrap_or(0) & 15) * 4;
+        let is_ipv4 = slow(&data).is_some_and(|seen| seen.key.0 == 4);
+        if is_ipv4 {
+            data[10..12].fill(0);
+            let sum = checksum(&data[..header]);
+            data[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
+        let before = data.clone();
+        let is_marked = set_ce(&mut data);
+        let Some(seen) = slow(&before) else { return Ok(()) };
+        assert_eq!(is_marked, seen.ecn != 0);
+        if !is_marked {
+            assert_eq!(data, before);
+            return Ok(());
+        }
+        marked += 1;
+        assert_eq!(slow(&data), Some(Seen { ecn: 3, ..seen }));
+        if is_ipv4 {
+            let written = [data[10], data[11]];
+            data[10..12].fill(0);
+            assert_eq!(checksum(&data[..header]).to_be_bytes(), written, "from scratch");
+            data[10..12].copy_from_slice(&before[10..12]);
+            data[1] = before[1];
+        } else {
+            data[1] = before[1];
+        }
+        assert_eq!(data, before, "all else is as it was");
+        Ok(())
+    });
+    assert!(marked > 1000, "{marked}");
+}

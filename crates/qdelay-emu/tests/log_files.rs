@@ -1,0 +1,120 @@
+//! Logs whose file is slow, or cannot be written: the data path neither waits nor fails, and what is missing is counted.
+
+mod common;
+
+use common::{plan, script, us};
+use qdelay_core::{Packet, Time};
+use qdelay_emu::device::Port;
+use qdelay_emu::emulator::{Event, EventKind, Tap};
+use qdelay_emu::log::{Layout, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// A file whose first write waits until it is let through.
+struct Slow {
+    gate: Option<Receiver<()>>,
+    begun: Sender<()>,
+    file: Vec<u8>,
+    done: Sender<Vec<u8>>,
+}
+
+impl Write for Slow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(gate) = self.gate.take() {
+            self.begun.send(()).unwrap();
+            gate.recv().unwrap();
+        }
+        self.file.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.done.send(std::mem::take(&mut self.file)).unwrap();
+        Ok(())
+    }
+}
+
+fn arrival(layout: &Layout, number: u64, bytes: u32) -> Event {
+    let time = us(number);
+    let packet = Packet { bytes, arrival: time, ..Packet::default() };
+    Event { time, node: layout.places.queue[Port::Outside.index()], kind: EventKind::Enqueued, packet }
+}
+
+fn layout() -> Layout {
+    Layout::of(&plan("taildrop", "line:100mbit", 1)).unwrap()
+}
+
+#[test]
+fn a_slow_file_loses_records_and_no_time() {
+    let layout = layout();
+    let ((begun, has_begun), (open, gate), (done, file)) = (channel(), channel(), channel());
+    let slow = Slow { gate: Some(gate), begun, file: Vec::new(), done };
+    let options = MahimahiOptions { ring_bytes: 4096, ..MahimahiOptions::default() };
+    let mut log = MahimahiLog::new(slow, &layout, Port::Outside, options).unwrap();
+    // The writer is stuck in a write that only this thread ends: had any call here to wait, none of this would.
+    let mut sent = 0_u64;
+    while has_begun.try_recv().is_err() {
+        log.event(&arrival(&layout, sent, 1500), &[]);
+        sent += 1;
+    }
+    for _ in 0..50_000 {
+        log.event(&arrival(&layout, sent, 1500), &[]);
+        sent += 1;
+    }
+    let lost = log.lost();
+    assert!(lost >= 50_000 - 128, "the ring holds 128 of them; {lost} of {sent} were lost");
+    assert!(!log.has_stopped());
+    open.send(()).unwrap();
+    let summary = log.close(us(sent)).unwrap();
+    assert_eq!((summary.records, summary.lost), (sent - lost, lost));
+    let text = String::from_utf8(file.recv().unwrap()).unwrap();
+    assert_eq!(summary.bytes, text.len() as u64);
+    assert_eq!(text.lines().filter(|line| line.contains(" + ")).count() as u64, sent - lost);
+    assert!(text.ends_with(&format!("# lost: {lost} records\n")));
+}
+
+#[test]
+fn a_full_disk_stops_the_log_and_nothing_else() {
+    let path = Path::new("/dev/full");
+    if OpenOptions::new().write(true).open(path).is_err() {
+        return eprintln!("skipped: no /dev/full");
+    }
+    let layout = layout();
+    let mut mahimahi = MahimahiLog::create(path, &layout, Port::Outside, MahimahiOptions::default()).unwrap();
+    let mut pcapng = PcapngLog::create(path, &layout, &PcapngOptions::default()).unwrap();
+    let packets = script(1, "full", 100);
+    let mut number = 0;
+    // A block is written at the latest when nothing came for a while.
+    while !(mahimahi.has_stopped() && pcapng.has_stopped()) {
+        let bytes = &packets[number % packets.len()].1;
+        let event = arrival(&layout, number as u64, bytes.len() as u32);
+        mahimahi.event(&event, bytes);
+        pcapng.event(&event, bytes);
+        number += 1;
+        thread::yield_now();
+    }
+    let before = (mahimahi.lost(), pcapng.lost());
+    let event = arrival(&layout, number as u64, 48);
+    mahimahi.event(&event, &[0; 48]);
+    pcapng.event(&event, &[0; 48]);
+    assert_eq!((mahimahi.lost(), pcapng.lost()), (before.0 + 1, before.1 + 1));
+    for error in [mahimahi.close(Time::ZERO).unwrap_err(), pcapng.close(Time::ZERO).unwrap_err()] {
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_made() {
+    let path = Path::new("/nowhere/at/all.pcapng");
+    assert!(PcapngLog::create(path, &layout(), &PcapngOptions::default()).is_err());
+    assert!(MahimahiLog::create(path, &layout(), Port::Inside, MahimahiOptions::default()).is_err());
+}
+
+#[test]
+fn a_full_disk_at_the_very_end() {
+    let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else { return };
+    let log = PcapngLog::new(file, &layout(), &PcapngOptions::default()).unwrap();
+    assert_eq!(log.close(Time::ZERO).unwrap_err().kind(), io::ErrorKind::StorageFull);
+}

@@ -1,0 +1,157 @@
+//! A user who is not root: two private namespaces. Without the test harness, whose threads would be in the way.
+
+mod net_support;
+
+use net_support::{Carried, host, link};
+use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::link_setup::{LinkSetup, Options, Outside, SetupError};
+use qdelay_emu::netns::command::exit_code;
+use qdelay_emu::netns::{Namespace, NamespaceError, user};
+use rustix::fs::{CWD, FileType, Mode};
+use rustix::mount::MountFlags;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// "nobody", on every distribution.
+const NOBODY: u32 = 65_534;
+const ROLE: &str = "QDELAY_TEST_ROLE";
+/// Says that this cannot be tested here.
+const SKIPPED: i32 = 77;
+
+fn main() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("user") => as_user(),
+        Ok("threads") => with_threads(),
+        Ok("no-access") => without_access(),
+        _ => as_root(),
+    }
+}
+
+/// Starts the roles as a user who may open the driver, or may not.
+fn as_root() {
+    let Some(host) = host() else { return };
+    if !rustix::process::geteuid().is_root() || !host.has_own_mounts() {
+        println!("skipped: only root can become another user");
+        return;
+    }
+    let exe = std::fs::read("/proc/self/exe").expect("this program");
+    host.run(move || lay_out(&exe));
+    for (role, mode) in [("user", 0o666), ("threads", 0o666), ("no-access", 0o600)] {
+        host.run(move || set_mode(mode));
+        let mut command = Command::new("/dev/net/program");
+        command.env(ROLE, role).current_dir("/").uid(NOBODY).gid(NOBODY);
+        let mut running = host.spawn(command).expect("started");
+        match i32::from(exit_code(running.wait().expect("ended"))) {
+            0 => println!("{role}: ok"),
+            SKIPPED => println!("{role}: skipped"),
+            code => panic!("{role}: exit status {code}"),
+        }
+    }
+}
+
+/// A `/dev/net` that only this namespace sees, with a driver whose mode can be changed, and this program where any user
+/// can read it.
+fn lay_out(exe: &[u8]) {
+    rustix::mount::mount("test", "/dev/net", "tmpfs", MountFlags::empty(), None).expect("mounted");
+    let device = rustix::fs::makedev(10, 200);
+    rustix::fs::mknodat(CWD, "/dev/net/tun", FileType::CharacterDevice, Mode::from_raw_mode(0o600), device)
+        .expect("made");
+    std::fs::write("/dev/net/program", exe).expect("written");
+    for (path, mode) in [("/dev/net", 0o755), ("/dev/net/program", 0o755)] {
+        rustix::fs::chmod(path, Mode::from_raw_mode(mode)).expect("set");
+    }
+}
+
+fn set_mode(mode: u32) {
+    rustix::fs::chmod("/dev/net/tun", Mode::from_raw_mode(mode)).expect("set");
+}
+
+/// Enters a user namespace, or ends the role where this system does not let users.
+fn enter_or_skip() {
+    match user::enter() {
+        Ok(()) => {}
+        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. }))
+        | Err(error @ NamespaceError::TooMany { .. }) => {
+            println!("skipped: {error}");
+            std::process::exit(SKIPPED);
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn private() -> Options {
+    Options { outside: Outside::Private, ..Options::default() }
+}
+
+fn as_user() {
+    assert!(!user::is_administrator());
+    // Without a user namespace the refusal says what to do.
+    let error = LinkSetup::new(&private()).expect_err("not permitted");
+    assert!(matches!(error, SetupError::Namespace(NamespaceError::NotPermitted { .. })), "{error}");
+    assert!(error.to_string().contains("root"), "{error}");
+
+    enter_or_skip();
+    assert!(user::is_administrator());
+    let outer = Carried::new(LinkSetup::new(&private()).expect("a link"));
+    assert_eq!(outer.notes, [""; 0]);
+    let server = outer.outside_namespace.as_ref().expect("a namespace");
+    talk(&outer.namespace, server, outer.addresses.outside);
+    talk(server, &outer.namespace, outer.addresses.inside);
+
+    // A link within, by way of which the outermost is reached.
+    let inner = Carried::new(link(&outer.namespace).expect("a link within"));
+    talk(&inner.namespace, server, outer.addresses.outside);
+
+    commands(&inner.namespace);
+}
+
+/// Commands are the same user, and may use the network as root may.
+fn commands(namespace: &Namespace) {
+    let script = "id -u; grep CapAmb /proc/self/status";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdout(Stdio::piped());
+    let mut running = namespace.spawn(command).expect("started");
+    let mut text = String::new();
+    running.child().stdout.take().expect("piped").read_to_string(&mut text).expect("read");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("65534"));
+    let rights = lines.next().and_then(|line| line.split_whitespace().nth(1)).expect("a line");
+    let rights = u64::from_str_radix(rights, 16).expect("a number");
+    // Bits of linux/capability.h: NET_BIND_SERVICE, NET_ADMIN, NET_RAW, SYS_ADMIN.
+    assert_eq!(rights, 1 << 10 | 1 << 12 | 1 << 13 | 1 << 21);
+    assert!(namespace.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 80)).is_ok()));
+}
+
+/// A line from `client` to a server in `place`.
+fn talk(client: &Namespace, place: &Namespace, address: Ipv4Addr) {
+    let listener = place.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port"));
+    let port = listener.local_addr().expect("an address").port();
+    let accepting = std::thread::spawn(move || {
+        let mut text = String::new();
+        listener.accept().expect("a client").0.read_to_string(&mut text).expect("read");
+        text
+    });
+    let mut stream = client.run(move || TcpStream::connect((address, port)).expect("connected"));
+    stream.write_all(b"through the link").expect("sent");
+    drop(stream);
+    assert_eq!(accepting.join().expect("no panic"), "through the link");
+}
+
+fn with_threads() {
+    let (_stop, stopped) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || stopped.recv());
+    let error = user::enter().expect_err("there are two threads");
+    let is_right = matches!(error, NamespaceError::Threads | NamespaceError::NotPermitted { .. });
+    assert!(is_right || matches!(error, NamespaceError::TooMany { .. }), "{error}");
+}
+
+fn without_access() {
+    enter_or_skip();
+    assert!(Path::new("/dev/net/tun").exists());
+    let error = LinkSetup::new(&private()).expect_err("no access");
+    assert!(matches!(error, SetupError::Tun(TunError::NoAccess)), "{error}");
+    assert!(matches!(Tun::open("qdelay%d", 1500), Err(TunError::NoAccess)));
+}

@@ -1,0 +1,249 @@
+//! The same arrivals, the same decisions: whatever the real clock does, an emulator's events are those of the bare path in
+//! virtual time. For every discipline and every link, packets with bytes go through the driver between two devices while the
+//! clock moves in steps far longer than what is due; the log of all events is compared, and what comes out is what went in.
+
+mod common;
+
+use common::{number, plan, script, us};
+use qdelay_core::component::Component;
+use qdelay_core::qdisc::COMPONENTS;
+use qdelay_core::{Packet, Random, Span, Time};
+use qdelay_emu::clock::FakeClock;
+use qdelay_emu::device::fake::FakeDevice;
+use qdelay_emu::device::{Device, Port, Sent};
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
+use qdelay_emu::frame;
+use qdelay_emu::plan::Plan;
+use qdelay_emu::pool::Pool;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+
+/// Every packet that was read: when, where, and its bytes.
+type Journal = Rc<RefCell<Vec<(Time, Port, Vec<u8>)>>>;
+
+/// A device that writes down what is read from it.
+struct Watched {
+    device: FakeDevice,
+    clock: FakeClock,
+    port: Port,
+    journal: Journal,
+}
+
+impl Device for Watched {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let read = self.device.receive(buffer)?;
+        if let Some(length) = read {
+            self.journal.borrow_mut().push((self.clock.peek(), self.port, buffer[..length].to_vec()));
+        }
+        Ok(read)
+    }
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        self.device.send(bytes)
+    }
+    fn kernel_drops(&mut self) -> u64 {
+        0
+    }
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// How the clock moves.
+#[derive(Clone, Copy, Debug)]
+enum Steps {
+    /// To each event: no turn is late.
+    Exact,
+    /// By this many us, whatever is due.
+    Coarse(u64),
+    /// By up to 3 ms, now and then by 100 ms, and all looks at the clock take time.
+    Random,
+}
+
+const END_MS: u64 = 1_500;
+
+fn run(plan: Plan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), EventLog>, Journal) {
+    let (clock, journal) = (FakeClock::new(), Journal::default());
+    if let Steps::Random = steps {
+        clock.set_tick(Span::from_nanos(713));
+    }
+    let device = |port: Port| Watched {
+        device: FakeDevice::new(&clock, script(seed, port.name(), END_MS / 2)),
+        clock: clock.clone(),
+        port,
+        journal: journal.clone(),
+    };
+    let emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), EventLog::default()).unwrap();
+    let devices = [device(Port::Inside), device(Port::Outside)];
+    let mut driver = Driver::new(clock.clone(), devices, emulator, Span::from_micros(100));
+    let mut random = Random::derive(seed, "clock", "steps");
+    loop {
+        let turn = driver.turn([true; 2]).unwrap();
+        assert_eq!(driver.emulator().audit(), Ok(()));
+        if turn.is_busy() {
+            continue;
+        }
+        let now = clock.peek();
+        if now >= us(END_MS * 1000) {
+            break;
+        }
+        let next = match steps {
+            Steps::Exact => {
+                driver.devices().iter().map(|device| device.device.next()).min().unwrap().min(turn.deadline)
+            }
+            Steps::Coarse(micros) => now + Span::from_micros(micros),
+            Steps::Random if random.below(100) == 0 => now + Span::from_millis(100),
+            Steps::Random => now + Span::from_nanos(1 + random.below(3_000_000)),
+        };
+        clock.set(next.min(us(END_MS * 1000)));
+    }
+    (driver, journal)
+}
+
+/// The bare path in virtual time: stops at every deadline, and each packet comes exactly when it was read.
+fn reference(plan: Plan, journal: &[(Time, Port, Vec<u8>)], end: Time) -> EventLog {
+    let (mut path, _) = plan.build().unwrap();
+    let entries = ["up", "down"].map(|name| path.node(name).unwrap());
+    let mut log = EventLog::default();
+    for (sequence, (time, port, bytes)) in journal.iter().enumerate() {
+        while path.next_deadline() <= *time {
+            path.poll(path.next_deadline(), &mut log).unwrap();
+        }
+        let packet = Packet {
+            handle: (sequence as u64) << 32,
+            bytes: bytes.len() as u32,
+            // Any number for the flow will do, as long as it is the same one.
+            flow: frame::parse(bytes).unwrap().flow,
+            dscp: (if bytes[0] >> 4 == 4 { bytes[1] } else { bytes[0] << 4 | bytes[1] >> 4 }) >> 2,
+            ecn: frame::parse(bytes).unwrap().ecn,
+            ..Packet::default()
+        };
+        path.ingress(*time, entries[*port as usize], packet, &mut log).unwrap();
+    }
+    while path.next_deadline() <= end {
+        path.poll(path.next_deadline(), &mut log).unwrap();
+    }
+    path.audit().unwrap();
+    log
+}
+
+/// A packet's bytes without what a mark changes.
+fn unmarked(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if bytes[0] >> 4 == 4 {
+        bytes[1] &= !3;
+        bytes[10..12].fill(0);
+    } else {
+        bytes[1] &= !0x30;
+    }
+    bytes
+}
+
+/// What was written is what went in, but for marks; each packet where and when the log says, or later; in order within flows.
+fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal: &[(Time, Port, Vec<u8>)]) {
+    let exits = driver.emulator().places().exit;
+    let events = driver.emulator().tap().events.clone();
+    for port in Port::ALL {
+        let delivered: Vec<_> = events
+            .iter()
+            .filter(|event| event.kind == EventKind::Delivered && event.node == exits[port.index()])
+            .collect();
+        let written = &driver.devices()[port.index()].device.written;
+        assert_eq!(delivered.len(), written.len());
+        let mut newest = BTreeMap::new();
+        for (event, (time, bytes)) in delivered.iter().zip(written) {
+            let (_, from, read) = &journal[event.sequence as usize];
+            assert_eq!((*from, unmarked(read)), (port.other(), unmarked(bytes)));
+            assert_eq!(frame::parse(bytes).unwrap().ecn, event.ecn, "marked in the bytes, too");
+            assert!(*time >= event.time);
+            if bytes[0] >> 4 == 4 {
+                assert_eq!(common::checksum(&bytes[..20]), 0);
+            }
+            // By the last byte of an address; a flow's packets of several codepoints may be queued apart.
+            let flow = (if bytes[0] >> 4 == 4 { bytes[19] } else { 6 + bytes[39] }, event.dscp);
+            let before = newest.insert(flow, number(bytes));
+            assert!(before.is_none_or(|before| before < number(bytes)), "order within flow {flow:?}");
+        }
+    }
+}
+
+/// `name` with its defaults, with little room, and with marks where it knows them.
+fn variants(component: &Component) -> Vec<String> {
+    let has = |name: &str| component.parameters.iter().any(|parameter| parameter.name == name);
+    let mut texts = vec![component.name.to_string()];
+    texts.extend(has("limit").then(|| format!("{}:limit=9", component.name)));
+    texts.extend(has("limit_bytes").then(|| format!("{}:limit_bytes=9000b", component.name)));
+    texts.extend(has("ecn").then(|| format!("{}:ecn=on", component.name)));
+    texts
+}
+
+fn compare(plan: Plan, steps: Steps, seed: u64, what: &str) -> EventLog {
+    let (mut driver, journal) = run(plan.clone(), steps, seed);
+    let journal = journal.take();
+    let end = driver.emulator().path().now();
+    let expected = reference(plan, &journal, end);
+    let log = std::mem::take(&mut driver.emulator().tap().events);
+    if let Some(at) = log.iter().zip(&expected.events).position(|(one, other)| one != other) {
+        panic!("{what}, {steps:?}: event {at} is {:?}, not {:?}", log[at], expected.events[at]);
+    }
+    assert_eq!(log.len(), expected.events.len(), "{what}, {steps:?}");
+    driver.emulator().tap().events = log;
+    check_written(&mut driver, &journal);
+    let (emulator, _, _) = driver.finish();
+    emulator.into_parts().1
+}
+
+fn compare_all(link: &str) {
+    let (mut drops, mut marks, mut events) = (0, 0, 0);
+    for qdisc in COMPONENTS.iter().flat_map(|component| variants(component)) {
+        for (seed, steps) in [Steps::Exact, Steps::Coarse(7_300), Steps::Random].into_iter().enumerate() {
+            let log = compare(plan(&qdisc, link, 5), steps, seed as u64, &format!("{qdisc} {link}"));
+            drops += log.events.iter().filter(|event| matches!(event.kind, EventKind::Dropped(_))).count();
+            marks += log.events.iter().filter(|event| matches!(event.kind, EventKind::Marked(_))).count();
+            events += log.events.len();
+        }
+    }
+    assert!(drops > 1000 && marks > 20 && events > 100_000, "{drops} drops, {marks} marks, {events} events");
+}
+
+#[test]
+fn over_a_trace() {
+    compare_all("trace:3");
+}
+
+#[test]
+fn over_a_line() {
+    compare_all("line:7mbit");
+}
+
+#[test]
+fn over_a_shaper() {
+    compare_all("htb:7mbit:burst=6kb:overhead=14");
+}
+
+#[test]
+fn over_steps_with_outages() {
+    compare_all("steps:0s@9mbit+100ms@0+230ms@2mbit+400ms@30mbit:repeat=600ms");
+}
+
+#[test]
+fn with_jitter_and_loss() {
+    let mut plan = plan("fq_codel", "line:7mbit", 20);
+    plan.down.jitter = Span::from_millis(8);
+    plan.up.loss = 0.1;
+    for (seed, steps) in [Steps::Exact, Steps::Coarse(31_000), Steps::Random].into_iter().enumerate() {
+        compare(plan.clone(), steps, seed as u64, "jitter and loss");
+    }
+}
+
+#[test]
+fn without_delay_and_without_a_rate() {
+    for link in ["line:infinite", "htb:infinite", "line:900mbit"] {
+        for steps in [Steps::Exact, Steps::Coarse(1_900), Steps::Random] {
+            compare(plan("taildrop", link, 0), steps, 3, link);
+        }
+    }
+}

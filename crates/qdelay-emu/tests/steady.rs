@@ -1,0 +1,101 @@
+//! Nothing is allocated for a packet: after a warm-up the driver turns without a single call of the allocator.
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+mod common;
+
+use common::{Make, packet, plan};
+use qdelay_core::Span;
+use qdelay_core::qdisc::COMPONENTS;
+use qdelay_emu::clock::FakeClock;
+use qdelay_emu::device::{Device, Sent};
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::Emulator;
+use qdelay_emu::pool::Pool;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is the system allocator's; the count is a plain cell of the thread's that needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.with(|calls| calls.set(calls.get() + 1));
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Hands over bursts of packets of several flows, and takes all.
+struct Source {
+    packets: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Device for Source {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.next += 1;
+        if self.next.is_multiple_of(20) {
+            return Ok(None);
+        }
+        let packet = &self.packets[self.next % self.packets.len()];
+        buffer[..packet.len()].copy_from_slice(packet);
+        Ok(Some(packet.len()))
+    }
+    fn send(&mut self, _: &[u8]) -> io::Result<Sent> {
+        Ok(Sent::Done)
+    }
+    fn kernel_drops(&mut self) -> u64 {
+        0
+    }
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+#[test]
+fn nothing_is_allocated_per_packet() {
+    for component in COMPONENTS {
+        for link in ["line:12mbit", "trace:3"] {
+            let clock = FakeClock::new();
+            let make = |number: u32| {
+                let (flow, dscp) = ((number % 16) as u8, [0, 46][number as usize % 2]);
+                packet(Make {
+                    version: 4,
+                    flow,
+                    dscp,
+                    ecn: 2,
+                    bytes: 100 + 73 * (number as usize % 19),
+                    number,
+                })
+            };
+            let source = || Source { packets: (0..97).map(make).collect(), next: 0 };
+            let emulator = Emulator::new(plan(component.name, link, 5), Pool::new(1500, 65_536), ()).unwrap();
+            let devices = [source(), source()];
+            let mut driver = Driver::new(clock.clone(), devices, emulator, Span::from_millis(1));
+            let mut run = |turns: u64| {
+                for _ in 0..turns {
+                    // More than the link can carry, so that queues are at their limits.
+                    clock.set(clock.peek() + Span::from_millis(5));
+                    driver.turn([true; 2]).unwrap();
+                }
+            };
+            run(20_000);
+            let before = CALLS.get();
+            run(1000);
+            assert_eq!(CALLS.get() - before, 0, "{} over {link}", component.name);
+        }
+    }
+}

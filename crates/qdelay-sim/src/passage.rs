@@ -1,0 +1,41 @@
+//! What packets that are on the path have seen of the bottleneck, for those who write it down.
+
+use qdelay_core::Time;
+
+/// What a packet has seen of the bottleneck so far. [`Time::NEVER`]: nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    pub arrival: Time,
+    pub dequeued: Time,
+    pub departed: Time,
+}
+
+impl Passage {
+    const NONE: Passage = Passage { arrival: Time::NEVER, dequeued: Time::NEVER, departed: Time::NEVER };
+}
+
+/// The passages of the packets that are on the path, by handle; used only where something is recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Passages(Vec<Passage>);
+
+impl Passages {
+    /// A packet enters the path.
+    #[inline]
+    pub fn begin(&mut self, slot: usize) {
+        if slot >= self.0.len() {
+            self.0.resize(slot + 1, Passage::NONE);
+        }
+        self.0[slot] = Passage::NONE;
+    }
+    /// The passage of a packet that has begun.
+    #[inline]
+    pub fn of(&mut self, slot: usize) -> &mut Passage {
+        &mut self.0[slot]
+    }
+}
+
+/// `None` for [`Time::NEVER`].
+#[inline]
+pub fn seen(time: Time) -> Option<Time> {
+    (time != Time::NEVER).then_some(time)
+}

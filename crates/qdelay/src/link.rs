@@ -1,0 +1,329 @@
+//! `qdelay link`: a command behind a link, in real time.
+
+use crate::cli::Link;
+use crate::compare::cases::component_list;
+use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
+use crate::error::{Failure, one_line};
+use crate::run::{eprintln_line, library};
+use crate::run_table::milliseconds;
+use crate::text_table::{self, Column};
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::{self, AnyQdisc};
+use qdelay_core::{DropReason, Span, Time};
+use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::clock::RealClock;
+use qdelay_emu::device::Port;
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::{Emulator, Measures};
+use qdelay_emu::link_setup::{self, LinkSetup, Outside};
+use qdelay_emu::netns::command::{Running, exit_code};
+use qdelay_emu::netns::user;
+use qdelay_emu::plan::{Direction, Plan};
+use qdelay_emu::pool::Pool;
+use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_experiment::engine::{cannot_write, write_file};
+use qdelay_experiment::traces::Library;
+use qdelay_record::{PacketFile, Recorder};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::os::fd::OwnedFd;
+use std::process::Command;
+
+/// Slots that are made before the first packet comes.
+const RESERVED: u32 = 4096;
+/// What a command finds in its environment: the address of the other end, and the links it is behind.
+const OUTSIDE: &str = "QDELAY_OUTSIDE";
+const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
+const STACK: &str = "QDELAY_LINK";
+
+/// Runs the command. It must be called before any thread is started.
+///
+/// # Errors
+/// Bad input, no permission for a network of its own, a failed audit; and the command's own exit status.
+pub fn run(options: &Link) -> Result<(), Failure> {
+    let plan = plan(options, &library(None, &options.traces))?;
+    let limit = plan.lateness_limit();
+    let private = !user::is_administrator();
+    if private {
+        user::enter().map_err(|error| Failure::input("qdelay link", error))?;
+    }
+    let setup = link_setup::Options {
+        mtu: u32::from(options.mtu),
+        outside: if private { Outside::Private } else { Outside::Here },
+        ..link_setup::Options::default()
+    };
+    let setup = LinkSetup::new(&setup).map_err(|error| Failure::input("qdelay link", error))?;
+    for note in &setup.notes {
+        eprintln_line(note);
+    }
+    if private {
+        eprintln_line(
+            "without root the link leads to a private network: nothing outside is reached through it",
+        );
+    }
+    let mut pool = Pool::new(options.mtu, options.hold as u32);
+    pool.reserve(RESERVED);
+    match &options.packets {
+        None => carry(options, setup, plan, pool, limit, ()).map(|((), outcome)| outcome),
+        Some(path) => {
+            let file = PacketFile::create(path).map_err(|error| cannot_write(path, &error))?;
+            let (file, outcome) = carry(options, setup, plan, pool, limit, file)?;
+            file.close().map_err(|error| cannot_write(path, &error))?;
+            Ok(outcome)
+        }
+    }
+    .and_then(|outcome| end(options, &outcome))
+}
+
+fn plan(options: &Link, library: &Library) -> Result<Plan, Failure> {
+    let direction =
+        |option: &str, text: &str, qdisc_option: &str, qdisc: &str| -> Result<Direction, Failure> {
+            let link =
+                library.link_or_trace(text, !options.once).map_err(|error| Failure::input(option, error))?;
+            let qdisc = one(qdisc_option, qdisc)?;
+            let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
+            Ok(Direction { qdisc, link, delay: options.delay, jitter: options.jitter, loss: options.loss })
+        };
+    Ok(Plan {
+        down: direction("--down", &options.down, "--qdisc", &options.qdisc)?,
+        up: direction("--up", &options.up, "--up-qdisc", &options.up_qdisc)?,
+        seed: options.seed,
+    })
+}
+
+fn one(option: &str, text: &str) -> Result<Arguments, Failure> {
+    match component_list(option, &[text.to_string()], qdisc::COMPONENTS)?.as_slice() {
+        [only] => Ok(only.clone()),
+        _ => Err(Failure::input(option, format!("'{text}' is several; expected one"))),
+    }
+}
+
+/// What came of it.
+struct Outcome {
+    status: u8,
+    facts: AuditFacts,
+    directions: [Figures; 2],
+}
+
+/// Starts the command, and carries its packets until it ends.
+fn carry<R: Recorder>(
+    options: &Link,
+    setup: LinkSetup,
+    plan: Plan,
+    pool: Pool,
+    limit: Span,
+    recorder: R,
+) -> Result<(R, Outcome), Failure> {
+    let emulator =
+        Emulator::new(plan, pool, recorder).map_err(|error| Failure::input("qdelay link", error))?;
+    let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
+    let command = command(options, &addresses);
+    let shown = command.get_program().to_string_lossy().into_owned();
+    let mut child = namespace.spawn_foreground(command).map_err(|error| {
+        Failure::input(one_line(&shown), format!("cannot be started: {error}; expected a command that runs"))
+    })?;
+    let wait = WaitOptions { realtime: options.realtime, spin: options.spin };
+    let mut waiter = Waiter::new(wait, alarm(&child));
+    let clock = RealClock::start();
+    let mut driver = Driver::new(clock, [inside, outside], emulator, limit);
+    let carried = driver.run(&mut waiter, || !matches!(child.try_wait(), Ok(None)));
+    let (emulator, devices, audit) = driver.finish();
+    let status = child.wait();
+    // In this order: what still runs inside, the relay, then the devices.
+    drop((child, namespace, relay, outside_namespace, devices));
+    carried.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
+    let status = status.map_err(|error| Failure::Check(format!("the command was lost: {error}")))?;
+    emulator.audit().map_err(|error| {
+        Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
+    })?;
+    let facts = audit.facts();
+    let elapsed = Time::ZERO + facts.duration;
+    // What comes from outside goes down.
+    let directions = [Port::Outside, Port::Inside].map(|port| Figures::of(&emulator, port, elapsed));
+    let (recorder, ()) = emulator.into_parts();
+    Ok((recorder, Outcome { status: exit_code(status), facts, directions }))
+}
+
+/// Readable when the command has ended; without it the loop asks now and then.
+fn alarm(child: &Running) -> Option<OwnedFd> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
+}
+
+fn command(options: &Link, addresses: &link_setup::Addresses) -> Command {
+    let shell = || std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh".into());
+    let (program, arguments): (OsString, &[OsString]) = match options.command.split_first() {
+        Some((program, arguments)) => (program.clone(), arguments),
+        None => (shell(), &[]),
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.env(OUTSIDE, addresses.outside.to_string());
+    match addresses.ipv6 {
+        Some((_, outside)) => command.env(OUTSIDE_V6, outside.to_string()),
+        None => command.env_remove(OUTSIDE_V6),
+    };
+    let stack = stack(options, std::env::var_os(STACK).as_deref());
+    if options.command.is_empty() {
+        // Shells set their prompt when they start; bash runs this before it shows it for the first time.
+        let prompt = format!("[{}] ", stack.replace(['\'', '\\', '$', '`', '!'], ""));
+        command.env("PROMPT_COMMAND", format!("PS1='{prompt}'\"$PS1\"; unset PROMPT_COMMAND"));
+        command.env("PS1", format!("{prompt}$ "));
+    }
+    command.env(STACK, stack);
+    command
+}
+
+/// The links a command is behind, the nearest last.
+fn stack(options: &Link, outer: Option<&OsStr>) -> String {
+    let mut stack = outer.map(|outer| outer.to_string_lossy().into_owned() + " > ").unwrap_or_default();
+    let _ = write!(stack, "down {} {}", options.down, options.qdisc);
+    if options.up != "infinite" {
+        let _ = write!(stack, ", up {} {}", options.up, options.up_qdisc);
+    }
+    if !options.delay.is_zero() {
+        let _ = write!(stack, ", {}", options.delay);
+    }
+    one_line(&stack)
+}
+
+/// One direction in figures.
+#[derive(Serialize)]
+struct Figures {
+    packets_arrived: u64,
+    packets_delivered: u64,
+    throughput_mbps: f64,
+    utilization: Option<f64>,
+    queue_delay_ms: Delay,
+    sojourn_ms: Delay,
+    drops: u64,
+    drops_by_reason: BTreeMap<&'static str, u64>,
+    marks: u64,
+    malformed: u64,
+}
+
+impl Figures {
+    fn of<R: Recorder>(emulator: &Emulator<R>, port: Port, elapsed: Time) -> Figures {
+        let Measures { arrived, departed, delivered, malformed, sojourn, queue_delay } =
+            emulator.measures(port);
+        let usage = emulator.link_usage(port, elapsed);
+        let seconds = elapsed.since(Time::ZERO).as_secs_f64();
+        let by_reason = |reason: DropReason| (reason.name(), emulator.drops(port, reason).packets);
+        let drops: BTreeMap<&str, u64> =
+            DropReason::ALL.map(by_reason).into_iter().filter(|(_, n)| *n > 0).collect();
+        // A link without a bound offers as much as a number holds.
+        let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
+        Figures {
+            packets_arrived: arrived.packets,
+            packets_delivered: delivered.packets,
+            throughput_mbps: if seconds > 0.0 {
+                round(departed.bytes as f64 * 8.0 / seconds / 1e6)
+            } else {
+                0.0
+            },
+            utilization: bounded
+                .then(|| round((usage.sent_bytes as f64 / usage.offered_bytes as f64).min(1.0))),
+            queue_delay_ms: Delay::from(&queue_delay.summary()),
+            sojourn_ms: Delay::from(&sojourn.summary()),
+            drops: drops.values().sum(),
+            drops_by_reason: drops,
+            marks: emulator.marks(port).packets,
+            malformed: *malformed,
+        }
+    }
+}
+
+/// Prints, writes and returns what there is to say; the command's status is ours.
+fn end(options: &Link, outcome: &Outcome) -> Result<(), Failure> {
+    if !options.quiet {
+        eprint_text(&text(outcome));
+    }
+    if let Some(path) = &options.json {
+        write_file(path, &json(options, outcome))?;
+    }
+    if options.strict && !outcome.facts.verdict.trustworthy && outcome.status == 0 {
+        return Err(Failure::Check("the run is not to be trusted, for the reasons above".to_string()));
+    }
+    match outcome.status {
+        0 => Ok(()),
+        status => Err(Failure::Status(status)),
+    }
+}
+
+/// On standard error: standard output is the command's.
+fn eprint_text(text: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+}
+
+fn text(outcome: &Outcome) -> String {
+    let columns = [
+        Column::left("link"),
+        Column::right("rate\nMbit/s"),
+        Column::right("used\n%"),
+        Column::right("mean\nms"),
+        Column::right("p50\nms"),
+        Column::right("p95\nms"),
+        Column::right("p99\nms"),
+        Column::right("max\nms"),
+        Column::right("packets"),
+        Column::right("drops"),
+        Column::right("marks"),
+    ];
+    let row = |(name, figures): (&str, &Figures)| {
+        let delay = &figures.queue_delay_ms;
+        let mut row = vec![name.to_string(), format!("{:.2}", figures.throughput_mbps)];
+        row.push(figures.utilization.map_or("-".to_string(), |used| format!("{:.1}", used * 100.0)));
+        row.extend(delay.columns().map(milliseconds));
+        row.extend([figures.packets_delivered, figures.drops, figures.marks].map(|count| count.to_string()));
+        row
+    };
+    let rows = ["down", "up"].into_iter().zip(&outcome.directions).map(row).collect();
+    let facts = &outcome.facts;
+    let mut text = format!("\n{}\n", text_table::table(&columns, rows));
+    let _ = writeln!(
+        text,
+        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); CPU {:.0}%",
+        facts.duration.as_secs_f64(),
+        facts.lateness.p50 * 1e3,
+        facts.lateness.p99 * 1e3,
+        facts.lateness.max * 1e3,
+        100.0 * facts.cpu.as_secs_f64() / facts.duration.as_secs_f64().max(1e-9),
+    );
+    let verdict = &facts.verdict;
+    let _ = match verdict.trustworthy {
+        true => writeln!(text, "trustworthy: on time, and every packet is accounted for"),
+        false => writeln!(text, "not trustworthy: {}", verdict.reasons.join("; ")),
+    };
+    text
+}
+
+fn json(options: &Link, outcome: &Outcome) -> String {
+    let facts = &outcome.facts;
+    let [down, up] = &outcome.directions;
+    pretty(&serde_json::json!({
+        "schema_version": SCHEMA_VERSION,
+        "links": {
+            "down": { "link": options.down, "qdisc": options.qdisc },
+            "up": { "link": options.up, "qdisc": options.up_qdisc },
+        },
+        "delay_ms": options.delay.as_millis_f64(),
+        "duration_s": round(facts.duration.as_secs_f64()),
+        "down": down,
+        "up": up,
+        "audit": {
+            "trustworthy": facts.verdict.trustworthy,
+            "reasons": facts.verdict.reasons,
+            "lateness_ms": Delay::from(&facts.lateness),
+            "late_limit_ms": facts.limit.as_millis_f64(),
+            "releases_late": facts.late,
+            "lost_outside": facts.lost,
+            "malformed": facts.malformed,
+            "cpu_seconds": round(facts.cpu.as_secs_f64()),
+            "steal_seconds": facts.steal.map(|steal| round(steal.as_secs_f64())),
+        },
+        "status": outcome.status,
+    }))
+}
