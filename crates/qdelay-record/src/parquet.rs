@@ -1,6 +1,6 @@
 //! Parquet files: columns of a table, and `packets.parquet` with a row for each packet, in the order in which packets end.
 //!
-//! Rows are collected in columns and written in row groups of [`ROWS`], so that memory does not grow with the run.
+//! Rows are collected in columns and written in row groups of 65536, so that memory does not grow with the run.
 
 use crate::{Direction, Fate, PacketRecord, Recorder};
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
