@@ -1,7 +1,9 @@
 //! A link of two directions as a path.
 //!
-//!     outside -> down -> down-link -> down-delay -> inside
-//!     inside  -> up   -> up-link   -> up-delay   -> outside
+//! ```text
+//! outside -> down -> down-link -> down-delay -> inside
+//! inside  -> up   -> up-link   -> up-delay   -> outside
+//! ```
 //!
 //! `down` and `up` are queues, `inside` and `outside` are exits. The two halves share nothing but the clock.
 
