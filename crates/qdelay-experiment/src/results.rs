@@ -40,7 +40,7 @@ pub struct StudyFile {
     pub scenario: String,
     /// Of the scenario's text, as digests of traces are made.
     pub source: String,
-    /// What the command line changed: `seeds`, `duration`.
+    /// What the command line changed: `seeds`, `duration`, `clock`.
     pub overrides: BTreeMap<String, String>,
     /// What is written beside the summaries: `packets`, `series`.
     pub records: Vec<String>,
@@ -78,6 +78,9 @@ pub struct Summary {
     pub cases: Vec<CaseSummary>,
     /// What was expected and what came.
     pub expects: Vec<ExpectResult>,
+    /// The clock of the cases where that is not the simulator's: `real`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clock: Option<String>,
 }
 
 /// An expectation and what came of it.
@@ -118,6 +121,37 @@ pub struct RunFile {
     pub resolved: serde_json::Value,
     /// The traces it ran on.
     pub traces: BTreeMap<String, TraceFile>,
+    /// The clock it ran under where that is not the simulator's: `real`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clock: Option<String>,
+    /// Under a real clock: whether it can be trusted, and why.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub audit: Option<Audit>,
+}
+
+/// What a run under a real clock says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Nothing speaks against it.
+    pub trustworthy: bool,
+    /// What speaks against it.
+    pub reasons: Vec<String>,
+    /// How late packets were released.
+    pub lateness_ms: Delay,
+    /// A release that is later is late.
+    pub late_limit_ms: f64,
+    /// How many were.
+    pub releases_late: u64,
+    /// Packets lost outside the path.
+    pub lost_outside: u64,
+    /// What was read from devices and is no IP packet.
+    pub malformed: u64,
+    /// Processor time of the emulator.
+    pub cpu_seconds: f64,
+    /// Processor time that the machine's host took from it; null where the kernel does not say.
+    pub steal_seconds: Option<f64>,
+    /// Whether real-time priority was granted.
+    pub realtime: bool,
 }
 
 /// A trace that a case ran on.
@@ -183,6 +217,9 @@ pub struct CaseSummary {
     pub flows: Vec<Flow>,
     /// Each node of the path.
     pub nodes: BTreeMap<String, Node>,
+    /// Under a real clock: whether nothing speaks against the figures. `run.json` says what does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trustworthy: Option<bool>,
     /// Queue delays by percentile; in the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_cdf: Option<Cdf>,

@@ -5,6 +5,7 @@
 
 mod contents;
 mod detail;
+mod figures;
 mod flow;
 mod measure;
 mod outcome;
@@ -13,6 +14,7 @@ mod run;
 mod scenario;
 mod topology;
 
+pub use figures::{Figures, Totals};
 pub use outcome::{
     Detail, FlowOutcome, GroupOutcome, GroupSeries, NodeOutcome, Outcome, ReasonCount, Series,
 };

@@ -1,11 +1,11 @@
 //! Hears of the path's events and keeps what the outcome needs.
 
 use crate::contents::ContentsStore;
-use crate::detail::Watch;
+use crate::figures::Figures;
 use crate::passage::{Passages, seen};
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer};
-use qdelay_record::{DelayHistogram, Direction, Fate, PacketRecord, Recorder};
+use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 
 /// A packet that has come out of the path.
 #[derive(Clone, Copy)]
@@ -19,24 +19,10 @@ pub struct Meter<'a, R> {
     pub queue: NodeId,
     pub link: NodeId,
     pub receivers: NodeId,
-    /// Delays and bytes count from here on.
-    pub from: Time,
-    pub min_packet_bytes: u32,
-    /// The flow whose packets only probe.
-    pub probe_flow: u32,
-    pub queue_delay: DelayHistogram,
-    pub sojourn: DelayHistogram,
-    /// IP bytes that left the bottleneck.
-    pub bytes: u64,
-    /// Packets that left the bottleneck, in the whole run.
-    pub forwarded: u64,
-    /// Packets of the probe that were dropped, in the whole run.
-    pub probe_lost: u64,
+    pub figures: Figures,
     pub contents: ContentsStore,
     /// What came out and is not handed to its flow yet.
     pub arrivals: Vec<Arrival>,
-    /// Groups and bins, where they are asked for.
-    pub watch: Option<Box<Watch>>,
     pub passages: Passages,
     pub recorder: &'a mut R,
 }
@@ -50,9 +36,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         if node != self.queue {
             return;
         }
-        if let Some(watch) = &mut self.watch {
-            watch.enqueued(now, packet);
-        }
+        self.figures.enqueued(now, packet);
         if R::ON {
             self.passages.of(slot(packet)).arrival = now;
         }
@@ -63,12 +47,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         if node != self.queue {
             return;
         }
-        if let Some(watch) = &mut self.watch {
-            watch.dequeued(packet);
-        }
-        if self.counts(now, packet) {
-            self.sojourn.record(now.since(packet.arrival));
-        }
+        self.figures.dequeued(now, packet);
         if R::ON {
             self.passages.of(slot(packet)).dequeued = now;
         }
@@ -79,18 +58,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         if node != self.link {
             return;
         }
-        self.forwarded += 1;
-        let (warm, counts) = (now >= self.from, self.counts(now, packet));
-        if warm {
-            self.bytes += u64::from(packet.bytes);
-        }
-        let delay = now.since(packet.arrival);
-        if counts {
-            self.queue_delay.record(delay);
-        }
-        if let Some(watch) = &mut self.watch {
-            watch.departed(packet, delay, warm, counts);
-        }
+        self.figures.departed(now, packet);
         if R::ON {
             self.passages.of(slot(packet)).departed = now;
         }
@@ -98,15 +66,8 @@ impl<R: Recorder> Observer for Meter<'_, R> {
 
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.probe_lost += u64::from(packet.flow == self.probe_flow);
-        if let Some(watch) = &mut self.watch {
-            if packet.handle & ACKNOWLEDGEMENT == 0 {
-                watch.lost(packet.flow);
-            }
-            if node == self.queue {
-                watch.dropped(now, packet);
-            }
-        }
+        let is_data = packet.handle & ACKNOWLEDGEMENT == 0;
+        self.figures.dropped(now, packet, is_data, node == self.queue);
         if R::ON {
             self.record(now, packet, Fate::Dropped(reason));
         }
@@ -115,18 +76,17 @@ impl<R: Recorder> Observer for Meter<'_, R> {
 
     #[inline]
     fn marked(&mut self, _now: Time, node: NodeId, _packet: &Packet, _reason: MarkReason) {
-        if node == self.queue
-            && let Some(watch) = &mut self.watch
-        {
-            watch.marked();
+        if node == self.queue {
+            self.figures.marked();
         }
     }
 
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let at_receiver = node == self.receivers;
-        if at_receiver && self.watch.is_some() {
-            self.watch_delivery(now, packet);
+        if at_receiver && self.figures.watches() {
+            let created = self.contents.get(packet.handle).created;
+            self.figures.delivered(now, packet, created);
         }
         if R::ON {
             self.record(now, packet, Fate::Delivered);
@@ -136,19 +96,6 @@ impl<R: Recorder> Observer for Meter<'_, R> {
 }
 
 impl<R: Recorder> Meter<'_, R> {
-    #[inline]
-    fn counts(&self, now: Time, packet: &Packet) -> bool {
-        now >= self.from && packet.bytes >= self.min_packet_bytes && packet.flow != self.probe_flow
-    }
-
-    fn watch_delivery(&mut self, now: Time, packet: &Packet) {
-        let delay = now.since(self.contents.get(packet.handle).created);
-        let counts = self.counts(now, packet);
-        if let Some(watch) = &mut self.watch {
-            watch.delivered(packet, delay, counts);
-        }
-    }
-
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {
         let passage = *self.passages.of(slot(packet));
         let back = packet.handle & ACKNOWLEDGEMENT != 0;

@@ -1,6 +1,7 @@
 //! What a run gives: the measures of `docs/measures.md`.
 
-use qdelay_core::Span;
+use qdelay_core::{DropReason, MarkReason, Span};
+use qdelay_path::{Counters, NodeId, Path};
 use qdelay_record::{DelayHistogram, DelaySummary};
 
 /// The measures of one run. Equal scenarios give equal outcomes.
@@ -157,6 +158,39 @@ pub struct NodeOutcome {
     pub marked: u64,
     /// Packets still inside at the end.
     pub inside: u64,
+}
+
+impl ReasonCount {
+    /// What a node has dropped, by reason.
+    pub fn drops(counters: &Counters) -> Vec<ReasonCount> {
+        DropReason::ALL
+            .map(|reason| ReasonCount { reason: reason.name(), packets: counters.dropped(reason).packets })
+            .into_iter()
+            .filter(|count| count.packets > 0)
+            .collect()
+    }
+    /// What a node has marked, by reason.
+    pub fn marks(counters: &Counters) -> Vec<ReasonCount> {
+        MarkReason::ALL
+            .map(|reason| ReasonCount { reason: reason.name(), packets: counters.marked(reason).packets })
+            .into_iter()
+            .filter(|count| count.packets > 0)
+            .collect()
+    }
+}
+
+impl NodeOutcome {
+    /// What has gone through `node` so far; `None` for nodes that do not count.
+    pub fn of(path: &Path, node: NodeId) -> Option<NodeOutcome> {
+        path.counters(node).map(|counters| NodeOutcome {
+            name: path.name(node).to_string(),
+            received: (counters.received.packets, counters.received.bytes),
+            forwarded: (counters.forwarded.packets, counters.forwarded.bytes),
+            dropped: counters.dropped_total().packets,
+            marked: counters.marked_total().packets,
+            inside: path.inside(node).packets,
+        })
+    }
 }
 
 impl Outcome {

@@ -1,7 +1,7 @@
 //! The event loop: whoever is due first runs, the path before the flows.
 
 use crate::contents::{Contents, ContentsStore};
-use crate::detail::{self, Watch};
+use crate::figures::{Figures, Totals};
 use crate::flow::{Ends, Flow, UDP_HEADERS};
 use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
 use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
@@ -11,9 +11,9 @@ use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
 use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
-use qdelay_core::{DropReason, Ecn, MarkReason, Packet, Span, Time};
+use qdelay_core::{Ecn, Packet, Span, Time};
 use qdelay_path::{AuditError, BuildError, LinkUsage, PathError};
-use qdelay_record::{DelayHistogram, Recorder, jain_index};
+use qdelay_record::Recorder;
 use qdelay_traffic::segment::Segment;
 
 /// Why a run has no outcome.
@@ -97,7 +97,6 @@ struct Simulation<'a, R> {
     deadlines: Deadlines,
     /// Segments of the call that is being handled.
     out: Vec<Segment>,
-    probe_delay: DelayHistogram,
     usage_at_warmup: LinkUsage,
 }
 
@@ -116,17 +115,9 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            from: Time::ZERO + scenario.warmup,
-            min_packet_bytes: scenario.min_packet_bytes,
-            probe_flow: if scenario.probe.is_some() { scenario.flows.len() as u32 } else { u32::MAX },
-            queue_delay: DelayHistogram::default(),
-            sojourn: DelayHistogram::default(),
-            bytes: 0,
-            forwarded: 0,
-            probe_lost: 0,
+            figures: Figures::new(scenario),
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
-            watch: Watch::new(scenario),
             passages: Passages::default(),
             recorder,
         };
@@ -137,22 +128,18 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             flows,
             deadlines,
             out: Vec::new(),
-            probe_delay: DelayHistogram::default(),
             usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
         })
     }
 
     /// Runs from `start` to `end`, and closes the bins that end on the way.
     fn advance_in_bins(&mut self, start: Time, end: Time) -> Result<(), RunError> {
-        let Some(bin) = self.scenario.series.filter(|bin| !bin.is_zero()) else {
-            return self.advance_to(end);
-        };
         let mut now = start;
         while now < end {
-            let closes = detail::bin_end(now, bin);
+            let Some(closes) = Figures::bin_end(self.scenario, now) else { return self.advance_to(end) };
             now = closes.min(end);
             self.advance_to(now)?;
-            if now == closes || now == Time::ZERO + self.scenario.duration {
+            if now == closes {
                 self.close_bin(now);
             }
         }
@@ -162,10 +149,8 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     fn close_bin(&mut self, now: Time) {
         let backlog = self.topology.path.inside(self.topology.queue).packets;
         let usage = self.link_usage(now.since(Time::ZERO));
-        if let Some(watch) = &mut self.meter.watch {
-            watch.close_bin(now, backlog, usage);
-        }
-        if now <= self.meter.from {
+        self.meter.figures.close_bin(now, backlog, usage);
+        if now <= Time::ZERO + self.scenario.warmup {
             return;
         }
         for flow in &mut self.flows {
@@ -231,9 +216,8 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let deadline = match &mut flow.ends {
             Ends::Udp(_) => {
                 flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(UDP_HEADERS));
-                if packet.flow == self.meter.probe_flow && now >= self.meter.from {
-                    let propagation = self.scenario.base_rtt / 2;
-                    self.probe_delay.record(now.since(contents.created).saturating_sub(propagation));
+                if index == self.scenario.flows.len() {
+                    self.meter.figures.probed(now, contents.created);
                 }
                 self.meter.contents.free(packet.handle);
                 return Ok(());
@@ -367,8 +351,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     }
 
     /// Audits the path and takes stock.
-    fn outcome(mut self) -> Result<Outcome, RunError> {
-        let watch = self.meter.watch.take();
+    fn outcome(self) -> Result<Outcome, RunError> {
         let path = &self.topology.path;
         path.audit().map_err(RunError::Audit)?;
         let inside: u64 = path.nodes().map(|node| path.inside(node).packets).sum();
@@ -376,73 +359,20 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         if inside != held {
             return Err(RunError::Leak { inside, held });
         }
-        let measured_span = self.scenario.duration.saturating_sub(self.scenario.warmup);
-        let measured = measured_span.as_secs_f64();
+        let measured = self.scenario.duration.saturating_sub(self.scenario.warmup).as_secs_f64();
         let usage = self.link_usage(self.scenario.duration);
-        let offered = usage.offered_bytes - self.usage_at_warmup.offered_bytes;
-        let sent = usage.sent_bytes - self.usage_at_warmup.sent_bytes;
-        let flows: Vec<FlowOutcome> = self
-            .scenario
-            .flows
-            .iter()
-            .zip(&self.flows)
-            .enumerate()
-            .map(|(index, (spec, flow))| {
-                let packets_lost = watch.as_ref().map_or(0, |watch| watch.lost_of(index));
-                FlowOutcome { packets_lost, ..flow_outcome(spec, flow, measured) }
-            })
-            .collect();
-        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
-        let probe = self.scenario.probe.and_then(|_| self.flows.last());
-        let probe_sent_lost = probe.map(|flow| (datagrams(flow), self.meter.probe_lost));
-        Ok(Outcome {
-            throughput_mbps: self.meter.bytes as f64 * 8.0 / measured / 1e6,
-            // A shaper is ahead of its rate by up to its burst and a packet.
-            utilization: if offered == 0 { 0.0 } else { (sent as f64 / offered as f64).min(1.0) },
-            queue_delay_ms: self.meter.queue_delay.summary(),
-            sojourn_ms: self.meter.sojourn.summary(),
-            drops: self.reasons(|counters| {
-                DropReason::ALL.map(|reason| (reason.name(), counters.dropped(reason).packets)).to_vec()
-            }),
-            marks: self.reasons(|counters| {
-                MarkReason::ALL.map(|reason| (reason.name(), counters.marked(reason).packets)).to_vec()
-            }),
-            packets_forwarded: self.meter.forwarded,
-            probe_ms: probe.map(|_| self.probe_delay.summary()),
-            probe_sent_lost,
-            jain: jain_index(&goodputs),
-            flows,
-            nodes: self.node_outcomes(),
-            detail: watch
-                .map(|watch| Box::new(watch.finish(measured_span, offered, self.meter.queue_delay.clone()))),
-        })
-    }
-
-    fn reasons(
-        &self,
-        count: impl Fn(&qdelay_path::Counters) -> Vec<(&'static str, u64)>,
-    ) -> Vec<ReasonCount> {
-        let counters = self.topology.path.counters(self.topology.queue);
-        let all = counters.map_or(Vec::new(), count);
-        all.into_iter()
-            .filter(|(_, packets)| *packets > 0)
-            .map(|(reason, packets)| ReasonCount { reason, packets })
-            .collect()
-    }
-
-    fn node_outcomes(&self) -> Vec<NodeOutcome> {
-        let path = &self.topology.path;
-        path.nodes()
-            .filter_map(|node| path.counters(node).map(|counters| (node, counters)))
-            .map(|(node, counters)| NodeOutcome {
-                name: path.name(node).to_string(),
-                received: (counters.received.packets, counters.received.bytes),
-                forwarded: (counters.forwarded.packets, counters.forwarded.bytes),
-                dropped: counters.dropped_total().packets,
-                marked: counters.marked_total().packets,
-                inside: path.inside(node).packets,
-            })
-            .collect()
+        let specs = self.scenario.flows.iter();
+        let counters = path.counters(self.topology.queue);
+        let totals = Totals {
+            offered_bytes: usage.offered_bytes - self.usage_at_warmup.offered_bytes,
+            sent_bytes: usage.sent_bytes - self.usage_at_warmup.sent_bytes,
+            drops: counters.map(ReasonCount::drops).unwrap_or_default(),
+            marks: counters.map(ReasonCount::marks).unwrap_or_default(),
+            flows: specs.zip(&self.flows).map(|(spec, flow)| flow_outcome(spec, flow, measured)).collect(),
+            nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).collect(),
+            probe_sent: self.scenario.probe.and_then(|_| self.flows.last()).map(datagrams),
+        };
+        Ok(self.meter.figures.finish(self.scenario, totals))
     }
 }
 

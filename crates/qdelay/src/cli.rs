@@ -159,6 +159,10 @@ Examples:
     qdelay run mine.toml --seeds 1..10 --out mine
   On recorded traces, with a row for every packet:
     qdelay run bode/fig10 --traces ~/traces --packets
+  The same in real time, with the kernel's TCP (root, or user namespaces; iperf3), beside the simulation:
+    qdelay run mine.toml --out sim
+    qdelay run mine.toml --clock real --out real
+    qdelay report sim real -o both.html
 
 A run that was stopped, even by kill -9, goes on where it was when the same command is given again.
 docs/scenarios.md describes scenario files, docs/results.md what stands in the folder.")]
@@ -172,7 +176,7 @@ pub struct Run {
     /// Seeds in place of the scenario's: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", value_parser = values::seeds, allow_hyphen_values = true)]
     pub seeds: Option<values::Seeds>,
-    /// Simulated time in place of the scenario's
+    /// Duration of each case in place of the scenario's
     #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Option<Span>,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
@@ -187,6 +191,15 @@ pub struct Run {
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
+    /// Whose time passes: the simulator's, or everybody's, with real programs and real packets
+    #[arg(long, value_name = "CLOCK", default_value = "simulated")]
+    pub clock: RunClock,
+    /// With --clock real: do not ask for real-time priority
+    #[arg(long)]
+    pub no_realtime: bool,
+    /// With --clock real: exit status 1 where the verdict of any case is that it is not to be trusted
+    #[arg(long)]
+    pub strict: bool,
     /// Start over: delete the results that the folder holds
     #[arg(long)]
     pub fresh: bool,
@@ -205,6 +218,15 @@ pub struct Run {
     /// Print the scenario's text, and run nothing
     #[arg(long)]
     pub print: bool,
+}
+
+/// The clock of a run.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunClock {
+    /// As fast as the machine can
+    Simulated,
+    /// In real time, the flows made by iperf3 and our own sender
+    Real,
 }
 
 /// `qdelay report`.
@@ -322,6 +344,12 @@ pub struct Link {
     /// Write a row for every packet to this Parquet file
     #[arg(long, value_name = "FILE")]
     pub packets: Option<PathBuf>,
+    /// Write mahimahi's logs of both directions, PREFIX.down and PREFIX.up
+    #[arg(long, value_name = "PREFIX")]
+    pub log: Option<PathBuf>,
+    /// Write a packet capture (pcapng) of both sides, with the reasons of drops as comments
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Write figures and verdict to this file as JSON (docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -518,6 +546,33 @@ pub enum ValidateAgainst {
 pub enum BenchCommand {
     /// Bulk flows through a 100 Mbit/s bottleneck: packets per CPU-second, and memory
     Dumbbell(Dumbbell),
+    /// Real packets through a link, beside a bare copy loop over the same devices (root only)
+    Link(BenchLink),
+}
+
+/// `qdelay bench link`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay bench link
+  qdelay bench link --seconds 120 --json
+  qdelay bench link --link infinite --qdisc taildrop
+
+Loop and link take turns, and every ratio is the median of pairs. Exit status 1 where the link does less than 85% of the copy
+loop, or where a packet is lost that nobody reports.")]
+pub struct BenchLink {
+    /// How long it takes, in seconds, but for pauses
+    #[arg(long, value_name = "N", default_value = "46", value_parser = values::bench_seconds, allow_hyphen_values = true)]
+    pub seconds: f64,
+    /// Link in both directions, fast enough to hold nothing up
+    #[arg(long, value_name = "LINK", default_value = "line:100gbit", allow_hyphen_values = true)]
+    pub link: String,
+    /// Queue discipline in both directions
+    #[arg(long, value_name = "QDISC", default_value = "bode")]
+    pub qdisc: String,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qdelay bench dumbbell`.

@@ -4,6 +4,7 @@ use crate::cli::Link;
 use crate::compare::cases::component_list;
 use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
 use crate::error::{Failure, one_line};
+use crate::link_logs::Logs;
 use crate::run::{eprintln_line, library};
 use crate::run_table::milliseconds;
 use crate::text_table::{self, Column};
@@ -14,7 +15,7 @@ use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::Port;
 use qdelay_emu::drive::Driver;
-use qdelay_emu::emulator::{Emulator, Measures};
+use qdelay_emu::emulator::{Emulator, Measures, Tap};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
@@ -117,8 +118,9 @@ fn carry<R: Recorder>(
     limit: Span,
     recorder: R,
 ) -> Result<(R, Outcome), Failure> {
+    let logs = Logs::open(options, &plan)?;
     let emulator =
-        Emulator::new(plan, pool, recorder).map_err(|error| Failure::input("qdelay link", error))?;
+        Emulator::tapped(plan, pool, recorder, logs).map_err(|error| Failure::input("qdelay link", error))?;
     let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
     let command = command(options, &addresses);
     let shown = command.get_program().to_string_lossy().into_owned();
@@ -130,7 +132,7 @@ fn carry<R: Recorder>(
     let clock = RealClock::start();
     let mut driver = Driver::new(clock, [inside, outside], emulator, limit);
     let carried = driver.run(&mut waiter, || !matches!(child.try_wait(), Ok(None)));
-    let (emulator, devices, audit) = driver.finish();
+    let (emulator, devices, mut audit) = driver.finish();
     let status = child.wait();
     // In this order: what still runs inside, the relay, then the devices.
     drop((child, namespace, relay, outside_namespace, devices));
@@ -139,11 +141,12 @@ fn carry<R: Recorder>(
     emulator.audit().map_err(|error| {
         Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
     })?;
-    let facts = audit.facts();
-    let elapsed = Time::ZERO + facts.duration;
+    let elapsed = Time::ZERO + audit.facts().duration;
     // What comes from outside goes down.
     let directions = [Port::Outside, Port::Inside].map(|port| Figures::of(&emulator, port, elapsed));
-    let (recorder, ()) = emulator.into_parts();
+    let (recorder, logs) = emulator.into_parts();
+    audit.log_lost = logs.close(elapsed);
+    let facts = audit.facts();
     Ok((recorder, Outcome { status: exit_code(status), facts, directions }))
 }
 
@@ -206,7 +209,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of<R: Recorder>(emulator: &Emulator<R>, port: Port, elapsed: Time) -> Figures {
+    fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, elapsed: Time) -> Figures {
         let Measures { arrived, departed, delivered, malformed, sojourn, queue_delay } =
             emulator.measures(port);
         let usage = emulator.link_usage(port, elapsed);
@@ -276,7 +279,7 @@ fn text(outcome: &Outcome) -> String {
         let delay = &figures.queue_delay_ms;
         let mut row = vec![name.to_string(), format!("{:.2}", figures.throughput_mbps)];
         row.push(figures.utilization.map_or("-".to_string(), |used| format!("{:.1}", used * 100.0)));
-        row.extend(delay.columns().map(milliseconds));
+        row.extend([delay.mean, delay.p50, delay.p95, delay.p99, delay.max].map(milliseconds));
         row.extend([figures.packets_delivered, figures.drops, figures.marks].map(|count| count.to_string()));
         row
     };

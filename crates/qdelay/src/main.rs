@@ -5,21 +5,26 @@
 //! | `cli`, `values` | what users type, and how options are read |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
+//! | `real` | `qdelay run --clock real` |
 //! | `link` | `qdelay link` |
 //! | `trace_command` | `qdelay trace` |
-//! | `list`, `validate`, `bench` | `qdelay list`, `qdelay validate`, `qdelay bench` |
+//! | `list`, `validate` | `qdelay list`, `qdelay validate` |
+//! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
 //! | `output`, `text_table` | writing without half-written files; tables of text |
 //! | `cost`, `error`, `usage` | CPU, clock and memory; errors and exit status; errors of the command line itself |
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bench_link;
 mod cli;
 mod compare;
 mod cost;
 mod error;
 mod link;
+mod link_logs;
 mod list;
 mod output;
+mod real;
 mod report;
 mod reproduce;
 mod run;
@@ -31,15 +36,17 @@ mod validate;
 mod values;
 
 use clap::Parser;
-use cli::{BenchCommand, Cli, Command};
+use cli::{BenchCommand, Cli, Command, RunClock};
 use error::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let parsed = Cli::try_parse();
-    // A link's interrupts are its command's, and it cannot have started a thread before it is in a namespace of its own.
-    if !matches!(&parsed, Ok(Cli { command: Some(Command::Link(_)) })) {
-        output::exit_when_interrupted();
+    // A link's interrupts are its command's; and what has to enter a namespace of its own cannot have started a thread.
+    match &parsed {
+        Ok(Cli { command: Some(Command::Link(_)) }) => {}
+        Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
+        _ => output::exit_when_interrupted(),
     }
     let result = match parsed {
         Ok(cli) => run(cli),
@@ -63,5 +70,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Trace(command)) => trace_command::run(&command),
         Some(Command::Validate(options)) => validate::run(&options),
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options),
+        Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options),
     }
 }

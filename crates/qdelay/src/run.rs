@@ -1,11 +1,13 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
-use crate::cli::Run;
+use crate::cli::{Run, RunClock};
 use crate::compare::json::pretty;
 use crate::cost::{self, Stopwatch};
 use crate::error::{Failure, one_line};
+use crate::real::RealTime;
 use crate::{output, report, run_table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use qdelay_emu::netns::user;
 use qdelay_experiment::engine::{self, EngineError, Progress};
 use qdelay_experiment::results::Summary;
 use qdelay_experiment::scenario::{Overrides, Study};
@@ -39,20 +41,32 @@ pub fn run(options: &Run) -> Result<(), Failure> {
         Overrides { seeds: options.seeds.as_ref().map(|seeds| seeds.0.clone()), duration: options.duration };
     let study = Study::parse(&name, &text, &overrides)?;
     ask(study.case_count(), options.yes)?;
+    check_clock(options)?;
     let library = library(Some(Path::new(scenario)), &options.traces);
     let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
     let engine_options = engine::Options {
         out: out.clone(),
-        jobs: jobs(options.jobs),
+        // Real cases share the machine's processors and nothing else; one at a time has them all.
+        jobs: if options.clock == RunClock::Real { 1 } else { jobs(options.jobs) },
         fresh: options.fresh,
         overrides,
         packets: options.packets,
         series: options.series,
     };
-    let bar = Bar::new();
-    let summary = engine::run(&study, &library, &engine_options, &bar);
-    bar.0.finish_and_clear();
-    let summary = summary?;
+    let summary = match options.clock {
+        RunClock::Simulated => {
+            let bar = Bar::new();
+            let summary = engine::run(&study, &library, &engine_options, &bar);
+            bar.0.finish_and_clear();
+            summary?
+        }
+        RunClock::Real => {
+            let real = RealTime::new(!options.no_realtime);
+            let summary = engine::run_by(&real, &study, &library, &engine_options, &real);
+            real.finish();
+            summary?
+        }
+    };
     tell_stand_ins(&library);
     let page = write_report(options, &summary, &out)?;
     output::print(&if options.json {
@@ -63,6 +77,13 @@ pub fn run(options: &Run) -> Result<(), Failure> {
     } else {
         run_table::text(&summary, &out, page.as_deref())
     })?;
+    let doubtful = summary.cases.iter().filter(|case| case.trustworthy == Some(false)).count();
+    if options.strict && doubtful > 0 {
+        return Err(Failure::Check(format!(
+            "{doubtful} of {} cases are not to be trusted",
+            summary.cases.len()
+        )));
+    }
     match summary.expects.iter().filter(|expect| expect.verdict == "miss").count() {
         0 => Ok(()),
         missed => {
@@ -94,6 +115,28 @@ pub fn library(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
     };
     let variable = std::env::var_os("QDELAY_TRACES").map(PathBuf::from);
     given.iter().cloned().chain(variable).fold(library, Library::folder)
+}
+
+/// What belongs to one clock only; and for the real one, namespaces of its own for a user who is not root.
+fn check_clock(options: &Run) -> Result<(), Failure> {
+    if options.clock == RunClock::Simulated {
+        let given = [("--no-realtime", options.no_realtime), ("--strict", options.strict)];
+        return match given.into_iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(Failure::input(name, "is for real time; expected it with --clock real")),
+            None => Ok(()),
+        };
+    }
+    if options.jobs.is_some_and(|jobs| jobs > 1) {
+        return Err(Failure::input(
+            "--jobs",
+            "cases in real time run one after another; expected 1, or no --jobs",
+        ));
+    }
+    if !user::is_administrator() {
+        user::enter().map_err(|error| Failure::input("--clock real", error))?;
+    }
+    output::exit_when_interrupted();
+    Ok(())
 }
 
 /// Results on a trace that was not asked for are said to be so.

@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// More rows than this are for the report.
 const ROWS: usize = 60;
+/// Cases that are not to be trusted and are named.
+const DOUBTFUL: usize = 5;
 
 /// The table and what follows it.
 pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
@@ -27,9 +29,26 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     for expect in &summary.expects {
         let _ = writeln!(text, "{}", expectation(expect));
     }
+    text.push_str(&verdicts(summary));
     let _ = writeln!(text, "\nresults: {}", one_line(&out.display().to_string()));
     if let Some(report) = report {
         let _ = writeln!(text, "report: {}", one_line(&report.display().to_string()));
+    }
+    text
+}
+
+/// Under a real clock: how many cases can be trusted, and which cannot.
+fn verdicts(summary: &Summary) -> String {
+    let doubtful = || summary.cases.iter().filter(|case| case.trustworthy == Some(false));
+    let judged = summary.cases.iter().filter(|case| case.trustworthy.is_some()).count();
+    if judged == 0 {
+        return String::new();
+    }
+    let mut text = format!("real time: {} of {judged} cases are trustworthy\n", judged - doubtful().count());
+    let named: Vec<String> = doubtful().take(DOUBTFUL).map(|case| one_line(&case.id)).collect();
+    if !named.is_empty() {
+        let more = if doubtful().count() > DOUBTFUL { "..." } else { "" };
+        let _ = writeln!(text, "not: {}{more} (cases/ID/run.json says why)", named.join(", "));
     }
     text
 }

@@ -67,6 +67,14 @@ pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
     count(text, "flows", 1_000).map(|n| n as usize)
 }
 
+/// Seconds that a measurement may take.
+pub fn bench_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (5.0..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected seconds, 5 to 3600".to_string()),
+    }
+}
+
 /// How many threads.
 pub fn jobs(text: &str) -> Result<usize, String> {
     count(text, "threads", 1_024).map(|n| n as usize)

@@ -75,3 +75,21 @@ pub trait Device {
     /// What to poll for packets; `None` for a device that only tests know.
     fn fd(&self) -> Option<BorrowedFd<'_>>;
 }
+
+/// A device that the host keeps.
+impl<D: Device> Device for &mut D {
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        (**self).receive(buffer)
+    }
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        (**self).send(bytes)
+    }
+    fn kernel_drops(&mut self) -> u64 {
+        (**self).kernel_drops()
+    }
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        (**self).fd()
+    }
+}

@@ -1,12 +1,11 @@
 //! One case: run, and written to its folder.
 
 use super::folder::Folder;
-use super::{EngineError, Options, figures, series};
+use super::{EngineError, Options, Ran, Runner, figures, series};
 use crate::InputError;
 use crate::results::{CaseSummary, RunFile, SCHEMA_VERSION, text};
 use crate::scenario::{Case, Study};
 use qdelay_record::PacketFile;
-use qdelay_sim::{Outcome, RunError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -17,22 +16,27 @@ pub fn run(
     study: &Study,
     folder: &Folder,
     options: &Options,
+    runner: &dyn Runner,
 ) -> Result<CaseSummary, EngineError> {
     let partial = folder.begin_case(&case.id)?;
-    write_case(case, study, folder, options, &partial).inspect_err(|_| folder.abandon_case(&case.id))
+    write_case(case, study, options, runner, &partial)
+        .and_then(|summary| {
+            folder.finish_case(&case.id, &partial).map(|()| summary).map_err(EngineError::from)
+        })
+        .inspect_err(|_| folder.abandon_case(&case.id))
 }
 
 fn write_case(
     case: &Case,
     study: &Study,
-    folder: &Folder,
     options: &Options,
+    runner: &dyn Runner,
     partial: &Path,
 ) -> Result<CaseSummary, EngineError> {
-    let outcome = if options.packets || case.packets {
-        with_packets(case, &partial.join("packets.parquet"))?
+    let Ran { outcome, audit } = if options.packets || case.packets {
+        with_packets(case, runner, &partial.join("packets.parquet"))?
     } else {
-        qdelay_sim::run(&case.scenario).map_err(|error| failure(case, &error))?
+        runner.run(case, None)?
     };
     let labels: BTreeMap<String, String> =
         study.axes.iter().map(|axis| axis.name.clone()).zip(case.labels.iter().cloned()).collect();
@@ -44,8 +48,11 @@ fn write_case(
         labels: labels.clone(),
         resolved: case.resolved.clone(),
         traces: case.traces.clone(),
+        clock: runner.clock().map(str::to_string),
+        audit,
     };
-    let summary = figures::summary(case, labels, &outcome);
+    let trustworthy = run.audit.as_ref().map(|audit| audit.trustworthy);
+    let summary = CaseSummary { trustworthy, ..figures::summary(case, labels, &outcome) };
     write(&partial.join("run.json"), &text(&run))?;
     write(&partial.join("summary.json"), &text(&summary))?;
     if options.series
@@ -53,7 +60,6 @@ fn write_case(
     {
         series::write(&partial.join("series.parquet"), series)?;
     }
-    folder.finish_case(&case.id, partial)?;
     Ok(summary.without_curves())
 }
 
@@ -61,20 +67,10 @@ fn write(path: &Path, text: &str) -> Result<(), InputError> {
     fs::write(path, text).map_err(|error| super::files::cannot_write(path, &error))
 }
 
-fn with_packets(case: &Case, path: &Path) -> Result<Outcome, EngineError> {
+fn with_packets(case: &Case, runner: &dyn Runner, path: &Path) -> Result<Ran, EngineError> {
     let cannot_write = |error| super::files::cannot_write(path, &error);
     let mut file = PacketFile::create(path).map_err(cannot_write)?;
-    let outcome =
-        qdelay_sim::run_recorded(&case.scenario, &mut file).map_err(|error| failure(case, &error))?;
+    let ran = runner.run(case, Some(&mut file))?;
     file.close().map_err(cannot_write)?;
-    Ok(outcome)
-}
-
-/// What cannot be built is the user's doing; what fails on the way is ours.
-fn failure(case: &Case, error: &RunError) -> EngineError {
-    let place = format!("case {}", case.id);
-    match error {
-        RunError::Component(_) | RunError::Build(_) => InputError::new(place, error).into(),
-        _ => EngineError::Audit(format!("{place}: {error}; expected every packet to be accounted for")),
-    }
+    Ok(ran)
 }

@@ -78,6 +78,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         groups,
         flows,
         nodes: outcome.nodes.iter().map(|node| (node.name.clone(), Node::from(node))).collect(),
+        trustworthy: None,
         delay_cdf: detail.map(|detail| cdf(&detail.queue_delay)),
         group_delay_cdf: detail.map(|detail| {
             detail.groups.iter().map(|group| (group.name.clone(), cdf(&group.queue_delay))).collect()

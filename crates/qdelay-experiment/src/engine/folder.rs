@@ -21,9 +21,14 @@ pub struct Folder {
 impl Folder {
     /// Makes the folder, or takes one that is of the same study. Nothing in it is touched before it is held: `study.json`
     /// is made once, locked, and from then on only written in place, so that all who come lock the same file.
-    pub fn open(study: &Study, library: &Library, options: &Options) -> Result<Folder, EngineError> {
+    pub fn open(
+        study: &Study,
+        library: &Library,
+        options: &Options,
+        clock: Option<&str>,
+    ) -> Result<Folder, EngineError> {
         let root = options.out.clone();
-        let ours = study_file(study, library, options);
+        let ours = study_file(study, library, options, clock);
         let path = root.join("study.json");
         let is_there = path.exists();
         if !is_there {
@@ -230,7 +235,7 @@ fn prepare(root: &Path) -> Result<(), InputError> {
     Ok(())
 }
 
-fn study_file(study: &Study, library: &Library, options: &Options) -> StudyFile {
+fn study_file(study: &Study, library: &Library, options: &Options, clock: Option<&str>) -> StudyFile {
     let mut records = Vec::new();
     if options.packets {
         records.push("packets".to_string());
@@ -243,7 +248,7 @@ fn study_file(study: &Study, library: &Library, options: &Options) -> StudyFile 
         qdelay: env!("CARGO_PKG_VERSION").to_string(),
         scenario: study.name.clone(),
         source: digest_of(study.source.as_bytes()),
-        overrides: overrides(options),
+        overrides: overrides(options, clock),
         records,
         traces: library.used(),
         axes: axes(study),
@@ -252,11 +257,12 @@ fn study_file(study: &Study, library: &Library, options: &Options) -> StudyFile 
 }
 
 /// What the command line changed; seeds are an axis, and stand there.
-fn overrides(options: &Options) -> BTreeMap<String, String> {
+fn overrides(options: &Options, clock: Option<&str>) -> BTreeMap<String, String> {
     let duration = options.overrides.duration.map(|duration| ("duration".to_string(), duration.to_string()));
     let seeds =
         options.overrides.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
-    duration.into_iter().chain(seeds).collect()
+    let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
+    duration.into_iter().chain(seeds).chain(clock).collect()
 }
 
 /// The axes as files have them.
@@ -283,6 +289,14 @@ fn refuse_other(root: &Path, text: &str, ours: &StudyFile) -> Result<(), InputEr
     }
     if theirs.source != ours.source {
         return refuse(format!("holds results of '{}' before it was changed", theirs.scenario));
+    }
+    if theirs.overrides.get("clock") != ours.overrides.get("clock") {
+        let clock = |file: &StudyFile| file.overrides.get("clock").map_or("simulated", |c| c).to_string();
+        return refuse(format!(
+            "holds results under the {} clock, and this is {}",
+            clock(&theirs),
+            clock(ours)
+        ));
     }
     if theirs.overrides.get("duration") != ours.overrides.get("duration") {
         let duration = |file: &StudyFile| {

@@ -18,10 +18,12 @@ mod case;
 mod figures;
 mod files;
 mod folder;
+mod runner;
 mod series;
 
 pub use figures::PERCENTS;
 pub use files::{cannot_write, write_file};
+pub use runner::{Ran, Runner, Simulator};
 
 use crate::InputError;
 use crate::expect;
@@ -89,7 +91,7 @@ impl Progress for () {
     fn case_done(&self) {}
 }
 
-/// Runs what of `study` is not in the folder yet, and writes the summary.
+/// Runs what of `study` is not in the folder yet on the simulator, and writes the summary.
 ///
 /// # Errors
 /// A case that cannot be built, a folder that cannot be written to or holds something else, a failed audit.
@@ -99,14 +101,31 @@ pub fn run(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Summary, EngineError> {
+    run_by(&Simulator, study, library, options, progress)
+}
+
+/// As [`run`], by another runner.
+///
+/// # Errors
+/// As [`run`], and what the runner says.
+pub fn run_by(
+    runner: &dyn Runner,
+    study: &Study,
+    library: &Library,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Summary, EngineError> {
     study.check(library)?;
-    let folder = Folder::open(study, library, options)?;
+    if runner.clock().is_some() {
+        (0..study.case_count()).try_for_each(|index| runner.check(&study.case(index, library)?))?;
+    }
+    let folder = Folder::open(study, library, options, runner.clock())?;
     let mut there = folder.finished(study, library, options)?;
     let missing: Vec<u64> = (0..study.case_count()).filter(|index| !there.contains_key(index)).collect();
     progress.begins(study.case_count(), there.len() as u64);
     let run_one = |index: u64| -> Result<CaseSummary, EngineError> {
         let case = study.case(index, library)?;
-        let summary = case::run(&case, study, &folder, options)?;
+        let summary = case::run(&case, study, &folder, options, runner)?;
         progress.case_done();
         Ok(summary)
     };
@@ -128,6 +147,7 @@ pub fn run(
         axes,
         cases,
         expects,
+        clock: runner.clock().map(str::to_string),
     };
     folder.finish(&summary)?;
     Ok(summary)

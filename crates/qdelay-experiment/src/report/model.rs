@@ -62,7 +62,8 @@ impl Study {
         let mut cases = Vec::new();
         for (folder_index, folder) in folders.iter().enumerate() {
             for (case_index, case) in folder.cases.iter().enumerate() {
-                let settings = flat(&case.run.resolved);
+                let mut settings = flat(&case.run.resolved);
+                settings.extend(clock_settings(folder));
                 let mut at = Vec::with_capacity(axes.len());
                 for (axis_index, axis) in axes.iter_mut().enumerate() {
                     let label = if several && axis_index == 0 {
@@ -155,6 +156,14 @@ fn index_of(labels: &mut Vec<String>, label: String) -> usize {
         labels.push(label);
         labels.len() - 1
     })
+}
+
+/// Of a folder that was run under a real clock: that it was, and how many of its cases can be trusted.
+fn clock_settings(folder: &Folder) -> Vec<(String, String)> {
+    let Some(clock) = &folder.summary.clock else { return Vec::new() };
+    let trusted = folder.cases.iter().filter(|case| case.summary.trustworthy == Some(true)).count();
+    let verdict = format!("{trusted} of {} cases", folder.cases.len());
+    vec![("run.clock".to_string(), clock.clone()), ("run.trustworthy".to_string(), verdict)]
 }
 
 /// Nested keys with dots between; the entries of a list by their `name`, or their number.

@@ -104,6 +104,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         axes,
         cases,
         expects: fixture.expects.clone(),
+        clock: None,
     };
     fs::write(folder.join("summary.json"), pretty(&summary)).unwrap();
     folder
@@ -142,6 +143,8 @@ fn write_case(folder: &Path, fixture: &Fixture, case: &CaseSummary) {
                 stands_in_for: fixture.stands_in_for.clone(),
             },
         )]),
+        clock: None,
+        audit: None,
     };
     fs::write(directory.join("run.json"), pretty(&run)).unwrap();
     fs::write(directory.join("summary.json"), pretty(case)).unwrap();
@@ -253,6 +256,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             .map(|name| Flow { name: name.clone(), group: name.clone(), ..Flow::default() })
             .collect(),
         nodes: BTreeMap::new(),
+        trustworthy: None,
         delay_cdf: Some(cdf(&samples, 1.0)),
         group_delay_cdf: Some(
             fixture

@@ -1,13 +1,11 @@
 //! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
 
 use super::pool::CaseResult;
-use qdelay_record::DelaySummary;
-use qdelay_sim::{FlowOutcome, NodeOutcome, ReasonCount};
+use qdelay_experiment::results::Node;
+pub use qdelay_experiment::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_sim::{FlowOutcome, ReasonCount};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Version of everything that the command prints as JSON.
-pub const SCHEMA_VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -45,25 +43,6 @@ struct Axes<'a> {
     seed: u64,
 }
 
-/// Delays in milliseconds.
-#[derive(Serialize)]
-pub struct Delay {
-    count: u64,
-    mean: f64,
-    p50: f64,
-    p95: f64,
-    p99: f64,
-    p999: f64,
-    max: f64,
-}
-
-impl Delay {
-    /// What tables show: mean, p50, p95, p99, maximum.
-    pub fn columns(&self) -> [f64; 5] {
-        [self.mean, self.p50, self.p95, self.p99, self.max]
-    }
-}
-
 #[derive(Serialize)]
 struct Flow<'a> {
     transport: &'a str,
@@ -78,32 +57,9 @@ struct Flow<'a> {
     final_srtt_ms: f64,
 }
 
-#[derive(Serialize)]
-struct Node {
-    received_packets: u64,
-    received_bytes: u64,
-    forwarded_packets: u64,
-    forwarded_bytes: u64,
-    dropped: u64,
-    marked: u64,
-    inside: u64,
-}
-
 /// All cases as one line of JSON for each, in one document.
 pub fn cases(results: &[CaseResult]) -> String {
     pretty(&Report { schema_version: SCHEMA_VERSION, cases: results.iter().map(Case::from).collect() })
-}
-
-/// `value` as indented JSON with a line end.
-pub fn pretty(value: &impl Serialize) -> String {
-    // Text keys, and numbers that are finite or become null: nothing of this can fail.
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("\"{error}\""));
-    text + "\n"
-}
-
-/// Six decimals: nanoseconds of a millisecond, bits of a megabit. More would be noise to read.
-pub fn round(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 impl<'a> From<&'a CaseResult> for Case<'a> {
@@ -141,20 +97,6 @@ fn by_reason(counts: &[ReasonCount]) -> BTreeMap<&'static str, u64> {
     counts.iter().map(|count| (count.reason, count.packets)).collect()
 }
 
-impl From<&DelaySummary> for Delay {
-    fn from(delay: &DelaySummary) -> Self {
-        Delay {
-            count: delay.count,
-            mean: round(delay.mean),
-            p50: round(delay.p50),
-            p95: round(delay.p95),
-            p99: round(delay.p99),
-            p999: round(delay.p999),
-            max: round(delay.max),
-        }
-    }
-}
-
 impl<'a> From<&'a FlowOutcome> for Flow<'a> {
     fn from(flow: &'a FlowOutcome) -> Self {
         Flow {
@@ -168,20 +110,6 @@ impl<'a> From<&'a FlowOutcome> for Flow<'a> {
             undone: flow.undone,
             final_cwnd: flow.final_cwnd,
             final_srtt_ms: round(flow.final_srtt_ms),
-        }
-    }
-}
-
-impl From<&NodeOutcome> for Node {
-    fn from(node: &NodeOutcome) -> Self {
-        Node {
-            received_packets: node.received.0,
-            received_bytes: node.received.1,
-            forwarded_packets: node.forwarded.0,
-            forwarded_bytes: node.forwarded.1,
-            dropped: node.dropped,
-            marked: node.marked,
-            inside: node.inside,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::pool::CaseResult;
 use crate::cli::Compare;
 use crate::error::one_line;
+use crate::run_table::milliseconds;
 use crate::text_table::{self, Column};
 use qdelay_record::DelaySummary;
 use std::fmt::Write;
@@ -83,9 +84,4 @@ fn row(result: &CaseResult, seeds: bool) -> Vec<String> {
         row.extend([probe.mean, probe.p95].map(milliseconds));
     }
     row
-}
-
-/// Tenths below 100 ms, whole ones above: about as much as a percentile of a run is worth.
-fn milliseconds(ms: f64) -> String {
-    if ms < 99.95 { format!("{ms:.1}") } else { format!("{ms:.0}") }
 }

@@ -1,0 +1,60 @@
+//! Who runs a case: the simulator, or somebody else.
+
+use super::EngineError;
+use crate::InputError;
+use crate::results::Audit;
+use crate::scenario::Case;
+use qdelay_record::PacketFile;
+use qdelay_sim::{Outcome, RunError};
+
+/// What came of a case.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Its measures.
+    pub outcome: Outcome,
+    /// Whether to believe them; `None` where that is out of the question.
+    pub audit: Option<Audit>,
+}
+
+/// Runs cases. Called from as many threads as [`Options::jobs`](super::Options::jobs) says.
+pub trait Runner: Sync {
+    /// What results say of the clock; `None` for the simulator's.
+    fn clock(&self) -> Option<&'static str> {
+        None
+    }
+    /// Whether `case` can be run at all; asked of every case before the first is run.
+    ///
+    /// # Errors
+    /// What cannot be, and what can.
+    fn check(&self, _case: &Case) -> Result<(), InputError> {
+        Ok(())
+    }
+    /// Runs `case`, and tells `packets` of every packet.
+    ///
+    /// # Errors
+    /// What the user gave cannot be run, or a fault.
+    fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError>;
+}
+
+/// Runs cases as fast as it can, in simulated time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulator;
+
+impl Runner for Simulator {
+    fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
+        let outcome = match packets {
+            Some(file) => qdelay_sim::run_recorded(&case.scenario, file),
+            None => qdelay_sim::run(&case.scenario),
+        };
+        Ok(Ran { outcome: outcome.map_err(|error| failure(case, &error))?, audit: None })
+    }
+}
+
+/// What cannot be built is the user's doing; what fails on the way is ours.
+fn failure(case: &Case, error: &RunError) -> EngineError {
+    let place = format!("case {}", case.id);
+    match error {
+        RunError::Component(_) | RunError::Build(_) => InputError::new(place, error).into(),
+        _ => EngineError::Audit(format!("{place}: {error}; expected every packet to be accounted for")),
+    }
+}

@@ -1,0 +1,200 @@
+//! What is measured at the bottleneck and behind it, whoever holds the clock: the definitions of `docs/measures.md`.
+//!
+//! The host tells of each event with [`Packet::flow`] being the place of its flow in [`Scenario::flows`], or the one after the
+//! last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group.
+
+use crate::detail::{Watch, bin_end};
+use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
+use crate::scenario::Scenario;
+use qdelay_core::{Packet, Span, Time};
+use qdelay_path::LinkUsage;
+use qdelay_record::{DelayHistogram, jain_index};
+
+/// Hears of packets and keeps what an [`Outcome`] needs.
+pub struct Figures {
+    /// Delays and bytes count from here on.
+    from: Time,
+    min_packet_bytes: u32,
+    /// The flow whose packets only probe.
+    probe_flow: u32,
+    /// From the bottleneck to the receivers.
+    propagation: Span,
+    queue_delay: DelayHistogram,
+    sojourn: DelayHistogram,
+    probe_delay: DelayHistogram,
+    /// IP bytes that left the bottleneck.
+    bytes: u64,
+    /// Packets that left the bottleneck, in the whole run.
+    forwarded: u64,
+    /// Packets of the probe that were dropped, in the whole run.
+    probe_lost: u64,
+    /// Groups and bins, where they are asked for.
+    watch: Option<Box<Watch>>,
+}
+
+/// What only the host knows at the end of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// What the bottleneck could have sent after the warm-up, framing included.
+    pub offered_bytes: u64,
+    /// What it sent.
+    pub sent_bytes: u64,
+    /// Drops at its queue in the whole run.
+    pub drops: Vec<ReasonCount>,
+    /// Marks at its queue in the whole run.
+    pub marks: Vec<ReasonCount>,
+    /// Each flow of the scenario; [`FlowOutcome::packets_lost`] is filled in.
+    pub flows: Vec<FlowOutcome>,
+    /// Each node of the path.
+    pub nodes: Vec<NodeOutcome>,
+    /// Packets of the probe that were sent; `None` without one.
+    pub probe_sent: Option<u64>,
+}
+
+impl Figures {
+    /// Nothing has happened yet.
+    pub fn new(scenario: &Scenario) -> Figures {
+        Figures {
+            from: Time::ZERO + scenario.warmup,
+            min_packet_bytes: scenario.min_packet_bytes,
+            probe_flow: if scenario.probe.is_some() { scenario.flows.len() as u32 } else { u32::MAX },
+            propagation: scenario.base_rtt / 2,
+            queue_delay: DelayHistogram::default(),
+            sojourn: DelayHistogram::default(),
+            probe_delay: DelayHistogram::default(),
+            bytes: 0,
+            forwarded: 0,
+            probe_lost: 0,
+            watch: Watch::new(scenario),
+        }
+    }
+
+    #[inline]
+    fn counts(&self, now: Time, packet: &Packet) -> bool {
+        now >= self.from && packet.bytes >= self.min_packet_bytes && packet.flow != self.probe_flow
+    }
+
+    /// Whether [`Figures::delivered`] has anything to do.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// A packet is offered to the bottleneck's queue.
+    #[inline]
+    pub fn enqueued(&mut self, now: Time, packet: &Packet) {
+        if let Some(watch) = &mut self.watch {
+            watch.enqueued(now, packet);
+        }
+    }
+
+    /// A packet is taken from that queue.
+    #[inline]
+    pub fn dequeued(&mut self, now: Time, packet: &Packet) {
+        if let Some(watch) = &mut self.watch {
+            watch.dequeued(packet);
+        }
+        if self.counts(now, packet) {
+            self.sojourn.record(now.since(packet.arrival));
+        }
+    }
+
+    /// A packet has left the bottleneck.
+    #[inline]
+    pub fn departed(&mut self, now: Time, packet: &Packet) {
+        self.forwarded += 1;
+        let (warm, counts) = (now >= self.from, self.counts(now, packet));
+        if warm {
+            self.bytes += u64::from(packet.bytes);
+        }
+        let delay = now.since(packet.arrival);
+        if counts {
+            self.queue_delay.record(delay);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.departed(packet, delay, warm, counts);
+        }
+    }
+
+    /// The path has lost a packet: of the data direction, and at the bottleneck's queue?
+    #[inline]
+    pub fn dropped(&mut self, now: Time, packet: &Packet, is_data: bool, at_queue: bool) {
+        self.probe_lost += u64::from(packet.flow == self.probe_flow);
+        if let Some(watch) = &mut self.watch {
+            if is_data {
+                watch.lost(packet.flow);
+            }
+            if at_queue {
+                watch.dropped(now, packet);
+            }
+        }
+    }
+
+    /// The bottleneck's queue has marked a packet.
+    #[inline]
+    pub fn marked(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.marked();
+        }
+    }
+
+    /// A packet that was sent at `created` has come to its receiver.
+    #[inline]
+    pub fn delivered(&mut self, now: Time, packet: &Packet, created: Time) {
+        let counts = self.counts(now, packet);
+        if let Some(watch) = &mut self.watch {
+            watch.delivered(packet, now.since(created), counts);
+        }
+    }
+
+    /// A packet of the probe that was sent at `created` has come to its receiver.
+    pub fn probed(&mut self, now: Time, created: Time) {
+        if now >= self.from {
+            self.probe_delay.record(now.since(created).saturating_sub(self.propagation));
+        }
+    }
+
+    /// A bin of the series ends, with so many packets queued and so much offered by the link since the run began.
+    pub fn close_bin(&mut self, now: Time, backlog: u64, usage: LinkUsage) {
+        if let Some(watch) = &mut self.watch {
+            watch.close_bin(now, backlog, usage);
+        }
+    }
+
+    /// When the bin of the series that is open at `now` ends: at the end of the run at the latest. `None` without series.
+    pub fn bin_end(scenario: &Scenario, now: Time) -> Option<Time> {
+        let bin = scenario.series.filter(|bin| !bin.is_zero())?;
+        Some(bin_end(now, bin).min(Time::ZERO + scenario.duration))
+    }
+
+    /// Takes stock.
+    pub fn finish(self, scenario: &Scenario, totals: Totals) -> Outcome {
+        let Totals { offered_bytes, sent_bytes, drops, marks, mut flows, nodes, probe_sent } = totals;
+        let measured = scenario.duration.saturating_sub(scenario.warmup);
+        if let Some(watch) = &self.watch {
+            for (index, flow) in flows.iter_mut().enumerate() {
+                flow.packets_lost = watch.lost_of(index);
+            }
+        }
+        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
+        let used = sent_bytes as f64 / offered_bytes as f64;
+        Outcome {
+            throughput_mbps: self.bytes as f64 * 8.0 / measured.as_secs_f64() / 1e6,
+            // A shaper is ahead of its rate by up to its burst and a packet.
+            utilization: if offered_bytes == 0 { 0.0 } else { used.min(1.0) },
+            queue_delay_ms: self.queue_delay.summary(),
+            sojourn_ms: self.sojourn.summary(),
+            drops,
+            marks,
+            packets_forwarded: self.forwarded,
+            probe_ms: probe_sent.map(|_| self.probe_delay.summary()),
+            probe_sent_lost: probe_sent.map(|sent| (sent, self.probe_lost)),
+            jain: jain_index(&goodputs),
+            flows,
+            nodes,
+            detail: self
+                .watch
+                .map(|watch| Box::new(watch.finish(measured, offered_bytes, self.queue_delay.clone()))),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! One slice of the measurement: a load over two devices that are carried by one of two.
+
+use super::load::{Ends, Load, Traffic};
+use crate::cost::{Stopwatch, thread_cpu_seconds};
+use qdelay_core::DropReason;
+use qdelay_emu::clock::RealClock;
+use qdelay_emu::device::copy::copy;
+use qdelay_emu::device::tun::Tun;
+use qdelay_emu::device::{Device, Port};
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::Emulator;
+use qdelay_emu::plan::Plan;
+use qdelay_emu::pool::Pool;
+use qdelay_emu::wait::{WaitOptions, Waiter};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+/// Who carries the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// A loop that copies.
+    Bare,
+    /// The path.
+    Link,
+}
+
+/// What came of a slice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slice {
+    /// What sender and receiver say.
+    pub traffic: Traffic,
+    /// What the carrier says.
+    pub carried: Carried,
+}
+
+/// What a carrier did, in both directions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Carried {
+    /// Packets that it wrote.
+    pub packets: u64,
+    /// Packets that the path dropped.
+    pub path_drops: u64,
+    /// Packets that it says were lost outside the path.
+    pub lost_outside: u64,
+    /// Processor time of its thread.
+    pub cpu_seconds: f64,
+    /// How long it ran.
+    pub seconds: f64,
+}
+
+impl Slice {
+    /// Packets that nobody accounts for. Below zero, packets that were called lost and came.
+    pub fn unreported(&self) -> i64 {
+        let Traffic { sent, received, unread, .. } = self.traffic;
+        let Carried { path_drops, lost_outside, .. } = self.carried;
+        sent as i64 - (received + unread + path_drops + lost_outside) as i64
+    }
+}
+
+/// Packets that the link may hold: as many as `qdelay link` does by default.
+const HOLD: u32 = 100_000;
+/// Slots that are made before the first packet comes.
+const RESERVED: u32 = 16_384;
+
+/// Runs `load` for `seconds` over `devices`.
+///
+/// # Errors
+/// A socket or a device fails, or packets are lost inside this program.
+pub fn run(
+    carrier: Carrier,
+    devices: &mut [Tun; 2],
+    plan: &Plan,
+    ends: &Ends,
+    load: Load,
+    seconds: f64,
+) -> io::Result<Slice> {
+    let (stopped, stop) = io::pipe()?;
+    let (tell, is_ready) = channel();
+    thread::scope(|scope| {
+        let carry = move || match carrier {
+            Carrier::Bare => bare(devices, &stopped.into(), &tell),
+            Carrier::Link => link(devices, plan.clone(), stopped.into(), &tell),
+        };
+        // By these names a profiler tells them apart.
+        let name = if carrier == Carrier::Bare { "bare" } else { "link" };
+        let carrying = thread::Builder::new().name(name.into()).spawn_scoped(scope, carry)?;
+        // What is dropped before the carrier has looked at the devices' counts would not be in them.
+        let traffic = match is_ready.recv() {
+            Ok(()) => ends.send(load, seconds),
+            Err(_) => Ok(Traffic::default()),
+        };
+        drop(stop);
+        let carried = carrying.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
+        Ok(Slice { carried: carried?, traffic: traffic? })
+    })
+}
+
+/// Time and processor time of a carrier.
+struct Cost {
+    watch: Stopwatch,
+    cpu: f64,
+}
+
+impl Cost {
+    fn start() -> Cost {
+        Cost { watch: Stopwatch::start(), cpu: thread_cpu_seconds() }
+    }
+    fn of(&self, packets: u64) -> Carried {
+        let cpu_seconds = thread_cpu_seconds() - self.cpu;
+        Carried { packets, cpu_seconds, seconds: self.watch.seconds(), ..Carried::default() }
+    }
+}
+
+fn bare(devices: &mut [Tun; 2], stop: &OwnedFd, ready: &Sender<()>) -> io::Result<Carried> {
+    let [inside, outside] = devices;
+    let drops = |inside: &mut Tun, outside: &mut Tun| inside.kernel_drops() + outside.kernel_drops();
+    let before = drops(inside, outside);
+    let mtu = inside.mtu() as usize;
+    let _ = ready.send(());
+    let cost = Cost::start();
+    let copied = copy(&mut *inside, &mut *outside, mtu, stop)?;
+    let carried = cost.of(copied.packets);
+    let lost_outside = copied.lost + drops(inside, outside) - before;
+    Ok(Carried { lost_outside, ..carried })
+}
+
+fn link(devices: &mut [Tun; 2], plan: Plan, stop: OwnedFd, ready: &Sender<()>) -> io::Result<Carried> {
+    let limit = plan.lateness_limit();
+    let mut pool = Pool::new(devices[0].mtu() as u16, HOLD);
+    pool.reserve(RESERVED);
+    let emulator = Emulator::new(plan, pool, ()).map_err(io::Error::other)?;
+    let mut waiter = Waiter::new(WaitOptions::default(), Some(stop));
+    let mut driver = Driver::new(RealClock::start(), devices.each_mut(), emulator, limit);
+    let _ = ready.send(());
+    let cost = Cost::start();
+    driver.run(&mut waiter, || false)?;
+    let delivered = Port::ALL.map(|port| driver.emulator().measures(port).delivered.packets);
+    let carried = cost.of(delivered.iter().sum());
+    let (emulator, _, audit) = driver.finish();
+    emulator.audit().map_err(io::Error::other)?;
+    let dropped =
+        |port: Port| DropReason::ALL.map(|reason| emulator.drops(port, reason).packets).iter().sum::<u64>();
+    let path_drops = Port::ALL.map(dropped).iter().sum();
+    Ok(Carried { path_drops, lost_outside: audit.lost(), ..carried })
+}

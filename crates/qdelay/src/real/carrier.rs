@@ -1,0 +1,165 @@
+//! The thread that carries packets between the devices until the run is over.
+
+use super::bypass;
+use super::measure::{Gauge, Measured, NO_FLOW};
+use qdelay_core::{Span, Time};
+use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::clock::RealClock;
+use qdelay_emu::device::Port;
+use qdelay_emu::device::tun::Tun;
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::Emulator;
+use qdelay_emu::plan::Plan;
+use qdelay_emu::pool::Pool;
+use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_record::{PacketFile, PacketRecord, Recorder};
+use qdelay_sim::{NodeOutcome, ReasonCount, Scenario};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Packets that are held at most, in both directions: 150 MB.
+const HOLD: u32 = 100_000;
+/// Slots that are made before the first packet comes.
+const RESERVED: u32 = 4096;
+
+/// What is carried, and where.
+pub struct Carrier<'a> {
+    pub scenario: &'a Scenario,
+    pub plan: Plan,
+    /// Inside and outside.
+    pub devices: [Tun; 2],
+    pub mtu: u16,
+    pub realtime: bool,
+}
+
+/// What came of it.
+pub struct Carried {
+    pub measured: Measured,
+    pub ends: PathEnd,
+    pub facts: AuditFacts,
+    /// Whether real-time priority was granted.
+    pub realtime: bool,
+    /// Datagrams of flows that were handed to the receivers' kernel.
+    pub datagrams: u64,
+}
+
+/// The path's own counts at the end.
+#[derive(Debug, Default)]
+pub struct PathEnd {
+    pub drops: Vec<ReasonCount>,
+    pub marks: Vec<ReasonCount>,
+    pub nodes: Vec<NodeOutcome>,
+}
+
+impl Carrier<'_> {
+    /// Carries until the end of the run, or until `stop` is set; on the thread that calls it.
+    ///
+    /// # Errors
+    /// A device is gone, or the audit failed.
+    pub fn run(
+        self,
+        clock: RealClock,
+        packets: Option<&mut PacketFile>,
+        stop: &AtomicBool,
+    ) -> Result<Carried, String> {
+        let flow = Arc::new(AtomicU32::new(NO_FLOW));
+        match packets {
+            None => self.carry(clock, (), flow, stop),
+            Some(file) => {
+                let end = Time::ZERO + self.scenario.duration;
+                let rows = Rows { file, flow: Arc::clone(&flow), end };
+                self.carry(clock, rows, flow, stop)
+            }
+        }
+    }
+
+    fn carry<R: Recorder>(
+        self,
+        clock: RealClock,
+        recorder: R,
+        flow: Arc<AtomicU32>,
+        stop: &AtomicBool,
+    ) -> Result<Carried, String> {
+        let broke_off = |error: io::Error| format!("the link broke off: {error}");
+        let limit = self.plan.lateness_limit();
+        let mut pool = Pool::new(self.mtu, HOLD);
+        pool.reserve(RESERVED);
+        let places = self.plan.clone().build().map_err(|error| error.to_string())?.1;
+        let gauge = Gauge::new(self.scenario, places, flow);
+        let emulator =
+            Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
+        let devices = bypass::join(self.devices).map_err(broke_off)?;
+        // Set after the clock was started, so that it does not ring before the end.
+        let alarm = alarm(self.scenario.duration).map_err(broke_off)?;
+        let mut waiter = Waiter::new(WaitOptions { realtime: self.realtime, spin: None }, Some(alarm));
+        let realtime = waiter.granted().priority.is_granted();
+        let mut driver = Driver::new(clock, devices, emulator, limit);
+        driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(broke_off)?;
+        // What is due by now happens.
+        driver.turn([false; 2]).map_err(broke_off)?;
+        let (emulator, devices, audit) = driver.finish();
+        drop(devices);
+        emulator.audit().map_err(|error| {
+            format!("the audit failed: {error}; expected every packet to be accounted for")
+        })?;
+        let path = emulator.path();
+        let counters = path.counters(places.queue[Port::Outside.index()]);
+        let ends = PathEnd {
+            drops: counters.map(ReasonCount::drops).unwrap_or_default(),
+            marks: counters.map(ReasonCount::marks).unwrap_or_default(),
+            nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).map(renamed).collect(),
+        };
+        let (_, gauge) = emulator.into_parts();
+        let datagrams = gauge.datagrams_out();
+        let measured = gauge.end(Time::ZERO + self.scenario.duration);
+        Ok(Carried { measured, ends, facts: audit.facts(), realtime, datagrams })
+    }
+}
+
+/// Readable once `after` is over.
+fn alarm(after: Span) -> io::Result<OwnedFd> {
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+    let nanos = after.as_nanos().max(1);
+    let value = Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
+    let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once)?;
+    Ok(timer)
+}
+
+/// As the simulator calls its nodes.
+fn renamed(node: NodeOutcome) -> NodeOutcome {
+    let name = match node.name.as_str() {
+        "down" => "bottleneck",
+        "down-link" => "link",
+        "down-delay" => "down",
+        "inside" => "receivers",
+        "up" => "uplink",
+        "up-link" => "uplink-link",
+        "up-delay" => "up",
+        "outside" => "senders",
+        other => other,
+    };
+    NodeOutcome { name: name.to_string(), ..node }
+}
+
+/// Writes packets down with the numbers of their flows, which the gauge has just found.
+struct Rows<'a> {
+    file: &'a mut PacketFile,
+    flow: Arc<AtomicU32>,
+    end: Time,
+}
+
+impl Recorder for Rows<'_> {
+    const ON: bool = true;
+    fn packet(&mut self, record: &PacketRecord) {
+        let flow = self.flow.load(Ordering::Relaxed);
+        if record.ended <= self.end && flow != NO_FLOW {
+            self.file.packet(&PacketRecord { flow, ..*record });
+        }
+    }
+}

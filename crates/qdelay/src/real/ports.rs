@@ -1,0 +1,144 @@
+//! Which packets are of which flow: by their ports, which are ours to choose in namespaces of our own.
+//!
+//! The end of flow `i` that is inside has the port `20000 + i`, in TCP and UDP; the other one has `30000 + i` where it sends
+//! data. A TCP connection to the former from any other port is iperf3's talk with itself.
+
+/// The first port inside.
+const RECEIVERS: u16 = 20_000;
+/// The first port outside.
+const SENDERS: u16 = 30_000;
+/// Ports that are set aside on each side.
+const PORTS: u16 = 1_000;
+
+const IPV4_HEADER: usize = 20;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Where a flow is received.
+pub const fn receiver(flow: usize) -> u16 {
+    RECEIVERS + flow as u16 % PORTS
+}
+/// Where it is sent from.
+pub const fn sender(flow: usize) -> u16 {
+    SENDERS + flow as u16 % PORTS
+}
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the senders outside to the receivers inside.
+    Down,
+    /// Back.
+    Up,
+}
+
+/// A packet's header as far as flows are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The flow; `None` for what is not of any.
+    pub flow: Option<u32>,
+    /// What only TCP has.
+    pub tcp: Option<Tcp>,
+}
+
+/// The part of a TCP header that tells what bytes a segment has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tcp {
+    /// Number of the first byte, or of the SYN.
+    pub sequence: u32,
+    /// Application bytes.
+    pub bytes: u32,
+    /// Whether it opens the connection.
+    pub is_syn: bool,
+}
+
+/// Reads the header of an IPv4 packet; what is none, a fragment, or neither TCP nor UDP, is of no flow.
+pub fn read(packet: &[u8], way: Way) -> Header {
+    parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
+}
+
+/// Whether it is of a connection of iperf3's own.
+pub fn is_control(packet: &[u8], way: Way) -> bool {
+    let header = read(packet, way);
+    header.flow.is_none() && header.tcp.is_some()
+}
+
+fn parse(packet: &[u8], way: Way) -> Option<Header> {
+    let ip: &[u8; IPV4_HEADER] = packet.first_chunk()?;
+    let is_fragment = u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff != 0;
+    if ip[0] >> 4 != 4 || is_fragment {
+        return None;
+    }
+    let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+    let transport = packet.get(usize::from(ip[0] & 0x0f) * 4..total)?;
+    let ports: &[u8; 4] = transport.first_chunk()?;
+    let (source, destination) =
+        (u16::from_be_bytes([ports[0], ports[1]]), u16::from_be_bytes([ports[2], ports[3]]));
+    let (from, to) = match way {
+        Way::Down => (source, destination),
+        Way::Up => (destination, source),
+    };
+    let number = to.checked_sub(RECEIVERS).filter(|number| *number < PORTS)?;
+    let flow = (from == SENDERS + number).then_some(u32::from(number));
+    let tcp = match ip[9] {
+        UDP => None,
+        TCP => Some(tcp(transport)?),
+        _ => return None,
+    };
+    Some(Header { flow, tcp })
+}
+
+fn tcp(transport: &[u8]) -> Option<Tcp> {
+    let header: &[u8; 20] = transport.first_chunk()?;
+    let payload = transport.get(usize::from(header[12] >> 4) * 4..)?;
+    Some(Tcp {
+        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        bytes: payload.len() as u32,
+        is_syn: header[13] & 0x02 != 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(protocol: u8, source: u16, destination: u16, transport: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0; 20];
+        packet[0] = 0x45;
+        packet[9] = protocol;
+        packet.extend(source.to_be_bytes());
+        packet.extend(destination.to_be_bytes());
+        packet.extend(transport);
+        let total = packet.len() as u16;
+        packet[2..4].copy_from_slice(&total.to_be_bytes());
+        packet
+    }
+
+    #[test]
+    fn flows_and_talk() {
+        // Sequence 7, no acknowledgement, 5 words of header, SYN; then three bytes.
+        let segment = [0, 0, 0, 7, 0, 0, 0, 0, 0x50, 0x02, 0, 0, 0, 0, 0, 0, 1, 2, 3];
+        let data = packet(TCP, sender(3), receiver(3), &segment);
+        let expected = Tcp { sequence: 7, bytes: 3, is_syn: true };
+        assert_eq!(read(&data, Way::Down), Header { flow: Some(3), tcp: Some(expected) });
+        assert_eq!(read(&data, Way::Up), Header { flow: None, tcp: None }, "not to a port of ours");
+        let back = packet(TCP, receiver(3), sender(3), &segment);
+        assert_eq!(read(&back, Way::Up).flow, Some(3));
+        assert!(is_control(&packet(TCP, 45_000, receiver(3), &segment), Way::Down));
+        assert!(!is_control(&data, Way::Down));
+        let datagram = packet(UDP, sender(0), receiver(0), &[0; 4]);
+        assert_eq!(read(&datagram, Way::Down), Header { flow: Some(0), tcp: None });
+        assert!(!is_control(&packet(UDP, 1, receiver(0), &[0; 4]), Way::Down));
+    }
+
+    #[test]
+    fn anything_may_come() {
+        let whole = packet(TCP, sender(1), receiver(1), &[0; 16]);
+        for length in 0..whole.len() {
+            assert_eq!(read(&whole[..length], Way::Down).flow, None, "{length}");
+        }
+        let mut wrong = whole;
+        wrong[0] = 0x4f;
+        assert_eq!(read(&wrong, Way::Down).flow, None);
+    }
+}

@@ -1,0 +1,95 @@
+//! What of a scenario cannot be real. It is refused before anything runs.
+
+use super::MTU;
+use qdelay_sim::{FlowSpec, Scenario};
+use qdelay_traffic::tcp::Profile;
+use qdelay_traffic::transport::TransportConfig;
+use std::process::{Command, Stdio};
+
+/// Flows at a time: each TCP flow is two processes.
+pub const FLOWS_MAX: usize = 200;
+
+/// Whether the scenario can be run with real programs here.
+///
+/// # Errors
+/// What cannot, and what can.
+pub fn check(scenario: &Scenario) -> Result<(), String> {
+    if scenario.flows.len() > FLOWS_MAX {
+        return Err(format!(
+            "{} flows are too many for real programs; expected at most {FLOWS_MAX}",
+            scenario.flows.len()
+        ));
+    }
+    for flow in &scenario.flows {
+        check_flow(flow)
+            .map_err(|message| format!("flow '{}': {message} under the real clock", flow.name))?;
+    }
+    let mut ecn = scenario.flows.iter().filter_map(ecn);
+    if let Some(first) = ecn.next()
+        && ecn.any(|other| other != first)
+    {
+        return Err("some TCP flows use ECN and some do not: the kernel's setting is one for all; expected all or none \
+                    under the real clock"
+            .to_string());
+    }
+    if scenario.flows.iter().any(is_tcp) { check_iperf3() } else { Ok(()) }
+}
+
+/// Whether its TCP flows negotiate ECN.
+pub fn wants_ecn(scenario: &Scenario) -> bool {
+    scenario.flows.iter().any(|flow| ecn(flow) == Some(true))
+}
+
+fn ecn(flow: &FlowSpec) -> Option<bool> {
+    match flow.transport {
+        TransportConfig::Tcp { profile, .. } => Some(profile.ecn),
+        TransportConfig::Udp(_) => None,
+    }
+}
+
+/// Whether it is iperf3's.
+pub fn is_tcp(flow: &FlowSpec) -> bool {
+    matches!(flow.transport, TransportConfig::Tcp { .. })
+}
+
+fn check_flow(flow: &FlowSpec) -> Result<(), String> {
+    if flow.access.is_some() {
+        return Err("an access link of its own is for the simulator; expected no access".to_string());
+    }
+    if !flow.extra_rtt.is_zero() {
+        return Err("a round trip of its own is for the simulator; expected no extra_rtt".to_string());
+    }
+    match flow.transport {
+        // It ends a transfer when all is written, and throws away what has not arrived by then.
+        TransportConfig::Tcp { bytes: Some(_), .. } => {
+            Err(format!("'{}': iperf3 delivers no exact number of bytes; expected no bytes", flow.typed))
+        }
+        // The kernel has knobs of its own, which are not ours to turn for one flow.
+        TransportConfig::Tcp { profile, .. } if (Profile { ecn: false, ..profile }) != Profile::linux() => {
+            Err(format!(
+                "'{}': the kernel's TCP is what it is; expected cubic, bbr or reno, with ecn at most",
+                flow.typed
+            ))
+        }
+        TransportConfig::Udp(udp) if udp.bytes > u32::from(MTU) => Err(format!(
+            "'{}': packets of {} bytes would be fragmented; expected a size of at most {MTU}",
+            flow.typed, udp.bytes
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a machine without it has to install.
+fn check_iperf3() -> Result<(), String> {
+    let missing = |what: &str| {
+        Err(format!(
+            "{what}; TCP flows under the real clock are iperf3's: expected it to be installed (package iperf3)"
+        ))
+    };
+    let version = Command::new("iperf3").arg("--version").stdin(Stdio::null()).output();
+    match version {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => missing(&format!("iperf3 --version ended with {}", output.status)),
+        Err(error) => missing(&format!("iperf3 cannot be started: {error}")),
+    }
+}

@@ -1,0 +1,176 @@
+//! `qdelay run --clock real`: real packets in namespaces of their own. Only structure and conservation are checked: how fast
+//! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test passes and
+//! says why.
+
+mod common;
+
+use common::{command, file, folder, refused, run, succeed};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const SCENARIO: &str = r#"
+[path]
+link = "10mbit"
+rtt = "20ms"
+limit = 50
+[[flow]]
+name = "file"
+transport = "cubic"
+[[flow]]
+name = "video"
+transport = "udp:1mbit"
+dscp = "af41"
+start = "500ms"
+stop = "1500ms"
+[run]
+duration = "2s"
+warmup = "500ms"
+probe = true
+"#;
+
+/// Whether real packets can be tried here; says why not.
+fn is_possible() -> bool {
+    let reason = if !rustix::process::geteuid().is_root() {
+        "needs root"
+    } else if !Path::new("/dev/net/tun").exists() {
+        "there is no /dev/net/tun"
+    } else if !Command::new("iperf3").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        "iperf3 is not installed"
+    } else if !Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success()) {
+        "no namespaces here"
+    } else {
+        return true;
+    };
+    println!("skipped: {reason}");
+    false
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_scenario_in_real_time() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder("run-real");
+    let scenario = file(&folder, "small.toml", SCENARIO);
+    let out = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let (real, sim) = (out("real"), out("sim"));
+    let arguments = ["run", &scenario, "--clock", "real", "--out", &real, "--packets"];
+    let text = succeed(&arguments);
+    assert!(text.contains("of 1 cases are trustworthy"), "{text}");
+
+    let case = std::fs::read_dir(folder.join("real/cases")).unwrap().next().unwrap().unwrap().path();
+    let run_file = read(&case.join("run.json"));
+    assert_eq!(run_file["clock"], "real");
+    let audit = &run_file["audit"];
+    assert!(audit["lateness_ms"]["count"].as_u64().unwrap() > 100, "{audit}");
+    assert_eq!(audit["trustworthy"], audit["reasons"].as_array().unwrap().is_empty());
+    assert_eq!(read(&folder.join("real/study.json"))["overrides"]["clock"], "real");
+    let summary = read(&folder.join("real/summary.json"));
+    assert_eq!(
+        (&summary["clock"], &summary["cases"][0]["trustworthy"]),
+        (&Value::from("real"), &audit["trustworthy"])
+    );
+    check_figures(&read(&case.join("summary.json")));
+
+    // Going on finds everything there; the other clock is another study.
+    let before = std::fs::read(folder.join("real/summary.json")).unwrap();
+    succeed(&arguments);
+    assert_eq!(std::fs::read(folder.join("real/summary.json")).unwrap(), before);
+    refused(&["run", &scenario, "--out", &real, "--packets"], &["under the real clock", "simulated"]);
+
+    // Both runs on one page.
+    succeed(&["run", &scenario, "--out", &sim]);
+    let page = out("both.html");
+    succeed(&["report", &sim, &real, "-o", &page]);
+    assert!(std::fs::read_to_string(page).unwrap().contains("real"));
+}
+
+fn check_figures(case: &Value) {
+    let count = |value: &Value| value.as_u64().unwrap();
+    for (name, node) in case["nodes"].as_object().unwrap() {
+        let gone = count(&node["forwarded_packets"]) + count(&node["dropped"]) + count(&node["inside"]);
+        assert_eq!(count(&node["received_packets"]), gone, "{name}: {node}");
+    }
+    let node = |name: &str, key: &str| count(&case["nodes"][name][key]);
+    assert_eq!(node("bottleneck", "forwarded_packets"), node("link", "received_packets"));
+    assert!(node("senders", "received_packets") > 0, "acknowledgements come back");
+    assert_eq!(
+        count(&case["drops"]),
+        case["drops_by_reason"].as_object().unwrap().values().map(count).sum::<u64>()
+    );
+    // Events of the very end may be in the path's counts alone.
+    assert!(count(&case["packets_forwarded"]) <= node("link", "forwarded_packets"));
+    for name in ["file", "video"] {
+        let group = &case["groups"][name];
+        assert!(group["throughput_mbps"].as_f64().unwrap() > 0.0, "{name}: {group}");
+        assert!(count(&group["packets_lost"]) <= count(&group["packets_sent"]), "{name}: {group}");
+    }
+    let video = &case["flows"][1];
+    // At 1 Mbit/s a packet of 1200 bytes every 9.6 ms, from 0.5 s to 1.5 s, the one at the start included.
+    assert!(count(&video["packets_sent"]) <= 105, "{video}");
+    assert_eq!(count(&video["delivered_bytes"]) % 1172, 0, "whole datagrams: {video}");
+    assert!(count(&case["probe_sent"]) > 0 && count(&case["probe_lost"]) <= count(&case["probe_sent"]));
+    assert!(case["throughput_mbps"].as_f64().unwrap() <= 10.1, "{case}");
+    let series = &case["series"];
+    for list in ["capacity_mbps", "throughput_mbps", "delay_mean_ms", "backlog_packets", "drops"] {
+        assert_eq!(series[list].as_array().unwrap().len(), 200, "{list}");
+    }
+    let total: u64 = series["drops"].as_array().unwrap().iter().map(count).sum();
+    assert!(total <= count(&case["drops"]));
+    assert!(!case["delay_cdf"]["ms"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn what_cannot_be_real() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder("run-real-refused");
+    for (number, (flow, parts)) in [
+        ("transport = \"cubic\"\nextra_rtt = \"5ms\"", ["flow-1", "extra_rtt"]),
+        ("transport = \"cubic\"\naccess = \"5mbit\"", ["flow-1", "access"]),
+        ("transport = \"cubic:profile=ns3\"", ["cubic:profile=ns3", "the kernel's TCP"]),
+        ("transport = \"cubic:bytes=1mb\"", ["cubic:bytes=1mb", "expected no bytes"]),
+        ("transport = \"udp:1mbit:size=3000b\"", ["3000", "at most 1500"]),
+        ("transport = \"cubic\"\ncount = 300", ["300 flows", "at most 200"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = format!("[path]\nlink = \"10mbit\"\n[[flow]]\n{flow}\n[run]\nduration = \"2s\"\n");
+        let scenario = file(&folder, &format!("{number}.toml"), text);
+        let out = folder.join("out");
+        refused(&["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()], &parts);
+        assert!(!out.exists(), "nothing is begun");
+    }
+}
+
+#[test]
+fn without_iperf3_it_says_what_to_install() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder("run-real-missing");
+    let scenario = file(&folder, "small.toml", SCENARIO);
+    let out = folder.join("out");
+    let output = command(&["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()])
+        .env("PATH", folder.as_os_str())
+        .output()
+        .unwrap();
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("(package iperf3)"), "{line}");
+}
+
+#[test]
+fn options_of_the_other_clock() {
+    refused(&["run", "demo/first", "--strict"], &["--strict", "--clock real"]);
+    refused(&["run", "demo/first", "--no-realtime"], &["--no-realtime"]);
+    refused(&["run", "demo/first", "--clock", "real", "--jobs", "2"], &["--jobs", "one after another"]);
+    assert!(!run(&["run", "demo/first", "--clock", "mine"]).status.success());
+}
