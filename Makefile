@@ -16,7 +16,7 @@ FUZZ_CASES ?= 20000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build bench check fuzz validate clean rust
+.PHONY: help run test browser build bench bench-real check fuzz validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -25,6 +25,7 @@ help:
 	@echo "make test      check, then every test"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
+	@echo "make bench-real  real packets through a link beside a bare copy loop (root; about two minutes, on a quiet machine)"
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
 	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES)"
 	@echo "make validate  our figures beside those of a Linux kernel, mahimahi and ns-3"
@@ -57,6 +58,9 @@ check: rust
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@# Without the command: its doc comments are help texts, where brackets are no links.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+bench-real: build
+	$(QDELAY) bench link
 
 bench: build
 	cargo bench --workspace --locked --bench '*'

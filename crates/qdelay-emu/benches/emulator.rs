@@ -132,7 +132,8 @@ impl Device for Source {
 fn turns(name: &str, plan: Plan, packets: u64) {
     let device = || Source { left: packets / 2, written: 0 };
     let emulator = Emulator::new(plan, Pool::new(1500, 16_384), ()).expect("a path");
-    let mut driver = Driver::new(RealClock::start(), [device(), device()], emulator, Span::from_millis(1));
+    let mut driver =
+        Driver::new(RealClock::start(), [device(), device()], emulator, [Span::from_millis(1); 2]);
     let start = Instant::now();
     while driver.turn([true; 2]).expect("devices").is_busy() {}
     let written = driver.devices()[0].written + driver.devices()[1].written;

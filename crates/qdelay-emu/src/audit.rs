@@ -2,12 +2,13 @@
 //!
 //! The path decides at its own times, but a host can be late to write what it lets go, and packets can be lost between the
 //! devices and the path. Both are counted. A run is trustworthy if at most 0.1% of the releases were later than the limit of
-//! [`Plan::lateness_limit`](crate::plan::Plan::lateness_limit), and no packet was lost outside the path.
+//! [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits), and no packet was lost outside the path.
 //!
 //! What cannot be seen from here: how long a packet waited in its device before it was read, since a device says only that
 //! there is one. A host that is late to release is late to read; both come of the same lost processor time.
 
 use crate::clock::process_cpu;
+use crate::device::Port;
 use qdelay_core::{Span, Time};
 use qdelay_record::{DelayHistogram, DelaySummary};
 use std::fs;
@@ -20,8 +21,8 @@ const RELEASES_PER_LATE_ONE: u64 = 1000;
 pub struct Audit {
     /// How late packets were written: when they were, less when the path let them go.
     pub lateness: DelayHistogram,
-    /// A release that is later than this is late.
-    pub limit: Span,
+    /// A release that is later than this is late, by the port it goes to.
+    pub limits: [Span; 2],
     /// Releases that were late.
     pub late: u64,
     /// Read, but no IP packets; they are not the link's, and void nothing.
@@ -71,8 +72,8 @@ pub struct Verdict {
 pub struct AuditFacts {
     /// Lateness of releases in ms.
     pub lateness: DelaySummary,
-    /// See [`Audit::limit`].
-    pub limit: Span,
+    /// See [`Audit::limits`].
+    pub limits: [Span; 2],
     /// Releases later than the limit.
     pub late: u64,
     /// Packets lost outside the path, for any cause.
@@ -91,10 +92,10 @@ pub struct AuditFacts {
 
 impl Audit {
     /// A run that begins at `now`, in which the devices had dropped `kernel_drops` before.
-    pub fn begin(now: Time, limit: Span, kernel_drops: u64) -> Audit {
+    pub fn begin(now: Time, limits: [Span; 2], kernel_drops: u64) -> Audit {
         Audit {
             lateness: DelayHistogram::default(),
-            limit,
+            limits,
             late: 0,
             malformed: 0,
             pool_empty: 0,
@@ -110,12 +111,12 @@ impl Audit {
         }
     }
 
-    /// A packet that was due at `due` is written at `now`.
+    /// A packet that was due at `due` is written to `port` at `now`.
     #[inline]
-    pub fn released(&mut self, now: Time, due: Time) {
+    pub fn released(&mut self, now: Time, port: Port, due: Time) {
         let lateness = now.since(due);
         self.lateness.record(lateness);
-        self.late += u64::from(lateness > self.limit);
+        self.late += u64::from(lateness > self.limits[port.index()]);
     }
 
     /// Brings the figures that are differences up to `now`; may be called any number of times.
@@ -140,7 +141,7 @@ impl Audit {
                 "{} of {releases} packets ({:.2}%) left more than {} late; the worst {:.3} ms",
                 self.late,
                 self.late as f64 * 100.0 / releases as f64,
-                self.limit,
+                limits(self.limits),
                 self.lateness.summary().max,
             ));
         }
@@ -164,7 +165,7 @@ impl Audit {
     pub fn facts(&self) -> AuditFacts {
         AuditFacts {
             lateness: self.lateness.summary(),
-            limit: self.limit,
+            limits: self.limits,
             late: self.late,
             lost: self.lost(),
             malformed: self.malformed,
@@ -174,6 +175,11 @@ impl Audit {
             verdict: self.verdict(),
         }
     }
+}
+
+/// As they are printed.
+fn limits([inside, outside]: [Span; 2]) -> String {
+    if inside == outside { inside.to_string() } else { format!("{inside} (down) or {outside} (up)") }
 }
 
 /// Time stolen from this machine since it was started, over all processors.
@@ -200,21 +206,24 @@ mod tests {
     }
 
     fn audit(on_time: u64, late: u64) -> Audit {
-        let mut audit = Audit::begin(us(0), Span::from_micros(100), 5);
-        (0..on_time).for_each(|_| audit.released(us(1100), us(1000)));
-        (0..late).for_each(|_| audit.released(us(1101), us(1000)));
+        let mut audit = Audit::begin(us(0), [Span::from_micros(100), Span::from_micros(200)], 5);
+        (0..on_time).for_each(|_| audit.released(us(1100), Port::Inside, us(1000)));
+        (0..late).for_each(|_| audit.released(us(1101), Port::Inside, us(1000)));
         audit
     }
 
     #[test]
     fn one_in_a_thousand_may_be_late() {
         assert!(audit(0, 0).verdict().trustworthy);
+        let mut other = audit(0, 0);
+        other.released(us(1200), Port::Outside, us(1000));
+        assert!(other.verdict().trustworthy, "each direction has its own limit");
         assert!(audit(999, 1).verdict().trustworthy);
         let verdict = audit(998, 1).verdict();
         assert!(!verdict.trustworthy);
         assert_eq!(
             verdict.reasons,
-            ["1 of 999 packets (0.10%) left more than 100us late; the worst 0.101 ms"]
+            ["1 of 999 packets (0.10%) left more than 100us (down) or 200us (up) late; the worst 0.101 ms"]
         );
     }
 

@@ -20,6 +20,9 @@ use std::io;
 /// device's queue of 500 packets does not fill up.
 pub const BATCH: usize = 64;
 
+/// Turns in a row, with packets in each, after which [`Driver::run`] asks whether to stop.
+const RUSH: u32 = 32;
+
 /// What a turn leaves to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
@@ -27,6 +30,8 @@ pub struct Turn {
     pub deadline: Time,
     /// Devices that had more than a batch: the next turn should come at once.
     pub more: [bool; 2],
+    /// Whether any packet was read.
+    pub has_read: bool,
 }
 
 impl Turn {
@@ -47,13 +52,13 @@ pub struct Driver<C, D, R = (), T = ()> {
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
-    /// Joins them. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limit` is how late a release may be (see
-    /// [`Plan::lateness_limit`](crate::plan::Plan::lateness_limit)).
-    pub fn new(mut clock: C, mut devices: [D; 2], emulator: Emulator<R, T>, limit: Span) -> Self {
+    /// Joins them. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limits` are how late a release to each may be (see
+    /// [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits)).
+    pub fn new(mut clock: C, mut devices: [D; 2], emulator: Emulator<R, T>, limits: [Span; 2]) -> Self {
         let now = clock.now();
         let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
         let scrap = vec![0; emulator.pool().slot_bytes()].into_boxed_slice();
-        Driver { clock, devices, emulator, audit: Audit::begin(now, limit, kernel_drops), scrap }
+        Driver { clock, devices, emulator, audit: Audit::begin(now, limits, kernel_drops), scrap }
     }
 
     /// One turn, in which the devices for which `ready` says so are read.
@@ -64,34 +69,47 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.audit.turns += 1;
         let now = self.clock.now();
         self.emulator.advance(now);
-        self.release();
-        let mut more = ready;
+        if self.emulator.releases() > 0 {
+            let now = self.clock.now();
+            self.release(now);
+        }
+        let (mut more, mut has_read) = (ready, false);
         for _ in 0..BATCH {
             for port in Port::ALL {
                 if more[port.index()] {
                     more[port.index()] = self.read(port)?;
-                    self.release();
+                    has_read |= more[port.index()];
                 }
             }
             if more == [false; 2] {
                 break;
             }
         }
-        Ok(Turn { deadline: self.emulator.next_deadline(), more })
+        Ok(Turn { deadline: self.emulator.next_deadline(), more, has_read })
     }
 
-    /// Turns until `stop` says so, which is asked after each wait, at least every [`Waiter::LONGEST`]; or until the waiter's
-    /// alarm is readable.
+    /// Turns until `stop` says so, which is asked after each wait, at least every [`Waiter::LONGEST`] and every [`RUSH`] turns;
+    /// or until the waiter's alarm is readable.
+    ///
+    /// After a turn that has read packets the next one comes at once: where there was one, another is often on its way, and a
+    /// look at two empty devices costs less than to fall asleep and to be woken.
     ///
     /// # Errors
     /// A device cannot be read any more, or there is no waiting for it.
     pub fn run(&mut self, waiter: &mut Waiter, mut stop: impl FnMut() -> bool) -> io::Result<()> {
         let mut ready = [true; 2];
+        let mut rush = 0;
         loop {
             let turn = self.turn(ready)?;
+            if turn.has_read && rush < RUSH {
+                rush += 1;
+                ready = [true; 2];
+                continue;
+            }
+            rush = 0;
             let fds = [self.devices[0].fd(), self.devices[1].fd()];
             let woken =
-                waiter.wait(&mut self.clock, if turn.is_busy() { Time::ZERO } else { turn.deadline }, fds)?;
+                waiter.wait(&mut self.clock, if turn.has_read { Time::ZERO } else { turn.deadline }, fds)?;
             if woken.alarm || stop() {
                 return Ok(());
             }
@@ -99,7 +117,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Reads one packet of `port`; says whether there was one.
+    /// Reads one packet of `port` and writes what the path lets go for it; says whether there was one.
     #[inline]
     fn read(&mut self, port: Port) -> io::Result<bool> {
         let Some(slot) = self.emulator.take() else { return self.throw_away(port) };
@@ -109,6 +127,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
                 let now = self.clock.now();
                 // Malformed packets are counted there.
                 let _ = self.emulator.arrive(now, port, slot, length);
+                self.release(now);
                 Ok(true)
             }
             Ok(None) => {
@@ -130,15 +149,15 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.audit.pool_empty += u64::from(came);
         let now = self.clock.now();
         self.emulator.advance(now);
+        self.release(now);
         Ok(came)
     }
 
-    /// Writes what the path has let go.
+    /// Writes what the path has let go. `now` is when the first packet is written; the clock is read for the others.
     #[inline]
-    fn release(&mut self) {
+    fn release(&mut self, mut now: Time) {
         while let Some(release) = self.emulator.next_release() {
-            let now = self.clock.now();
-            self.audit.released(now, release.due);
+            self.audit.released(now, release.port, release.due);
             let device = &mut self.devices[release.port.index()];
             match device.send(self.emulator.bytes(&release)) {
                 Ok(Sent::Done) => {}
@@ -146,6 +165,9 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
                 Err(_) => self.audit.send_failed += 1,
             }
             self.emulator.settle(release.slot);
+            if self.emulator.releases() > 0 {
+                now = self.clock.now();
+            }
         }
     }
 

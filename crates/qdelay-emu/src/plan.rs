@@ -91,12 +91,12 @@ impl Plan {
         Ok((path, places))
     }
 
-    /// How late a release may be: a tenth of the shorter of the links' steps, within [`LATENESS_FLOOR`] and
+    /// How late a release to each port may be: a tenth of the step of the link it comes from, within [`LATENESS_FLOOR`] and
     /// [`LATENESS_CEILING`]. The step of a trace is its millisecond; that of a constant rate is the time it takes to send 1500
     /// bytes.
-    pub fn lateness_limit(&self) -> Span {
-        let step = step(&self.down.link).min(step(&self.up.link));
-        (step / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING)
+    pub fn lateness_limits(&self) -> [Span; 2] {
+        [&self.down.link, &self.up.link]
+            .map(|link| (step(link) / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING))
     }
 }
 
@@ -150,12 +150,10 @@ mod tests {
     fn lateness_follows_the_shortest_step() {
         let limit = |down, up| {
             let plan = Plan { down: direction(down), up: direction(up), seed: 1 };
-            plan.lateness_limit().as_micros()
+            plan.lateness_limits().map(Span::as_micros)
         };
-        assert_eq!(limit("line:1mbit", "1mbit"), 1000, "12 ms would be 1.2 ms");
-        assert_eq!(limit("line:12mbit", "1mbit"), 100);
-        assert_eq!(limit("1mbit", "10gbit"), 50);
-        assert_eq!(limit("steps:0s@1mbit", "1mbit"), 100);
-        assert_eq!(limit("line:5mbit", "infinite"), 100);
+        assert_eq!(limit("line:1mbit", "10gbit"), [1000, 50], "12 ms would be 1.2 ms");
+        assert_eq!(limit("line:12mbit", "5mbit"), [100, 240]);
+        assert_eq!(limit("steps:0s@1mbit", "infinite"), [100, 100]);
     }
 }

@@ -25,7 +25,7 @@ fn driver(plan: Plan, pool: Pool, inside: Vec<(Time, Vec<u8>)>, outside: Vec<(Ti
     let clock = FakeClock::new();
     let devices = [FakeDevice::new(&clock, inside), FakeDevice::new(&clock, outside)];
     let emulator = Emulator::new(plan, pool, ()).unwrap();
-    Driver::new(clock, devices, emulator, Span::from_micros(100))
+    Driver::new(clock, devices, emulator, [Span::from_micros(100); 2])
 }
 
 /// Turns at `now` until nothing is left to read.
@@ -216,7 +216,7 @@ fn records_have_all_times() {
     let script = |count| (0..count).map(|number| (us(100), make(number, 1500)));
     let devices = [FakeDevice::new(&clock, script(20)), FakeDevice::new(&clock, script(3))];
     let emulator = Emulator::new(plan, Pool::new(1500, 256), Keep::default()).unwrap();
-    let mut driver = Driver::new(clock, devices, emulator, Span::from_micros(100));
+    let mut driver = Driver::new(clock, devices, emulator, [Span::from_micros(100); 2]);
     for now in [100, 1_000_000] {
         driver.clock().set(us(now));
         driver.turn([true; 2]).unwrap();

@@ -61,7 +61,7 @@ fn run(options: WaitOptions) {
     let (outside, world) = pair();
     let (alarm, ring) = pipe().unwrap();
     let emulator = Emulator::new(plan("bode", "line:50mbit", DELAY_MS), Pool::new(1500, 1024), ()).unwrap();
-    let limit = plan("bode", "line:50mbit", DELAY_MS).lateness_limit();
+    let limit = plan("bode", "line:50mbit", DELAY_MS).lateness_limits();
     let mut clock = RealClock::start();
     let mut driver = Driver::new(clock, [inside, outside], emulator, limit);
     let mut sender = clock;
@@ -126,7 +126,8 @@ fn with_what_privileges_there_are() {
 fn whoever_is_asked_ends_it() {
     let ((inside, _program), (outside, _world)) = (pair(), pair());
     let emulator = Emulator::new(plan("bode", "line:50mbit", 0), Pool::new(1500, 1024), ()).unwrap();
-    let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, Span::from_micros(100));
+    let mut driver =
+        Driver::new(RealClock::start(), [inside, outside], emulator, [Span::from_micros(100); 2]);
     let (mut waiter, mut asked) = (Waiter::new(WaitOptions::default(), None), 0);
     let stop = || {
         asked += 1;

@@ -78,7 +78,7 @@ fn run(plan: Plan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), E
     };
     let emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), EventLog::default()).unwrap();
     let devices = [device(Port::Inside), device(Port::Outside)];
-    let mut driver = Driver::new(clock.clone(), devices, emulator, Span::from_micros(100));
+    let mut driver = Driver::new(clock.clone(), devices, emulator, [Span::from_micros(100); 2]);
     let mut random = Random::derive(seed, "clock", "steps");
     loop {
         let turn = driver.turn([true; 2]).unwrap();

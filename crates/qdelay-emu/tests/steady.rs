@@ -84,7 +84,7 @@ fn nothing_is_allocated_per_packet() {
             let source = || Source { packets: (0..97).map(make).collect(), next: 0 };
             let emulator = Emulator::new(plan(component.name, link, 5), Pool::new(1500, 65_536), ()).unwrap();
             let devices = [source(), source()];
-            let mut driver = Driver::new(clock.clone(), devices, emulator, Span::from_millis(1));
+            let mut driver = Driver::new(clock.clone(), devices, emulator, [Span::from_millis(1); 2]);
             let mut run = |turns: u64| {
                 for _ in 0..turns {
                     // More than the link can carry, so that queues are at their limits.

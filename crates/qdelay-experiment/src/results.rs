@@ -139,7 +139,7 @@ pub struct Audit {
     /// How late packets were released.
     pub lateness_ms: Delay,
     /// A release that is later is late.
-    pub late_limit_ms: f64,
+    pub late_limits_ms: [f64; 2],
     /// How many were.
     pub releases_late: u64,
     /// Packets lost outside the path.

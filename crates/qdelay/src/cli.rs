@@ -562,7 +562,7 @@ Loop and link take turns, and every ratio is the median of pairs. Exit status 1 
 loop, or where a packet is lost that nobody reports.")]
 pub struct BenchLink {
     /// How long it takes, in seconds, but for pauses
-    #[arg(long, value_name = "N", default_value = "46", value_parser = values::bench_seconds, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "47", value_parser = values::bench_seconds, allow_hyphen_values = true)]
     pub seconds: f64,
     /// Link in both directions, fast enough to hold nothing up
     #[arg(long, value_name = "LINK", default_value = "line:100gbit", allow_hyphen_values = true)]

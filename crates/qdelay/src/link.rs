@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Command;
 
 /// Slots that are made before the first packet comes.
@@ -46,7 +47,8 @@ const STACK: &str = "QDELAY_LINK";
 /// Bad input, no permission for a network of its own, a failed audit; and the command's own exit status.
 pub fn run(options: &Link) -> Result<(), Failure> {
     let plan = plan(options, &library(None, &options.traces))?;
-    let limit = plan.lateness_limit();
+    let limits = plan.lateness_limits();
+    options.json.as_deref().map_or(Ok(()), has_place)?;
     let private = !user::is_administrator();
     if private {
         user::enter().map_err(|error| Failure::input("qdelay link", error))?;
@@ -68,15 +70,34 @@ pub fn run(options: &Link) -> Result<(), Failure> {
     let mut pool = Pool::new(options.mtu, options.hold as u32);
     pool.reserve(RESERVED);
     match &options.packets {
-        None => carry(options, setup, plan, pool, limit, ()).map(|((), outcome)| outcome),
+        None => carry(options, setup, plan, pool, limits, ()).map(|((), outcome)| outcome),
         Some(path) => {
             let file = PacketFile::create(path).map_err(|error| cannot_write(path, &error))?;
-            let (file, outcome) = carry(options, setup, plan, pool, limit, file)?;
-            file.close().map_err(|error| cannot_write(path, &error))?;
+            let (file, mut outcome) = carry(options, setup, plan, pool, limits, file)?;
+            if let Err(error) = file.close() {
+                // The command has run, and its status is ours: the file voids the verdict and nothing else.
+                let verdict = &mut outcome.facts.verdict;
+                verdict.trustworthy = false;
+                verdict.reasons.push(format!("{} could not be written: {error}", path.display()));
+            }
             Ok(outcome)
         }
     }
     .and_then(|outcome| end(options, &outcome))
+}
+
+/// A file that is written at the end, so that a wrong name is told before the command is started and not after it.
+fn has_place(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match path.metadata() {
+        Ok(found) if !found.is_file() => {
+            Err(Failure::input(path.display(), "is no regular file; expected the name of a file"))
+        }
+        _ if !folder.is_dir() => {
+            Err(Failure::input(path.display(), "the folder does not exist; expected one that does"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn plan(options: &Link, library: &Library) -> Result<Plan, Failure> {
@@ -115,7 +136,7 @@ fn carry<R: Recorder>(
     setup: LinkSetup,
     plan: Plan,
     pool: Pool,
-    limit: Span,
+    limits: [Span; 2],
     recorder: R,
 ) -> Result<(R, Outcome), Failure> {
     let logs = Logs::open(options, &plan)?;
@@ -124,13 +145,13 @@ fn carry<R: Recorder>(
     let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
     let command = command(options, &addresses);
     let shown = command.get_program().to_string_lossy().into_owned();
+    // Before the command: what it sends at once, and the kernel drops, counts too.
+    let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
     let mut child = namespace.spawn_foreground(command).map_err(|error| {
         Failure::input(one_line(&shown), format!("cannot be started: {error}; expected a command that runs"))
     })?;
     let wait = WaitOptions { realtime: options.realtime, spin: options.spin };
     let mut waiter = Waiter::new(wait, alarm(&child));
-    let clock = RealClock::start();
-    let mut driver = Driver::new(clock, [inside, outside], emulator, limit);
     let carried = driver.run(&mut waiter, || !matches!(child.try_wait(), Ok(None)));
     let (emulator, devices, mut audit) = driver.finish();
     let status = child.wait();
@@ -248,7 +269,8 @@ fn end(options: &Link, outcome: &Outcome) -> Result<(), Failure> {
         write_file(path, &json(options, outcome))?;
     }
     if options.strict && !outcome.facts.verdict.trustworthy && outcome.status == 0 {
-        return Err(Failure::Check("the run is not to be trusted, for the reasons above".to_string()));
+        let reasons = outcome.facts.verdict.reasons.join("; ");
+        return Err(Failure::Check(format!("the run is not to be trusted: {reasons}")));
     }
     match outcome.status {
         0 => Ok(()),
@@ -320,7 +342,7 @@ fn json(options: &Link, outcome: &Outcome) -> String {
             "trustworthy": facts.verdict.trustworthy,
             "reasons": facts.verdict.reasons,
             "lateness_ms": Delay::from(&facts.lateness),
-            "late_limit_ms": facts.limit.as_millis_f64(),
+            "late_limits_ms": facts.limits.map(|limit| limit.as_millis_f64()),
             "releases_late": facts.late,
             "lost_outside": facts.lost,
             "malformed": facts.malformed,

@@ -26,11 +26,13 @@ pub enum Load {
     },
 }
 
-/// What came of it. Packets are those of UDP; for TCP both counts are zero, because the kernel's are its own.
+/// What came of it. Packets are those of UDP; for TCP there are none, because the kernel's are its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// IP bytes (of TCP: its contents) that the receiver got per second, after the start.
     pub bytes_per_second: f64,
+    /// Packets that the receiver got per second, after the start.
+    pub packets_per_second: Option<f64>,
     /// Packets that the sender handed to its kernel.
     pub sent: u64,
     /// Packets that the receiver got, also after the sender had stopped.
@@ -135,6 +137,7 @@ impl Ends<'_> {
             join(receiving)?;
             Ok::<Traffic, io::Error>(Traffic {
                 bytes_per_second: packets_per_second * (contents + HEADERS) as f64,
+                packets_per_second: Some(packets_per_second),
                 sent: sending?,
                 received: received.load(Ordering::Relaxed),
                 unread: 0,

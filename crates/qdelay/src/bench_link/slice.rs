@@ -127,12 +127,12 @@ fn bare(devices: &mut [Tun; 2], stop: &OwnedFd, ready: &Sender<()>) -> io::Resul
 }
 
 fn link(devices: &mut [Tun; 2], plan: Plan, stop: OwnedFd, ready: &Sender<()>) -> io::Result<Carried> {
-    let limit = plan.lateness_limit();
+    let limits = plan.lateness_limits();
     let mut pool = Pool::new(devices[0].mtu() as u16, HOLD);
     pool.reserve(RESERVED);
     let emulator = Emulator::new(plan, pool, ()).map_err(io::Error::other)?;
     let mut waiter = Waiter::new(WaitOptions::default(), Some(stop));
-    let mut driver = Driver::new(RealClock::start(), devices.each_mut(), emulator, limit);
+    let mut driver = Driver::new(RealClock::start(), devices.each_mut(), emulator, limits);
     let _ = ready.send(());
     let cost = Cost::start();
     driver.run(&mut waiter, || false)?;

@@ -86,7 +86,7 @@ impl Carrier<'_> {
         stop: &AtomicBool,
     ) -> Result<Carried, String> {
         let broke_off = |error: io::Error| format!("the link broke off: {error}");
-        let limit = self.plan.lateness_limit();
+        let limits = self.plan.lateness_limits();
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
         let places = self.plan.clone().build().map_err(|error| error.to_string())?.1;
@@ -98,7 +98,7 @@ impl Carrier<'_> {
         let alarm = alarm(self.scenario.duration).map_err(broke_off)?;
         let mut waiter = Waiter::new(WaitOptions { realtime: self.realtime, spin: None }, Some(alarm));
         let realtime = waiter.granted().priority.is_granted();
-        let mut driver = Driver::new(clock, devices, emulator, limit);
+        let mut driver = Driver::new(clock, devices, emulator, limits);
         driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(broke_off)?;
         // What is due by now happens.
         driver.turn([false; 2]).map_err(broke_off)?;

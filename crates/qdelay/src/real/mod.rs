@@ -248,7 +248,7 @@ fn audit(carried: &Carried, received: u64) -> Audit {
         trustworthy: reasons.is_empty(),
         reasons,
         lateness_ms: (&facts.lateness).into(),
-        late_limit_ms: round(facts.limit.as_millis_f64()),
+        late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
         releases_late: facts.late,
         lost_outside: facts.lost + unseen,
         malformed: facts.malformed,

@@ -1,0 +1,596 @@
+//! `qdelay link` from outside: status, verdict, files, signals, and what is left behind. Real packets; each test in a namespace
+//! that stands for the machine, and no result depends on how long anything takes. Without the right to make namespaces the tests
+//! say so and pass.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{command, folder};
+use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::netns::{Namespace, NamespaceError};
+use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+/// What [`inside`] is to do. It is started behind a link, as a command that every machine has: this program.
+const TASK: &str = "QDELAY_TEST_TASK";
+const SERVER: &str = "QDELAY_TEST_SERVER";
+/// Only a failing test waits so long.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
+fn machine() -> Option<Namespace> {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: not root");
+        return None;
+    }
+    let machine = match Namespace::new() {
+        Ok(machine) => machine,
+        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
+            println!("skipped: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    match machine.run(|| Tun::open("probe%d", 1500)) {
+        Ok(_) => Some(machine),
+        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// `qdelay link` with these arguments, split at blanks; what stands behind `--` is a script for the shell.
+fn link(options: &str, script: &str) -> Command {
+    let mut words = vec!["link"];
+    words.extend(options.split_whitespace());
+    words.extend(["--", "sh", "-c", script]);
+    command(&words)
+}
+
+/// A script that does `task` with this program; see [`inside`].
+fn task(task: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    format!("{TASK}='{task}' '{}' --exact inside --nocapture >/dev/null", program.display())
+}
+
+fn output(machine: &Namespace, mut command: Command) -> Output {
+    machine.run(move || command.output().unwrap())
+}
+
+/// Runs it to its end on `machine`; status and what it wrote to standard error.
+fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String) {
+    let output = output(machine, link(options, script));
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A command that is running, and lines that it writes.
+struct Running {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Running {
+    fn start(machine: &Namespace, mut command: Command) -> Running {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = machine.run(move || command.spawn().unwrap());
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Running { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().expect("a line").unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Its status, and what it wrote to standard error.
+    fn end(mut self) -> (std::process::ExitStatus, String) {
+        let mut complaint = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        (self.child.wait().unwrap(), complaint)
+    }
+}
+
+/// The network of a machine: devices, addresses, routes.
+fn network(machine: &Namespace) -> Vec<String> {
+    machine.run(|| {
+        let file =
+            |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
+        let names = file("dev")
+            .lines()
+            .filter_map(|line| Some(line.split_once(':')?.0.trim().to_string()))
+            .collect::<Vec<_>>();
+        let mut all = vec![names.join(" ")];
+        all.extend(["route", "fib_trie", "if_inet6"].map(file));
+        for arguments in ["link", "addr", "route show table all", "-6 route show table all", "rule"] {
+            let words = std::iter::once("-j").chain(arguments.split(' '));
+            if let Ok(output) = Command::new("ip").args(words).output() {
+                all.push(String::from_utf8_lossy(&output.stdout).into_owned());
+            }
+        }
+        all
+    })
+}
+
+/// Tries until `is_so`, for what the kernel does in its own time. Only a failure takes long.
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1200 {
+        if is_so() {
+            return;
+        }
+        pause();
+    }
+    panic!("never: {what}");
+}
+
+#[allow(clippy::disallowed_methods, reason = "waits for others; no result depends on how long")]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+fn json(path: &str) -> Value {
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(value["schema_version"], 1);
+    value
+}
+
+/// A name in the folder of a test.
+fn name(test: &str, file: &str) -> String {
+    folder(test).join(file).to_str().unwrap().to_string()
+}
+
+/// A server on `machine` that sends back what it gets, on each connection; its port.
+fn echo_server(machine: &Namespace) -> u16 {
+    let listener = machine.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            std::thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
+        }
+    });
+    port
+}
+
+/// Not a test: what runs behind a link, if it is told to.
+#[test]
+fn inside() {
+    let Some(task) = std::env::var_os(TASK) else { return };
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let outside: IpAddr = variable("QDELAY_OUTSIDE").parse().unwrap();
+    match task.to_str().unwrap().split_once(' ').unwrap() {
+        // Sends 200 kB to a server and back.
+        ("echo", port) => {
+            let server: IpAddr = std::env::var(SERVER).map_or(outside, |server| server.parse().unwrap());
+            let server = SocketAddr::new(server, port.parse().unwrap());
+            let mut stream = TcpStream::connect_timeout(&server, LONG).unwrap();
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let sent: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+            let (mut writer, to_send) = (stream.try_clone().unwrap(), sent.clone());
+            let writing = std::thread::spawn(move || {
+                writer.write_all(&to_send).unwrap();
+                writer.shutdown(std::net::Shutdown::Write).unwrap();
+            });
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).unwrap();
+            writing.join().unwrap();
+            assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+        }
+        // Sends so many packets of 1000 bytes, and then a few more in the course of a second.
+        ("flood", count) => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            for _ in 0..count.parse::<u32>().unwrap() {
+                socket.send_to(&[0; 972], (outside, 9)).unwrap();
+            }
+            for _ in 0..20 {
+                pause();
+                socket.send_to(&[0; 972], (outside, 9)).unwrap();
+            }
+        }
+        ("malformed", port) => {
+            malformed(outside, port.parse().unwrap());
+        }
+        (other, _) => panic!("{other}"),
+    }
+}
+
+/// Sends what is no packet, or hardly one, and what is too long, and sees that the link carries packets all the same.
+fn malformed(outside: IpAddr, port: u16) {
+    // The kernel fills in the total length and the checksum, and little else.
+    let raw = rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::RAW)).unwrap();
+    let IpAddr::V4(to) = outside else { panic!("IPv4") };
+    let mut random = 1_u32;
+    for number in 0..2000_usize {
+        let mut packet = vec![0; 20 + number * 7 % 1481];
+        for byte in &mut packet {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *byte = (random >> 24) as u8;
+        }
+        // Any version and header length, or the right ones with arbitrary contents.
+        if number % 3 == 0 {
+            packet[0] = 0x45;
+        }
+        packet[16..20].copy_from_slice(&to.octets());
+        // Some are refused by the kernel.
+        let _ = rustix::net::sendto(&raw, &packet, SendFlags::empty(), &SocketAddr::from((to, 0)));
+    }
+    let giant = rustix::net::sendto(&raw, &[0x45; 9000], SendFlags::empty(), &SocketAddr::from((to, 0)));
+    assert!(giant.is_err(), "a packet that is longer than the MTU");
+    // One of 60 kB, which becomes many fragments.
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    socket.send_to(&[7; 60_000], (outside, 9)).unwrap();
+    let server = SocketAddr::new(outside, port);
+    let mut stream = TcpStream::connect_timeout(&server, LONG).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.write_all(b"still there").unwrap();
+    let mut answer = [0; 11];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"still there");
+}
+
+#[test]
+fn the_status_of_the_command_is_ours() {
+    let Some(machine) = machine() else { return };
+    for status in [0, 1, 2, 7, 255] {
+        assert_eq!(run(&machine, "--quiet", &format!("exit {status}")), (Some(status), String::new()));
+    }
+    // As a shell has it: 128 and the signal.
+    assert_eq!(run(&machine, "--quiet", "kill -9 $$"), (Some(137), String::new()));
+    assert_eq!(run(&machine, "--quiet", "kill -TERM $$"), (Some(143), String::new()));
+    // Output and input are the command's.
+    let mut command = link("--quiet", "read line; echo \"got $line\"; echo error >&2");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = machine.run(move || command.spawn().unwrap());
+    child.stdin.take().unwrap().write_all(b"this\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.stdout, output.stderr), (b"got this\n".to_vec(), b"error\n".to_vec()));
+}
+
+#[test]
+fn figures_in_text_and_json() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    let port = echo_server(&machine);
+    let file = name("link-json", "figures.json");
+    let options =
+        format!("--down 20mbit --up 10mbit --qdisc bode --up-qdisc codel --delay 1ms --json {file}");
+    let (status, text) = run(&machine, &options, &(task(&format!("echo {port}")) + "; exit 3"));
+    assert_eq!(status, Some(3), "{text}");
+    assert!(text.contains("\ndown ") && text.contains("\nup ") && text.contains("trustworthy: "), "{text}");
+    let value = json(&file);
+    assert_eq!(
+        value["links"],
+        serde_json::json!({
+            "down": { "link": "20mbit", "qdisc": "bode" }, "up": { "link": "10mbit", "qdisc": "codel" }
+        })
+    );
+    assert_eq!((&value["status"], &value["delay_ms"]), (&3.into(), &1.0.into()));
+    for direction in ["down", "up"] {
+        let figures = &value[direction];
+        let count = |name: &str| figures[name].as_u64().unwrap();
+        // 200 kB in packets of 1500 bytes, but for what was still under way at the end.
+        assert!(count("packets_delivered") > 130, "{figures}");
+        let accounted = count("packets_delivered") + count("drops");
+        assert!((accounted..accounted + 100).contains(&count("packets_arrived")), "{figures}");
+        let reasons = figures["drops_by_reason"].as_object().unwrap();
+        assert_eq!(reasons.values().map(|drops| drops.as_u64().unwrap()).sum::<u64>(), count("drops"));
+        assert!(figures["queue_delay_ms"]["max"].as_f64().unwrap() > 0.0 && count("malformed") == 0);
+        assert!((0.0..=1.0).contains(&figures["utilization"].as_f64().unwrap()), "{figures}");
+    }
+    let audit = &value["audit"];
+    assert_eq!(audit["lost_outside"], 0);
+    assert_eq!(audit["trustworthy"].as_bool().unwrap(), audit["reasons"].as_array().unwrap().is_empty());
+    assert!(
+        audit["lateness_ms"]["count"].as_u64().unwrap() > 260 && audit["cpu_seconds"].as_f64().unwrap() > 0.0
+    );
+    assert_eq!(text.contains("not trustworthy"), !audit["trustworthy"].as_bool().unwrap());
+    assert_eq!(network(&machine), before);
+}
+
+/// Packets that find no memory are lost outside the path, on any machine.
+#[test]
+fn the_verdict_and_strict() {
+    let Some(machine) = machine() else { return };
+    let file = name("link-strict", "figures.json");
+    let options = format!("--up 8kbit --hold 256 --json {file}");
+    let flood = task("flood 600");
+    let (status, text) = run(&machine, &options, &flood);
+    assert_eq!(status, Some(0), "{text}");
+    let audit = json(&file)["audit"].clone();
+    assert!(audit["trustworthy"] == false && audit["lost_outside"].as_u64().unwrap() > 300, "{audit}");
+    assert!(
+        text.contains("not trustworthy: ")
+            && text.contains("arrived while all memory for packets was in use"),
+        "{text}"
+    );
+    let (status, text) = run(&machine, &(options.clone() + " --strict --quiet"), &flood);
+    assert!(
+        status == Some(1) && text.starts_with("qdelay: the run is not to be trusted: "),
+        "{status:?}: {text}"
+    );
+    assert_eq!(text.lines().count(), 1, "{text}");
+    // What the command says comes first.
+    let (status, _) = run(&machine, &(options + " --strict"), &(flood + "; exit 4"));
+    assert_eq!(status, Some(4));
+}
+
+#[test]
+fn kill_9_leaves_nothing() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    let nested =
+        format!("'{}' link --down 10mbit -- sh -c 'echo $$; exec sleep 1000'", env!("CARGO_BIN_EXE_qdelay"));
+    for script in ["echo $$; exec sleep 1000", &nested] {
+        let mut running = Running::start(&machine, link("--down synth-lte-driving --up 1mbit", script));
+        let pid = running.line();
+        assert!(is_alive(&pid) && network(&machine) != before, "there is something to be left");
+        running.signal(Signal::KILL);
+        // Whoever holds standard error open is a process that was left.
+        let (status, _) = running.end();
+        assert_eq!(status.code(), None);
+        eventually("the command has died with it", || !is_alive(&pid));
+        eventually("the network is what it was", || network(&machine) == before);
+    }
+}
+
+#[test]
+fn a_command_that_is_killed_ends_the_link() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    // What it has started in the background goes with the link.
+    let mut running = Running::start(&machine, link("--quiet", "sleep 1000 & echo $!; echo $$; wait"));
+    let (background, pid) = (running.line(), running.line());
+    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    let (status, complaint) = running.end();
+    assert_eq!((status.code(), complaint.as_str()), (Some(137), ""));
+    assert!(!is_alive(&background));
+    assert_eq!(network(&machine), before);
+}
+
+#[test]
+fn signals_are_the_commands() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    let file = name("link-signals", "figures.json");
+    for (signal, name, default) in
+        [(Signal::INT, "INT", 130), (Signal::TERM, "TERM", 143), (Signal::HUP, "HUP", 129)]
+    {
+        // One that ends by it, and one that does not mind at once.
+        let mut running = Running::start(&machine, link("--quiet", "echo $$; exec sleep 1000"));
+        running.line();
+        running.signal(signal);
+        let (status, complaint) = running.end();
+        assert_eq!((status.code(), complaint.as_str()), (Some(default), ""), "{name}");
+        let script = format!("trap 'echo caught; exit 9' {name}; echo ready; while :; do sleep 0.05; done");
+        let mut running = Running::start(&machine, link(&format!("--json {file}"), &script));
+        assert_eq!(running.line(), "ready");
+        running.signal(signal);
+        assert_eq!(running.line(), "caught");
+        let (status, complaint) = running.end();
+        assert_eq!(status.code(), Some(9), "{name}: {complaint}");
+        // It lives until it has reported.
+        assert!(complaint.contains("trustworthy: ") && json(&file)["status"] == 9, "{complaint}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    assert_eq!(network(&machine), before);
+}
+
+#[test]
+fn two_links_at_once() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    let port = echo_server(&machine);
+    let script = format!("echo $QDELAY_OUTSIDE; read go; {}", task(&format!("echo {port}")));
+    let start = || {
+        let mut command = link("--down 50mbit --up 50mbit --quiet", &script);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        machine.run(move || command.spawn().unwrap())
+    };
+    let mut links = [start(), start()];
+    // Both are up before either does anything.
+    let addresses = links.each_mut().map(|child| {
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        line
+    });
+    assert_ne!(addresses[0], addresses[1]);
+    let _ = links.each_mut().map(|child| child.stdin.take().unwrap().write_all(b"go\n").unwrap());
+    assert_eq!(links.map(|mut child| child.wait().unwrap().code()), [Some(0), Some(0)]);
+    assert_eq!(network(&machine), before);
+}
+
+#[test]
+fn links_nest() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    let port = echo_server(&machine);
+    let (outer, inner) = (name("link-nest", "outer.json"), name("link-nest-inner", "inner.json"));
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    // Through both, to the machine.
+    let script =
+        format!("echo \"$QDELAY_LINK\"; {SERVER}=$FIRST {}; exit $(($? + 5))", task(&format!("echo {port}")));
+    let middle = format!(
+        "FIRST=$QDELAY_OUTSIDE exec '{program}' link --up 20mbit --qdisc codel --quiet --json {inner} -- sh -c '{}'",
+        script.replace('\'', "'\\''")
+    );
+    let output = output(&machine, link(&format!("--down 30mbit --quiet --json {outer}"), &middle));
+    let (said, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((output.status.code(), complaint.as_ref()), (Some(5), ""), "{said}");
+    assert_eq!(said, "down 30mbit taildrop > down infinite codel, up 20mbit taildrop\n");
+    for file in [outer, inner] {
+        let value = json(&file);
+        let delivered = |direction: &str| value[direction]["packets_delivered"].as_u64().unwrap();
+        assert!(delivered("down") > 130 && delivered("up") > 130, "{value}");
+    }
+    assert_eq!(network(&machine), before);
+}
+
+/// The link has nothing to send for 78 seconds, but it does not last that long.
+#[test]
+fn an_outage_holds_no_end_up() {
+    let Some(machine) = machine() else { return };
+    let trace = name("link-outage", "outage.up");
+    std::fs::write(&trace, "1\n2\n78000\n78001\n").unwrap();
+    let file = name("link-outage-json", "figures.json");
+    let (status, text) = run(
+        &machine,
+        &format!("--up {trace} --down {trace} --json {file}"),
+        &(task("flood 100") + "; exit 6"),
+    );
+    assert_eq!(status, Some(6), "{text}");
+    let value = json(&file);
+    assert!(
+        value["duration_s"].as_f64().unwrap() < 70.0
+            && value["up"]["packets_arrived"].as_u64().unwrap() >= 100,
+        "{value}"
+    );
+    assert!(value["up"]["packets_delivered"].as_u64().unwrap() <= 4, "{value}");
+    // And none while packets wait for it, by a signal.
+    let mut running = Running::start(
+        &machine,
+        link(&format!("--up {trace} --quiet"), &(task("flood 10") + "; echo sent; exec sleep 1000")),
+    );
+    assert_eq!(running.line(), "sent");
+    running.signal(Signal::INT);
+    assert_eq!(running.end().0.code(), Some(130));
+}
+
+#[test]
+fn malformed_truncated_and_giant_packets_do_no_harm() {
+    let Some(machine) = machine() else { return };
+    let port = echo_server(&machine);
+    let file = name("link-malformed", "figures.json");
+    for qdisc in ["taildrop", "bode", "fq_codel"] {
+        let options = format!("--up-qdisc {qdisc} --qdisc {qdisc} --quiet --json {file}");
+        assert_eq!(run(&machine, &options, &task(&format!("malformed {port}"))), (Some(0), String::new()));
+        let value = json(&file);
+        let up = &value["up"];
+        assert!(
+            up["malformed"].as_u64().unwrap() > 100 && up["packets_delivered"].as_u64().unwrap() > 300,
+            "{up}"
+        );
+        assert_eq!(value["audit"]["malformed"], up["malformed"]);
+        assert_eq!(value["audit"]["lost_outside"], 0, "{value}");
+    }
+}
+
+#[test]
+fn a_device_that_disappears_ends_the_link() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    if machine.run(|| Command::new("ip").arg("-V").output()).is_err() {
+        println!("skipped: no ip command");
+        return;
+    }
+    let (status, text) = run(&machine, "--quiet", "ip link del qdelay0; exit 0");
+    assert!(
+        status == Some(1) && text.starts_with("qdelay: the link broke off: ") && text.lines().count() == 1,
+        "{status:?}: {text}"
+    );
+    assert_eq!(network(&machine), before);
+}
+
+#[test]
+fn bad_input_starts_nothing() {
+    let Some(machine) = machine() else { return };
+    let folder = folder("link-bad");
+    let started = folder.join("started");
+    let bad_trace = folder.join("bad.trace");
+    std::fs::write(&bad_trace, "1\nnonsense\n").unwrap();
+    let bad_trace = format!("--down {}", bad_trace.display());
+    let touch = format!("touch '{}'", started.display());
+    for (options, parts) in [
+        ("--qdisc nonsense", &["--qdisc", "nonsense"][..]),
+        ("--up-qdisc bode:target=fast", &["--up-qdisc", "target"]),
+        ("--qdisc bode,codel", &["--qdisc", "expected one"]),
+        ("--down nonsense", &["--down", "nonsense"]),
+        ("--up /no/such/file", &["--up", "/no/such/file"]),
+        (&bad_trace, &["bad.trace", "2"]),
+        ("--mtu 100", &["--mtu", "1280 to 9000"]),
+        ("--mtu 9001", &["--mtu", "1280 to 9000"]),
+        ("--loss 1.5", &["--loss", "0 to 1"]),
+        ("--loss -0.1", &["--loss", "0 to 1"]),
+        ("--loss NaN", &["--loss", "0 to 1"]),
+        ("--delay 5", &["--delay", "5"]),
+        ("--jitter -1ms", &["--jitter"]),
+        ("--hold 0", &["--hold"]),
+        ("--seed x", &["--seed"]),
+        ("--packets /no/such/folder/file", &["/no/such/folder/file"]),
+        ("--log /no/such/folder/file", &["/no/such/folder/file"]),
+        ("--pcap /no/such/folder/file", &["/no/such/folder/file"]),
+        ("--json /no/such/folder/file", &["/no/such/folder/file", "expected"]),
+        ("--json /dev/null", &["/dev/null", "expected"]),
+        ("--json /", &["/", "expected"]),
+    ] {
+        let (status, line) = run(&machine, options, &touch);
+        assert_eq!((status, line.lines().count()), (Some(2), 1), "{options}: {line}");
+        assert!(
+            line.starts_with("qdelay: ") && parts.iter().all(|part| line.contains(part)),
+            "{options}: {line}"
+        );
+        assert!(!started.exists(), "{options}");
+    }
+    let words = ["link", "--", "/no/such/program"];
+    let output = output(&machine, command(&words));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+    assert!(line.starts_with("qdelay: /no/such/program: cannot be started: "), "{line}");
+}
+
+/// Files are no reason for the command to fail, nor for its packets to wait.
+#[test]
+fn a_full_disk_voids_the_verdict_and_nothing_else() {
+    let Some(machine) = machine() else { return };
+    if !machine.has_own_mounts() {
+        println!("skipped: no mounts of its own");
+        return;
+    }
+    let disk = folder("link-disk");
+    let place = disk.clone();
+    let is_mounted = machine.run(move || {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=4k", "none"]).arg(place);
+        mount.status().is_ok_and(|status| status.success())
+    });
+    if !is_mounted {
+        println!("skipped: no small file system can be mounted");
+        return;
+    }
+    let port = echo_server(&machine);
+    let file = name("link-disk-json", "figures.json");
+    for option in ["packets", "log", "pcap"] {
+        let options = format!("--{option} {}/{option} --json {file}", disk.display());
+        let (status, text) = run(&machine, &options, &(task(&format!("echo {port}")) + "; exit $(($? + 8))"));
+        assert_eq!(status, Some(8), "{option}: {text}");
+        assert!(text.contains("not trustworthy: "), "{option}: {text}");
+        let value = json(&file);
+        assert_eq!(
+            (&value["status"], &value["audit"]["trustworthy"]),
+            (&8.into(), &false.into()),
+            "{option}"
+        );
+        let place = disk.clone();
+        machine.run(move || {
+            for entry in std::fs::read_dir(place).unwrap() {
+                std::fs::remove_file(entry.unwrap().path()).unwrap();
+            }
+        });
+    }
+}
