@@ -16,7 +16,7 @@ FUZZ_CASES ?= 20000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build bench bench-real check fuzz validate clean rust
+.PHONY: help run test browser build bench bench-real stream soak check fuzz validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -25,7 +25,8 @@ help:
 	@echo "make test      check, then every test"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
-	@echo "make bench-real  real packets through a link beside a bare copy loop (root; about two minutes, on a quiet machine)"
+	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
+	@echo "make soak      links under load for SOAK_SECONDS=$(SOAK_SECONDS), memory and files watched (root)"
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
 	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES)"
 	@echo "make validate  our figures beside those of a Linux kernel, mahimahi and ns-3"
@@ -39,7 +40,7 @@ run: build
 build: rust
 	cargo build --release --locked --package qdelay
 
-test: check browser
+test: check browser stream
 	cargo test --workspace --locked
 
 # The report is tested in a real one. Root gets it where it is missing; others are told.
@@ -49,6 +50,13 @@ browser:
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && echo "make: installing chromium, for the test of the report" \
 			&& { apt-get update -qq; apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1; } \
 		|| echo "make: no browser is found, and none can be installed: the report is not tested in one"
+
+# A stream is played behind a link. Root gets what is missing; others are told.
+stream:
+	@command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && echo "make: installing ffmpeg, nodejs and npm, for the test with a stream" \
+			&& { apt-get update -qq; apt-get install -qq -y --no-install-recommends ffmpeg nodejs npm; } >/dev/null 2>&1; } \
+		|| echo "make: no ffmpeg or npm, and none can be installed: no stream is played behind a link"
 
 check: rust
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \
@@ -61,6 +69,12 @@ check: rust
 
 bench-real: build
 	$(QDELAY) bench link
+	$(QDELAY) bench link --punctual
+
+# Links under load for half an hour, memory and file descriptors watched. As root.
+SOAK_SECONDS ?= 1800
+soak: rust
+	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --release --locked --package qdelay --test soak -- --ignored --nocapture
 
 bench: build
 	cargo bench --workspace --locked --bench '*'

@@ -9,7 +9,7 @@
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_emu::clock::RealClock;
-use qdelay_emu::device::{Device, Port, Sent};
+use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::parse;
@@ -108,13 +108,13 @@ struct Source {
 }
 
 impl Device for Source {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
         buffer[..28].copy_from_slice(&header(self.left as u8 & 15));
-        Ok(Some(BYTES))
+        Ok(Some(Received::ip(BYTES)))
     }
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
         black_box(bytes);

@@ -27,6 +27,10 @@ pub struct Audit {
     pub late: u64,
     /// Read, but no IP packets; they are not the link's, and void nothing.
     pub malformed: u64,
+    /// Frames that carry no IP and went around the path, by the port they came from; they void nothing.
+    pub passed: [u64; 2],
+    /// Read, but longer than the memory for a packet: several packets in one, which are lost.
+    pub oversized: u64,
     /// Read and dropped because all memory for packets was in use.
     pub pool_empty: u64,
     /// Released to a device that had no room.
@@ -80,6 +84,8 @@ pub struct AuditFacts {
     pub lost: u64,
     /// See [`Audit::malformed`].
     pub malformed: u64,
+    /// See [`Audit::passed`].
+    pub passed: [u64; 2],
     /// See [`Audit::duration`].
     pub duration: Span,
     /// See [`Audit::cpu`].
@@ -98,6 +104,8 @@ impl Audit {
             limits,
             late: 0,
             malformed: 0,
+            passed: [0; 2],
+            oversized: 0,
             pool_empty: 0,
             send_full: 0,
             send_failed: 0,
@@ -129,7 +137,7 @@ impl Audit {
 
     /// Packets lost outside the path.
     pub fn lost(&self) -> u64 {
-        self.pool_empty + self.send_full + self.send_failed + self.kernel_drops
+        self.oversized + self.pool_empty + self.send_full + self.send_failed + self.kernel_drops
     }
 
     /// Whether the run can be trusted so far.
@@ -146,6 +154,7 @@ impl Audit {
             ));
         }
         for (count, what) in [
+            (self.oversized, "were longer than the MTU, several in one: their sender's offloads are on"),
             (self.pool_empty, "arrived while all memory for packets was in use"),
             (self.send_full, "were lost because a device had no room for them"),
             (self.send_failed, "were refused by a device"),
@@ -169,6 +178,7 @@ impl Audit {
             late: self.late,
             lost: self.lost(),
             malformed: self.malformed,
+            passed: self.passed,
             duration: self.duration,
             cpu: self.cpu,
             steal: self.steal,
@@ -230,7 +240,8 @@ mod tests {
     #[test]
     fn any_loss_outside_the_path_voids_a_run() {
         type Change = fn(&mut Audit);
-        let changes: [(Change, &str); 5] = [
+        let changes: [(Change, &str); 6] = [
+            (|audit| audit.oversized = 1, "offloads"),
             (|audit| audit.pool_empty = 1, "memory"),
             (|audit| audit.send_full = 2, "no room"),
             (|audit| audit.send_failed = 3, "refused"),
@@ -246,6 +257,7 @@ mod tests {
         }
         let mut audit = audit(1000, 0);
         audit.malformed = 7;
+        audit.passed = [1, 2];
         assert!(audit.verdict().trustworthy, "what is no IP packet was never the link's");
     }
 

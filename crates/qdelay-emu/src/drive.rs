@@ -9,10 +9,13 @@
 
 use crate::audit::Audit;
 use crate::clock::Clock;
-use crate::device::{Device, Port, Sent};
-use crate::emulator::{Emulator, Tap};
+use crate::device::{Device, Kind, Port, Received, Sent};
+use crate::emulator::{Emulator, Replaced, Tap};
+use crate::plan::Plan;
+use crate::pool::Slot;
 use crate::wait::Waiter;
 use qdelay_core::{Span, Time};
+use qdelay_path::BuildError;
 use qdelay_record::Recorder;
 use std::io;
 
@@ -88,7 +91,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Ok(Turn { deadline: self.emulator.next_deadline(), more, has_read })
     }
 
-    /// Turns until `stop` says so, which is asked after each wait, at least every [`Waiter::LONGEST`] and every [`RUSH`] turns;
+    /// Turns until `stop` says so, which is asked after each wait, at least every [`Waiter::LONGEST`] and every `RUSH` turns;
     /// or until the waiter's alarm is readable.
     ///
     /// After a turn that has read packets the next one comes at once: where there was one, another is often on its way, and a
@@ -123,11 +126,15 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let Some(slot) = self.emulator.take() else { return self.throw_away(port) };
         let device = &mut self.devices[port.index()];
         match device.receive(self.emulator.buffer(slot)) {
-            Ok(Some(length)) => {
+            Ok(Some(received)) if received.kind == Kind::Ip => {
                 let now = self.clock.now();
                 // Malformed packets are counted there.
-                let _ = self.emulator.arrive(now, port, slot, length);
+                let _ = self.emulator.arrive(now, port, slot, received);
                 self.release(now);
+                Ok(true)
+            }
+            Ok(Some(received)) => {
+                self.go_around(port, slot, received);
                 Ok(true)
             }
             Ok(None) => {
@@ -141,16 +148,31 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
+    /// A frame that is no IP packet goes to the other side at once, in front of all that the path holds.
+    #[cold]
+    fn go_around(&mut self, port: Port, slot: Slot, received: Received) {
+        let frame = self.emulator.buffer(slot).get(..received.bytes).unwrap_or(&[]);
+        pass(&mut self.devices[port.other().index()], &mut self.audit, port, received.kind, frame);
+        self.emulator.settle(slot);
+    }
+
     /// As [`Driver::read`] when there is no slot: a device that is not read would drop packets without a count, and hand over
     /// old ones later.
     #[cold]
     fn throw_away(&mut self, port: Port) -> io::Result<bool> {
-        let came = self.devices[port.index()].receive(&mut self.scrap)?.is_some();
-        self.audit.pool_empty += u64::from(came);
+        let received = self.devices[port.index()].receive(&mut self.scrap)?;
+        match received {
+            Some(Received { kind: Kind::Ip, .. }) => self.audit.pool_empty += 1,
+            Some(received) => {
+                let frame = self.scrap.get(..received.bytes).unwrap_or(&[]);
+                pass(&mut self.devices[port.other().index()], &mut self.audit, port, received.kind, frame);
+            }
+            None => {}
+        }
         let now = self.clock.now();
         self.emulator.advance(now);
         self.release(now);
-        Ok(came)
+        Ok(received.is_some())
     }
 
     /// Writes what the path has let go. `now` is when the first packet is written; the clock is read for the others.
@@ -159,7 +181,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         while let Some(release) = self.emulator.next_release() {
             self.audit.released(now, release.port, release.due);
             let device = &mut self.devices[release.port.index()];
-            match device.send(self.emulator.bytes(&release)) {
+            match device.send(self.emulator.frame(&release)) {
                 Ok(Sent::Done) => {}
                 Ok(Sent::Full) => self.audit.send_full += 1,
                 Err(_) => self.audit.send_failed += 1,
@@ -169,6 +191,20 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
                 now = self.clock.now();
             }
         }
+    }
+
+    /// Replaces what differs between `plan` and what runs, now (see [`Emulator::replace`]). Releases are held to the limits of
+    /// the new plan from now on.
+    ///
+    /// # Errors
+    /// A loss that is no probability; nothing has changed.
+    pub fn replace(&mut self, plan: Plan) -> Result<Replaced, BuildError> {
+        let limits = plan.lateness_limits();
+        let now = self.clock.now();
+        let replaced = self.emulator.replace(now, plan)?;
+        self.audit.limits = limits;
+        self.release(now);
+        Ok(replaced)
     }
 
     /// The emulator.
@@ -197,5 +233,18 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn finish(mut self) -> (Emulator<R, T>, [D; 2], Audit) {
         self.audit();
         (self.emulator, self.devices, self.audit)
+    }
+}
+
+/// Hands `frame`, which came from `port` and is no IP packet, to the device on the other side.
+fn pass<D: Device>(to: &mut D, audit: &mut Audit, port: Port, kind: Kind, frame: &[u8]) {
+    if kind == Kind::Oversized {
+        audit.oversized += 1;
+        return;
+    }
+    match to.send(frame) {
+        Ok(Sent::Done) => audit.passed[port.index()] += 1,
+        Ok(Sent::Full) => audit.send_full += 1,
+        Err(_) => audit.send_failed += 1,
     }
 }

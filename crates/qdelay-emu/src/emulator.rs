@@ -15,7 +15,7 @@ mod meter;
 
 pub use event::{Event, EventKind, EventLog, Logged, Tap};
 
-use crate::device::Port;
+use crate::device::{Port, Received};
 use crate::frame::{self, Malformed};
 use crate::plan::{Places, Plan};
 use crate::pool::{Pool, Slot};
@@ -32,8 +32,10 @@ pub struct Release {
     pub port: Port,
     /// Where its bytes are. Given back by [`Emulator::settle`].
     pub slot: Slot,
-    /// IP bytes at the beginning of the slot.
+    /// IP bytes.
     pub bytes: u32,
+    /// Bytes of the link layer in front of them.
+    pub header: u8,
     /// When the path let it go: its own time, however late the host looks.
     pub due: Time,
 }
@@ -90,12 +92,32 @@ impl fmt::Display for EmulatorError {
 }
 impl std::error::Error for EmulatorError {}
 
+/// What a replacement has changed, by the port the packets come from: [`Port::Outside`] is down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replaced {
+    /// The discipline of the queue.
+    pub queue: [bool; 2],
+    /// The link.
+    pub link: [bool; 2],
+    /// Delay, jitter or loss.
+    pub delay: [bool; 2],
+}
+
+impl Replaced {
+    /// Whether anything has changed.
+    pub fn is_any(&self) -> bool {
+        [self.queue, self.link, self.delay].into_iter().flatten().any(|changed| changed)
+    }
+}
+
 /// See the module. `recorder` hears of each packet as it ends, where packets that go down are written as
 /// [`Data`](qdelay_record::Direction::Data) and those that go up as
 /// [`Acknowledgement`](qdelay_record::Direction::Acknowledgement); `tap` hears of each event with the packet's bytes.
 pub struct Emulator<R = (), T = ()> {
     path: Path,
     meter: Meter<R, T>,
+    /// What runs, as it was asked for.
+    plan: Box<Plan>,
     sequence: u32,
     held: u64,
     fault: Option<PathError>,
@@ -117,9 +139,59 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// # Errors
     /// The path cannot be built as asked.
     pub fn tapped(plan: Plan, pool: Pool, recorder: R, tap: T) -> Result<Self, BuildError> {
-        let (path, places) = plan.build()?;
+        let (path, places) = plan.clone().build()?;
         let meter = Meter::new(pool, places, recorder, tap);
-        Ok(Emulator { path, meter, sequence: 0, held: 0, fault: None })
+        Ok(Emulator { path, meter, plan: Box::new(plan), sequence: 0, held: 0, fault: None })
+    }
+
+    /// What runs, as it was asked for.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Replaces what differs between `plan` and what runs, at `now`, after all that is due by then; the rest goes on as if
+    /// nothing had been. No packet is lost by it and none overtakes: see [`Path::replace_queue`], [`Path::replace_link`] and
+    /// [`Path::replace_delay`]. Where the seed differs, queues and delays are replaced too, for the sake of their random
+    /// streams. A time before that of the call before is taken for that one.
+    ///
+    /// # Errors
+    /// A loss that is no probability; nothing has changed.
+    pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
+        plan.check()?;
+        let now = now.max(self.path.now());
+        let has_other_seed = plan.seed != self.plan.seed;
+        self.path.set_seed(plan.seed);
+        let before = std::mem::replace(&mut *self.plan, plan.clone());
+        let mut replaced = Replaced::default();
+        // Down is declared first, and so replaced first.
+        let halves = [(Port::Outside, plan.down, before.down), (Port::Inside, plan.up, before.up)];
+        for (port, new, old) in halves {
+            let index = port.index();
+            replaced.queue[index] = has_other_seed || !new.has_queue_of(&old);
+            replaced.link[index] = new.link != old.link;
+            replaced.delay[index] = has_other_seed || new.delay_spec() != old.delay_spec();
+            let places = self.meter.places;
+            if replaced.delay[index] {
+                let spec = new.delay_spec();
+                let done = self.path.replace_delay(now, places.delay[index], spec, &mut self.meter);
+                self.note(done);
+            }
+            if replaced.link[index] {
+                let done = self.path.replace_link(now, places.link[index], new.link, &mut self.meter);
+                self.note(done);
+            }
+            if replaced.queue[index] {
+                let done = self.path.replace_queue(now, places.queue[index], new.qdisc, &mut self.meter);
+                self.note(done);
+            }
+        }
+        Ok(replaced)
+    }
+
+    fn note(&mut self, done: Result<(), PathError>) {
+        if let Err(fault) = done {
+            self.fault = Some(fault);
+        }
     }
 
     /// A slot to read a packet into; `None` while all are in use.
@@ -136,15 +208,23 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.meter.pool.bytes_mut(slot)
     }
 
-    /// Hands over the packet of `length` bytes in `slot`, which came from `port` at `now`. All that is due by then happens
-    /// first. A time before that of the call before is taken for that one.
+    /// Hands over the packet in `slot`, which came from `port` at `now`: a [`Received`] of a kind that is meant to be IP, or a
+    /// number of IP bytes. All that is due by then happens first. A time before that of the call before is taken for that one.
     ///
     /// # Errors
     /// It is no IP packet. It is counted, and its slot is free again.
     #[inline]
-    pub fn arrive(&mut self, now: Time, port: Port, slot: Slot, length: usize) -> Result<(), Malformed> {
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        port: Port,
+        slot: Slot,
+        received: impl Into<Received>,
+    ) -> Result<(), Malformed> {
+        let Received { bytes, header, .. } = received.into();
         let data = self.meter.pool.bytes(slot);
-        let parsed = frame::parse(data.get(..length).unwrap_or(data));
+        let data = data.get(..bytes).unwrap_or(data);
+        let parsed = frame::parse(data.get(usize::from(header)..).unwrap_or(&[]));
         let now = now.max(self.path.now());
         let frame = match parsed {
             Ok(frame) => frame,
@@ -155,6 +235,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
                 return Err(malformed);
             }
         };
+        self.meter.pool.set_header(slot, header);
         let packet = frame.packet(handle(self.sequence, slot));
         self.sequence = self.sequence.wrapping_add(1);
         let entry = self.meter.places.entry[port.index()];
@@ -194,10 +275,18 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.meter.releases.len()
     }
 
-    /// The bytes to write.
+    /// The IP packet.
     #[inline]
     pub fn bytes(&self, release: &Release) -> &[u8] {
-        self.meter.pool.bytes(release.slot).get(..release.bytes as usize).unwrap_or(&[])
+        let start = usize::from(release.header);
+        self.meter.pool.bytes(release.slot).get(start..start + release.bytes as usize).unwrap_or(&[])
+    }
+
+    /// The bytes to write: the IP packet with the header of the link layer that it came with.
+    #[inline]
+    pub fn frame(&self, release: &Release) -> &[u8] {
+        let end = usize::from(release.header) + release.bytes as usize;
+        self.meter.pool.bytes(release.slot).get(..end).unwrap_or(&[])
     }
 
     /// The host is done with `slot`: its packet was written or lost, or none was read into it.

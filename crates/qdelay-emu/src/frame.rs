@@ -8,6 +8,11 @@
 //! them, both ports. The fragments of a packet are one flow without ports, the first one too, so that a queue that separates
 //! flows keeps them together. Checksums are not verified: a router would, but packets from a device come from a kernel.
 
+mod checksum;
+
+pub use checksum::complete_checksum;
+
+use crate::device::Kind;
 use qdelay_core::{Ecn, Packet};
 use std::fmt;
 
@@ -123,7 +128,14 @@ fn frame(bytes: usize, flow: u32, traffic_class: u8) -> Frame {
 
 /// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and its ports, or 0
 /// where it has none, where the packet is a fragment, or where the headers end with the packet or have no end.
-fn transport(mut next: u8, mut rest: &[u8]) -> (u8, u64) {
+fn transport(next: u8, rest: &[u8]) -> (u8, u64) {
+    let (protocol, behind) = last_header(next, rest);
+    (protocol, behind.map_or(0, |behind| ports(protocol, behind)))
+}
+
+/// The type of the last header that can be found in `rest`, which begins with a header of type `next`; and what begins
+/// there, which is `None` in a fragment.
+fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
     const FRAGMENT: u8 = 44;
@@ -149,7 +161,7 @@ fn transport(mut next: u8, mut rest: &[u8]) -> (u8, u64) {
             break;
         }
     }
-    (next, if is_fragment { 0 } else { ports(next, rest) })
+    (next, (!is_fragment).then_some(rest))
 }
 
 /// Both ports of a transport that begins with them, or 0.
@@ -178,6 +190,26 @@ fn hash(words: &[u64]) -> u32 {
         x ^= x >> 31;
     }
     (x >> 32) as u32
+}
+
+const ETHERNET_HEADER: usize = 14;
+const TAG: usize = 4;
+const TAGS_MAX: usize = 2;
+
+/// Bytes of the Ethernet header at the beginning of `data`, with up to two tags of IEEE 802.1Q or 802.1ad; and whether an IP
+/// packet follows, by its EtherType.
+#[inline]
+pub fn link_layer(data: &[u8]) -> (u8, Kind) {
+    let mut at = ETHERNET_HEADER - 2;
+    for _ in 0..=TAGS_MAX {
+        let header = (at + 2) as u8;
+        match data.get(at..at + 2) {
+            Some([0x08, 0x00] | [0x86, 0xdd]) => return (header, Kind::Ip),
+            Some([0x81, 0x00] | [0x88, 0xa8]) => at += TAG,
+            _ => return (header, Kind::Other),
+        }
+    }
+    (ETHERNET_HEADER as u8, Kind::Other)
 }
 
 /// Writes "congestion experienced" into the header of the IP packet at the beginning of `data`, and mends the checksum of an

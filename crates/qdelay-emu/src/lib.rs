@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod clock;
+pub mod control;
 pub mod device;
 pub mod dns;
 pub mod drive;
@@ -10,7 +11,9 @@ pub mod emulator;
 pub mod frame;
 pub mod link_setup;
 pub mod log;
+pub mod metrics;
 pub mod netns;
 pub mod plan;
 pub mod pool;
+pub mod snapshot;
 pub mod wait;

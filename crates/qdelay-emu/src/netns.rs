@@ -2,7 +2,8 @@
 //!
 //! A namespace is made by a thread that stays in it (network_namespaces(7)). Whatever has to be done inside, from opening
 //! a device to starting the command, is a closure that this thread runs. Nothing has a name in the file system: the
-//! namespace goes with the last thread and process in it, also after `kill -9`.
+//! namespace goes with the last thread and process in it, also after `kill -9`: a small process beside us, `qdelay-keeper`,
+//! ends what is left in it as soon as we are gone.
 //!
 //! * [`command`]: the command, its terminal and its exit status.
 //! * [`signals`]: what is sent to this process goes on to the command.
@@ -10,14 +11,15 @@
 #![allow(unsafe_code)] // unshare(2): of the namespaces named here, none takes file descriptors from another thread.
 
 pub mod command;
+mod keeper;
 pub mod signals;
 pub mod user;
 
 use crate::link_setup::netlink::Netlink;
 use command::Running;
+use keeper::Keeper;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
-use rustix::process::{Pid, PidfdFlags, Signal};
 use rustix::thread::UnshareFlags;
 use std::fmt;
 use std::io;
@@ -87,19 +89,8 @@ pub struct Namespace {
     tasks: Option<Sender<Task>>,
     thread: Option<JoinHandle<()>>,
     has_own_mounts: bool,
-    identity: Identity,
-}
-
-/// What tells one namespace from another: the device and inode of `/proc/PID/ns/net`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity(u64, u64);
-
-impl Identity {
-    fn of(path: impl AsRef<Path>) -> io::Result<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let found = std::fs::metadata(path)?;
-        Ok(Self(found.dev(), found.ino()))
-    }
+    /// Last: it ends what is left when the thread is gone.
+    _keeper: Keeper,
 }
 
 impl Namespace {
@@ -129,8 +120,8 @@ impl Namespace {
             error: io::Error::other("it ended at once"),
         };
         match made.recv().unwrap_or_else(|_| Err(gone())) {
-            Ok((has_own_mounts, identity)) => {
-                Ok(Self { tasks: Some(tasks), thread: Some(thread), has_own_mounts, identity })
+            Ok((has_own_mounts, keeper)) => {
+                Ok(Self { tasks: Some(tasks), thread: Some(thread), has_own_mounts, _keeper: keeper })
             }
             Err(error) => {
                 // Whoever wants to try as another user must be the only thread.
@@ -191,16 +182,6 @@ impl Namespace {
         }
         self.run(move || bind_over(path, &contents))
     }
-
-    /// Kills what is left in the namespace: background processes of the command.
-    fn kill_processes(&self) {
-        // Those that are started meanwhile are found by the next pass; no process starts others faster for ever.
-        for _ in 0..100 {
-            if kill_those_in(self.identity) == 0 {
-                return;
-            }
-        }
-    }
 }
 
 impl Drop for Namespace {
@@ -210,12 +191,11 @@ impl Drop for Namespace {
             // Commands die with the thread that started them (`PR_SET_PDEATHSIG`).
             let _ = thread.join();
         }
-        self.kill_processes();
     }
 }
 
 /// Moves the calling thread into namespaces of its own. Says whether there are own mounts.
-fn enter() -> Result<(bool, Identity), NamespaceError> {
+fn enter() -> Result<(bool, Keeper), NamespaceError> {
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
     made.map_err(|error| match error {
@@ -225,10 +205,9 @@ fn enter() -> Result<(bool, Identity), NamespaceError> {
         error => NamespaceError::Failed { what: "making a network namespace", error: error.into() },
     })?;
     let failed = |what| move |error| NamespaceError::Failed { what, error };
-    let identity = Identity::of("/proc/thread-self/ns/net")
-        .map_err(failed("looking for the network namespace in /proc"))?;
+    let keeper = Keeper::new().map_err(failed("looking for the network namespace in /proc"))?;
     loopback_up().map_err(failed("switching the loopback device on"))?;
-    Ok((has_own_mounts(), identity))
+    Ok((has_own_mounts(), keeper))
 }
 
 fn loopback_up() -> io::Result<()> {
@@ -269,26 +248,4 @@ fn bind_over(path: &str, contents: &str) -> io::Result<()> {
     });
     rustix::mount::unmount(*scratch, UnmountFlags::DETACH)?;
     is_bound
-}
-
-/// Kills every process in a network namespace and says how many there were. What may not be looked at is passed over: in
-/// our namespace that cannot be.
-fn kill_those_in(namespace: Identity) -> usize {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
-    let mut found = 0;
-    for pid in processes.flatten().filter_map(number) {
-        // Held before it is looked at, so that the number cannot have passed to another process between.
-        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        let place = Identity::of(format!("/proc/{}/ns/net", pid.as_raw_nonzero()));
-        if matches!(place, Ok(place) if place == namespace) {
-            found += 1;
-            let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
-            // Gone from the namespace once it has ended; then the file descriptor is readable.
-            let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
-            let second = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
-            let _ = rustix::event::poll(&mut ended, Some(&second));
-        }
-    }
-    found
 }

@@ -10,7 +10,7 @@
 use crate::device::Port;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span};
-use qdelay_path::{AnyLink, BuildError, DelaySpec, NodeId, NodeSpec, Path, PathBuilder};
+use qdelay_path::{AnyLink, BuildError, BuildProblem, DelaySpec, NodeId, NodeSpec, Path, PathBuilder};
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
@@ -49,6 +49,25 @@ pub struct Places {
     pub queue: [NodeId; 2],
     /// The link of packets that come from this port.
     pub link: [NodeId; 2],
+    /// The delay of packets that come from this port.
+    pub delay: [NodeId; 2],
+}
+
+/// The nodes of a direction: queue, link, delay and exit.
+const DOWN: [&str; 4] = ["down", "down-link", "down-delay", "inside"];
+const UP: [&str; 4] = ["up", "up-link", "up-delay", "outside"];
+
+impl Direction {
+    /// What the node behind the link does.
+    pub(crate) fn delay_spec(&self) -> DelaySpec {
+        DelaySpec { span: self.delay, jitter: self.jitter, loss: self.loss }
+    }
+
+    /// Whether the disciplines of the two are the same, with the same parameters. Both must hold nothing yet.
+    pub(crate) fn has_queue_of(&self, other: &Direction) -> bool {
+        // A discipline has no equality of its own; unused ones of equal parameters have equal states, and they tell all of it.
+        format!("{:?}", self.qdisc) == format!("{:?}", other.qdisc)
+    }
 }
 
 /// A link is held to a tenth of its shortest step, but never more strictly than what a host can do at its best.
@@ -67,28 +86,40 @@ impl Plan {
     /// A `loss` that is no probability.
     pub fn build(self) -> Result<(Path, Places), BuildError> {
         let half = |builder: PathBuilder, direction: Direction, names: [&str; 4]| {
-            let Direction { qdisc, link, delay, jitter, loss } = direction;
+            let delay = direction.delay_spec();
+            let Direction { qdisc, link, .. } = direction;
             builder
                 .node(names[0], NodeSpec::Queue(qdisc))
                 .node(names[1], NodeSpec::Link(link))
-                .node(names[2], NodeSpec::Delay(DelaySpec { span: delay, jitter, loss }))
+                .node(names[2], NodeSpec::Delay(delay))
                 .node(names[3], NodeSpec::Exit)
                 .chain(&names)
         };
-        let builder = half(PathBuilder::new(), self.down, ["down", "down-link", "down-delay", "inside"]);
-        let path = half(builder, self.up, ["up", "up-link", "up-delay", "outside"]).build(self.seed)?;
+        let builder = half(PathBuilder::new(), self.down, DOWN);
+        let path = half(builder, self.up, UP).build(self.seed)?;
         let mut nodes = path.nodes();
         // As declared above.
         let mut place = || nodes.next().unwrap_or_else(|| unreachable!("eight nodes were declared"));
-        let [down, down_link, _, inside] = std::array::from_fn(|_| place());
-        let [up, up_link, _, outside] = std::array::from_fn(|_| place());
+        let [down, down_link, down_delay, inside] = std::array::from_fn(|_| place());
+        let [up, up_link, up_delay, outside] = std::array::from_fn(|_| place());
         let places = Places {
             entry: [up, down],
             exit: [inside, outside],
             queue: [up, down],
             link: [up_link, down_link],
+            delay: [up_delay, down_delay],
         };
         Ok((path, places))
+    }
+
+    /// What [`Plan::build`] would refuse.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
+        for (direction, [_, _, delay, _]) in [(&self.down, DOWN), (&self.up, UP)] {
+            if !direction.delay_spec().is_possible() {
+                return Err(BuildError { node: delay.to_string(), problem: BuildProblem::Loss });
+            }
+        }
+        Ok(())
     }
 
     /// How late a release to each port may be: a tenth of the step of the link it comes from, within [`LATENESS_FLOOR`] and

@@ -30,6 +30,8 @@ pub struct Pool {
     free: Vec<u32>,
     /// Of each slot that has been made, whether somebody has it.
     taken: Vec<bool>,
+    /// Of each slot, bytes in front of the IP packet.
+    headers: Vec<u8>,
     in_use: usize,
     peak: usize,
 }
@@ -45,6 +47,7 @@ impl Pool {
             chunks: Vec::new(),
             free: Vec::new(),
             taken: Vec::new(),
+            headers: Vec::new(),
             in_use: 0,
             peak: 0,
         }
@@ -119,6 +122,27 @@ impl Pool {
         }
     }
 
+    /// Notes that the IP packet in `slot` begins after `header` bytes.
+    #[inline]
+    pub fn set_header(&mut self, slot: Slot, header: u8) {
+        if let Some(entry) = self.headers.get_mut(slot.index()) {
+            *entry = header;
+        }
+    }
+
+    /// Bytes in front of the IP packet in `slot`, as they were noted last.
+    #[inline]
+    pub fn header(&self, slot: Slot) -> u8 {
+        self.headers.get(slot.index()).copied().unwrap_or(0)
+    }
+
+    /// `bytes` of the IP packet in `slot`; empty where there are not so many.
+    #[inline]
+    pub fn packet(&self, slot: Slot, bytes: u32) -> &[u8] {
+        let start = usize::from(self.header(slot));
+        self.bytes(slot).get(start..start + bytes as usize).unwrap_or(&[])
+    }
+
     /// Adds a chunk, if there may be one more.
     #[cold]
     fn grow(&mut self) {
@@ -131,6 +155,7 @@ impl Pool {
         chunk.iter_mut().step_by(1024).for_each(|byte| *byte = std::hint::black_box(0));
         self.chunks.push(chunk);
         self.taken.resize(first + CHUNK, false);
+        self.headers.resize(first + CHUNK, 0);
         // As many as there are slots, so that giving back never allocates.
         self.free.reserve(self.taken.len() - self.free.len());
         self.free.extend((first..first + CHUNK).rev().map(|slot| slot as u32));

@@ -85,12 +85,12 @@ pub struct Granted {
     pub spin: Span,
 }
 
-/// What ended a wait: packets, the alarm, or neither.
+/// What ended a wait: packets, an alarm, or neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
     /// The devices that have packets.
     pub ready: [bool; 2],
-    /// Whether the alarm is readable.
+    /// Whether an alarm is readable; whoever set it knows which.
     pub alarm: bool,
 }
 
@@ -104,22 +104,27 @@ impl Woken {
 #[derive(Debug)]
 pub struct Waiter {
     granted: Granted,
-    alarm: Option<OwnedFd>,
+    alarms: Vec<OwnedFd>,
 }
 
 impl Waiter {
     /// The longest wait: somebody may want to be asked whether to go on.
     pub const LONGEST: Span = Span::from_millis(100);
 
-    /// Prepares the calling thread, which must be the one that waits. A wait also ends when `alarm` is readable.
-    pub fn new(options: WaitOptions, alarm: Option<OwnedFd>) -> Waiter {
+    /// How many alarms there are at most.
+    pub const ALARMS: usize = 4;
+
+    /// Prepares the calling thread, which must be the one that waits. A wait also ends when one of `alarms` is readable; those
+    /// after the first [`Waiter::ALARMS`] are not looked at.
+    pub fn new(options: WaitOptions, alarms: impl IntoIterator<Item = OwnedFd>) -> Waiter {
         let timer_slack = Grant::of(set_current_timer_slack(NonZeroU64::new(1)));
         let (priority, memory) = match options.realtime {
             true => (Grant::of(real_time()), lock_memory()),
             false => (Grant::NotAsked, Grant::NotAsked),
         };
         let spin = options.spin.unwrap_or(if priority.is_granted() { SPIN } else { Span::ZERO });
-        Waiter { granted: Granted { timer_slack, priority, memory, spin }, alarm }
+        let alarms = alarms.into_iter().take(Waiter::ALARMS).collect();
+        Waiter { granted: Granted { timer_slack, priority, memory, spin }, alarms }
     }
 
     /// What the host permitted.
@@ -165,28 +170,33 @@ impl Waiter {
     }
 
     fn poll(&self, timeout: Span, fds: [Option<BorrowedFd<'_>>; 2]) -> io::Result<Woken> {
-        // A descriptor stands in for those that are missing, and asks for nothing.
-        let alarm = self.alarm.as_ref().map(AsFd::as_fd);
+        let alarm = self.alarms.first().map(AsFd::as_fd);
         let Some(any) = fds[0].or(fds[1]).or(alarm) else {
             return Ok(Woken { ready: [true; 2], alarm: false });
         };
-        let wanted = [fds[0], fds[1], alarm].map(|fd| match fd {
-            Some(fd) => (fd, PollFlags::IN),
-            None => (any, PollFlags::empty()),
+        // A descriptor stands in for those that are missing, and asks for nothing.
+        let wanted = |index: usize| match index {
+            0 | 1 => fds[index],
+            _ => self.alarms.get(index - 2).map(AsFd::as_fd),
+        };
+        let mut all: [PollFd<'_>; 2 + Waiter::ALARMS] = std::array::from_fn(|index| match wanted(index) {
+            Some(fd) => PollFd::from_borrowed_fd(fd, PollFlags::IN),
+            None => PollFd::from_borrowed_fd(any, PollFlags::empty()),
         });
-        let mut polled = wanted.map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
+        let polled = &mut all[..2 + self.alarms.len()];
         let timeout = Timespec {
             tv_sec: (timeout.as_nanos() / 1_000_000_000) as i64,
             tv_nsec: (timeout.as_nanos() % 1_000_000_000) as i64,
         };
-        match poll(&mut polled, Some(&timeout)) {
+        match poll(polled, Some(&timeout)) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Woken::default()),
             Err(error) => return Err(error.into()),
         }
         // An error shows when the device is read.
-        let is_up = |index: usize| !wanted[index].1.is_empty() && !polled[index].revents().is_empty();
-        Ok(Woken { ready: [is_up(0) || fds[0].is_none(), is_up(1) || fds[1].is_none()], alarm: is_up(2) })
+        let is_up = |index: usize| wanted(index).is_some() && !all[index].revents().is_empty();
+        let alarm = (2..2 + self.alarms.len()).any(is_up);
+        Ok(Woken { ready: [is_up(0) || fds[0].is_none(), is_up(1) || fds[1].is_none()], alarm })
     }
 }
 
@@ -243,7 +253,8 @@ mod tests {
         let (one, writer) = pipe().unwrap();
         let (two, _writer) = pipe().unwrap();
         let (alarm, ring) = pipe().unwrap();
-        let mut waiter = Waiter::new(WaitOptions::default(), Some(alarm));
+        let (other, other_ring) = pipe().unwrap();
+        let mut waiter = Waiter::new(WaitOptions::default(), [other, alarm]);
         let mut clock = RealClock::start();
         rustix::io::write(&writer, b"x").unwrap();
         let fds = [Some(two.as_fd()), Some(one.as_fd())];
@@ -252,6 +263,10 @@ mod tests {
         rustix::io::write(&ring, b"x").unwrap();
         let woken = waiter.wait(&mut clock, Time::NEVER, [Some(two.as_fd()), None]).unwrap();
         assert_eq!(woken, Woken { ready: [false, true], alarm: true });
+        rustix::io::read(&waiter.alarms[1], &mut [0]).unwrap();
+        assert!(!waiter.wait(&mut clock, Time::NEVER, fds).unwrap().alarm);
+        rustix::io::write(&other_ring, b"x").unwrap();
+        assert!(waiter.wait(&mut clock, Time::NEVER, fds).unwrap().alarm);
         assert!(clock.now() < Time::ZERO + ms(60_000));
     }
 

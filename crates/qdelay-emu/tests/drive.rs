@@ -6,7 +6,7 @@ use common::{Make, direction, number, packet, plan, us};
 use qdelay_core::{DropReason, Ecn, Span, Time};
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::fake::{FakeDevice, Sending};
-use qdelay_emu::device::{Device, Port};
+use qdelay_emu::device::{Device, HEADER_MAX, Port};
 use qdelay_emu::drive::{BATCH, Driver};
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::{Malformed, parse};
@@ -238,4 +238,76 @@ fn records_have_all_times() {
         driver.devices()[1].written.iter().filter(|(_, bytes)| parse(bytes).unwrap().ecn == Ecn::Ce);
     assert!(marks > 0 && marks == marked && marks == written.count() as u64, "{marks}");
     assert_eq!(driver.devices()[0].kernel_drops(), 0);
+}
+
+/// Frames as they come from an Ethernet interface.
+#[test]
+fn ethernet() {
+    const MAC: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+    let frame = |rest: &[&[u8]]| [&[&MAC[..]], rest].concat().concat();
+    let tag = [0x81, 0x00, 0x20, 0x07];
+    let arp = frame(&[&[0x08, 0x06], &[9; 28]]);
+    let tagged_arp = frame(&[&tag, &[0x08, 0x06], &[8; 28]]);
+    let bode = |number| frame(&[&[0x08, 0x00], &make(number, 1500)]);
+    let script = vec![
+        (us(0), bode(1)),
+        (us(0), frame(&[&tag, &[0x08, 0x00], &make(2, 1500)])),
+        // The queue is two packets long by now, and still these are not late.
+        (us(0), arp.clone()),
+        (us(0), tagged_arp.clone()),
+        // Three packets in one.
+        (us(0), frame(&[&[0x08, 0x00], &make(3, 4500)])),
+        // It says that it is IP.
+        (us(0), frame(&[&[0x08, 0x00], &[0x55; 40]])),
+        // Ethernet has no frames under 60 bytes: what stands behind the packet is no part of it.
+        (us(0), frame(&[&tag, &tag, &[0x08, 0x00], &make(4, 48), &[0; 6]])),
+    ];
+    let plan = plan("codel:ecn=on:ce_threshold=1us", "line:12mbit", 0);
+    let clock = FakeClock::new();
+    let devices = [FakeDevice::new(&clock, []), FakeDevice::ethernet(&clock, script)];
+    let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 256), ()).unwrap();
+    let mut driver = Driver::new(clock, devices, emulator, [Span::from_micros(100); 2]);
+    turn_at(&mut driver, us(0));
+    assert_eq!(driver.devices()[0].written, [(us(0), arp), (us(0), tagged_arp)]);
+    turn_at(&mut driver, us(1000));
+    turn_at(&mut driver, us(2000));
+    turn_at(&mut driver, us(2032));
+    let audit = driver.audit();
+    assert_eq!((audit.passed, audit.oversized, audit.malformed, audit.lost()), ([0, 2], 1, 1, 1));
+    assert!(!audit.verdict().trustworthy);
+    let measures = driver.emulator().measures(Port::Outside);
+    assert_eq!(measures.delivered.bytes, 1500 + 1500 + 48, "the link carries IP bytes");
+    let marks = driver.emulator().marks(Port::Outside).packets;
+    let written = &driver.devices()[0].written[2..];
+    let headers =
+        [frame(&[&[0x08, 0x00]]), frame(&[&tag, &[0x08, 0x00]]), frame(&[&tag, &tag, &[0x08, 0x00]])];
+    let mut marked = 0;
+    for ((time, bytes), (header, number, due)) in
+        written.iter().zip([(&headers[0], 1, 1000), (&headers[1], 2, 2000), (&headers[2], 4, 2032)])
+    {
+        let (link, packet) = bytes.split_at(header.len());
+        assert_eq!((*time, link, common::number(packet)), (us(due), &header[..], number));
+        assert_eq!(common::checksum(&packet[..20]), 0);
+        assert_eq!(packet.len(), parse(packet).unwrap().bytes as usize);
+        marked += u64::from(parse(packet).unwrap().ecn == Ecn::Ce);
+    }
+    assert_eq!((written.len(), marked), (3, marks));
+    assert!(marks > 0);
+}
+
+/// What is not the link's business goes over even where there is no memory left.
+#[test]
+fn frames_without_ip_need_no_memory() {
+    let frame = |ethertype: [u8; 2], number| [&[2; 12][..], &ethertype, &make(number, 1500)].concat();
+    let script = (0..300).map(|number| (us(0), frame([0x08, 0x00], number))).collect::<Vec<_>>();
+    let arp = frame([0x08, 0x06], 300);
+    let clock = FakeClock::new();
+    let script = script.into_iter().chain([(us(0), arp.clone())]);
+    let devices = [FakeDevice::ethernet(&clock, script), FakeDevice::new(&clock, [])];
+    let plan = plan("taildrop:limit=1000", "line:1mbit", 0);
+    let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 256), ()).unwrap();
+    let mut driver = Driver::new(clock, devices, emulator, [Span::from_micros(100); 2]);
+    turn_at(&mut driver, us(0));
+    assert_eq!(driver.devices()[1].written, [(us(0), arp)]);
+    assert_eq!((driver.audit().pool_empty, driver.audit().passed), (44, [1, 0]));
 }

@@ -10,7 +10,8 @@ use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use common::{Make, checksum, packet};
 use qdelay_core::Ecn;
-use qdelay_emu::frame::{parse, set_ce};
+use qdelay_emu::device::Kind;
+use qdelay_emu::frame::{complete_checksum, link_layer, parse, set_ce};
 use std::time::Duration;
 
 fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
@@ -251,4 +252,98 @@ fn a_mark_changes_the_codepoint_and_the_checksum_only() {
         Ok(())
     });
     assert!(marked > 1000, "{marked}");
+}
+
+/// A TCP or UDP packet, perhaps with options or an extension header, whose checksum is anything.
+fn segment(u: &mut Unstructured<'_>) -> Result<(Vec<u8>, usize, Vec<u8>)> {
+    let protocol = *u.choose(&[6, 17])?;
+    let length = u.int_in_range(20..=1460_usize)?;
+    let mut transport = Vec::new();
+    (0..length).try_for_each(|_| u.arbitrary().map(|byte| transport.push(byte)))?;
+    let extra = *u.choose(&[0, 8])?;
+    let mut packet;
+    let pseudo;
+    if u.arbitrary()? {
+        packet = vec![0x45 + extra as u8 / 4, 0];
+        packet.extend_from_slice(&((20 + extra + length) as u16).to_be_bytes());
+        packet.extend_from_slice(&[0, 0, 0x40, 0, 64, protocol, 0, 0]);
+        let addresses: [u8; 8] = u.arbitrary()?;
+        packet.extend_from_slice(&addresses);
+        packet.extend_from_slice(&vec![1; extra]);
+        pseudo = [&addresses[..], &[0, protocol]].concat();
+    } else {
+        let next = if extra > 0 { 60 } else { protocol };
+        packet = vec![0x60, 0, 0, 0];
+        packet.extend_from_slice(&((extra + length) as u16).to_be_bytes());
+        packet.extend_from_slice(&[next, 64]);
+        let addresses: [u8; 32] = u.arbitrary()?;
+        packet.extend_from_slice(&addresses);
+        packet.extend_from_slice(&[protocol, 0, 1, 4, 0, 0, 0, 0][..extra]);
+        pseudo = [&addresses[..], &[0, protocol]].concat();
+    }
+    let start = packet.len();
+    packet.extend_from_slice(&transport);
+    Ok((packet, start, pseudo))
+}
+
+#[test]
+fn completed_checksums_are_right() {
+    fuzz(|u| {
+        let (mut data, start, pseudo) = segment(u)?;
+        let end = data.len();
+        data.extend_from_slice(&[0x77; 7][..u.int_in_range(0..=7)?]);
+        let before = data.clone();
+        assert!(complete_checksum(&mut data));
+        let field = start + if pseudo[pseudo.len() - 1] == 6 { 16 } else { 6 };
+        let length = ((end - start) as u16).to_be_bytes();
+        assert_eq!(checksum(&[&pseudo, &length[..], &data[start..end]].concat()), 0);
+        assert!(pseudo[pseudo.len() - 1] == 6 || data[field..field + 2] != [0, 0]);
+        data[field..field + 2].copy_from_slice(&before[field..field + 2]);
+        assert_eq!(data, before, "nothing else has changed");
+        Ok(())
+    });
+    fuzz(|u| {
+        let mut data = input(u)?;
+        let before = data.clone();
+        if !complete_checksum(&mut data) {
+            assert_eq!(data, before);
+        }
+        Ok(())
+    });
+    // Of a fragment only a part is here, and other transports have other checksums.
+    let mut fragment = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number: 1 });
+    fragment[6] = 0x20;
+    assert!(!complete_checksum(&mut fragment));
+    (fragment[6], fragment[9]) = (0, 1);
+    assert!(!complete_checksum(&mut fragment));
+}
+
+/// By a list of all the headers there can be.
+#[test]
+fn link_layers() {
+    let mut known = vec![(Vec::new(), 14)];
+    for one in [[0x81, 0x00], [0x88, 0xa8]] {
+        known.push(([&one[..], &[0x12, 0x34]].concat(), 18));
+        for two in [[0x81, 0x00], [0x88, 0xa8]] {
+            known.push(([&one[..], &[0x12, 0x34], &two[..], &[0x08, 0x00]].concat(), 22));
+        }
+    }
+    for (tags, header) in known {
+        for (ethertype, kind) in [
+            ([0x08, 0x00], Kind::Ip),
+            ([0x86, 0xdd], Kind::Ip),
+            ([0x08, 0x06], Kind::Other),
+            ([0x00, 0x2a], Kind::Other),
+            ([0x88, 0xcc], Kind::Other),
+        ] {
+            let frame = [&[7; 12][..], &tags, &ethertype, &[0x45; 30]].concat();
+            assert_eq!(link_layer(&frame), (header, kind), "{frame:x?}");
+            for cut in 0..usize::from(header) {
+                assert_eq!(link_layer(&frame[..cut]).1, Kind::Other, "{cut} bytes of {frame:x?}");
+            }
+        }
+    }
+    let tag = [0x81, 0x00, 0, 1];
+    let three = [&[7; 12][..], &tag, &tag, &tag, &[0x08, 0x00, 0x45]].concat();
+    assert_eq!(link_layer(&three).1, Kind::Other);
 }

@@ -1,4 +1,5 @@
-//! Nothing is left of a link: not when it is dropped, not after a panic, not after `kill -9`.
+//! Nothing is left of a link: not when it is dropped, not after a panic, not after `kill -9`, and nothing of what the command
+//! has started either.
 
 mod net_support;
 
@@ -85,6 +86,124 @@ fn background_processes_end_with_the_namespace() {
     assert!(!is_alive(pid));
 }
 
+/// A process that starts another and ends, again and again, is caught too.
+#[test]
+fn a_process_that_runs_away_ends_with_the_namespace() {
+    let Some(host) = host() else { return };
+    let mut command = Command::new("sh");
+    // Each generation has a session of its own, and lives for a moment.
+    let script =
+        "step='sleep 0.001; echo $$ >&3; setsid sh -c \"$step\" &'; export step; exec 3>&1; eval \"$step\"";
+    command.args(["-c", script]).stdout(Stdio::piped());
+    let mut shell = host.spawn(command).expect("started");
+    let mut output = BufReader::new(shell.child().stdout.take().expect("piped"));
+    let mut line = String::new();
+    for _ in 0..20 {
+        line.clear();
+        output.read_line(&mut line).expect("read");
+        assert!(line.trim().parse::<u32>().is_ok(), "{line:?}");
+    }
+    drop(shell);
+    drop(host);
+    // The pipe is at its end when all who could write to it have ended.
+    assert!(output.lines().count() < 100_000);
+}
+
+/// Children of this process, with their states, that are called so.
+fn keepers() -> Vec<(u32, char)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((name, rest)) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") ")) else {
+            continue;
+        };
+        let mut words = rest.split(' ');
+        let (state, parent) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        if name == "qdelay-keeper" && parent == std::process::id().to_string() {
+            found.push((pid, state.chars().next().unwrap_or('?')));
+        }
+    }
+    found
+}
+
+/// What one of `/proc/PID/status` says.
+fn status(pid: u32, name: &str) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is alive");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("{name}: {text}")).trim().to_string()
+}
+
+/// Not a test: what [`a_keeper_has_little_and_goes_with_the_namespace`] starts, because it looks at a whole process.
+#[test]
+fn counter() {
+    if std::env::var_os(HOLDER).is_none() {
+        return;
+    }
+    let files = || std::fs::read_dir("/proc/self/fd").expect("/proc").count();
+    rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT).ok();
+    let before = files();
+    let namespaces = [Namespace::new().expect("made"), Namespace::new().expect("made")];
+    eventually("both have a keeper", || keepers().len() == 2);
+    let own = std::fs::read_link("/proc/self/ns/net").expect("/proc");
+    for (pid, state) in keepers() {
+        // It reads, and nothing else wakes it.
+        eventually("it has closed what it does not need", || {
+            std::fs::read_dir(format!("/proc/{pid}/fd")).expect("alive").count() == 2
+        });
+        assert!(matches!(state, 'S' | 'R'), "{state}");
+        assert_eq!(status(pid, "VmLck"), "0 kB");
+        let blocked = u64::from_str_radix(&status(pid, "SigBlk"), 16).expect("a number");
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+            assert_ne!(blocked & 1 << (signal.as_raw() - 1), 0, "{signal:?}");
+            let pid = rustix::process::Pid::from_raw(pid as i32).expect("not 0");
+            rustix::process::kill_process(pid, signal).expect("sent");
+        }
+        eventually("it is in a namespace of its own", || {
+            let place = std::fs::read_link(format!("/proc/{pid}/ns/net")).expect("alive");
+            let inside = namespaces.each_ref().map(|namespace| {
+                namespace.run(|| std::fs::read_link("/proc/thread-self/ns/net").expect("/proc"))
+            });
+            place != own && !inside.contains(&place)
+        });
+    }
+    assert_eq!(keepers().len(), 2);
+    drop(namespaces);
+    assert_eq!(keepers(), [], "neither a process nor a zombie");
+    for _ in 0..50 {
+        drop(Namespace::new().expect("made"));
+    }
+    assert_eq!((keepers(), files()), (vec![], before));
+    // A keeper that somebody has killed: then the work is done here.
+    let namespace = Namespace::new().expect("made");
+    let mut command = Command::new("sh");
+    command.args(["-c", "sleep 1000 & echo $!"]).stdout(Stdio::piped());
+    let mut shell = namespace.spawn(command).expect("started");
+    let mut line = String::new();
+    BufReader::new(shell.child().stdout.take().expect("piped")).read_line(&mut line).expect("read");
+    let keeper = rustix::process::Pid::from_raw(keepers()[0].0 as i32).expect("not 0");
+    rustix::process::kill_process(keeper, Signal::KILL).expect("killed");
+    drop((shell, namespace));
+    assert!(!is_alive(line.trim().parse().expect("a number")));
+    assert_eq!((keepers(), files()), (vec![], before));
+    println!("\nall is well");
+}
+
+#[test]
+fn a_keeper_has_little_and_goes_with_the_namespace() {
+    let Some(_) = host() else { return };
+    let output = again("counter").output().expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("all is well"), "{text}");
+}
+
+/// This program, for one test, as another process.
+fn again(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", test, "--nocapture"]).env(HOLDER, "1").stdout(Stdio::piped());
+    command
+}
+
 /// Not a test: what [`kill_9_leaves_nothing`] starts.
 #[test]
 fn holder() {
@@ -93,10 +212,19 @@ fn holder() {
     }
     let outer = Carried::new(LinkSetup::new(&Options::default()).expect("a link"));
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
-    let mut sleep = Command::new("sleep");
-    sleep.arg("1000");
-    let command = inner.namespace.spawn(sleep).expect("started");
-    println!("\nready {}", command.id());
+    let mut started = Vec::new();
+    let mut running = Vec::new();
+    for namespace in [&outer.namespace, &inner.namespace] {
+        // One that the kernel kills with us, and a child of its own that it does not.
+        let mut command = Command::new("sh");
+        command.args(["-c", "setsid sleep 1000 & echo $!; wait"]).stdout(Stdio::piped());
+        let mut shell = namespace.spawn(command).expect("started");
+        let mut line = String::new();
+        BufReader::new(shell.child().stdout.take().expect("piped")).read_line(&mut line).expect("read");
+        started.extend([shell.id().to_string(), line.trim().to_string()]);
+        running.push(shell);
+    }
+    println!("\nready {}", started.join(" "));
     std::io::stdout().flush().expect("written");
     loop {
         std::thread::park();
@@ -107,20 +235,18 @@ fn holder() {
 fn kill_9_leaves_nothing() {
     let Some(host) = host() else { return };
     let before = host.run(snapshot);
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "holder", "--nocapture"]).env(HOLDER, "1").stdout(Stdio::piped());
-    let mut holder = host.spawn(command).expect("started");
+    let mut holder = host.spawn(again("holder")).expect("started");
     let mut lines = BufReader::new(holder.child().stdout.take().expect("piped")).lines();
     let ready = lines
         .find_map(|line| line.expect("read").strip_prefix("ready ").map(str::to_string))
         .expect("the other process has a link");
-    let sleeping = ready.parse().expect("a number");
-    assert!(is_alive(sleeping));
+    let started: Vec<u32> = ready.split(' ').map(|word| word.parse().expect("a number")).collect();
+    assert!(started.len() == 4 && started.iter().all(|pid| is_alive(*pid)), "{started:?}");
     assert!(host.run(snapshot)["devices"].contains("qdelay0"));
 
     holder.signal(Signal::KILL).expect("killed");
     holder.wait().expect("ended");
-    eventually("the command has died with it", || !is_alive(sleeping));
+    eventually("all have died with it", || !started.iter().any(|pid| is_alive(*pid)));
     eventually("the devices are gone", || !host.run(snapshot)["devices"].contains("qdelay"));
     nothing_is_left(&host, &before);
 }

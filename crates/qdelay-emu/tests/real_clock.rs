@@ -7,7 +7,7 @@ mod common;
 use common::{Make, number, packet, plan};
 use qdelay_core::Span;
 use qdelay_emu::clock::{Clock, RealClock};
-use qdelay_emu::device::{Device, Port, Sent};
+use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::pool::Pool;
@@ -23,9 +23,9 @@ use std::time::Duration;
 struct Socket(UnixDatagram);
 
 impl Device for Socket {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         match self.0.recv(buffer) {
-            Ok(length) => Ok(Some(length)),
+            Ok(length) => Ok(Some(Received::ip(length))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }

@@ -10,7 +10,7 @@ use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::fake::FakeDevice;
-use qdelay_emu::device::{Device, Port, Sent};
+use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::frame;
@@ -34,9 +34,9 @@ struct Watched {
 }
 
 impl Device for Watched {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let read = self.device.receive(buffer)?;
-        if let Some(length) = read {
+        if let Some(Received { bytes: length, .. }) = read {
             self.journal.borrow_mut().push((self.clock.peek(), self.port, buffer[..length].to_vec()));
         }
         Ok(read)

@@ -7,9 +7,10 @@ use common::{Make, packet, plan};
 use qdelay_core::Span;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_emu::clock::FakeClock;
-use qdelay_emu::device::{Device, Sent};
+use qdelay_emu::device::{Device, HEADER_MAX, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
+use qdelay_emu::frame::link_layer;
 use qdelay_emu::pool::Pool;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -42,17 +43,23 @@ static ALLOCATOR: Counting = Counting;
 struct Source {
     packets: Vec<Vec<u8>>,
     next: usize,
+    /// Whether they are Ethernet frames.
+    has_frames: bool,
 }
 
 impl Device for Source {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         self.next += 1;
         if self.next.is_multiple_of(20) {
             return Ok(None);
         }
         let packet = &self.packets[self.next % self.packets.len()];
         buffer[..packet.len()].copy_from_slice(packet);
-        Ok(Some(packet.len()))
+        if self.has_frames {
+            let (header, kind) = link_layer(packet);
+            return Ok(Some(Received { bytes: packet.len(), header, kind }));
+        }
+        Ok(Some(Received::ip(packet.len())))
     }
     fn send(&mut self, _: &[u8]) -> io::Result<Sent> {
         Ok(Sent::Done)
@@ -65,24 +72,36 @@ impl Device for Source {
     }
 }
 
+/// `packet` in a frame with a tag or none; every eleventh carries something else.
+fn framed(number: u32, packet: &[u8]) -> Vec<u8> {
+    let ethertype = if number.is_multiple_of(11) { [0x08, 0x06] } else { [0x08, 0x00] };
+    let tag: &[u8] = if number.is_multiple_of(2) { &[0x81, 0x00, 0, 7] } else { &[] };
+    [&[2; 12], tag, &ethertype, packet].concat()
+}
+
 #[test]
 fn nothing_is_allocated_per_packet() {
+    check(false);
+}
+
+#[test]
+fn nothing_is_allocated_per_frame() {
+    check(true);
+}
+
+fn check(has_frames: bool) {
     for component in COMPONENTS {
         for link in ["line:12mbit", "trace:3"] {
             let clock = FakeClock::new();
             let make = |number: u32| {
                 let (flow, dscp) = ((number % 16) as u8, [0, 46][number as usize % 2]);
-                packet(Make {
-                    version: 4,
-                    flow,
-                    dscp,
-                    ecn: 2,
-                    bytes: 100 + 73 * (number as usize % 19),
-                    number,
-                })
+                let bytes = 100 + 73 * (number as usize % 19);
+                let packet = packet(Make { version: 4, flow, dscp, ecn: 2, bytes, number });
+                if has_frames { framed(number, &packet) } else { packet }
             };
-            let source = || Source { packets: (0..97).map(make).collect(), next: 0 };
-            let emulator = Emulator::new(plan(component.name, link, 5), Pool::new(1500, 65_536), ()).unwrap();
+            let source = || Source { packets: (0..97).map(make).collect(), next: 0, has_frames };
+            let pool = Pool::new(1500 + HEADER_MAX, 65_536);
+            let emulator = Emulator::new(plan(component.name, link, 5), pool, ()).unwrap();
             let devices = [source(), source()];
             let mut driver = Driver::new(clock.clone(), devices, emulator, [Span::from_millis(1); 2]);
             let mut run = |turns: u64| {

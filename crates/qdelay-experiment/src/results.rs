@@ -152,6 +152,36 @@ pub struct Audit {
     pub steal_seconds: Option<f64>,
     /// Whether real-time priority was granted.
     pub realtime: bool,
+    /// What irtt says of the flows that it made.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub irtt: Vec<Irtt>,
+}
+
+/// What irtt says of a flow under a real clock: packets that its server sends back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Irtt {
+    /// Name of the flow.
+    pub flow: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that its server had got when it sent the last reply that came.
+    pub received_there: u64,
+    /// Replies that came.
+    pub received_back: u64,
+    /// Smallest round trip.
+    pub round_trip_min_ms: f64,
+    /// Its mean.
+    pub round_trip_mean_ms: f64,
+    /// Largest.
+    pub round_trip_max_ms: f64,
+    /// Smallest one-way delay to the server, by one clock.
+    pub there_min_ms: f64,
+    /// Its mean.
+    pub there_mean_ms: f64,
+    /// Largest.
+    pub there_max_ms: f64,
+    /// Mean one-way delay of replies.
+    pub back_mean_ms: f64,
 }
 
 /// A trace that a case ran on.

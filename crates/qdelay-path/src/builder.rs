@@ -246,7 +246,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
         let ids = self.names()?;
         let graph = self.graph(&ids)?;
         self.check_edges(&graph)?;
-        let order = self.run_order(&graph)?;
+        let along = self.along(&graph)?;
         let mut feedback = Vec::new();
         for (from, to, delay) in &self.feedback {
             let (from, to) =
@@ -274,7 +274,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
             };
             nodes[from.index()].listeners.push(Listener { gate: to, delay, kinds });
         }
-        Ok(Path::new(nodes, names, &order))
+        Ok(Path::new(nodes, names, along, seed))
     }
 }
 
@@ -385,7 +385,7 @@ impl<Q> PathBuilder<Q> {
                 self.check_inputs(name, matches!(spec, NodeSpec::Link(_)), place)?;
             }
             if let NodeSpec::Delay(delay) = spec
-                && !(0.0..=1.0).contains(&delay.loss)
+                && !delay.is_possible()
             {
                 return fail(name, BuildProblem::Loss);
             }
@@ -408,14 +408,13 @@ impl<Q> PathBuilder<Q> {
         Ok(())
     }
 
-    /// The order in which nodes run at the same time: trace links from the last to the first on the way of a packet, so that
-    /// none sees a packet that another let go at that very time; then all others as declared. Refuses cycles.
-    fn run_order(&self, places: &[Place]) -> Result<Vec<u32>, BuildError> {
+    /// All nodes on the way of a packet: none before one that sends to it. Refuses cycles.
+    fn along(&self, places: &[Place]) -> Result<Vec<u32>, BuildError> {
         let mut waiting: Vec<usize> = places.iter().map(|place| place.inputs.len()).collect();
         let mut ready: VecDeque<usize> = (0..places.len()).filter(|&index| waiting[index] == 0).collect();
         let mut along = Vec::new();
         while let Some(index) = ready.pop_front() {
-            along.push(index);
+            along.push(index as u32);
             for to in &places[index].outputs {
                 waiting[to.index()] -= 1;
                 if waiting[to.index()] == 0 {
@@ -423,13 +422,10 @@ impl<Q> PathBuilder<Q> {
                 }
             }
         }
-        if let Some(index) = waiting.iter().position(|&inputs| inputs > 0) {
-            return fail(&self.nodes[index].0, BuildProblem::Cycle);
+        match waiting.iter().position(|&inputs| inputs > 0) {
+            Some(index) => fail(&self.nodes[index].0, BuildProblem::Cycle),
+            None => Ok(along),
         }
-        let is_trace = |index: usize| matches!(self.nodes[index].1, NodeSpec::Link(AnyLink::Trace(_)));
-        let traces = along.into_iter().rev().filter(|&index| is_trace(index));
-        let others = (0..places.len()).filter(|&index| !is_trace(index));
-        Ok(traces.chain(others).map(|index| index as u32).collect())
     }
 }
 
@@ -451,7 +447,7 @@ fn role<Q: Qdisc>(
         NodeSpec::Queue(qdisc) => {
             let random = Random::derive(seed, name, "qdisc");
             let (has_timer, deadline) = (qdisc.has_timer(), qdisc.next_deadline());
-            Role::Queue(Queue { qdisc, random, puller: next, has_timer, deadline })
+            Role::Queue(Queue { qdisc, random, puller: next, has_timer, deadline, retiring: None })
         }
         NodeSpec::Gate(law) => Role::Gate(Gate {
             law,
@@ -466,7 +462,7 @@ fn role<Q: Qdisc>(
                 [input] if !place.after_gate => Some(input),
                 _ => None,
             };
-            Role::Link(Link { model, inputs, only, next, sending: None })
+            Role::Link(Link { model, inputs, only, next, sending: None, past: None })
         }
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
         NodeSpec::Exit => Role::Exit,
@@ -478,7 +474,7 @@ fn kind_of<Q>(role: &Role<Q>) -> &'static str {
         Role::Classifier(_) => "classifier",
         Role::Queue(_) => "queue",
         Role::Gate(_) => "gate",
-        Role::Link(_) => "link",
+        Role::Link(_) | Role::Leaving(_) => "link",
         Role::Delay(_) => "delay",
         Role::Exit => "exit",
     }

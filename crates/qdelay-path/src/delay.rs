@@ -24,6 +24,11 @@ impl DelaySpec {
     pub const fn constant(span: Span) -> DelaySpec {
         DelaySpec { span, jitter: Span::ZERO, loss: 0.0 }
     }
+
+    /// Whether the loss is a probability.
+    pub fn is_possible(&self) -> bool {
+        (0.0..=1.0).contains(&self.loss)
+    }
 }
 
 /// What becomes of a packet that enters.
@@ -60,6 +65,12 @@ impl Delay {
             jitter: Random::derive(seed, name, "jitter"),
             loss: Random::derive(seed, name, "loss"),
         }
+    }
+
+    /// Does `spec` with the packets that enter from now on, and draws from the beginning of the streams of `seed`.
+    pub(crate) fn replace(&mut self, spec: DelaySpec, seed: u64, name: &str) {
+        let fresh = Delay::new(spec, self.next, seed, name);
+        (self.spec, self.jitter, self.loss) = (fresh.spec, fresh.jitter, fresh.loss);
     }
 
     #[inline]

@@ -4,10 +4,11 @@ use crate::classifier::Classifier;
 use crate::delay::Delay;
 use crate::gate::AnyGate;
 use crate::link::AnyLink;
-use crate::{Count, Counters, NodeId, Signal, Signals};
+use crate::{Count, Counters, LinkUsage, NodeId, Signal, Signals};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use qdelay_core::qdisc::Qdisc;
+use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Packet, Random, Span, Time};
 
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub(crate) enum Role<Q> {
     Queue(Queue<Q>),
     Gate(Gate),
     Link(Link),
+    /// A link that was replaced and ends what it has begun.
+    Leaving(Box<Leaving>),
     Delay(Delay),
     Exit,
 }
@@ -42,10 +45,24 @@ pub(crate) struct Queue<Q> {
     pub(crate) random: Random,
     /// The gate or link that takes from this queue.
     pub(crate) puller: NodeId,
-    /// Whether the discipline ever has a deadline.
+    /// Whether the discipline ever has a deadline, or others are to be served before it.
     pub(crate) has_timer: bool,
-    /// The discipline's own deadline, as it was set.
+    /// The deadline, as it was set.
     pub(crate) deadline: Time,
+    /// Disciplines that were replaced and still hold packets.
+    pub(crate) retiring: Option<Box<Retiring<Q>>>,
+}
+
+/// Disciplines that were replaced, the oldest first. Each holds at least one packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Retiring<Q> {
+    pub(crate) queues: VecDeque<Retired<Q>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Retired<Q> {
+    pub(crate) qdisc: Q,
+    pub(crate) random: Random,
 }
 
 /// In which order a gate or link serves its inputs. One input at a time holds the place: a packet of another input does
@@ -118,6 +135,27 @@ pub(crate) struct Link {
     pub(crate) next: NodeId,
     /// The packet in transmission.
     pub(crate) sending: Option<Sending>,
+    /// What the links before this one have done.
+    pub(crate) past: Option<Box<Past>>,
+}
+
+/// See [`Role::Leaving`].
+#[derive(Clone, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) link: Link,
+    pub(crate) successor: AnyLink,
+}
+
+/// The count of all links that a node has had, up to the change to the present one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Past {
+    /// When the present one took over.
+    pub(crate) until: Time,
+    /// Bytes on the link; those of an endless link are the ones it has sent.
+    pub(crate) sent_bytes: u64,
+    pub(crate) offered_bytes: u64,
+    /// What the node had forwarded.
+    pub(crate) forwarded: Count,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +167,62 @@ pub(crate) struct Sending {
     pub(crate) sent_bytes: u64,
 }
 
+impl Link {
+    /// What this link and those before it have done up to `now`, where the node has forwarded so much.
+    pub(crate) fn usage(&self, forwarded: Count, now: Time) -> LinkUsage {
+        let past = self.past.as_deref().copied().unwrap_or_default();
+        let [packets, bytes] =
+            [forwarded.packets - past.forwarded.packets, forwarded.bytes - past.forwarded.bytes];
+        let whole = past.sent_bytes + bytes + packets * u64::from(self.model.overhead_bytes());
+        let sent_bytes = whole + self.sending.map_or(0, |sending| sending.sent_bytes);
+        let offered = match self.model.offered_bytes(now) {
+            u64::MAX => u64::MAX,
+            bytes => bytes
+                .saturating_sub(self.past.as_ref().map_or(0, |past| self.model.offered_bytes(past.until))),
+        };
+        LinkUsage { sent_bytes, offered_bytes: past.offered_bytes.saturating_add(offered) }
+    }
+
+    pub(crate) fn inside(&self) -> Count {
+        self.sending.map_or(Count::default(), |s| Count { packets: 1, bytes: u64::from(s.packet.bytes) })
+    }
+}
+
+impl<Q: Qdisc> Queue<Q> {
+    /// What all disciplines hold.
+    pub(crate) fn backlog(&self) -> Backlog {
+        let mut sum = self.qdisc.backlog();
+        for backlog in
+            self.retiring.iter().flat_map(|retiring| &retiring.queues).map(|old| old.qdisc.backlog())
+        {
+            sum.packets += backlog.packets;
+            sum.bytes += backlog.bytes;
+        }
+        sum
+    }
+    /// The packet at the head, of the oldest discipline.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<&Packet> {
+        match &self.retiring {
+            None => self.qdisc.head(),
+            Some(retiring) => {
+                retiring.queues.iter().find_map(|old| old.qdisc.head()).or_else(|| self.qdisc.head())
+            }
+        }
+    }
+    /// The earliest deadline of all disciplines.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Time {
+        let own = self.qdisc.next_deadline();
+        match &self.retiring {
+            None => own,
+            Some(retiring) => {
+                retiring.queues.iter().map(|old| old.qdisc.next_deadline()).fold(own, Time::min)
+            }
+        }
+    }
+}
+
 impl<Q: Qdisc> Node<Q> {
     pub(crate) fn new(role: Role<Q>) -> Node<Q> {
         Node { role, counters: Counters::default(), listeners: Vec::new() }
@@ -138,12 +232,11 @@ impl<Q: Qdisc> Node<Q> {
     pub(crate) fn inside(&self) -> Count {
         match &self.role {
             Role::Queue(queue) => {
-                let backlog = queue.qdisc.backlog();
+                let backlog = queue.backlog();
                 Count { packets: backlog.packets, bytes: backlog.bytes }
             }
-            Role::Link(link) => link
-                .sending
-                .map_or(Count::default(), |s| Count { packets: 1, bytes: u64::from(s.packet.bytes) }),
+            Role::Link(link) => link.inside(),
+            Role::Leaving(leaving) => leaving.link.inside(),
             Role::Delay(delay) => delay.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }

@@ -7,8 +7,11 @@
 //!
 //! Then UDP packets of 1500 bytes at [`RATES`]: what the sender sent and the receiver did not get has to be what path and
 //! audit say was dropped.
+//!
+//! `--punctual` measures how late packets leave instead: see `punctual`.
 
 mod load;
+mod punctual;
 mod slice;
 
 use crate::cli::BenchLink;
@@ -30,6 +33,8 @@ use std::fmt::Write;
 
 /// The part of the bare loop's throughput, and of its packets per CPU-second, that the link has to reach.
 const MARK: f64 = 0.85;
+/// The link where none is given: it holds nothing up.
+const LINK: &str = "line:100gbit";
 /// Slices of loop and link for each load.
 const ROUNDS: usize = 15;
 const LOADS: [(&str, Load); 3] = [
@@ -96,7 +101,8 @@ struct Losses {
 /// Bad input, no right to make namespaces; a packet that nobody accounts for, or a link below the mark.
 pub fn run(options: &BenchLink) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Check(format!("bench link: {error}"));
-    let plan = Plan { down: direction(options)?, up: direction(options)?, seed: 1 };
+    let link = options.link.as_deref().unwrap_or(if options.punctual { punctual::LINK } else { LINK });
+    let plan = Plan { down: direction(options, link)?, up: direction(options, link)?, seed: 1 };
     if !user::is_administrator() {
         return Err(Failure::input(
             "bench link",
@@ -112,6 +118,9 @@ pub fn run(options: &BenchLink) -> Result<(), Failure> {
     };
     let ends = Ends { inside: &namespace, outside: outer, addresses };
     let mut devices = [inside, outside];
+    if options.punctual {
+        return punctual::run(options, link, &mut devices, &plan, &ends);
+    }
     let slice_s = options.seconds / (LOADS.len() * ROUNDS * 2 + RATES.len()) as f64;
     let mut slice =
         |carrier, load| slice::run(carrier, &mut devices, &plan, &ends, load, slice_s).map_err(failed);
@@ -146,7 +155,7 @@ pub fn run(options: &BenchLink) -> Result<(), Failure> {
     let reached = loads.iter().all(is_reached);
     let report = Report {
         schema_version: SCHEMA_VERSION,
-        link: &options.link,
+        link,
         qdisc: &options.qdisc,
         slice_s: round(slice_s),
         rounds: ROUNDS,
@@ -171,8 +180,8 @@ pub fn run(options: &BenchLink) -> Result<(), Failure> {
     }
 }
 
-fn direction(options: &BenchLink) -> Result<Direction, Failure> {
-    let link = links::parse(&options.link).map_err(|error| Failure::input("--link", error))?;
+fn direction(options: &BenchLink, link: &str) -> Result<Direction, Failure> {
+    let link = links::parse(link).map_err(|error| Failure::input("--link", error))?;
     let qdisc = match component_list("--qdisc", std::slice::from_ref(&options.qdisc), qdisc::COMPONENTS)?
         .as_slice()
     {

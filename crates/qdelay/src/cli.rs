@@ -22,6 +22,8 @@ throughput and delay side by side. Use your own link with --trace FILE or --link
   qdelay report    one HTML page from result folders; several are laid side by side
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put a program of yours behind a link, in real time
+  qdelay live      watch a link while it runs
+  qdelay gateway   a link between two network interfaces, for devices of yours
   qdelay list      every component with its parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
   qdelay validate  our figures beside those of a real kernel, of mahimahi and of ns-3
@@ -59,6 +61,10 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Put a program behind a link, in real time: a command or a shell in a network of its own
     Link(Box<Link>),
+    /// Watch a link or gateway that has a control socket
+    Live(Live),
+    /// A link between two network interfaces, in real time, until it is stopped
+    Gateway(Gateway),
     /// List every component with parameters, units, ranges, defaults and sources
     List(List),
     /// Statistics of traces; convert them; make new ones
@@ -285,7 +291,7 @@ pub struct Reproduce {
 }
 
 /// `qdelay link`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
   A shell behind a cellular link; its prompt shows the link:
@@ -295,10 +301,16 @@ Examples:
     qdelay link --down 10mbit --qdisc bode:target=20ms -- sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
   A link within a link, and figures for a program to read:
     qdelay link --down 50mbit -- qdelay link --down synth-subway --json figures.json -- ./my-program
+  The path of a scenario:
+    qdelay link --scenario demo/first:pie-cubic -- ./my-program
 
 down is towards the command, up is what it sends. The link ends with a verdict: whether the machine was on time, and whether
 every packet is accounted for. Everything is gone when the command ends. docs/link.md explains it.")]
 pub struct Link {
+    /// Take link, discipline, delays and uplink from a scenario's path: FILE, FILE:CASE or NAME:CASE, with the number or the
+    /// id of the case
+    #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "once", "seed"])]
+    pub scenario: Option<String>,
     /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
     #[arg(long, value_name = "LINK", default_value = "infinite", allow_hyphen_values = true)]
     pub down: String,
@@ -341,6 +353,12 @@ pub struct Link {
     /// How long to spin before each release [default: 50us with --realtime, else 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub spin: Option<Span>,
+    /// Show rates, delays, drops and verdict at the foot of the terminal while the command runs
+    #[arg(long)]
+    pub live: bool,
+    /// Take requests on this Unix socket: 'qdelay live SOCKET' shows what runs (docs/live.md)
+    #[arg(long, value_name = "SOCKET")]
+    pub control: Option<PathBuf>,
     /// Write a row for every packet to this Parquet file
     #[arg(long, value_name = "FILE")]
     pub packets: Option<PathBuf>,
@@ -362,6 +380,61 @@ pub struct Link {
     /// The command [default: your shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `qdelay gateway`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  Whether a configuration can be used; nothing is opened:
+    qdelay gateway gateway.toml --check
+  Carry packets between its two interfaces until Ctrl-C, then print the verdict (root):
+    qdelay gateway gateway.toml
+  Read the file again, without losing a packet (or send SIGHUP):
+    qdelay gateway --reload /run/qdelay/gateway.sock
+
+docs/gateway.md explains it, with a try-out that needs no hardware; packaging/ has an example with every key, and a unit for
+systemd.")]
+pub struct Gateway {
+    /// The configuration, TOML
+    #[arg(value_name = "CONFIG", required_unless_present = "reload")]
+    pub config: Option<PathBuf>,
+    /// Read the configuration and the traces it names, say whether they can be used, and do nothing else
+    #[arg(long)]
+    pub check: bool,
+    /// As realtime = true: ask for real-time scheduling and locked memory, and spin before each release
+    #[arg(long)]
+    pub realtime: bool,
+    /// In place of the configuration's spin: how long to spin before each release
+    #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
+    pub spin: Option<Span>,
+    /// Have the gateway with this control socket read its configuration again
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["config", "check", "realtime", "spin"])]
+    pub reload: Option<PathBuf>,
+}
+
+/// `qdelay live`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay link --down synth-lte-driving --control /tmp/link.sock -- iperf3 -c 100.64.0.1 -R -t 60 &
+  qdelay live /tmp/link.sock
+  qdelay live /tmp/link.sock --once --json
+
+The socket is that of 'qdelay link --control SOCKET', or of a gateway. docs/live.md explains what is seen.")]
+pub struct Live {
+    /// The control socket
+    #[arg(value_name = "SOCKET")]
+    pub socket: PathBuf,
+    /// From one look to the next, 50ms to 60s
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = values::look, allow_hyphen_values = true)]
+    pub interval: Span,
+    /// Look once, and print it
+    #[arg(long)]
+    pub once: bool,
+    /// Print JSON, a line for each look (docs/live.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qdelay list`.
@@ -499,6 +572,12 @@ Examples:
   qdelay validate kernel --variant rfc
   qdelay validate mahimahi --traces ~/traces
   qdelay validate ns3 --json
+  qdelay validate link --traces ~/traces
+  qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
+  qdelay validate link --traces ~/traces --mahimahi
+
+'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each of mahimahi's 20. What was stopped goes on.
+Exit status 1 where fewer than 90% of the cells match that could be judged; with --mahimahi, where any misses.
 
 A cell whose figures are all within their bounds is a match; one that is outside is 'explained' where the cause is known
 (tests/reference/explained.tsv) and else a 'miss'. Exit status 1 where anything misses.")]
@@ -509,16 +588,37 @@ pub struct Validate {
     /// With kernel: variant of CoDel and PIE to put beside the kernel's [default: linux]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// With mahimahi: folder with the recorded traces that it was run on [default: the variable QDELAY_TRACES]
+    /// With mahimahi, link: folder with the recorded traces [default: the variable QDELAY_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
-    /// With mahimahi: base round trip [default: 10ms, the nominal one]
+    /// With mahimahi, link: base round trip [default: 10ms, the nominal one]
     #[arg(long, value_name = "TIME", value_parser = values::round_trip, allow_hyphen_values = true)]
     pub rtt: Option<Span>,
     /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Option<Span>,
-    /// Cases to run at once [default: one for each core]
+    /// With link: how long each cell is run, in seconds [default: 20]
+    #[arg(long, value_name = "N", value_parser = values::cell_seconds, allow_hyphen_values = true)]
+    pub seconds: Option<u64>,
+    /// With link: how often a run that cannot be trusted is repeated [default: 3]
+    #[arg(long, value_name = "N", value_parser = values::retries, allow_hyphen_values = true)]
+    pub retries: Option<u32>,
+    /// With link: only cells whose names have all of these words, such as ATT-LTE,bbr; repeat for more
+    #[arg(long, value_name = "WORDS")]
+    pub only: Vec<String>,
+    /// With link: folder of the runs [default: qdelay-results/validate-link, or ...-mahimahi]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// With link: delete the runs that the folder holds
+    #[arg(long)]
+    pub fresh: bool,
+    /// With link: beside mahimahi's figures too, on its traces, for 60 s
+    #[arg(long)]
+    pub mahimahi: bool,
+    /// With link: do not ask for real-time priority
+    #[arg(long)]
+    pub no_realtime: bool,
+    /// Cases to run at once, in simulated time [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
     /// Print JSON (docs/json.md)
@@ -539,6 +639,8 @@ pub enum ValidateAgainst {
     Mahimahi,
     /// ns-3's dumbbell
     Ns3,
+    /// Real packets in real time beside the simulator, or beside mahimahi
+    Link,
 }
 
 /// `qdelay bench`.
@@ -557,19 +659,24 @@ Examples:
   qdelay bench link
   qdelay bench link --seconds 120 --json
   qdelay bench link --link infinite --qdisc taildrop
+  qdelay bench link --punctual
 
 Loop and link take turns, and every ratio is the median of pairs. Exit status 1 where the link does less than 85% of the copy
-loop, or where a packet is lost that nobody reports.")]
+loop, or where a packet is lost that nobody reports; with --punctual, where packets leave a busy link of 100 Mbit/s more than
+100 us (p99) or 1 ms (p99.9) late.")]
 pub struct BenchLink {
     /// How long it takes, in seconds, but for pauses
     #[arg(long, value_name = "N", default_value = "47", value_parser = values::bench_seconds, allow_hyphen_values = true)]
     pub seconds: f64,
-    /// Link in both directions, fast enough to hold nothing up
-    #[arg(long, value_name = "LINK", default_value = "line:100gbit", allow_hyphen_values = true)]
-    pub link: String,
+    /// Link in both directions, fast enough to hold nothing up [default: line:100gbit; with --punctual line:100mbit]
+    #[arg(long, value_name = "LINK", allow_hyphen_values = true)]
+    pub link: Option<String>,
     /// Queue discipline in both directions
     #[arg(long, value_name = "QDISC", default_value = "bode")]
     pub qdisc: String,
+    /// How late packets leave a busy link, with real-time priority and spinning and without, instead of how fast it is
+    #[arg(long)]
+    pub punctual: bool,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

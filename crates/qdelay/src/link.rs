@@ -3,8 +3,12 @@
 use crate::cli::Link;
 use crate::compare::cases::component_list;
 use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
+use crate::control::{Socket, SocketOptions};
+use crate::cost::Stopwatch;
 use crate::error::{Failure, one_line};
 use crate::link_logs::Logs;
+use crate::link_scenario;
+use crate::live::Panel;
 use crate::run::{eprintln_line, library};
 use crate::run_table::milliseconds;
 use crate::text_table::{self, Column};
@@ -12,24 +16,28 @@ use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{DropReason, Span, Time};
 use qdelay_emu::audit::AuditFacts;
-use qdelay_emu::clock::RealClock;
-use qdelay_emu::device::Port;
+use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_emu::control::{Inbox, Wish, control};
+use qdelay_emu::device::{Device, Port};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Measures, Tap};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
+use qdelay_emu::metrics::{HasMetrics, Metrics};
 use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
+use qdelay_emu::snapshot::{Setting, Settings};
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_experiment::engine::{cannot_write, write_file};
 use qdelay_experiment::traces::Library;
 use qdelay_record::{PacketFile, Recorder};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
@@ -40,13 +48,19 @@ const RESERVED: u32 = 4096;
 const OUTSIDE: &str = "QDELAY_OUTSIDE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
+/// How long a command may take to end when the control socket says so, in seconds.
+const GRACE_SECONDS: f64 = 2.0;
 
 /// Runs the command. It must be called before any thread is started.
 ///
 /// # Errors
 /// Bad input, no permission for a network of its own, a failed audit; and the command's own exit status.
 pub fn run(options: &Link) -> Result<(), Failure> {
-    let plan = plan(options, &library(None, &options.traces))?;
+    let (options, plan) = match &options.scenario {
+        Some(scenario) => link_scenario::read(options, scenario)?,
+        None => (options.clone(), plan(options, &library(None, &options.traces))?),
+    };
+    let options = &options;
     let limits = plan.lateness_limits();
     options.json.as_deref().map_or(Ok(()), has_place)?;
     let private = !user::is_administrator();
@@ -139,20 +153,32 @@ fn carry<R: Recorder>(
     limits: [Span; 2],
     recorder: R,
 ) -> Result<(R, Outcome), Failure> {
+    let cannot = |error: &dyn std::fmt::Display| Failure::input("qdelay link", error);
     let logs = Logs::open(options, &plan)?;
-    let emulator =
-        Emulator::tapped(plan, pool, recorder, logs).map_err(|error| Failure::input("qdelay link", error))?;
+    let is_watched = options.live || options.control.is_some();
+    let metrics = is_watched.then(|| Metrics::new(&plan)).transpose().map_err(|error| cannot(&error))?;
+    let socket =
+        options.control.as_deref().map(|path| Socket::open(&SocketOptions::private(path))).transpose()?;
+    let emulator = Emulator::tapped(plan, pool, recorder, (logs, metrics)).map_err(|error| cannot(&error))?;
     let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
     let command = command(options, &addresses);
     let shown = command.get_program().to_string_lossy().into_owned();
     // Before the command: what it sends at once, and the kernel drops, counts too.
     let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
+    let (line, inbox) = control(settings(options)).map_err(|error| cannot(&error))?;
+    let server =
+        socket.map(|socket| socket.serve(line.clone(), None)).transpose().map_err(|error| cannot(&error))?;
+    let panel = options.live.then(|| Panel::start(line)).transpose().map_err(|error| cannot(&error))?;
+    // What waits for an answer gets none from here on; whoever looks on is dropped after it.
+    let mut inbox = inbox;
     let mut child = namespace.spawn_foreground(command).map_err(|error| {
         Failure::input(one_line(&shown), format!("cannot be started: {error}; expected a command that runs"))
     })?;
     let wait = WaitOptions { realtime: options.realtime, spin: options.spin };
-    let mut waiter = Waiter::new(wait, alarm(&child));
-    let carried = driver.run(&mut waiter, || !matches!(child.try_wait(), Ok(None)));
+    let mut waiter = Waiter::new(wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
+    let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
+    drop(inbox);
+    drop((panel, server));
     let (emulator, devices, mut audit) = driver.finish();
     let status = child.wait();
     // In this order: what still runs inside, the relay, then the devices.
@@ -165,10 +191,54 @@ fn carry<R: Recorder>(
     let elapsed = Time::ZERO + audit.facts().duration;
     // What comes from outside goes down.
     let directions = [Port::Outside, Port::Inside].map(|port| Figures::of(&emulator, port, elapsed));
-    let (recorder, logs) = emulator.into_parts();
+    let (recorder, (logs, _)) = emulator.into_parts();
     audit.log_lost = logs.close(elapsed);
     let facts = audit.facts();
     Ok((recorder, Outcome { status: exit_code(status), facts, directions }))
+}
+
+/// Carries packets until the command has ended, and serves who asks for figures or for the end.
+fn drive<C, D, R, T>(
+    driver: &mut Driver<C, D, R, T>,
+    waiter: &mut Waiter,
+    inbox: &mut Inbox,
+    child: &mut Running,
+) -> io::Result<()>
+where
+    C: Clock,
+    D: Device,
+    R: Recorder,
+    T: Tap + HasMetrics,
+{
+    let mut stopping: Option<Stopwatch> = None;
+    loop {
+        let is_overdue = || stopping.is_some_and(|since| since.seconds() > GRACE_SECONDS);
+        driver.run(waiter, || !matches!(child.try_wait(), Ok(None)) || is_overdue())?;
+        if !matches!(child.try_wait(), Ok(None)) {
+            return Ok(());
+        }
+        if is_overdue() {
+            let _ = child.signal(Signal::KILL);
+        }
+        if inbox.serve(driver) == Wish::Stop && stopping.is_none() {
+            // A shell ends at the first, everything else at either.
+            let _ = child.signal(Signal::HUP);
+            let _ = child.signal(Signal::TERM);
+            stopping = Some(Stopwatch::start());
+        }
+    }
+}
+
+/// What runs, as it was typed.
+fn settings(options: &Link) -> Settings {
+    let setting = |link: &String, qdisc: &String| Setting {
+        link: link.clone(),
+        qdisc: qdisc.clone(),
+        delay_ms: options.delay.as_millis_f64(),
+        jitter_ms: options.jitter.as_millis_f64(),
+        loss: options.loss,
+    };
+    Settings { down: setting(&options.down, &options.qdisc), up: setting(&options.up, &options.up_qdisc) }
 }
 
 /// Readable when the command has ended; without it the loop asks now and then.

@@ -7,7 +7,9 @@
 //! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
 //! | `real` | `qdelay run --clock real` |
 //! | `link` | `qdelay link` |
+//! | `gateway` | `qdelay gateway` |
 //! | `trace_command` | `qdelay trace` |
+//! | `live`, `control` | `qdelay live` and `--live`; the control socket of links and gateways
 //! | `list`, `validate` | `qdelay list`, `qdelay validate` |
 //! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
 //! | `output`, `text_table` | writing without half-written files; tables of text |
@@ -18,11 +20,15 @@ mod bench;
 mod bench_link;
 mod cli;
 mod compare;
+mod control;
 mod cost;
 mod error;
+mod gateway;
 mod link;
 mod link_logs;
+mod link_scenario;
 mod list;
+mod live;
 mod output;
 mod real;
 mod report;
@@ -36,7 +42,7 @@ mod validate;
 mod values;
 
 use clap::Parser;
-use cli::{BenchCommand, Cli, Command, RunClock};
+use cli::{BenchCommand, Cli, Command, RunClock, ValidateAgainst};
 use error::Failure;
 use std::process::ExitCode;
 
@@ -45,7 +51,12 @@ fn main() -> ExitCode {
     // A link's interrupts are its command's; and what has to enter a namespace of its own cannot have started a thread.
     match &parsed {
         Ok(Cli { command: Some(Command::Link(_)) }) => {}
+        // It has a terminal to put back.
+        Ok(Cli { command: Some(Command::Live(_)) }) => {}
+        // Takes signals itself, and must not have a second thread when it gives up rights.
+        Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
         Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
+        Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
         _ => output::exit_when_interrupted(),
     }
     let result = match parsed {
@@ -64,6 +75,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Compare(options)) => compare::run(&options),
         Some(Command::Run(options)) => run::run(&options),
         Some(Command::Link(options)) => link::run(&options),
+        Some(Command::Live(options)) => live::run(&options),
+        Some(Command::Gateway(options)) => gateway::run(&options),
         Some(Command::Report(options)) => report::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
         Some(Command::List(options)) => list::run(&options),

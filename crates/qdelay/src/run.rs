@@ -153,7 +153,10 @@ pub fn tell_stand_ins(library: &Library) {
 }
 
 /// The name and text of a scenario: a file where there is one, else a shipped one. A file is called by its stem.
-fn find(scenario: &OsStr) -> Result<(String, String), InputError> {
+///
+/// # Errors
+/// Neither, or a file that cannot be read.
+pub fn find(scenario: &OsStr) -> Result<(String, String), InputError> {
     let path = Path::new(scenario);
     let place = path.display();
     match path.metadata() {

@@ -27,6 +27,13 @@ pub fn round_trip(text: &str) -> Result<Span, String> {
     if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
 }
 
+/// How often to look at a link.
+pub fn look(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    let allowed = Span::from_millis(50)..=Span::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 50ms to 60s".to_string()) }
+}
+
 /// A size of a packet, with or without its unit.
 pub fn packet_bytes(text: &str) -> Result<u32, String> {
     let bytes = text.parse().or_else(|_| parse_bytes(text)).map_err(|error| error.to_string())?;
@@ -72,6 +79,22 @@ pub fn bench_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (5.0..=3600.0).contains(&seconds) => Ok(seconds),
         _ => Err("expected seconds, 5 to 3600".to_string()),
+    }
+}
+
+/// Seconds that a cell in real time may take.
+pub fn cell_seconds(text: &str) -> Result<u64, String> {
+    match count(text, "seconds", 3600)? {
+        seconds if seconds >= 2 => Ok(seconds),
+        _ => Err("out of range; expected 2 to 3600 seconds".to_string()),
+    }
+}
+
+/// How often something is tried again.
+pub fn retries(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(n) if n <= 100 => Ok(n),
+        _ => Err("expected a whole number, 0 to 100".to_string()),
     }
 }
 

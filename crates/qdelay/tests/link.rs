@@ -5,168 +5,20 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod link_support;
 
 use common::{command, folder};
-use qdelay_emu::device::tun::{Tun, TunError};
-use qdelay_emu::netns::{Namespace, NamespaceError};
+use link_support::{
+    LONG, Running, TASK, assert_accounted, converse, echo_server, eventually, is_alive, json, link, machine,
+    name, network, output, pause, run, task,
+};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
 
-/// What [`inside`] is to do. It is started behind a link, as a command that every machine has: this program.
-const TASK: &str = "QDELAY_TEST_TASK";
 const SERVER: &str = "QDELAY_TEST_SERVER";
-/// Only a failing test waits so long.
-const LONG: Duration = Duration::from_secs(60);
-
-/// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
-fn machine() -> Option<Namespace> {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: not root");
-        return None;
-    }
-    let machine = match Namespace::new() {
-        Ok(machine) => machine,
-        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            println!("skipped: {error}");
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
-    match machine.run(|| Tun::open("probe%d", 1500)) {
-        Ok(_) => Some(machine),
-        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            println!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// `qdelay link` with these arguments, split at blanks; what stands behind `--` is a script for the shell.
-fn link(options: &str, script: &str) -> Command {
-    let mut words = vec!["link"];
-    words.extend(options.split_whitespace());
-    words.extend(["--", "sh", "-c", script]);
-    command(&words)
-}
-
-/// A script that does `task` with this program; see [`inside`].
-fn task(task: &str) -> String {
-    let program = std::env::current_exe().unwrap();
-    format!("{TASK}='{task}' '{}' --exact inside --nocapture >/dev/null", program.display())
-}
-
-fn output(machine: &Namespace, mut command: Command) -> Output {
-    machine.run(move || command.output().unwrap())
-}
-
-/// Runs it to its end on `machine`; status and what it wrote to standard error.
-fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String) {
-    let output = output(machine, link(options, script));
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
-/// A command that is running, and lines that it writes.
-struct Running {
-    child: Child,
-    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
-}
-
-impl Running {
-    fn start(machine: &Namespace, mut command: Command) -> Running {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = machine.run(move || command.spawn().unwrap());
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Running { child, lines }
-    }
-
-    fn line(&mut self) -> String {
-        self.lines.next().expect("a line").unwrap()
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-
-    /// Its status, and what it wrote to standard error.
-    fn end(mut self) -> (std::process::ExitStatus, String) {
-        let mut complaint = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
-        (self.child.wait().unwrap(), complaint)
-    }
-}
-
-/// The network of a machine: devices, addresses, routes.
-fn network(machine: &Namespace) -> Vec<String> {
-    machine.run(|| {
-        let file =
-            |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
-        let names = file("dev")
-            .lines()
-            .filter_map(|line| Some(line.split_once(':')?.0.trim().to_string()))
-            .collect::<Vec<_>>();
-        let mut all = vec![names.join(" ")];
-        all.extend(["route", "fib_trie", "if_inet6"].map(file));
-        for arguments in ["link", "addr", "route show table all", "-6 route show table all", "rule"] {
-            let words = std::iter::once("-j").chain(arguments.split(' '));
-            if let Ok(output) = Command::new("ip").args(words).output() {
-                all.push(String::from_utf8_lossy(&output.stdout).into_owned());
-            }
-        }
-        all
-    })
-}
-
-/// Tries until `is_so`, for what the kernel does in its own time. Only a failure takes long.
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1200 {
-        if is_so() {
-            return;
-        }
-        pause();
-    }
-    panic!("never: {what}");
-}
-
-#[allow(clippy::disallowed_methods, reason = "waits for others; no result depends on how long")]
-fn pause() {
-    std::thread::sleep(Duration::from_millis(50));
-}
-
-fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
-}
-
-fn json(path: &str) -> Value {
-    let value: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(value["schema_version"], 1);
-    value
-}
-
-/// A name in the folder of a test.
-fn name(test: &str, file: &str) -> String {
-    folder(test).join(file).to_str().unwrap().to_string()
-}
-
-/// A server on `machine` that sends back what it gets, on each connection; its port.
-fn echo_server(machine: &Namespace) -> u16 {
-    let listener = machine.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else { return };
-            std::thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
-        }
-    });
-    port
-}
 
 /// Not a test: what runs behind a link, if it is told to.
 #[test]
@@ -174,23 +26,11 @@ fn inside() {
     let Some(task) = std::env::var_os(TASK) else { return };
     let variable = |name: &str| std::env::var(name).unwrap();
     let outside: IpAddr = variable("QDELAY_OUTSIDE").parse().unwrap();
+    let server: IpAddr = std::env::var(SERVER).map_or(outside, |server| server.parse().unwrap());
     match task.to_str().unwrap().split_once(' ').unwrap() {
         // Sends 200 kB to a server and back.
         ("echo", port) => {
-            let server: IpAddr = std::env::var(SERVER).map_or(outside, |server| server.parse().unwrap());
-            let server = SocketAddr::new(server, port.parse().unwrap());
-            let mut stream = TcpStream::connect_timeout(&server, LONG).unwrap();
-            stream.set_read_timeout(Some(LONG)).unwrap();
-            let sent: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
-            let (mut writer, to_send) = (stream.try_clone().unwrap(), sent.clone());
-            let writing = std::thread::spawn(move || {
-                writer.write_all(&to_send).unwrap();
-                writer.shutdown(std::net::Shutdown::Write).unwrap();
-            });
-            let mut received = Vec::new();
-            stream.read_to_end(&mut received).unwrap();
-            writing.join().unwrap();
-            assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+            converse(SocketAddr::new(server, port.parse().unwrap()), 200_000);
         }
         // Sends so many packets of 1000 bytes, and then a few more in the course of a second.
         ("flood", count) => {
@@ -201,6 +41,13 @@ fn inside() {
             for _ in 0..20 {
                 pause();
                 socket.send_to(&[0; 972], (outside, 9)).unwrap();
+            }
+        }
+        // Talks to a server until it is killed.
+        ("endless", port) => {
+            let server = SocketAddr::new(server, port.parse().unwrap());
+            loop {
+                converse(server, 1_000_000);
             }
         }
         ("malformed", port) => {
@@ -255,11 +102,11 @@ fn the_status_of_the_command_is_ours() {
     assert_eq!(run(&machine, "--quiet", "kill -TERM $$"), (Some(143), String::new()));
     // Output and input are the command's.
     let mut command = link("--quiet", "read line; echo \"got $line\"; echo error >&2");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = machine.run(move || command.spawn().unwrap());
-    child.stdin.take().unwrap().write_all(b"this\n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.stdout, output.stderr), (b"got this\n".to_vec(), b"error\n".to_vec()));
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(&machine, command);
+    running.tell("this");
+    let (_, output, complaint) = running.all();
+    assert_eq!((output.as_str(), complaint.as_str()), ("got this\n", "error\n"));
 }
 
 #[test]
@@ -286,10 +133,7 @@ fn figures_in_text_and_json() {
         let count = |name: &str| figures[name].as_u64().unwrap();
         // 200 kB in packets of 1500 bytes, but for what was still under way at the end.
         assert!(count("packets_delivered") > 130, "{figures}");
-        let accounted = count("packets_delivered") + count("drops");
-        assert!((accounted..accounted + 100).contains(&count("packets_arrived")), "{figures}");
-        let reasons = figures["drops_by_reason"].as_object().unwrap();
-        assert_eq!(reasons.values().map(|drops| drops.as_u64().unwrap()).sum::<u64>(), count("drops"));
+        assert_accounted(figures, 100);
         assert!(figures["queue_delay_ms"]["max"].as_f64().unwrap() > 0.0 && count("malformed") == 0);
         assert!((0.0..=1.0).contains(&figures["utilization"].as_f64().unwrap()), "{figures}");
     }
@@ -334,19 +178,44 @@ fn the_verdict_and_strict() {
 fn kill_9_leaves_nothing() {
     let Some(machine) = machine() else { return };
     let before = network(&machine);
-    let nested =
-        format!("'{}' link --down 10mbit -- sh -c 'echo $$; exec sleep 1000'", env!("CARGO_BIN_EXE_qdelay"));
-    for script in ["echo $$; exec sleep 1000", &nested] {
+    // Its own session, so that nothing but the namespace ties it to the link.
+    let background = "setsid sleep 1000 & echo $! $$; exec sleep 1000";
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    let nested = format!("'{program}' link --down 10mbit -- sh -c '{background}'");
+    let thrice = format!("'{program}' link -- '{program}' link --up 10mbit -- sh -c '{background}'");
+    for script in [background, &nested, &thrice] {
         let mut running = Running::start(&machine, link("--down synth-lte-driving --up 1mbit", script));
-        let pid = running.line();
-        assert!(is_alive(&pid) && network(&machine) != before, "there is something to be left");
+        let line = running.line();
+        let all: Vec<&str> = line.split(' ').collect();
+        assert!(all.len() == 2 && all.iter().all(|pid| is_alive(pid)), "{line}");
+        assert_ne!(network(&machine), before, "there is something to be left");
         running.signal(Signal::KILL);
         // Whoever holds standard error open is a process that was left.
         let (status, _) = running.end();
         assert_eq!(status.code(), None);
-        eventually("the command has died with it", || !is_alive(&pid));
+        eventually("all have died with it", || !all.iter().any(|pid| is_alive(pid)));
         eventually("the network is what it was", || network(&machine) == before);
     }
+}
+
+/// An inner link that is killed takes nobody else with it, and the outer one goes on.
+#[test]
+fn kill_9_of_an_inner_link() {
+    let Some(machine) = machine() else { return };
+    let port = echo_server(&machine);
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    let script = format!(
+        "sleep 1000 & '{program}' link --quiet -- sh -c 'setsid sleep 1000 & echo $!; kill -9 $PPID; sleep 1000'; \
+         echo $?; kill -0 $! && {}; exit $(($? + 8))",
+        task(&format!("echo {port}"))
+    );
+    let mut running = Running::start(&machine, link("--quiet", &script));
+    let (inner, status) = (running.line(), running.line());
+    assert_eq!(status, "137");
+    eventually("what was in the inner one has ended", || !is_alive(&inner));
+    let (status, complaint) = running.end();
+    // The shell says "Killed", or does not.
+    assert_eq!(status.code(), Some(8), "{complaint}");
 }
 
 #[test]
@@ -399,19 +268,20 @@ fn two_links_at_once() {
     let script = format!("echo $QDELAY_OUTSIDE; read go; {}", task(&format!("echo {port}")));
     let start = || {
         let mut command = link("--down 50mbit --up 50mbit --quiet", &script);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        machine.run(move || command.spawn().unwrap())
+        command.stdin(Stdio::piped());
+        Running::start(&machine, command)
     };
     let mut links = [start(), start()];
     // Both are up before either does anything.
-    let addresses = links.each_mut().map(|child| {
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        line
-    });
+    let addresses = links.each_mut().map(Running::line);
     assert_ne!(addresses[0], addresses[1]);
-    let _ = links.each_mut().map(|child| child.stdin.take().unwrap().write_all(b"go\n").unwrap());
-    assert_eq!(links.map(|mut child| child.wait().unwrap().code()), [Some(0), Some(0)]);
+    for link in &mut links {
+        link.tell("go");
+    }
+    for link in links {
+        let (status, complaint) = link.end();
+        assert_eq!((status.code(), complaint.as_str()), (Some(0), ""));
+    }
     assert_eq!(network(&machine), before);
 }
 
@@ -505,6 +375,97 @@ fn a_device_that_disappears_ends_the_link() {
         "{status:?}: {text}"
     );
     assert_eq!(network(&machine), before);
+}
+
+/// A device that is switched off carries nothing until it is switched on again; nothing hangs for that, and nothing ends.
+#[test]
+fn a_device_that_is_down_carries_nothing() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    if machine.run(|| Command::new("ip").arg("-V").output()).is_err() {
+        println!("skipped: no ip command");
+        return;
+    }
+    let port = echo_server(&machine);
+    let file = name("link-down", "figures.json");
+    let echo = task(&format!("echo {port}"));
+    // The default route goes with it.
+    let script = format!(
+        "{echo} && ip link set qdelay0 down && {}; echo $?; ip link set qdelay0 up && \
+         ip route add default via $QDELAY_OUTSIDE dev qdelay0 && {echo}; exit $(($? + 20))",
+        task("flood 10") + " 2>/dev/null"
+    );
+    let mut running = Running::start(&machine, link(&format!("--up 50mbit --quiet --json {file}"), &script));
+    assert_ne!(running.line(), "0", "nothing can be sent");
+    let (status, complaint) = running.end();
+    assert_eq!((status.code(), complaint.as_str()), (Some(20), ""));
+    let value = json(&file);
+    for direction in ["down", "up"] {
+        assert_accounted(&value[direction], 100);
+        assert!(value[direction]["packets_delivered"].as_u64().unwrap() > 260, "{value}");
+    }
+    // The same with the other end, which packets cannot be handed to meanwhile: the audit counts them.
+    let mut running = {
+        let mut command =
+            link(&format!("--quiet --json {file}"), &format!("echo; read go; {}", task("flood 300")));
+        command.stdin(Stdio::piped());
+        Running::start(&machine, command)
+    };
+    running.line();
+    let is_down = machine.run(|| {
+        let words = ["link", "set", "qdelay0", "down"];
+        Command::new("ip").args(words).status().is_ok_and(|status| status.success())
+    });
+    assert!(is_down);
+    running.tell("go");
+    let (status, complaint) = running.end();
+    assert_eq!((status.code(), complaint.as_str()), (Some(0), ""));
+    let value = json(&file);
+    let audit = &value["audit"];
+    assert!(
+        audit["trustworthy"] == false && audit["lost_outside"].as_u64().unwrap() >= 300,
+        "nobody got them: {value}"
+    );
+    assert_eq!(network(&machine), before);
+}
+
+/// Everything inside is killed, again and again, while packets flow.
+#[test]
+fn a_namespace_that_is_killed_ends_the_link() {
+    let Some(machine) = machine() else { return };
+    let before = network(&machine);
+    let port = echo_server(&machine);
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    let load = task(&format!("endless {port}"));
+    let nested =
+        format!("{SERVER}=$QDELAY_OUTSIDE '{program}' link --down 20mbit --quiet -- sh -c \"{load}\"");
+    for inner in [load.clone(), nested] {
+        let file = name("link-killed", "figures.json");
+        let script = format!(
+            "sh -c '{}' 2>/dev/null & echo $$; sleep 0.3; echo on; wait",
+            inner.replace('\'', "'\\''")
+        );
+        let options = format!("--down 50mbit --qdisc bode --quiet --json {file}");
+        let mut running = Running::start(&machine, link(&options, &script));
+        let place = format!("/proc/{}/ns/net", running.line());
+        let place = std::fs::read_link(place).unwrap();
+        assert_eq!(running.line(), "on");
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let pid = entry.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+            let is_there = std::fs::read_link(entry.path().join("ns/net")).is_ok_and(|found| found == place);
+            if let Some(pid) = pid.filter(|_| is_there) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        let (status, complaint) = running.end();
+        assert_eq!((status.code(), complaint.as_str()), (Some(137), ""));
+        let value = json(&file);
+        assert_eq!(value["status"], 137);
+        for direction in ["down", "up"] {
+            assert_accounted(&value[direction], 5000);
+        }
+        eventually("the network is what it was", || network(&machine) == before);
+    }
 }
 
 #[test]

@@ -125,6 +125,106 @@ fn check_figures(case: &Value) {
     assert!(!case["delay_cdf"]["ms"].as_array().unwrap().is_empty());
 }
 
+/// A call of G.711 beside a download.
+const CALL: &str = r#"
+[path]
+link = "10mbit"
+rtt = "20ms"
+qdisc = "bode"
+[[flow]]
+name = "call"
+transport = "udp:80kbit:size=200b"
+dscp = "ef"
+[[flow]]
+name = "short"
+transport = "udp:80kbit:size=200b"
+start = "500ms"
+stop = "1500ms"
+[[flow]]
+name = "file"
+transport = "cubic"
+[run]
+duration = "3s"
+"#;
+
+#[test]
+fn calls_are_made_by_irtt() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder("run-real-call");
+    let scenario = file(&folder, "call.toml", CALL);
+    let out = folder.join("out");
+    succeed(&["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()]);
+    let case = std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();
+    let (run, summary) = (read(&case.join("run.json")), read(&case.join("summary.json")));
+    let flow = |name: &str| {
+        summary["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == name).unwrap().clone()
+    };
+    let count = |value: &Value| value.as_u64().unwrap();
+    // A packet every 20 ms; a program takes some time to start.
+    assert!((100..=151).contains(&count(&flow("call")["packets_sent"])), "{summary}");
+    assert!((30..=51).contains(&count(&flow("short")["packets_sent"])), "{summary}");
+    assert_eq!(count(&flow("call")["delivered_bytes"]) % 172, 0, "whole datagrams");
+    let irtt = run["audit"]["irtt"].as_array().cloned().unwrap_or_default();
+    if !Command::new("irtt").arg("version").output().is_ok_and(|output| output.status.success()) {
+        assert!(irtt.is_empty(), "this program's own sender has no more to say");
+        return;
+    }
+    assert_eq!(irtt.iter().map(|irtt| irtt["flow"].as_str().unwrap()).collect::<Vec<_>>(), ["call", "short"]);
+    for told in &irtt {
+        let (sent, there, back) = (&told["sent"], &told["received_there"], &told["received_back"]);
+        assert!(count(back) <= count(there) && count(there) <= count(sent) && count(back) > 0, "{told}");
+        assert!(told["round_trip_min_ms"].as_f64().unwrap() >= 20.0, "{told}");
+        assert!(told["there_min_ms"].as_f64().unwrap() >= 10.0, "{told}");
+    }
+    let reasons = run["audit"]["reasons"].to_string();
+    assert!(!reasons.contains("irtt measured"), "{reasons}");
+}
+
+#[test]
+fn the_path_of_a_scenario_as_a_link() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder("run-real-link");
+    let scenario = file(&folder, "call.toml", CALL);
+    let json = folder.join("link.json");
+    let show = ["--json", json.to_str().unwrap(), "--quiet", "--", "sh", "-c", "echo $QDELAY_LINK"];
+    let text = succeed(&[&["link", "--scenario", &scenario][..], &show].concat());
+    assert_eq!(text.trim(), "down 10mbit bode, up 48mbit taildrop:limit=1000, 10ms");
+    assert_eq!(read(&json)["links"]["down"]["qdisc"], "bode");
+    let text = succeed(&[&["link", "--scenario", "demo/first:4-pie-cubic"][..], &show].concat());
+    assert_eq!(text.trim(), "down synth-lte-driving pie, up 48mbit taildrop:limit=1000, 10ms");
+    refused(&["link", "--scenario", "demo/first", "--", "true"], &["path.qdisc", "4-pie-cubic"]);
+    refused(&["link", "--scenario", "demo/first:nine", "--", "true"], &["no case 'nine'"]);
+    refused(&["link", "--scenario", "demo/first:0", "--down", "5mbit", "--", "true"], &["--down"]);
+    refused(&["link", "--scenario", "no/such", "--", "true"], &["no/such"]);
+}
+
+#[test]
+fn how_late_packets_leave_a_busy_link() {
+    if !is_possible() {
+        return;
+    }
+    let output = command(&["bench", "link", "--punctual", "--seconds", "5", "--json"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 6, "{report}");
+    assert_eq!(output.status.code(), Some(i32::from(report["reached"] == false)));
+    for run in runs {
+        assert!(run["releases"].as_u64().unwrap() > 1000, "{run}");
+        let late = |of: &str| run["lateness_us"][of].as_f64().unwrap();
+        assert!(
+            late("p50") <= late("p99") && late("p99") <= late("p999") && late("p999") <= late("max") * 1.01,
+            "{run}"
+        );
+        assert_eq!(run["trustworthy"], run["reasons"].as_array().unwrap().is_empty());
+    }
+    refused(&["bench", "link", "--punctual", "--link", "infinite"], &["--link", "no one rate"]);
+}
+
 #[test]
 fn what_cannot_be_real() {
     if !is_possible() {

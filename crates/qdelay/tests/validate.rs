@@ -28,9 +28,16 @@ fn ns3() {
 
 #[test]
 fn options_of_another_reference_are_refused() {
-    for arguments in
-        [&["ns3", "--rtt", "5ms"][..], &["kernel", "--traces", "."], &["mahimahi", "--variant", "rfc"]]
-    {
+    for arguments in [
+        &["ns3", "--rtt", "5ms"][..],
+        &["kernel", "--traces", "."],
+        &["mahimahi", "--variant", "rfc"],
+        &["mahimahi", "--seconds", "5"],
+        &["ns3", "--only", "cubic"],
+        &["link", "--jitter", "1ms"],
+        &["link", "--mahimahi", "--seconds", "20"],
+        &["link", "--only", "sfq"],
+    ] {
         assert_eq!(status(arguments).0, Some(2), "{arguments:?}");
     }
     assert_eq!(status(&["mahimahi", "--traces", "/no/such/folder"]).0, Some(2));

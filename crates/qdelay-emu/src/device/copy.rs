@@ -2,7 +2,7 @@
 //!
 //! The floor that the emulator's own cost is measured against, and enough to test a link's addresses and routes.
 
-use super::{Device, Sent};
+use super::{Device, Kind, Received, Sent};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +19,8 @@ pub struct Copied {
 /// The most packets that are read from one device before the other has its turn.
 const BATCH: usize = 64;
 
-/// Copies packets both ways until `stop` is readable or closed at its other end. `mtu` is the longest packet, in bytes.
+/// Copies packets both ways until `stop` is readable or closed at its other end. `mtu` is the longest packet in bytes, with the
+/// header of the link layer.
 ///
 /// # Errors
 /// A device cannot be used any more, or cannot be polled.
@@ -40,8 +41,9 @@ pub fn copy<D: Device>(mut one: D, mut two: D, mtu: usize, stop: &OwnedFd) -> io
 /// Copies what waits at `from`, up to a batch.
 fn turn<D: Device>(from: &mut D, to: &mut D, buffer: &mut [u8], copied: &mut Copied) -> io::Result<usize> {
     for moved in 0..BATCH {
-        let Some(length) = from.receive(buffer)? else { return Ok(moved) };
-        match to.send(&buffer[..length]) {
+        let Some(Received { bytes, kind, .. }) = from.receive(buffer)? else { return Ok(moved) };
+        let frame = buffer.get(..bytes).unwrap_or(buffer);
+        match if kind == Kind::Oversized { Ok(Sent::Full) } else { to.send(frame) } {
             Ok(Sent::Done) => copied.packets += 1,
             Ok(Sent::Full) | Err(_) => copied.lost += 1,
         }

@@ -1,7 +1,8 @@
 //! A device for tests: packets come when a script says so, and what is written is kept.
 
-use super::{Device, Sent};
+use super::{Device, Kind, Received, Sent};
 use crate::clock::FakeClock;
+use crate::frame;
 use qdelay_core::Time;
 use std::collections::VecDeque;
 use std::io;
@@ -24,6 +25,8 @@ pub enum Sending {
 pub struct FakeDevice {
     clock: FakeClock,
     incoming: VecDeque<(Time, Vec<u8>)>,
+    /// Whether the script has Ethernet frames.
+    has_frames: bool,
     /// What was written, and when.
     pub written: Vec<(Time, Vec<u8>)>,
     /// What happens to packets that are written.
@@ -41,12 +44,18 @@ impl FakeDevice {
         FakeDevice {
             clock: clock.clone(),
             incoming: incoming.into_iter().collect(),
+            has_frames: false,
             written: Vec::new(),
             sending: Sending::default(),
             drops: 0,
             breaks: false,
             sends: 0,
         }
+    }
+
+    /// As [`FakeDevice::new`], of Ethernet frames.
+    pub fn ethernet(clock: &FakeClock, incoming: impl IntoIterator<Item = (Time, Vec<u8>)>) -> FakeDevice {
+        FakeDevice { has_frames: true, ..FakeDevice::new(clock, incoming) }
     }
 
     /// When the next packet can be read; [`Time::NEVER`] after the last.
@@ -56,7 +65,7 @@ impl FakeDevice {
 }
 
 impl Device for FakeDevice {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         if self.incoming.is_empty() && self.breaks {
             return Err(io::Error::other("the device is broken"));
         }
@@ -66,7 +75,12 @@ impl Device for FakeDevice {
         let Some((_, packet)) = self.incoming.pop_front() else { return Ok(None) };
         let length = packet.len().min(buffer.len());
         buffer[..length].copy_from_slice(&packet[..length]);
-        Ok(Some(length))
+        if self.has_frames {
+            let (header, kind) = frame::link_layer(&packet);
+            let kind = if packet.len() > length { Kind::Oversized } else { kind };
+            return Ok(Some(Received { bytes: packet.len(), header, kind }));
+        }
+        Ok(Some(Received::ip(length)))
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {

@@ -1,9 +1,12 @@
 //! Where packets come from and go to: one device on each side of a link.
 //!
-//! A [`Device`] hands over whole IP packets and never blocks. [`fake`] is one for tests; the real one is a TUN device.
+//! A [`Device`] hands over whole IP packets, or frames that carry them, and never blocks. [`tun`] is a device of its own for
+//! IP packets, [`packet`] the Ethernet frames of an interface, and [`fake`] one for tests.
 
 pub mod copy;
 pub mod fake;
+pub mod offload;
+pub mod packet;
 pub mod tun;
 
 use std::io;
@@ -45,6 +48,47 @@ impl Port {
     }
 }
 
+/// The most link-layer bytes in front of an IP packet: an Ethernet header with two tags.
+pub const HEADER_MAX: u16 = 22;
+
+/// What a [`Received`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An IP packet, or what claims to be one.
+    Ip,
+    /// A frame that carries something else (ARP, LLDP): it goes around the path.
+    Other,
+    /// A frame that is longer than the buffer: what was read is of no use.
+    Oversized,
+}
+
+/// What was read from a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes in the buffer from its beginning, the link layer's included; of an oversized frame, how many it has.
+    pub bytes: usize,
+    /// Of these, link-layer bytes in front of the IP packet: 0 for IP packets alone; for Ethernet 14, and 4 for each tag.
+    pub header: u8,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl Received {
+    /// An IP packet of `bytes` without a link layer.
+    #[inline]
+    pub const fn ip(bytes: usize) -> Received {
+        Received { bytes, header: 0, kind: Kind::Ip }
+    }
+}
+
+/// An IP packet of so many bytes without a link layer.
+impl From<usize> for Received {
+    #[inline]
+    fn from(bytes: usize) -> Received {
+        Received::ip(bytes)
+    }
+}
+
 /// What became of a packet that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -54,16 +98,16 @@ pub enum Sent {
     Full,
 }
 
-/// A source and sink of IP packets that never blocks.
+/// A source and sink of packets that never blocks.
 pub trait Device {
-    /// Reads one IP packet into `buffer` and says how many bytes it has; `None` when nothing waits. A packet longer than
-    /// `buffer` is cut.
+    /// Reads one packet into `buffer` and says what it is; `None` when nothing waits. An IP packet without a link layer that is
+    /// longer than `buffer` is cut.
     ///
     /// # Errors
-    /// The device cannot be used any more.
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+    /// The device cannot be used any more, or not now: its interface is down or gone.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>>;
 
-    /// Writes one IP packet.
+    /// Writes one packet, with the link layer's header if this device has one.
     ///
     /// # Errors
     /// The packet was refused and is lost; the device may still take others.
@@ -79,7 +123,7 @@ pub trait Device {
 /// A device that the host keeps.
 impl<D: Device> Device for &mut D {
     #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         (**self).receive(buffer)
     }
     #[inline]

@@ -9,7 +9,7 @@
 //! all the same is counted by [`Device::kernel_drops`].
 #![allow(unsafe_code)] // TUNSETIFF, which no safe library has without more than it needs.
 
-use super::{Device, Sent};
+use super::{Device, Received, Sent};
 use crate::link_setup::netlink::Netlink;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -214,10 +214,10 @@ fn refused(name: &str, error: Errno) -> TunError {
 
 impl Device for Tun {
     #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         loop {
             match rustix::io::read(&self.file, &mut *buffer) {
-                Ok(bytes) => return Ok(Some(bytes)),
+                Ok(bytes) => return Ok(Some(Received::ip(bytes))),
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

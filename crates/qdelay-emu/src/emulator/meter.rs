@@ -48,7 +48,7 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
 
     #[inline]
     fn tell(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
-        let bytes = self.pool.bytes(slot_of(packet)).get(..packet.bytes as usize).unwrap_or(&[]);
+        let bytes = self.pool.packet(slot_of(packet), packet.bytes);
         self.tap.event(&Event { time, node, kind, packet: *packet }, bytes);
     }
 
@@ -129,7 +129,9 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
-        frame::set_ce(self.pool.bytes_mut(slot_of(packet)));
+        let slot = slot_of(packet);
+        let header = usize::from(self.pool.header(slot));
+        frame::set_ce(self.pool.bytes_mut(slot).get_mut(header..).unwrap_or(&mut []));
         self.tell(now, node, EventKind::Marked(reason), packet);
     }
 
@@ -141,6 +143,8 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
         if R::ON {
             self.record(now, port.other(), packet, Fate::Delivered);
         }
-        self.releases.push_back(Release { port, slot: slot_of(packet), bytes: packet.bytes, due: now });
+        let slot = slot_of(packet);
+        let header = self.pool.header(slot);
+        self.releases.push_back(Release { port, slot, bytes: packet.bytes, header, due: now });
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 /// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
 pub fn host() -> Option<Namespace> {
+    limit();
     let made = Namespace::new();
     let host = match made {
         Ok(host) => host,
@@ -31,6 +32,13 @@ pub fn host() -> Option<Namespace> {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Ends this process by a signal when a test waits in vain. Not a thread: a user namespace is only entered without.
+#[allow(unsafe_code)]
+fn limit() {
+    // SAFETY: alarm(2) touches no memory. Anew for each test, and not for what is started from here.
+    unsafe { libc::alarm(300) };
 }
 
 /// A link from `place`, without names.

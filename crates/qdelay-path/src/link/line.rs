@@ -7,7 +7,7 @@ use super::{WORK_PER_BYTE, bytes_in, transmission_nanos};
 use qdelay_core::{Rate, Span, Time};
 
 /// A line of constant rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     rate: Rate,
     overhead_bytes: u32,

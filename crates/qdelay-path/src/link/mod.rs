@@ -24,7 +24,7 @@ pub use trace::TraceLink;
 use qdelay_core::{Rate, Time};
 
 /// Any of the links.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnyLink {
     /// Store and forward at a constant rate.

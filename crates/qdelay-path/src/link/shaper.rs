@@ -16,7 +16,7 @@ use super::{bytes_in, transmission_nanos};
 use qdelay_core::{Rate, Span, Time};
 
 /// A token bucket.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shaper {
     rate: Rate,
     overhead_bytes: u32,

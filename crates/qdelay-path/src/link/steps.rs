@@ -15,14 +15,14 @@ use qdelay_core::Time;
 use qdelay_trace::RateSteps;
 
 /// A step of one round: from `start` nanoseconds into it, at `bps`, with `work` done before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     start: u64,
     bps: u64,
     work: u128,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Table {
     steps: Vec<Step>,
     /// Nanoseconds, and the work of one round. Without repetition: for ever, and what can ever be done.
@@ -31,7 +31,7 @@ struct Table {
 }
 
 /// A step placed in time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Placed {
     /// In nanoseconds since the run began; `end` is exclusive.
     start: u64,
@@ -110,10 +110,12 @@ impl Placed {
 }
 
 /// A line whose rate changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLink {
     table: Arc<Table>,
     overhead_bytes: u32,
+    /// When the steps begin, in nanoseconds since the run began. All that follows counts from there.
+    begin: u64,
     /// The step that was used last.
     here: Placed,
     /// When the last packet's last bit was sent, and the work that stands for, exactly.
@@ -126,7 +128,13 @@ impl RateLink {
     pub fn new(rates: &RateSteps, overhead_bytes: u32, repeat: bool) -> RateLink {
         let table = Arc::new(Table::new(rates, repeat));
         let here = table.placed(0, 0);
-        RateLink { table, overhead_bytes, here, finish: Time::ZERO, work: 0 }
+        RateLink { table, overhead_bytes, begin: 0, here, finish: Time::ZERO, work: 0 }
+    }
+    /// The same line, idle, whose steps begin at `begin`.
+    #[must_use]
+    pub fn beginning_at(self, begin: Time) -> RateLink {
+        let here = self.table.placed(0, 0);
+        RateLink { begin: begin.as_nanos(), here, finish: Time::ZERO, work: 0, ..self }
     }
     /// Bytes added to each packet.
     pub const fn overhead_bytes(&self) -> u32 {
@@ -137,7 +145,7 @@ impl RateLink {
     #[inline]
     pub fn begin(&mut self, now: Time, bytes: u32) -> Time {
         if now != self.finish {
-            let nanos = now.as_nanos();
+            let nanos = now.as_nanos().saturating_sub(self.begin);
             if !(self.here.start..self.here.end).contains(&nanos) {
                 self.here = self.table.at_time(nanos);
             }
@@ -148,9 +156,10 @@ impl RateLink {
         self.finish = self.find(now);
         self.finish
     }
-    /// Bytes that fit on the line from the beginning of the run to `now`.
+    /// Bytes that fit on the line from the beginning of the steps to `now`.
     pub fn offered_bytes(&self, now: Time) -> u64 {
-        let work = self.table.at_time(now.as_nanos()).work_at(now.as_nanos());
+        let nanos = now.as_nanos().saturating_sub(self.begin);
+        let work = self.table.at_time(nanos).work_at(nanos);
         u64::try_from(work / u128::from(WORK_PER_BYTE)).unwrap_or(u64::MAX)
     }
 
@@ -162,7 +171,7 @@ impl RateLink {
                 None => return Time::NEVER,
             }
         }
-        Time::from_nanos(self.here.time_of(self.work)).max(now)
+        Time::from_nanos(self.here.time_of(self.work).saturating_add(self.begin)).max(now)
     }
 }
 

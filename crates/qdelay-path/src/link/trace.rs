@@ -26,7 +26,7 @@ use qdelay_trace::{OPPORTUNITY_BYTES, Schedule};
 const NANOS_PER_MS: u64 = 1_000_000;
 
 /// One round of a schedule, laid out for looking up times. Distinct milliseconds in order.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Table {
     ms: Vec<u32>,
     /// Opportunities of the round up to and including that millisecond.
@@ -56,11 +56,13 @@ impl Table {
 }
 
 /// A link driven by the opportunities of a trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceLink {
     table: Arc<Table>,
     repeat: bool,
     overhead_bytes: u32,
+    /// When the schedule begins, in nanoseconds since the run began.
+    begin: u64,
     /// The next opportunity: the round's begin, the entry in it, and how many of that entry are left.
     base_ms: u64,
     entry: usize,
@@ -75,7 +77,13 @@ impl TraceLink {
     pub fn new(schedule: &Schedule, overhead_bytes: u32, repeat: bool) -> TraceLink {
         let table = Arc::new(Table::new(schedule));
         let left = table.through(1);
-        TraceLink { table, repeat, overhead_bytes, base_ms: 0, entry: 0, left }
+        TraceLink { table, repeat, overhead_bytes, begin: 0, base_ms: 0, entry: 0, left }
+    }
+    /// The same link, idle, whose schedule begins at `begin`.
+    #[must_use]
+    pub fn beginning_at(self, begin: Time) -> TraceLink {
+        let left = self.table.through(1);
+        TraceLink { begin: begin.as_nanos(), base_ms: 0, entry: 0, left, ..self }
     }
     /// Bytes added to each packet.
     pub const fn overhead_bytes(&self) -> u32 {
@@ -86,7 +94,8 @@ impl TraceLink {
     pub fn next(&self) -> Time {
         match self.table.ms.get(self.entry) {
             Some(&ms) => {
-                Time::from_nanos(self.base_ms.saturating_add(u64::from(ms)).saturating_mul(NANOS_PER_MS))
+                let nanos = self.base_ms.saturating_add(u64::from(ms)).saturating_mul(NANOS_PER_MS);
+                Time::from_nanos(nanos.saturating_add(self.begin))
             }
             None => Time::NEVER,
         }
@@ -110,16 +119,19 @@ impl TraceLink {
         if self.next() > now {
             return self.next();
         }
-        let now_ms = now.as_nanos() / NANOS_PER_MS;
+        let now_ms = now.as_nanos().saturating_sub(self.begin) / NANOS_PER_MS;
         let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
         self.base_ms = round * self.table.period_ms;
         self.entry = self.table.after(now_ms - self.base_ms);
         self.left = self.count();
         self.next()
     }
-    /// Opportunities from the beginning of the run to `now`, the ones at `now` included.
+    /// Opportunities from the beginning of the schedule to `now`, the ones at `now` included.
     pub fn opportunities(&self, now: Time) -> u64 {
-        let now_ms = now.as_nanos() / NANOS_PER_MS;
+        if now.as_nanos() < self.begin {
+            return 0;
+        }
+        let now_ms = now.as_nanos().saturating_sub(self.begin) / NANOS_PER_MS;
         let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
         let whole = round.saturating_mul(self.table.through(self.table.ms.len()));
         whole.saturating_add(self.table.through(self.table.after(now_ms - round * self.table.period_ms)))

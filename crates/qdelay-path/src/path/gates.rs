@@ -90,7 +90,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline]
     pub(super) fn head_bytes(&self, queue: NodeId) -> Option<u64> {
         match &self.nodes[queue.index()].role {
-            Role::Queue(queue) => queue.qdisc.head().map(|packet| u64::from(packet.bytes)),
+            Role::Queue(queue) => queue.head().map(|packet| u64::from(packet.bytes)),
             _ => None,
         }
     }

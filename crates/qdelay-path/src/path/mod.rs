@@ -3,9 +3,11 @@
 mod gates;
 mod links;
 mod queues;
+mod replace;
 mod run;
 
 use crate::gate::AnyGate;
+use crate::link::AnyLink;
 use crate::node::{Node, Role};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
 use alloc::string::String;
@@ -35,6 +37,10 @@ pub struct Path<Q = AnyQdisc> {
     /// Of each node, whether an arrival must wake it: links with nothing to send, and gates always.
     idle: Vec<bool>,
     now: Time,
+    /// All nodes on the way of a packet.
+    along: Vec<u32>,
+    /// What random streams are derived from.
+    seed: u64,
 }
 
 /// Why a call was refused; the path is as it was.
@@ -50,6 +56,18 @@ pub enum PathError {
     /// A packet was put into a node that takes none from outside: a gate or a link takes its packets from queues.
     NotAnEntry {
         /// The node, which may be of another path.
+        node: NodeId,
+    },
+    /// What was to be replaced is not what the node is.
+    NotA {
+        /// The node, which may be of another path.
+        node: NodeId,
+        /// What it should have been.
+        expected: &'static str,
+    },
+    /// A probability of loss that is not within 0 to 1.
+    Loss {
+        /// The node.
         node: NodeId,
     },
 }
@@ -72,30 +90,52 @@ impl fmt::Display for PathError {
                     node.0
                 )
             }
+            PathError::NotA { node, expected } => {
+                write!(f, "node {} cannot be replaced by a {expected}: expected a {expected}", node.0)
+            }
+            PathError::Loss { node } => {
+                write!(f, "the loss of node {} is not a probability; expected 0 to 1", node.0)
+            }
         }
     }
 }
 impl core::error::Error for PathError {}
 
 impl<Q: Qdisc> Path<Q> {
-    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, order: &[u32]) -> Path<Q> {
-        let has_deadlines = |role: &Role<Q>| match role {
-            Role::Queue(queue) => queue.has_timer,
-            Role::Gate(_) | Role::Link(_) | Role::Delay(_) => true,
-            Role::Classifier(_) | Role::Exit => false,
-        };
-        let order: Vec<u32> =
-            order.iter().copied().filter(|&index| has_deadlines(&nodes[index as usize].role)).collect();
-        let mut deadlines = Deadlines::with_order(&order);
-        for (index, node) in nodes.iter().enumerate() {
+    /// `along` has all nodes, none before one that sends to it.
+    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, along: Vec<u32>, seed: u64) -> Path<Q> {
+        let idle = vec![true; nodes.len()];
+        let mut path =
+            Path { nodes, names, deadlines: Deadlines::new(0), idle, now: Time::ZERO, along, seed };
+        path.deadlines = Deadlines::with_order(&path.order());
+        for (index, node) in path.nodes.iter().enumerate() {
             if let Role::Queue(queue) = &node.role
                 && queue.has_timer
             {
-                deadlines.set(index, queue.deadline);
+                path.deadlines.set(index, queue.deadline);
             }
         }
-        let idle = vec![true; nodes.len()];
-        Path { nodes, names, deadlines, idle, now: Time::ZERO }
+        path
+    }
+
+    /// The order in which nodes run at the same time: trace links from the last to the first on the way of a packet, so that
+    /// none sees a packet that another let go at that very time; then all others as declared. Nodes that never have a
+    /// deadline are left out.
+    fn order(&self) -> Vec<u32> {
+        let role = |index: u32| &self.nodes[index as usize].role;
+        let has_deadlines = |index: u32| match role(index) {
+            Role::Queue(queue) => queue.has_timer,
+            Role::Gate(_) | Role::Link(_) | Role::Leaving(_) | Role::Delay(_) => true,
+            Role::Classifier(_) | Role::Exit => false,
+        };
+        let is_trace = |index: u32| match role(index) {
+            Role::Link(link) => matches!(link.model, AnyLink::Trace(_)),
+            Role::Leaving(leaving) => matches!(leaving.successor, AnyLink::Trace(_)),
+            _ => false,
+        };
+        let traces = self.along.iter().rev().copied().filter(|&index| is_trace(index));
+        let others = (0..self.nodes.len() as u32).filter(|&index| !is_trace(index));
+        traces.chain(others).filter(|&index| has_deadlines(index)).collect()
     }
 
     /// Puts `packet` into `node` at `now`, after everything that is due by then.
@@ -111,7 +151,9 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         match self.nodes.get(node.index()).map(|entry| &entry.role) {
-            None | Some(Role::Gate(_) | Role::Link(_)) => return Err(PathError::NotAnEntry { node }),
+            None | Some(Role::Gate(_) | Role::Link(_) | Role::Leaving(_)) => {
+                return Err(PathError::NotAnEntry { node });
+            }
             Some(_) => self.poll(now, observer)?,
         }
         self.nodes[node.index()].counters.ingress.add(&packet);
@@ -164,7 +206,7 @@ impl<Q: Qdisc> Path<Q> {
     pub fn inside(&self, node: NodeId) -> Count {
         self.nodes.get(node.index()).map_or(Count::default(), Node::inside)
     }
-    /// The discipline of a queue; `None` for another node.
+    /// The discipline of a queue that takes what arrives; `None` for another node.
     pub fn qdisc(&self, node: NodeId) -> Option<&Q> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Queue(queue)) => Some(&queue.qdisc),
@@ -181,11 +223,11 @@ impl<Q: Qdisc> Path<Q> {
     /// What a link has sent, and what it could have sent up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {
         let node = self.nodes.get(node.index())?;
-        let Role::Link(link) = &node.role else { return None };
-        let Count { packets, bytes } = node.counters.forwarded;
-        let whole = bytes + packets * u64::from(link.model.overhead_bytes());
-        let sent_bytes = whole + link.sending.map_or(0, |sending| sending.sent_bytes);
-        Some(LinkUsage { sent_bytes, offered_bytes: link.model.offered_bytes(now) })
+        match &node.role {
+            Role::Link(link) => Some(link.usage(node.counters.forwarded, now)),
+            Role::Leaving(leaving) => Some(leaving.link.usage(node.counters.forwarded, now)),
+            _ => None,
+        }
     }
 
     /// Checks that no packet and no byte was lost or made up.

@@ -8,13 +8,13 @@ use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 
 /// Counts what a discipline drops and marks, and tells the observer.
-struct Tally<'a, O> {
-    now: Time,
-    node: NodeId,
-    counters: &'a mut Counters,
-    observer: &'a mut O,
+pub(super) struct Tally<'a, O> {
+    pub(super) now: Time,
+    pub(super) node: NodeId,
+    pub(super) counters: &'a mut Counters,
+    pub(super) observer: &'a mut O,
     /// Bytes dropped during this call.
-    gone_bytes: u64,
+    pub(super) gone_bytes: u64,
 }
 
 impl<O: Observer> Sink for Tally<'_, O> {
@@ -51,7 +51,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(never)]
     pub(super) fn follow_timer(&mut self, at: NodeId, now: Time) {
         let Role::Queue(queue) = &mut self.nodes[at.index()].role else { return };
-        let deadline = queue.qdisc.next_deadline();
+        let deadline = queue.next_deadline();
         if deadline != queue.deadline {
             queue.deadline = deadline;
             self.deadlines.set(at.index(), deadline.max(now));
@@ -65,6 +65,9 @@ impl<Q: Qdisc> Path<Q> {
         let Role::Queue(queue) = &mut node.role else { return None };
         let (has_timer, is_heard) = (queue.has_timer, !node.listeners.is_empty());
         if has_timer || is_heard {
+            if queue.retiring.is_some() {
+                return self.dequeue_oldest(at, now, observer);
+            }
             // Taking from an empty queue is no news.
             queue.qdisc.head()?;
         }
@@ -86,9 +89,9 @@ impl<Q: Qdisc> Path<Q> {
 
     /// `bytes` have left the queue `at`.
     #[inline(never)]
-    fn tell_of_dequeue(&mut self, at: NodeId, now: Time, bytes: u64) {
+    pub(super) fn tell_of_dequeue(&mut self, at: NodeId, now: Time, bytes: u64) {
         let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
-        let remaining = queue.qdisc.backlog().bytes;
+        let remaining = queue.backlog().bytes;
         self.tell(at, now, Signal::Dequeued { bytes });
         self.tell(at, now, Signal::Remaining { bytes: remaining });
     }
@@ -98,9 +101,13 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[at.index()];
         let Role::Queue(queue) = &mut node.role else { return };
         let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
+        for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
+            old.qdisc.poll(&mut Context { now, random: &mut old.random, sink: &mut sink });
+        }
         queue.qdisc.poll(&mut Context { now, random: &mut queue.random, sink: &mut sink });
         let gone_bytes = sink.gone_bytes;
-        queue.deadline = queue.qdisc.next_deadline();
+        queue.retire();
+        queue.deadline = queue.next_deadline();
         // A discipline that asks for the time it was just called at would keep everything from going on.
         self.deadlines.set(at.index(), queue.deadline.max(now + Span::from_nanos(1)));
         if gone_bytes > 0 {
@@ -115,6 +122,8 @@ impl<Q: Qdisc> Path<Q> {
             Role::Link(_) => self.wake_link(id, now, observer),
             Role::Gate(gate) if gate.pulled => self.wake_link(gate.next, now, observer),
             Role::Gate(_) => self.deadlines.set(id.index(), now),
+            // A link that leaves is busy, as long as it is there.
+            Role::Leaving(_) => {}
             Role::Queue(_) | Role::Classifier(_) | Role::Delay(_) | Role::Exit => {}
         }
     }

@@ -52,6 +52,7 @@ impl<Q: Qdisc> Path<Q> {
                 AnyLink::Trace(_) => self.opportunity(id, now, observer),
             },
             Role::Gate(_) => self.run_gate(id, now, observer),
+            Role::Leaving(_) => self.run_leaving(id, now, observer),
             Role::Queue(_) => self.run_timer(id, now, observer),
             // These have no deadlines.
             Role::Classifier(_) | Role::Exit => {}
@@ -119,7 +120,7 @@ impl<Q: Qdisc> Path<Q> {
                     None => return self.discard(to, &packet, now, DropReason::Unroutable, observer),
                 },
                 // The builder connects nothing that pushes to these.
-                Role::Gate(_) | Role::Link(_) => {
+                Role::Gate(_) | Role::Link(_) | Role::Leaving(_) => {
                     return self.discard(to, &packet, now, DropReason::Unroutable, observer);
                 }
             };

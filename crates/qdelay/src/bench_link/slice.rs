@@ -76,24 +76,40 @@ pub fn run(
     load: Load,
     seconds: f64,
 ) -> io::Result<Slice> {
+    let carry = |stop: OwnedFd, ready: &Sender<()>| match carrier {
+        Carrier::Bare => bare(devices, &stop, ready),
+        Carrier::Link => link(devices, plan.clone(), stop, ready),
+    };
+    // By these names a profiler tells them apart.
+    let name = if carrier == Carrier::Bare { "bare" } else { "link" };
+    let (carried, traffic) = with_carrier(name, carry, || ends.send(load, seconds))?;
+    Ok(Slice { traffic, carried })
+}
+
+/// Runs `send` while a thread of its own carries; what `carry` gets becomes readable when it is to end, and it says when it is
+/// ready.
+///
+/// # Errors
+/// What either of both says.
+pub fn with_carrier<C: Send>(
+    name: &str,
+    carry: impl FnOnce(OwnedFd, &Sender<()>) -> io::Result<C> + Send,
+    send: impl FnOnce() -> io::Result<Traffic>,
+) -> io::Result<(C, Traffic)> {
     let (stopped, stop) = io::pipe()?;
     let (tell, is_ready) = channel();
     thread::scope(|scope| {
-        let carry = move || match carrier {
-            Carrier::Bare => bare(devices, &stopped.into(), &tell),
-            Carrier::Link => link(devices, plan.clone(), stopped.into(), &tell),
-        };
-        // By these names a profiler tells them apart.
-        let name = if carrier == Carrier::Bare { "bare" } else { "link" };
-        let carrying = thread::Builder::new().name(name.into()).spawn_scoped(scope, carry)?;
+        let carrying = thread::Builder::new()
+            .name(name.into())
+            .spawn_scoped(scope, move || carry(stopped.into(), &tell))?;
         // What is dropped before the carrier has looked at the devices' counts would not be in them.
         let traffic = match is_ready.recv() {
-            Ok(()) => ends.send(load, seconds),
+            Ok(()) => send(),
             Err(_) => Ok(Traffic::default()),
         };
         drop(stop);
         let carried = carrying.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
-        Ok(Slice { carried: carried?, traffic: traffic? })
+        Ok((carried?, traffic?))
     })
 }
 

@@ -4,7 +4,7 @@
 //! take many times as long as the scenario gives a flow to start, and it is no part of the scenario.
 
 use super::ports::{Way, is_control};
-use qdelay_emu::device::{Device, Port, Sent};
+use qdelay_emu::device::{Device, Port, Received, Sent};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,14 +32,14 @@ pub fn join<D: Device>(devices: [D; 2]) -> io::Result<[Bypass<D>; 2]> {
 }
 
 impl<D: Device> Device for Bypass<D> {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let mut both = self.both.borrow_mut();
         let way = if self.port == Port::Outside { Way::Down } else { Way::Up };
         loop {
-            let Some(length) = both[self.port.index()].receive(buffer)? else { return Ok(None) };
-            let packet = buffer.get(..length).unwrap_or(&[]);
+            let Some(received) = both[self.port.index()].receive(buffer)? else { return Ok(None) };
+            let packet = buffer.get(..received.bytes).unwrap_or(&[]);
             if !is_control(packet, way) {
-                return Ok(Some(length));
+                return Ok(Some(received));
             }
             // What is lost here TCP sends again.
             let _ = both[self.port.other().index()].send(packet);

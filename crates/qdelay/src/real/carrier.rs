@@ -1,7 +1,7 @@
 //! The thread that carries packets between the devices until the run is over.
 
 use super::bypass;
-use super::measure::{Gauge, Measured, NO_FLOW};
+use super::measure::{Echo, Gauge, Measured, NO_FLOW};
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
@@ -44,8 +44,8 @@ pub struct Carried {
     pub facts: AuditFacts,
     /// Whether real-time priority was granted.
     pub realtime: bool,
-    /// Datagrams of flows that were handed to the receivers' kernel.
-    pub datagrams: u64,
+    /// Datagrams that were handed to the kernels of receivers and senders, by flow.
+    pub echoes: Vec<Echo>,
 }
 
 /// The path's own counts at the end.
@@ -115,9 +115,9 @@ impl Carrier<'_> {
             nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).map(renamed).collect(),
         };
         let (_, gauge) = emulator.into_parts();
-        let datagrams = gauge.datagrams_out();
+        let echoes = gauge.echoes();
         let measured = gauge.end(Time::ZERO + self.scenario.duration);
-        Ok(Carried { measured, ends, facts: audit.facts(), realtime, datagrams })
+        Ok(Carried { measured, ends, facts: audit.facts(), realtime, echoes })
     }
 }
 

@@ -1,5 +1,6 @@
 //! UDP flows and the probe: sent at the times at which the simulator's sources send, and received to be counted.
 
+use super::support::Maker;
 use super::{ports, sleep_until};
 use qdelay_core::{Random, Time};
 use qdelay_emu::clock::{Clock, RealClock};
@@ -22,11 +23,10 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// How long a turn waits at most, and how long nothing has to come for the end to be believed.
 const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// The numbers of UDP flows, the probe's after the last.
-fn numbers(scenario: &Scenario) -> Vec<usize> {
-    let flows = scenario.flows.iter().enumerate();
-    let udp = flows.filter(|(_, flow)| !super::support::is_tcp(flow)).map(|(index, _)| index);
-    udp.chain(scenario.probe.map(|_| scenario.flows.len())).collect()
+/// The numbers of the flows that are ours, the probe's after the last.
+fn numbers(scenario: &Scenario, makers: &[Maker]) -> Vec<usize> {
+    let own = makers.iter().enumerate().filter(|(_, maker)| **maker == Maker::Own);
+    own.map(|(index, _)| index).chain(scenario.probe.map(|_| scenario.flows.len())).collect()
 }
 
 /// Sends, on one thread.
@@ -47,11 +47,12 @@ impl Sender {
     /// A socket is refused.
     pub fn open(
         scenario: &Scenario,
+        makers: &[Maker],
         outer: &Namespace,
         ends: (Ipv4Addr, Ipv4Addr),
     ) -> Result<Sender, String> {
         let mut flows = Vec::new();
-        for index in numbers(scenario) {
+        for index in numbers(scenario, makers) {
             let spec = scenario.flows.get(index);
             let dscp = spec.map_or(0, |flow| flow.dscp);
             let socket = outer
@@ -135,7 +136,12 @@ impl Receiver {
     ///
     /// # Errors
     /// A socket is refused.
-    pub fn open(scenario: &Scenario, inner: &Namespace, address: Ipv4Addr) -> Result<Receiver, String> {
+    pub fn open(
+        scenario: &Scenario,
+        makers: &[Maker],
+        inner: &Namespace,
+        address: Ipv4Addr,
+    ) -> Result<Receiver, String> {
         let open = |index: usize| {
             inner.run(move || {
                 let socket = UdpSocket::bind((address, ports::receiver(index)))?;
@@ -144,7 +150,7 @@ impl Receiver {
                 Ok(socket)
             })
         };
-        let sockets = numbers(scenario).into_iter().map(open).collect::<io::Result<_>>();
+        let sockets = numbers(scenario, makers).into_iter().map(open).collect::<io::Result<_>>();
         let sockets = sockets.map_err(|error| format!("a socket to receive at is refused: {error}"))?;
         Ok(Receiver { sockets })
     }

@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const NO_FLOW: u32 = u32::MAX - 1;
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
+/// iperf3 opens its data connection with so many bytes, before it sends any data.
+const COOKIE_BYTES: u32 = 37;
 
 /// Hears of the emulator's events.
 pub struct Gauge<'a> {
@@ -33,8 +35,17 @@ pub struct Gauge<'a> {
     /// Packets in the bottleneck's queue.
     queued: u64,
     is_warm: bool,
-    /// Datagrams that were delivered, whenever.
-    datagrams: u64,
+    /// Of each flow, whenever.
+    echoes: Vec<Echo>,
+}
+
+/// Datagrams of a flow that were delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// To the receiver.
+    pub there: u64,
+    /// To the sender, where there are replies.
+    pub back: u64,
 }
 
 /// What was measured.
@@ -52,6 +63,7 @@ struct Flow {
     datagrams: u64,
     delivered_bytes: u64,
     delivered_at_warmup: u64,
+    begun: Option<Time>,
 }
 
 impl<'a> Gauge<'a> {
@@ -71,13 +83,13 @@ impl<'a> Gauge<'a> {
             bin_end: Figures::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
             queued: 0,
             is_warm: false,
-            datagrams: 0,
+            echoes: vec![Echo::default(); flows],
         }
     }
 
-    /// Datagrams that the receivers should have got.
-    pub fn datagrams_out(&self) -> u64 {
-        self.datagrams
+    /// Datagrams that receivers and senders should have got, by flow.
+    pub fn echoes(&self) -> Vec<Echo> {
+        self.echoes.clone()
     }
 
     /// The run is over at `end`.
@@ -124,7 +136,12 @@ impl<'a> Gauge<'a> {
                 figures.enqueued(now, packet);
                 if let Some(flow) = self.measured.flows.get_mut(packet.flow as usize) {
                     match tcp {
-                        Some(tcp) => flow.stream.send(tcp.sequence, tcp.bytes, tcp.is_syn),
+                        Some(tcp) => {
+                            if tcp.bytes > COOKIE_BYTES {
+                                flow.begun.get_or_insert(now);
+                            }
+                            flow.stream.send(tcp.sequence, tcp.bytes, tcp.is_syn);
+                        }
                         None => flow.datagrams += 1,
                     }
                 }
@@ -171,8 +188,15 @@ impl Tap for Gauge<'_> {
         let known = header.flow.filter(|flow| (*flow as usize) < self.measured.flows.len());
         let flow = known.unwrap_or(NO_FLOW);
         self.current.store(flow, Ordering::Relaxed);
-        if is_down && event.kind == EventKind::Delivered && known.is_some() && header.tcp.is_none() {
-            self.datagrams += 1;
+        if event.kind == EventKind::Delivered
+            && header.tcp.is_none()
+            && let Some(echo) = known.and_then(|flow| self.echoes.get_mut(flow as usize))
+        {
+            if is_down {
+                echo.there += 1;
+            } else {
+                echo.back += 1;
+            }
         }
         if event.time > Time::ZERO + self.scenario.duration {
             return;
@@ -188,6 +212,11 @@ impl Tap for Gauge<'_> {
 }
 
 impl Measured {
+    /// When the first whole segment of each TCP flow came to the bottleneck.
+    pub fn begun(&self) -> Vec<Option<Time>> {
+        self.flows.iter().map(|flow| flow.begun).collect()
+    }
+
     /// Takes stock.
     pub fn finish(self, scenario: &Scenario, told: &[Told], ends: PathEnd) -> Outcome {
         let (start, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);

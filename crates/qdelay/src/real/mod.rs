@@ -1,26 +1,29 @@
 //! `qdelay run --clock real`: cases in real time, their flows made by real programs.
 //!
 //! ```text
-//! outside: iperf3 clients, UDP senders -> [bottleneck, link, delay] -> inside: iperf3 servers, UDP receivers
+//! outside: iperf3 and irtt clients, UDP senders -> [bottleneck, link, delay] -> inside: their servers, UDP receivers
 //! ```
 //!
 //! Each case gets two private namespaces and an emulator of its own between them: data goes down. A TCP flow is an iperf3
 //! client outside that sends to a server inside, with the kernel's own congestion control; a UDP flow is sent by this program
-//! at the very times at which the simulator's source sends. What is measured is what the emulator's path does, at the path's
+//! at the very times at which the simulator's source sends, or by irtt if it is like a call. What is measured is what the emulator's path does, at the path's
 //! own times, by the simulator's own [`qdelay_sim::Figures`].
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `support` | what of a scenario cannot be real |
-//! | `ports`, `bypass` | which packets are of which flow; iperf3's talk with itself goes around the path |
-//! | `programs`, `datagrams` | iperf3, and our own sender and receiver |
+//! | `support` | what of a scenario cannot be real, and what makes each flow |
+//! | `path` | the scenario's path as the emulator has it |
+//! | `ports`, `bypass` | which packets are of which flow; what programs say to their other ends goes around the path |
+//! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
 //! | `carrier` | the thread that carries the packets |
 //! | `measure`, `stream` | from the emulator's events to an outcome; what of a TCP flow's bytes has arrived |
 
 mod bypass;
 mod carrier;
 mod datagrams;
+mod irtt;
 mod measure;
+pub mod path;
 mod ports;
 mod programs;
 mod stream;
@@ -30,23 +33,21 @@ use carrier::{Carried, Carrier};
 use datagrams::{Receiver, Sender};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use programs::Programs;
-use qdelay_core::component::Arguments;
-use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_core::{Rate, Span, Time};
+use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::Namespace;
-use qdelay_emu::plan::{Direction, Plan};
 use qdelay_experiment::InputError;
 use qdelay_experiment::engine::{EngineError, Progress, Ran, Runner};
-use qdelay_experiment::results::{Audit, round};
+use qdelay_experiment::results::{Audit, Irtt, round};
 use qdelay_experiment::scenario::Case;
-use qdelay_path::{AnyLink, Line};
 use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use rustix::event::{Timespec, poll};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use support::Maker;
 
 /// The longest packet of the link, in bytes: Ethernet's.
 const MTU: u16 = 1500;
@@ -58,12 +59,25 @@ pub struct RealTime {
     /// Whether to ask for real-time priority.
     pub realtime: bool,
     bar: ProgressBar,
+    without_irtt: Once,
+}
+
+/// What came of a case, and what only whoever compares it with the simulator wants to know.
+pub struct Real {
+    /// Measures and verdict.
+    pub ran: Ran,
+    /// When the first whole segment of each TCP flow came to the bottleneck.
+    pub begun: Vec<Option<Time>>,
 }
 
 impl RealTime {
     /// Says how far it is on standard error, where that is a terminal.
     pub fn new(realtime: bool) -> RealTime {
-        RealTime { realtime, bar: ProgressBar::hidden() }
+        RealTime { realtime, bar: ProgressBar::hidden(), without_irtt: Once::new() }
+    }
+    /// What the progress says is being run.
+    pub fn name(&self, what: &str) {
+        self.bar.set_prefix(format!("{what}, "));
     }
     /// Takes the progress away.
     pub fn finish(&self) {
@@ -76,7 +90,7 @@ impl Progress for RealTime {
         self.bar.set_length(cases);
         self.bar.set_position(there);
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {prefix}{msg}") {
             self.bar.set_style(style);
         }
         self.bar.tick();
@@ -96,6 +110,16 @@ impl Runner for RealTime {
     }
 
     fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
+        self.carry_out(case, packets).map(|real| real.ran)
+    }
+}
+
+impl RealTime {
+    /// Runs `case`, and tells `packets` of every packet.
+    ///
+    /// # Errors
+    /// No namespaces, a program that does not run, or a fault.
+    pub fn carry_out(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Real, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
         let options = link_setup::Options {
@@ -109,10 +133,11 @@ impl Runner for RealTime {
         let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
         set_kernel(&outer, scenario);
         let ends = (addresses.outside, addresses.inside);
-        let mut programs = Programs::listen(scenario, &namespace, ends).map_err(refuse)?;
-        let receiver = Receiver::open(scenario, &namespace, ends.1).map_err(refuse)?;
-        let sender = Sender::open(scenario, &outer, ends).map_err(refuse)?;
-        let plan = plan(scenario).map_err(refuse)?;
+        let makers = self.makers(scenario);
+        let mut programs = Programs::listen(scenario, &makers, &namespace, ends).map_err(refuse)?;
+        let receiver = Receiver::open(scenario, &makers, &namespace, ends.1).map_err(refuse)?;
+        let sender = Sender::open(scenario, &makers, &outer, ends).map_err(refuse)?;
+        let plan = path::plan(scenario).map_err(refuse)?;
         let carrier =
             Carrier { scenario, plan, devices: [inside, outside], mtu: MTU, realtime: self.realtime };
         let stop = AtomicBool::new(false);
@@ -140,13 +165,22 @@ impl Runner for RealTime {
         let carried = carried.map_err(|message| EngineError::Audit(format!("{}: {message}", place(case))))?;
         let told = programs.end();
         drop((programs, namespace, outer));
-        let audit = audit(&carried, received.0);
-        let outcome = carried.measured.finish(scenario, &told, carried.ends);
-        Ok(Ran { outcome, audit: Some(audit) })
+        let audit = audit(scenario, &makers, &carried, received.0, &told.irtt);
+        let begun = carried.measured.begun();
+        let outcome = carried.measured.finish(scenario, &told.iperf3, carried.ends);
+        Ok(Real { ran: Ran { outcome, audit: Some(audit) }, begun })
     }
-}
 
-impl RealTime {
+    /// What makes each flow; says so once where irtt is missing.
+    fn makers(&self, scenario: &Scenario) -> Vec<Maker> {
+        let (makers, is_missing) = support::makers(scenario);
+        if is_missing {
+            let note = "irtt is not installed: this program sends flows that are like calls by itself";
+            self.without_irtt.call_once(|| self.bar.suspend(|| crate::run::eprintln_line(note)));
+        }
+        makers
+    }
+
     /// Starts and stops programs until the end of the run; says what went wrong.
     fn play(
         &self,
@@ -190,34 +224,6 @@ fn sleep_until(clock: &mut RealClock, time: Time) {
     }
 }
 
-/// The scenario's path: what the simulator builds, in both directions.
-fn plan(scenario: &Scenario) -> Result<Plan, String> {
-    let half = scenario.base_rtt / 2;
-    let (limit, link) = match &scenario.uplink {
-        Some(uplink) => (uplink.limit, uplink.link.0.clone()),
-        None => (u64::from(u32::MAX), AnyLink::from(Line::new(Rate::INFINITE, 0))),
-    };
-    let tail_drop = Arguments::parse(qdisc::COMPONENTS, &format!("taildrop:limit={limit}"));
-    let build = |arguments: &Arguments| AnyQdisc::build(arguments).map_err(|error| error.to_string());
-    Ok(Plan {
-        down: Direction {
-            qdisc: build(&scenario.qdisc)?,
-            link: scenario.link.0.clone(),
-            delay: half,
-            jitter: scenario.jitter,
-            loss: 0.0,
-        },
-        up: Direction {
-            qdisc: build(&tail_drop.map_err(|error| error.to_string())?)?,
-            link,
-            delay: scenario.base_rtt.saturating_sub(half),
-            jitter: Span::ZERO,
-            loss: 0.0,
-        },
-        seed: scenario.seed,
-    })
-}
-
 /// Settings of the senders' own namespace. What cannot be set stays as it is.
 fn set_kernel(outer: &Namespace, scenario: &Scenario) {
     // Flows know nothing of each other, as in the simulator.
@@ -236,13 +242,25 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
     });
 }
 
-/// What the emulator says of itself, and whether the receivers got all that it delivered.
-fn audit(carried: &Carried, received: u64) -> Audit {
+/// What the emulator says of itself, whether the receivers got all that it delivered, and what irtt says.
+fn audit(
+    scenario: &Scenario,
+    makers: &[Maker],
+    carried: &Carried,
+    received: u64,
+    told: &[(usize, Irtt)],
+) -> Audit {
     let facts = &carried.facts;
     let mut reasons = facts.verdict.reasons.clone();
-    let unseen = carried.datagrams.saturating_sub(received);
+    let is_own = |flow: usize| makers.get(flow).is_none_or(|maker| *maker == Maker::Own);
+    let delivered = carried.echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
+    let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(received);
     if unseen > 0 {
         reasons.push(format!("{unseen} datagrams were lost between the link and their receiver"));
+    }
+    for (flow, irtt) in told {
+        let echo = carried.echoes.get(*flow).copied().unwrap_or_default();
+        reasons.extend(irtt::contradictions(irtt, echo, scenario.base_rtt));
     }
     Audit {
         trustworthy: reasons.is_empty(),
@@ -255,5 +273,6 @@ fn audit(carried: &Carried, received: u64) -> Audit {
         cpu_seconds: round(facts.cpu.as_secs_f64()),
         steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
         realtime: carried.realtime,
+        irtt: told.iter().map(|(_, irtt)| irtt.clone()).collect(),
     }
 }

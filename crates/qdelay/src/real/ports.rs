@@ -1,7 +1,8 @@
 //! Which packets are of which flow: by their ports, which are ours to choose in namespaces of our own.
 //!
 //! The end of flow `i` that is inside has the port `20000 + i`, in TCP and UDP; the other one has `30000 + i` where it sends
-//! data. A TCP connection to the former from any other port is iperf3's talk with itself.
+//! data. A TCP connection to the former from any other port is iperf3's talk with itself; of irtt's datagrams its talk are
+//! those that open or close a session.
 
 /// The first port inside.
 const RECEIVERS: u16 = 20_000;
@@ -13,6 +14,12 @@ const PORTS: u16 = 1_000;
 const IPV4_HEADER: usize = 20;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const UDP_HEADER: usize = 8;
+
+/// What irtt's datagrams begin with.
+const IRTT: [u8; 3] = [0x14, 0xa7, 0x5b];
+/// Flags in the byte that follows: opens a session, closes it.
+const IRTT_TALK: u8 = 0x01 | 0x04;
 
 /// Where a flow is received.
 pub const fn receiver(flow: usize) -> u16 {
@@ -57,10 +64,20 @@ pub fn read(packet: &[u8], way: Way) -> Header {
     parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
 }
 
-/// Whether it is of a connection of iperf3's own.
+/// Whether it is what a program says to its other end, of iperf3 or irtt.
 pub fn is_control(packet: &[u8], way: Way) -> bool {
     let header = read(packet, way);
-    header.flow.is_none() && header.tcp.is_some()
+    match header.tcp {
+        Some(_) => header.flow.is_none(),
+        None => header.flow.is_some() && is_irtt_talk(packet),
+    }
+}
+
+/// Of a packet that was read as one of UDP.
+fn is_irtt_talk(packet: &[u8]) -> bool {
+    let header = packet.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+    let contents = packet.get(header + UDP_HEADER..).unwrap_or(&[]);
+    contents.starts_with(&IRTT) && contents.get(IRTT.len()).is_some_and(|flags| flags & IRTT_TALK != 0)
 }
 
 fn parse(packet: &[u8], way: Way) -> Option<Header> {
@@ -129,6 +146,12 @@ mod tests {
         let datagram = packet(UDP, sender(0), receiver(0), &[0; 4]);
         assert_eq!(read(&datagram, Way::Down), Header { flow: Some(0), tcp: None });
         assert!(!is_control(&packet(UDP, 1, receiver(0), &[0; 4]), Way::Down));
+        for (flags, is_talk) in [(0, false), (1, true), (2, false), (3, true), (4, true)] {
+            let contents = [0, 0, 0, 0, 0x14, 0xa7, 0x5b, flags, 9, 9];
+            let datagram = packet(UDP, sender(0), receiver(0), &contents);
+            assert_eq!(is_control(&datagram, Way::Down), is_talk, "{flags}");
+            assert_eq!(is_control(&packet(UDP, receiver(0), sender(0), &contents), Way::Up), is_talk);
+        }
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! TCP flows: for each an iperf3 server inside, and a client outside that is started and stopped when the flow is.
+//! Flows of real programs: for each a server inside, and a client outside that is started and stopped when the flow is.
+//! Those of TCP are iperf3's, those that are like calls irtt's.
 
-use super::ports;
+use super::support::Maker;
+use super::{irtt, ports};
 use qdelay_core::{Span, Time};
 use qdelay_emu::netns::Namespace;
 use qdelay_emu::netns::command::Running;
+use qdelay_experiment::results::Irtt;
 use qdelay_sim::{FlowSpec, Scenario};
 use qdelay_traffic::control::ControllerConfig;
 use qdelay_traffic::transport::TransportConfig;
@@ -16,11 +19,15 @@ use std::io::{self, Read, Seek};
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 
+/// How many pauses irtt gets to read what has come.
+const IRTT_PAUSES: usize = 5;
 /// How often a program is looked at while it is waited for, and how many times.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const PAUSES: usize = 500;
 /// Runs that are longer get an interval of a second.
 const FINE: Span = Span::from_secs(100);
+/// A client that is to send until it is stopped is given this much more time than the run takes.
+const ENDLESS: Span = Span::from_secs(3600);
 
 /// What only the kernel knows of a flow, as iperf3 tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,9 +40,18 @@ pub struct Told {
     pub srtt_mean_ms: f64,
 }
 
+/// What all programs of a case have told.
+#[derive(Clone, Debug, Default)]
+pub struct AllTold {
+    /// By flow.
+    pub iperf3: Vec<Told>,
+    /// With the numbers of their flows.
+    pub irtt: Vec<(usize, Irtt)>,
+}
+
 /// The programs of a case.
 pub struct Programs {
-    /// One for each flow of the scenario, `None` for those of UDP.
+    /// One for each flow of the scenario, `None` for those that are ours.
     flows: Vec<Option<Program>>,
     warmup: Span,
     _servers: Vec<Running>,
@@ -43,6 +59,7 @@ pub struct Programs {
 
 struct Program {
     name: String,
+    maker: Maker,
     start: Time,
     stop: Time,
     arguments: Vec<String>,
@@ -60,40 +77,31 @@ impl Programs {
     /// Starts the servers and waits until they listen. `ends` are the addresses outside and inside.
     ///
     /// # Errors
-    /// iperf3 does not run.
+    /// A program does not run.
     pub fn listen(
         scenario: &Scenario,
+        makers: &[Maker],
         inner: &Namespace,
         ends: (Ipv4Addr, Ipv4Addr),
     ) -> Result<Programs, String> {
         let mut servers = Vec::new();
         let mut flows = Vec::new();
-        for (index, flow) in scenario.flows.iter().enumerate() {
-            let program = program(scenario, index, flow, ends.1);
-            if program.is_some() {
-                let (port, address) = (ports::receiver(index).to_string(), ends.1.to_string());
-                let mut server = Command::new("iperf3");
-                server.args([
-                    "--server",
-                    "--one-off",
-                    "--interval",
-                    "0",
-                    "--port",
-                    &port,
-                    "--bind",
-                    &address,
-                ]);
-                server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                servers
-                    .push(inner.spawn(server).map_err(|error| format!("iperf3 cannot be started: {error}"))?);
+        for (index, (flow, maker)) in scenario.flows.iter().zip(makers).enumerate() {
+            let program = program(scenario, index, flow, *maker, ends);
+            if let Some(program) = &program {
+                let mut command = server(program, index, ends.1);
+                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                let started = inner
+                    .spawn(command)
+                    .map_err(|error| format!("{} cannot be started: {error}", program.command()))?;
+                servers.push((started, program.maker, ports::receiver(index)));
             }
             flows.push(program);
         }
-        for (server, index) in
-            servers.iter_mut().zip(flows.iter().enumerate().filter(|(_, flow)| flow.is_some()))
-        {
-            wait_for(server, ports::receiver(index.0))?;
+        for (server, maker, port) in &mut servers {
+            wait_for(server, *maker, *port)?;
         }
+        let servers = servers.into_iter().map(|(server, ..)| server).collect();
         Ok(Programs { flows, warmup: scenario.warmup, _servers: servers })
     }
 
@@ -115,19 +123,33 @@ impl Programs {
         self.flows.iter_mut().flatten().try_for_each(|program| {
             program
                 .advance(now, outer)
-                .map_err(|message| format!("flow '{}': iperf3: {message}", program.name))
+                .map_err(|message| format!("flow '{}': {}: {message}", program.name, program.command()))
         })
     }
 
-    /// Stops all, and returns what they tell, by flow.
-    pub fn end(&mut self) -> Vec<Told> {
+    /// Stops all, and returns what they tell.
+    pub fn end(&mut self) -> AllTold {
         let warmup = self.warmup;
-        for program in self.flows.iter_mut().flatten() {
-            program.stop();
+        if self.flows.iter().flatten().any(|program| program.maker == Maker::Irtt) {
+            // What was delivered last is read first.
+            (0..IRTT_PAUSES).for_each(|_| pause());
         }
-        let tell =
-            |program: &mut Option<Program>| program.as_mut().map(|p| p.tell(warmup)).unwrap_or_default();
-        self.flows.iter_mut().map(tell).collect()
+        self.flows.iter_mut().flatten().for_each(Program::stop);
+        let mut all = AllTold::default();
+        for (index, program) in self.flows.iter_mut().enumerate() {
+            let printed = program.as_mut().map_or(Value::Null, Program::printed);
+            all.iperf3.push(match program {
+                // iperf3's times are since its start.
+                Some(program) if program.maker == Maker::Iperf3 => {
+                    told(&printed, warmup.saturating_sub(program.start.since(Time::ZERO)))
+                }
+                _ => Told::default(),
+            });
+            if let Some(program) = program.as_ref().filter(|program| program.maker == Maker::Irtt) {
+                all.irtt.extend(irtt::told(&program.name, &printed).map(|irtt| (index, irtt)));
+            }
+        }
+        all
     }
 }
 
@@ -136,17 +158,26 @@ impl Program {
         if matches!(self.state, State::Waiting) && now >= self.start {
             let refused = |error: io::Error| format!("cannot be started: {error}");
             let output =
-                File::from(memfd_create("iperf3", MemfdFlags::CLOEXEC).map_err(|e| refused(e.into()))?);
-            let mut command = Command::new("iperf3");
+                File::from(memfd_create("qdelay", MemfdFlags::CLOEXEC).map_err(|e| refused(e.into()))?);
+            let mut command = Command::new(self.command());
             command.args(&self.arguments).stdin(Stdio::null()).stderr(Stdio::null());
             command.stdout(output.try_clone().map_err(refused)?);
             self.state = State::Running(Box::new(outer.spawn(command).map_err(refused)?), output);
         }
         let State::Running(running, output) = &mut self.state else { return Ok(()) };
-        if matches!(running.try_wait(), Ok(None)) {
-            if now >= self.stop {
+        let ended = running.try_wait();
+        if matches!(ended, Ok(None)) {
+            // irtt was told when it starts, and then waits for replies.
+            if now >= self.stop && self.maker == Maker::Iperf3 {
                 self.stop();
             }
+            return Ok(());
+        }
+        if self.maker == Maker::Irtt
+            && now >= self.stop
+            && ended.is_ok_and(|s| s.is_some_and(|s| s.success()))
+        {
+            self.stop();
             return Ok(());
         }
         let error = read(output).get("error").and_then(Value::as_str).map(str::to_string);
@@ -165,21 +196,47 @@ impl Program {
         };
     }
 
-    fn tell(&mut self, warmup: Span) -> Told {
-        let State::Ended(Some((running, output))) = &mut self.state else { return Told::default() };
+    /// What it has printed, once it has ended.
+    fn printed(&mut self) -> Value {
+        let State::Ended(Some((running, output))) = &mut self.state else { return Value::Null };
         for _ in 0..PAUSES {
             if !matches!(running.try_wait(), Ok(None)) {
                 break;
             }
             pause();
         }
-        // iperf3's times are since its start.
-        told(&read(output), warmup.saturating_sub(self.start.since(Time::ZERO)))
+        read(output)
+    }
+
+    fn command(&self) -> &'static str {
+        if self.maker == Maker::Irtt { "irtt" } else { "iperf3" }
     }
 }
 
-/// What to run for a flow; `None` for one of UDP.
-fn program(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) -> Option<Program> {
+/// What to run outside for a flow; `None` for one that is ours.
+fn program(
+    scenario: &Scenario,
+    index: usize,
+    flow: &FlowSpec,
+    maker: Maker,
+    ends: (Ipv4Addr, Ipv4Addr),
+) -> Option<Program> {
+    let arguments = match maker {
+        Maker::Iperf3 => iperf3(scenario, index, flow, ends.1)?,
+        Maker::Irtt => irtt(scenario, index, flow, ends)?,
+        Maker::Own => return None,
+    };
+    Some(Program {
+        name: flow.name.clone(),
+        maker,
+        start: Time::ZERO + flow.start,
+        stop: flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
+        arguments,
+        state: State::Waiting,
+    })
+}
+
+fn iperf3(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) -> Option<Vec<String>> {
     let TransportConfig::Tcp { controller, .. } = flow.transport else { return None };
     let controller = match controller {
         ControllerConfig::Bbr(_) => "bbr",
@@ -196,34 +253,67 @@ fn program(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr)
     add("--tos", (flow.dscp << 2).to_string());
     // Until it is stopped.
     add("--time", "0".to_string());
-    Some(Program {
-        name: flow.name.clone(),
-        start: Time::ZERO + flow.start,
-        stop: flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
-        arguments,
-        state: State::Waiting,
-    })
+    Some(arguments)
+}
+
+fn irtt(
+    scenario: &Scenario,
+    index: usize,
+    flow: &FlowSpec,
+    ends: (Ipv4Addr, Ipv4Addr),
+) -> Option<Vec<String>> {
+    let (bytes, gap) = irtt::gap(flow)?;
+    let whole = flow.stop.unwrap_or(scenario.duration + ENDLESS).saturating_sub(flow.start);
+    let mut arguments = vec!["client".to_string(), "-Q".to_string()];
+    let mut add = |option: &str, value: String| arguments.extend([option.to_string(), value]);
+    add("-o", "-".to_string());
+    add("-i", format!("{}ns", gap.as_nanos()));
+    add("-l", bytes.to_string());
+    add("-d", format!("{}ns", whole.as_nanos()));
+    arguments.push(format!("--dscp={}", flow.dscp << 2));
+    arguments.push(format!("--local={}:{}", ends.0, ports::sender(index)));
+    arguments.push(format!("{}:{}", ends.1, ports::receiver(index)));
+    Some(arguments)
+}
+
+/// What to run inside for it.
+fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
+    let port = ports::receiver(index);
+    let mut command = Command::new(program.command());
+    match program.maker {
+        // It refuses what is sent more often than it was told.
+        Maker::Irtt => command.args(["server", "-i", "1ms", "-b", &format!("{inside}:{port}")]),
+        _ => command.args(["--server", "--one-off", "--interval", "0"]).args([
+            "--port",
+            &port.to_string(),
+            "--bind",
+            &inside.to_string(),
+        ]),
+    };
+    command
 }
 
 /// Until the server listens.
-fn wait_for(server: &mut Running, port: u16) -> Result<(), String> {
-    // In the server's own namespace: a local address, and the state LISTEN.
-    let path = format!("/proc/{}/net/tcp", server.id());
+fn wait_for(server: &mut Running, maker: Maker, port: u16) -> Result<(), String> {
+    // In the server's own namespace: a local address, and the state LISTEN or, of UDP, unconnected.
+    let (table, state, name) =
+        if maker == Maker::Irtt { ("udp", "07", "irtt") } else { ("tcp", "0A", "iperf3") };
+    let path = format!("/proc/{}/net/{table}", server.id());
     let is_there = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let local = words.nth(1).and_then(|local| local.split_once(':')).map(|(_, port)| port.to_string());
-        local.and_then(|hex| u16::from_str_radix(&hex, 16).ok()) == Some(port) && words.nth(1) == Some("0A")
+        local.and_then(|hex| u16::from_str_radix(&hex, 16).ok()) == Some(port) && words.nth(1) == Some(state)
     };
     for _ in 0..PAUSES {
         if std::fs::read_to_string(&path).is_ok_and(|table| table.lines().any(is_there)) {
             return Ok(());
         }
         if !matches!(server.try_wait(), Ok(None)) {
-            return Err("an iperf3 server ended at once; expected it to listen".to_string());
+            return Err(format!("a server of {name} ended at once; expected it to listen"));
         }
         pause();
     }
-    Err("an iperf3 server does not listen; expected it to within seconds".to_string())
+    Err(format!("a server of {name} does not listen; expected it to within seconds"))
 }
 
 fn pause() {

@@ -1,6 +1,7 @@
-//! What of a scenario cannot be real. It is refused before anything runs.
+//! What of a scenario cannot be real, which is refused before anything runs; and what makes each flow.
 
 use super::MTU;
+use super::irtt;
 use qdelay_sim::{FlowSpec, Scenario};
 use qdelay_traffic::tcp::Profile;
 use qdelay_traffic::transport::TransportConfig;
@@ -33,6 +34,30 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
             .to_string());
     }
     if scenario.flows.iter().any(is_tcp) { check_iperf3() } else { Ok(()) }
+}
+
+/// What makes a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// TCP.
+    Iperf3,
+    /// Datagrams as of a call.
+    Irtt,
+    /// Other datagrams.
+    Own,
+}
+
+/// What makes each flow of the scenario, and whether irtt would make some and is not there.
+pub fn makers(scenario: &Scenario) -> (Vec<Maker>, bool) {
+    let is_call = |flow: &FlowSpec| irtt::is_call(flow);
+    let wanted = scenario.flows.iter().any(is_call);
+    let is_there = wanted && irtt::is_installed();
+    let maker = |flow: &FlowSpec| match is_call(flow) {
+        true if is_there => Maker::Irtt,
+        _ if is_tcp(flow) => Maker::Iperf3,
+        _ => Maker::Own,
+    };
+    (scenario.flows.iter().map(maker).collect(), wanted && !is_there)
 }
 
 /// Whether its TCP flows negotiate ECN.

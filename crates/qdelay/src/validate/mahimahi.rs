@@ -80,19 +80,24 @@ fn with_header(outcome: &Outcome) -> f64 {
 }
 
 /// mahimahi's uplink of 48 Mbit/s: a trace too, with four opportunities each millisecond.
-fn uplink() -> Result<TraceLink, Failure> {
+pub fn uplink() -> Result<TraceLink, Failure> {
     let schedule =
         qdelay_trace::mahimahi::parse(b"1\n1\n1\n1\n").map_err(|error| Failure::input("uplink", error))?;
     Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true))
 }
 
-fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
-    let typed = match qdisc {
+/// A discipline of the table, as it was set.
+pub fn discipline(name: &str) -> &str {
+    match name {
         "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
         "pie" => "pie:variant=mahimahi:target=20ms:max_burst=3ms",
         "bode" => "bode:target=20ms:min_keep=2",
         other => other,
-    };
+    }
+}
+
+fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
+    let typed = discipline(qdisc);
     let scenario = Scenario {
         qdisc: parse_qdisc(typed)?,
         link: LinkSpec(link.clone().into()),

@@ -1,6 +1,7 @@
-//! `qdelay validate`: our figures beside those of a real kernel, of mahimahi and of ns-3.
+//! `qdelay validate`: our figures beside those of a real kernel, of mahimahi and of ns-3; and real packets beside ours.
 
 mod kernel;
+mod link;
 mod mahimahi;
 mod ns3;
 mod reference;
@@ -54,6 +55,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
             mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,
         ),
+        ValidateAgainst::Link => return link::run(options),
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
         }
@@ -76,17 +78,28 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
 fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
+    let link = options.against == ValidateAgainst::Link;
     let foreign = [
         ("--variant", options.variant.is_some() && !kernel, "kernel"),
-        ("--traces", options.traces.is_some() && !mahimahi, "mahimahi"),
-        ("--rtt", options.rtt.is_some() && !mahimahi, "mahimahi"),
+        ("--traces", options.traces.is_some() && !mahimahi && !link, "mahimahi"),
+        ("--rtt", options.rtt.is_some() && !mahimahi && !link, "mahimahi"),
         ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
+        ("--seconds", options.seconds.is_some() && !link, "link"),
+        ("--retries", options.retries.is_some() && !link, "link"),
+        ("--only", !options.only.is_empty() && !link, "link"),
+        ("--out", options.out.is_some() && !link, "link"),
+        ("--fresh", options.fresh && !link, "link"),
+        ("--mahimahi", options.mahimahi && !link, "link"),
+        ("--no-realtime", options.no_realtime && !link, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
         return Err(Failure::input(
             option,
             format!("it is of 'validate {owner}'; expected it with no other"),
         ));
+    }
+    if options.mahimahi && options.seconds.is_some() {
+        return Err(Failure::input("--seconds", "mahimahi was run for 60 s; expected it without --mahimahi"));
     }
     match options.traces.as_deref().filter(|folder| !folder.is_dir()) {
         Some(folder) => Err(Failure::input(folder.display(), "expected a folder with recorded traces")),

@@ -1,0 +1,267 @@
+//! Offloads of a network interface, switched off while packets are counted one by one (ethtool(8), `linux/ethtool.h`).
+//!
+//! With TSO, GSO, GRO or LRO an interface hands over several packets of the wire as one; with transmit checksums off-loaded,
+//! packets without a checksum. Here they are switched off one after the other, and what was on before is switched on again,
+//! in the opposite order (an interface does not do TSO without checksums), by [`Offloads::restore`] or at the end of the
+//! value's life. A process that is killed leaves them off.
+//!
+//! What the other side of a veth pair does is the other side's: its TSO hands over packets of up to 64 KiB whatever is set here.
+#![allow(unsafe_code)] // SIOCETHTOOL, which no safe library has.
+
+use rustix::net::{AddressFamily, SocketType};
+use std::ffi::c_void;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// An offload that is switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// Large receive offload: the interface joins packets that come in.
+    Lro,
+    /// Generic receive offload: the kernel joins packets that come in.
+    Gro,
+    /// Generic segmentation offload: packets that go out are cut as late as can be.
+    Gso,
+    /// TCP segmentation offload: the interface cuts packets that go out.
+    Tso,
+    /// The interface computes checksums of packets that go out.
+    TransmitChecksum,
+}
+
+impl Offload {
+    /// All, in the order in which they are switched off.
+    pub const ALL: [Offload; 5] =
+        [Offload::Lro, Offload::Gro, Offload::Gso, Offload::Tso, Offload::TransmitChecksum];
+
+    /// As ethtool calls it: `lro`, `gro`, `gso`, `tso`, `tx`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Offload::Lro => "lro",
+            Offload::Gro => "gro",
+            Offload::Gso => "gso",
+            Offload::Tso => "tso",
+            Offload::TransmitChecksum => "tx",
+        }
+    }
+
+    /// The commands that ask for and set it.
+    const fn commands(self) -> (u32, u32) {
+        match self {
+            Offload::Lro => (ETHTOOL_GFLAGS, ETHTOOL_GFLAGS + 1),
+            Offload::Gro => (0x2b, 0x2c),
+            Offload::Gso => (0x23, 0x24),
+            Offload::Tso => (0x1e, 0x1f),
+            Offload::TransmitChecksum => (0x16, 0x17),
+        }
+    }
+
+    /// `data`, as the kernel gave it, with this offload on or off.
+    const fn with(self, data: u32, on: bool) -> u32 {
+        match (self, on) {
+            (Offload::Lro, true) => data | ETH_FLAG_LRO,
+            (Offload::Lro, false) => data & !ETH_FLAG_LRO,
+            (_, on) => on as u32,
+        }
+    }
+
+    const fn is_on(self, data: u32) -> bool {
+        match self {
+            Offload::Lro => data & ETH_FLAG_LRO != 0,
+            _ => data != 0,
+        }
+    }
+}
+
+impl fmt::Display for Offload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETH_FLAG_LRO: u32 = 1 << 15;
+
+/// `struct ethtool_value`.
+#[repr(C)]
+struct Value {
+    command: u32,
+    data: u32,
+}
+
+/// `struct ifreq` with a pointer in its union, which is as long as the longest of its members.
+#[repr(C)]
+struct PointerRequest {
+    name: [u8; libc::IFNAMSIZ],
+    data: *mut c_void,
+    rest: [u8; REST],
+}
+
+/// `struct ifreq` with a whole number in its union.
+#[repr(C)]
+struct NumberRequest {
+    name: [u8; libc::IFNAMSIZ],
+    number: i32,
+    rest: [u8; size_of::<libc::ifreq>() - libc::IFNAMSIZ - 4],
+}
+
+const REST: usize = size_of::<libc::ifreq>() - libc::IFNAMSIZ - size_of::<*mut c_void>();
+
+/// The offloads of one interface, in the network namespace of the thread that made this. See the module.
+#[derive(Debug)]
+pub struct Offloads {
+    socket: OwnedFd,
+    interface: String,
+    /// What was on before, in the order in which it was switched off.
+    switched_off: Vec<Offload>,
+}
+
+impl Offloads {
+    /// Switches off what is on at `interface`, in the network namespace of the calling thread. What the interface does not
+    /// know is off, and what it does not let go of is not switched off: [`Offloads::left_on`] says so.
+    ///
+    /// # Errors
+    /// No such interface, or no permission (`CAP_NET_ADMIN`); nothing has changed.
+    pub fn switch_off(interface: &str) -> io::Result<Offloads> {
+        let socket = control_socket()?;
+        // Tells a missing interface from one that has no offloads.
+        number(&socket, interface, libc::SIOCGIFMTU)?;
+        let mut offloads = Offloads { socket, interface: interface.to_string(), switched_off: Vec::new() };
+        for offload in offloads.left_on() {
+            match offloads.set(offload, false) {
+                Ok(()) => offloads.switched_off.push(offload),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    offloads.restore()?;
+                    return Err(error);
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(offloads)
+    }
+
+    /// The interface.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// What was switched off and has not been restored.
+    pub fn switched_off(&self) -> &[Offload] {
+        &self.switched_off
+    }
+
+    /// What is on now.
+    pub fn left_on(&self) -> Vec<Offload> {
+        Offload::ALL.into_iter().filter(|&offload| self.get(offload).is_ok_and(|on| on)).collect()
+    }
+
+    /// Switches on again what was switched off, which takes the permission that switching off took. An interface that is gone
+    /// has nothing to restore.
+    ///
+    /// # Errors
+    /// The first refusal; the others have been tried.
+    pub fn restore(&mut self) -> io::Result<()> {
+        let mut result = Ok(());
+        while let Some(offload) = self.switched_off.pop() {
+            match self.set(offload, true) {
+                Err(error) if error.raw_os_error() != Some(libc::ENODEV) && result.is_ok() => {
+                    result = Err(error);
+                }
+                _ => {}
+            }
+        }
+        result
+    }
+
+    fn get(&self, offload: Offload) -> io::Result<bool> {
+        self.ask(offload.commands().0, 0).map(|data| offload.is_on(data))
+    }
+
+    fn set(&self, offload: Offload, on: bool) -> io::Result<()> {
+        let (get, set) = offload.commands();
+        let data = self.ask(get, 0)?;
+        self.ask(set, offload.with(data, on)).map(|_| ())
+    }
+
+    fn ask(&self, command: u32, data: u32) -> io::Result<u32> {
+        let mut value = Value { command, data };
+        let mut request = PointerRequest {
+            name: name_bytes(&self.interface)?,
+            data: (&raw mut value).cast(),
+            rest: [0; REST],
+        };
+        // SAFETY: the request has the layout and size of `struct ifreq`, and its pointer is to a `struct ethtool_value`, which
+        // is what these commands read and write; both live through the call.
+        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+        if result == 0 { Ok(value.data) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl Drop for Offloads {
+    fn drop(&mut self) {
+        // There is nobody to tell.
+        let _ = self.restore();
+    }
+}
+
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+
+/// A socket to ask about interfaces of the calling thread's namespace with; it stays in that namespace.
+pub(super) fn control_socket() -> io::Result<OwnedFd> {
+    Ok(rustix::net::socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        rustix::net::SocketFlags::CLOEXEC,
+        None,
+    )?)
+}
+
+/// What a request such as SIOCGIFMTU says of an interface: the first whole number of the union.
+pub(super) fn number(socket: &OwnedFd, interface: &str, request: libc::Ioctl) -> io::Result<i32> {
+    let mut asked = NumberRequest {
+        name: name_bytes(interface)?,
+        number: 0,
+        rest: [0; size_of::<libc::ifreq>() - libc::IFNAMSIZ - 4],
+    };
+    // SAFETY: the request has the layout and size of `struct ifreq`, lives through the call and holds no pointers.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut asked) };
+    if result == 0 { Ok(asked.number) } else { Err(io::Error::last_os_error()) }
+}
+
+fn name_bytes(name: &str) -> io::Result<[u8; libc::IFNAMSIZ]> {
+    let mut bytes = [0; libc::IFNAMSIZ];
+    if !(1..libc::IFNAMSIZ).contains(&name.len()) || name.bytes().any(|byte| byte == 0 || byte == b'/') {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_the_size_that_the_kernel_copies() {
+        assert_eq!(size_of::<PointerRequest>(), size_of::<libc::ifreq>());
+        assert_eq!(size_of::<NumberRequest>(), size_of::<libc::ifreq>());
+    }
+
+    #[test]
+    fn one_flag_among_others() {
+        assert_eq!(Offload::Lro.with(0xffff_ffff, false), 0xffff_7fff);
+        assert_eq!(Offload::Lro.with(1, true), 0x8001);
+        assert!(Offload::Lro.is_on(0x8000) && !Offload::Lro.is_on(0x7fff));
+        assert_eq!((Offload::Gro.with(1, false), Offload::Gro.is_on(1)), (0, true));
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there() {
+        for name in ["no-such-one", "", "a-name-of-more-than-15", "a/b", "nul\0"] {
+            let error = Offloads::switch_off(name).expect_err("no interface");
+            assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{name}");
+        }
+        let socket = control_socket().expect("a socket");
+        assert!(number(&socket, "lo", libc::SIOCGIFMTU).expect("an answer") > 0);
+    }
+}

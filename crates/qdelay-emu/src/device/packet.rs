@@ -1,0 +1,420 @@
+//! The Ethernet frames of a network interface: a packet socket with a ring (packet(7); Linux,
+//! `Documentation/networking/packet_mmap.rst`, version 2 of the ring's frames).
+//!
+//! The socket sees every frame that comes in at the interface, whoever it is addressed to (promiscuous mode, for as long as
+//! the socket is open), and none of those that are sent through it. The kernel's own stack sees them, too: the interface
+//! should have no addresses, and forwarding must be off.
+//!
+//! * A tag that the kernel or the interface has taken off is put back.
+//! * A checksum that a sender on the same machine has left to its interface is completed.
+//! * A frame that is longer than the reader's buffer is [`Kind::Oversized`]: see [`offload`](super::offload).
+//! * What the kernel drops because the ring is full is counted by [`Device::kernel_drops`].
+//!
+//! While the interface is down, reading fails with `ENETDOWN`, and the socket goes on when it is up again. An interface that is
+//! gone does not come back to this socket, whatever its name: open another one.
+//!
+//! Parameters: the interface; `frames`, how many the ring has ([`FRAMES`]); `bypass` (off), whether what is sent goes to the
+//! interface's driver past the interface's own queue discipline.
+#![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library has.
+
+mod ring;
+
+use super::offload::{control_socket, number};
+use super::{Device, HEADER_MAX, Kind, Received, Sent};
+use crate::frame;
+use ring::{FrameHeader, Ring};
+use rustix::io::Errno;
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Frames that the kernel keeps for us while we do not look: 100 ms of 1500 bytes at 1.2 Gbit/s. A smaller ring is not faster.
+pub const FRAMES: u32 = 10_240;
+/// Looks at an empty ring in a row after which the kernel is asked whether there is an error. One that polls is woken by an
+/// error over and over; one that looks often cannot ask each time.
+const LOOKS: u32 = 16;
+
+/// What may be on its way out at one time, in bytes.
+const SEND_BUFFER: c_int = 4 << 20;
+/// The largest MTU that a ring is made for, in bytes.
+const MTU_MAX: usize = 65_535;
+
+/// `linux/if_packet.h`, as far as libc does not have it.
+const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
+const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
+const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
+const TPACKET_V2: c_int = 1;
+const PACKET_IGNORE_OUTGOING: c_int = 23;
+const ETH_P_8021Q: u16 = 0x8100;
+
+/// `struct packet_mreq`.
+#[repr(C)]
+struct Membership {
+    interface: c_int,
+    kind: u16,
+    address_bytes: u16,
+    address: [u8; 8],
+}
+
+/// `struct tpacket_stats`.
+#[repr(C)]
+#[derive(Default)]
+struct Statistics {
+    packets: u32,
+    drops: u32,
+}
+
+/// How to open a [`PacketSocket`]. See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketOptions {
+    /// Frames in the ring; rounded up to whole pieces of memory, and no more than 64 MiB take.
+    pub frames: u32,
+    /// Sends past the interface's queue discipline.
+    pub bypass: bool,
+}
+
+impl Default for PacketOptions {
+    fn default() -> Self {
+        PacketOptions { frames: FRAMES, bypass: false }
+    }
+}
+
+/// Why there is no packet socket.
+#[derive(Debug)]
+pub enum PacketError {
+    /// No interface of that name.
+    NoInterface {
+        /// The name.
+        name: String,
+    },
+    /// Not an interface with Ethernet frames.
+    NotEthernet {
+        /// Its name.
+        name: String,
+    },
+    /// Packet sockets are not permitted to this user in this network namespace.
+    NotPermitted,
+    /// Anything else.
+    Failed {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for PacketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PacketError::NoInterface { name } => {
+                write!(f, "there is no network interface called {name}; expected one that `ip link` shows")
+            }
+            PacketError::NotEthernet { name } => {
+                write!(f, "the network interface {name} has no Ethernet frames; expected one that has")
+            }
+            PacketError::NotPermitted => f.write_str(
+                "packet sockets are not permitted; run as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN",
+            ),
+            PacketError::Failed { what, error } => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PacketError {}
+
+/// See the module.
+#[derive(Debug)]
+pub struct PacketSocket {
+    socket: OwnedFd,
+    ring: Ring,
+    name: String,
+    index: u32,
+    mtu: u32,
+    /// Dropped by the kernel, up to the last time it was asked.
+    drops: u64,
+    /// How many looks at the ring in a row have found nothing.
+    looks: u32,
+}
+
+impl PacketSocket {
+    /// Opens a socket for the frames of `interface`, in the network namespace of the calling thread, with the options' defaults.
+    /// The interface may be down.
+    ///
+    /// # Errors
+    /// See [`PacketError`].
+    pub fn open(interface: &str) -> Result<PacketSocket, PacketError> {
+        PacketSocket::open_with(interface, PacketOptions::default())
+    }
+
+    /// As [`PacketSocket::open`], with options.
+    ///
+    /// # Errors
+    /// See [`PacketError`].
+    pub fn open_with(interface: &str, options: PacketOptions) -> Result<PacketSocket, PacketError> {
+        let failed = |what| move |error| PacketError::Failed { what, error };
+        let control = control_socket().map_err(failed("opening a socket"))?;
+        let about = |request| {
+            number(&control, interface, request).map_err(|error| match error.raw_os_error() {
+                Some(libc::ENODEV) => PacketError::NoInterface { name: interface.to_string() },
+                _ => PacketError::Failed { what: "asking for the network interface", error },
+            })
+        };
+        let index = about(libc::SIOCGIFINDEX)?;
+        // The family of the hardware address is the kind of the interface.
+        if about(libc::SIOCGIFHWADDR)? as u16 != libc::ARPHRD_ETHER {
+            return Err(PacketError::NotEthernet { name: interface.to_string() });
+        }
+        let mtu = about(libc::SIOCGIFMTU)? as u32;
+        let socket = raw_socket().map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => PacketError::NotPermitted,
+            _ => PacketError::Failed { what: "opening a packet socket", error },
+        })?;
+        prepare(&socket, options).map_err(failed("preparing the packet socket"))?;
+        let request = Ring::request((mtu as usize).min(MTU_MAX) + usize::from(HEADER_MAX), options.frames);
+        let ring = set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
+            .and_then(|()| Ring::map(&socket, &request))
+            .map_err(failed("making the ring of the packet socket"))?;
+        bind(&socket, index).map_err(failed("binding the packet socket"))?;
+        Ok(PacketSocket {
+            socket,
+            ring,
+            name: interface.to_string(),
+            index: index as u32,
+            mtu,
+            drops: 0,
+            looks: 0,
+        })
+    }
+
+    /// What the interface was called when this was opened.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// The interface's number in its namespace.
+    pub const fn index(&self) -> u32 {
+        self.index
+    }
+    /// The interface's MTU in bytes when this was opened: that of an IP packet, without the Ethernet header.
+    pub const fn mtu(&self) -> u32 {
+        self.mtu
+    }
+    /// Frames that the ring has.
+    pub const fn frames(&self) -> usize {
+        self.ring.frames
+    }
+
+    /// The error that waits at the socket, if there is one.
+    #[cold]
+    fn check(&mut self) -> io::Result<()> {
+        match rustix::net::sockopt::socket_error(&self.socket)? {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn raw_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no memory is handed over. Protocol 0: nothing is received before the socket is bound.
+    let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+fn prepare(socket: &OwnedFd, options: PacketOptions) -> io::Result<()> {
+    set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &TPACKET_V2)?;
+    // Kernels before 4.20 do not know it; there frames that were sent are told by their kind.
+    let _ = set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32);
+    // Without permission the usual size has to do.
+    let _ = set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER);
+    if options.bypass {
+        set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+    }
+    Ok(())
+}
+
+/// Receives every frame of the interface `index` from now on.
+fn bind(socket: &OwnedFd, index: c_int) -> io::Result<()> {
+    let all = Membership {
+        interface: index,
+        kind: libc::PACKET_MR_PROMISC as u16,
+        address_bytes: 0,
+        address: [0; 8],
+    };
+    set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)?;
+    // SAFETY: a structure of numbers, for which zero is a value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index;
+    // SAFETY: the address is of the length that is told, and lives through the call.
+    let result = unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as u32)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+    let data: *const c_void = (&raw const *value).cast();
+    // SAFETY: the value is of the length that is told, and lives through the call. Each caller gives the type of its option.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, data, size_of::<T>() as u32) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Puts the frame into `buffer` as it was on the wire, and says what it is.
+#[inline]
+fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
+    let mut tag = None;
+    if header.status & TP_STATUS_VLAN_VALID != 0 {
+        let has_protocol = header.status & TP_STATUS_VLAN_TPID_VALID != 0;
+        tag = Some((if has_protocol { header.tag_protocol } else { ETH_P_8021Q }, header.tag));
+    }
+    let added = if tag.is_some() { 4 } else { 0 };
+    let whole = header.bytes as usize + added;
+    let oversized = Received { bytes: whole, header: 0, kind: Kind::Oversized };
+    if bytes.len() < header.bytes as usize {
+        return oversized;
+    }
+    let Some(frame) = buffer.get_mut(..bytes.len() + added) else { return oversized };
+    match (tag, bytes.split_at_checked(12)) {
+        (Some((protocol, tag)), Some((addresses, rest))) => {
+            frame[..12].copy_from_slice(addresses);
+            frame[12..14].copy_from_slice(&protocol.to_be_bytes());
+            frame[14..16].copy_from_slice(&tag.to_be_bytes());
+            frame[16..].copy_from_slice(rest);
+        }
+        _ => frame[..bytes.len()].copy_from_slice(bytes),
+    }
+    let (link, kind) = frame::link_layer(frame);
+    if header.status & TP_STATUS_CSUMNOTREADY != 0 && kind == Kind::Ip {
+        frame::complete_checksum(frame.get_mut(usize::from(link)..).unwrap_or(&mut []));
+    }
+    Received { bytes: whole, header: link, kind }
+}
+
+impl Device for PacketSocket {
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        while let Some(waiting) = self.ring.first() {
+            let received = (!waiting.is_outgoing).then(|| copy_out(&waiting.header, waiting.bytes, buffer));
+            self.ring.give_back();
+            if received.is_some() {
+                self.looks = 0;
+                return Ok(received);
+            }
+        }
+        self.looks += 1;
+        if self.looks >= LOOKS {
+            self.looks = 0;
+            self.check()?;
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        loop {
+            match rustix::net::send(&self.socket, bytes, rustix::net::SendFlags::DONTWAIT) {
+                Ok(_) => return Ok(Sent::Done),
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Ok(Sent::Full),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn kernel_drops(&mut self) -> u64 {
+        let mut statistics = Statistics::default();
+        let mut length = size_of::<Statistics>() as u32;
+        // SAFETY: the kernel writes at most `length` bytes, which the structure has.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut statistics).cast(),
+                &raw mut length,
+            )
+        };
+        // The kernel begins anew with each answer.
+        if result == 0 {
+            self.drops += u64::from(statistics.drops);
+        }
+        self.drops
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(status: u32, bytes: usize, tag: u16, tag_protocol: u16) -> FrameHeader {
+        let bytes = bytes as u32;
+        FrameHeader {
+            status,
+            bytes,
+            captured: bytes,
+            link: 0,
+            network: 0,
+            seconds: 0,
+            nanos: 0,
+            tag,
+            tag_protocol,
+            padding: [0; 4],
+        }
+    }
+
+    #[test]
+    fn structures_have_the_sizes_that_the_kernel_copies() {
+        assert_eq!((size_of::<Membership>(), size_of::<Statistics>()), (16, 8));
+    }
+
+    #[test]
+    fn tags_come_back() {
+        let mut plain = vec![1; 12];
+        plain.extend_from_slice(&[0x08, 0x00, 0x45]);
+        plain.resize(60, 7);
+        let mut buffer = [0; 64];
+        let received = copy_out(&header(0, 60, 5, 6), &plain, &mut buffer);
+        assert_eq!(received, Received { bytes: 60, header: 14, kind: Kind::Ip });
+        assert_eq!(buffer[..60], plain);
+        for (status, protocol) in [
+            (TP_STATUS_VLAN_VALID, [0x81, 0x00]),
+            (TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID, [0x88, 0xa8]),
+        ] {
+            let received = copy_out(&header(status, 60, 0x2005, 0x88a8), &plain, &mut buffer);
+            assert_eq!(received, Received { bytes: 64, header: 18, kind: Kind::Ip });
+            assert_eq!((&buffer[..12], &buffer[16..]), (&plain[..12], &plain[12..]));
+            assert_eq!((&buffer[12..14], &buffer[14..16]), (&protocol[..], &[0x20, 0x05][..]));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_oversized() {
+        let bytes = [0; 65];
+        let mut buffer = [0; 64];
+        assert_eq!(copy_out(&header(0, 65, 0, 0), &bytes, &mut buffer).kind, Kind::Oversized);
+        let tagged = header(TP_STATUS_VLAN_VALID, 64, 0, 0);
+        let expected = Received { bytes: 68, header: 0, kind: Kind::Oversized };
+        assert_eq!(copy_out(&tagged, &bytes[..64], &mut buffer), expected);
+        // Cut by the kernel, which had no room for it in the ring.
+        assert_eq!(copy_out(&header(0, 9000, 0, 0), &bytes[..60], &mut buffer).kind, Kind::Oversized);
+        assert_eq!(copy_out(&header(0, 5, 0, 0), &bytes[..5], &mut buffer).kind, Kind::Other);
+    }
+
+    #[test]
+    fn interfaces_that_cannot_be_used() {
+        let error = PacketSocket::open("no-such-one").expect_err("none");
+        assert!(error.to_string().contains("no network interface called no-such-one"), "{error}");
+        let error = PacketSocket::open("lo").expect_err("no Ethernet");
+        assert!(matches!(error, PacketError::NotEthernet { .. }), "{error}");
+    }
+}

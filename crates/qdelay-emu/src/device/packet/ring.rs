@@ -1,0 +1,175 @@
+//! The ring of a packet socket: memory that is shared with the kernel, in frames of equal size (Linux,
+//! `Documentation/networking/packet_mmap.rst`, version 2).
+//!
+//! The kernel fills one frame after the other and then says so in the frame's status; whoever has read it says so there, too.
+//! What finds no free frame is dropped and counted by the kernel.
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the kernel puts in front of a frame: `TPACKET2_HDRLEN`, room for the longest link-layer header, rounded up to 16.
+const FRAME_OVERHEAD: usize = 96;
+/// Memory is asked for in pieces of at least this many bytes.
+const BLOCK: usize = 1 << 16;
+/// The most memory for a ring, in bytes.
+const RING_MAX: usize = 64 << 20;
+
+/// `struct tpacket2_hdr`; behind it, at the next multiple of 16, is a `struct sockaddr_ll`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct FrameHeader {
+    pub(super) status: u32,
+    pub(super) bytes: u32,
+    pub(super) captured: u32,
+    pub(super) link: u16,
+    pub(super) network: u16,
+    pub(super) seconds: u32,
+    pub(super) nanos: u32,
+    pub(super) tag: u16,
+    pub(super) tag_protocol: u16,
+    pub(super) padding: [u8; 4],
+}
+
+/// `struct tpacket_req`.
+#[repr(C)]
+pub(super) struct RingRequest {
+    block_bytes: u32,
+    blocks: u32,
+    frame_bytes: u32,
+    pub(super) frames: u32,
+}
+
+/// The ring: frames of equal size in memory that is shared with the kernel.
+#[derive(Debug)]
+pub(super) struct Ring {
+    memory: NonNull<u8>,
+    length: usize,
+    frame_bytes: usize,
+    pub(super) frames: usize,
+    /// The frame that comes next.
+    next: usize,
+}
+
+// SAFETY: the memory is this ring's alone, and goes with it; the kernel does not care which thread reads it.
+unsafe impl Send for Ring {}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nobody has a reference into it.
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A frame in the ring that is ours until it is given back.
+pub(super) struct Waiting<'a> {
+    pub(super) header: FrameHeader,
+    /// From the link-layer header on, as far as it was captured.
+    pub(super) bytes: &'a [u8],
+    pub(super) is_outgoing: bool,
+}
+
+impl Ring {
+    /// Sizes for `frames` frames of up to `bytes`: more, so that pieces of memory are whole, or fewer, so that it is not too
+    /// much.
+    pub(super) fn request(bytes: usize, frames: u32) -> RingRequest {
+        let frame_bytes = (bytes + FRAME_OVERHEAD).next_power_of_two().max(2048);
+        let block_bytes = frame_bytes.max(BLOCK);
+        let per_block = block_bytes / frame_bytes;
+        let blocks = (frames.max(1) as usize).div_ceil(per_block).min(RING_MAX / block_bytes);
+        RingRequest {
+            block_bytes: block_bytes as u32,
+            blocks: blocks as u32,
+            frame_bytes: frame_bytes as u32,
+            frames: (blocks * per_block) as u32,
+        }
+    }
+
+    pub(super) fn map(socket: &OwnedFd, request: &RingRequest) -> io::Result<Ring> {
+        let length = request.block_bytes as usize * request.blocks as usize;
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let memory = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                socket,
+                0,
+            )
+        }?;
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("no memory was mapped"))?;
+        let (frame_bytes, frames) = (request.frame_bytes as usize, request.frames as usize);
+        Ok(Ring { memory, length, frame_bytes, frames, next: 0 })
+    }
+
+    fn frame(&self) -> NonNull<u8> {
+        // SAFETY: `next` is less than `frames`, which all lie within the mapping: blocks are filled with frames.
+        unsafe { self.memory.add(self.next * self.frame_bytes) }
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: each frame begins with its status, aligned to 16 bytes, which both sides use as an atomic word.
+        unsafe { AtomicU32::from_ptr(self.frame().as_ptr().cast()) }
+    }
+
+    /// The frame that comes next, if the kernel has filled it.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Waiting<'_>> {
+        if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        let frame = self.frame();
+        // SAFETY: the kernel has filled the header and the address behind it, both within the frame, and does not touch them
+        // before the frame is given back. Neither type has bit patterns that are not allowed.
+        let (header, address) = unsafe {
+            let header: FrameHeader = frame.cast().read();
+            let address: libc::sockaddr_ll = frame.add(size_of::<FrameHeader>()).cast().read();
+            (header, address)
+        };
+        let start = usize::from(header.link).min(self.frame_bytes);
+        let length = (header.captured as usize).min(self.frame_bytes - start);
+        // SAFETY: within the frame, which is ours for as long as this borrow of the ring lasts: giving it back takes a new one.
+        let bytes = unsafe { std::slice::from_raw_parts(frame.add(start).as_ptr(), length) };
+        Some(Waiting { header, bytes, is_outgoing: address.sll_pkttype == libc::PACKET_OUTGOING })
+    }
+
+    /// Gives the frame that comes next back to the kernel.
+    #[inline]
+    pub(super) fn give_back(&mut self) {
+        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.next = if self.next + 1 < self.frames { self.next + 1 } else { 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::packet::{HEADER_MAX, MTU_MAX};
+
+    #[test]
+    fn structures_have_the_sizes_that_the_kernel_copies() {
+        // TPACKET2_HDRLEN is the header, aligned to 16, and the address.
+        assert_eq!((size_of::<FrameHeader>(), size_of::<libc::sockaddr_ll>()), (32, 20));
+        assert_eq!(size_of::<RingRequest>(), 16);
+    }
+
+    #[test]
+    fn rings_are_whole_blocks() {
+        for (bytes, frames, frame_bytes, made) in [
+            (1522, 4096, 2048, 4096),
+            (1522, 1, 2048, 32),
+            (9022, 33, 16_384, 36),
+            (MTU_MAX + usize::from(HEADER_MAX), 10, 131_072, 10),
+            (90, 0, 2048, 32),
+            (MTU_MAX, u32::MAX, 131_072, 512),
+        ] {
+            let request = Ring::request(bytes, frames);
+            assert_eq!((request.frame_bytes, request.frames), (frame_bytes, made));
+            assert_eq!(request.blocks * request.block_bytes, request.frames * request.frame_bytes);
+            assert!(request.block_bytes.is_power_of_two() && request.block_bytes >= 4096);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The checksum of a transport, where a sender has left it to its interface.
+
+use super::{IPV4_HEADER, IPV6_HEADER, last_header};
+
+/// Computes the checksum of the TCP segment or UDP datagram in the IP packet at the beginning of `data`, of which a sender has
+/// left it to its interface. Says whether there is one: not in a fragment, nor for other transports.
+///
+/// Source: RFC 1071; RFC 9293 section 3.1 and RFC 768 (the pseudo-headers), RFC 8200 section 8.1 (those of IPv6).
+pub fn complete_checksum(data: &mut [u8]) -> bool {
+    complete(data).is_some()
+}
+
+fn complete(data: &mut [u8]) -> Option<()> {
+    let (start, end, protocol, addresses) = match data.first()? >> 4 {
+        4 => {
+            let header: &[u8; IPV4_HEADER] = data.first_chunk()?;
+            let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
+            let end = usize::from(u16::from_be_bytes([header[2], header[3]]));
+            (!is_fragment).then_some((usize::from(header[0] & 0x0f) * 4, end, header[9], 12..20))?
+        }
+        6 => {
+            let header: &[u8; IPV6_HEADER] = data.first_chunk()?;
+            let end = IPV6_HEADER + usize::from(u16::from_be_bytes([header[4], header[5]]));
+            let (protocol, behind) = last_header(header[6], data.get(IPV6_HEADER..end)?);
+            (end - behind?.len(), end, protocol, 8..40)
+        }
+        _ => return None,
+    };
+    let field = match protocol {
+        6 => 16,
+        17 => 6,
+        _ => return None,
+    };
+    let addresses = sum(data.get(addresses)?);
+    let transport = data.get_mut(start..end)?;
+    transport.get_mut(field..field + 2)?.fill(0);
+    let total = addresses + u64::from(protocol) + transport.len() as u64 + sum(transport);
+    let checksum = match (!folded(total), protocol) {
+        // Zero would say that there is none.
+        (0, 17) => 0xffff,
+        (checksum, _) => checksum,
+    };
+    transport[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+    Some(())
+}
+
+/// The sum of the words of 16 bits in `bytes`; an odd byte at the end is the upper half of one.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let sum: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
+    sum + rest.first().map_or(0, |byte| u64::from(*byte) << 8)
+}
+
+/// A sum with its carries added back.
+fn folded(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

@@ -1,0 +1,435 @@
+//! Ethernet frames of real interfaces: veth pairs between namespaces, and real kernels on both sides. Where they cannot be made
+//! the tests say why and pass.
+
+mod common;
+mod net_support;
+
+use common::{checksum, direction};
+use net_support::{eventually, pause};
+use qdelay_core::Span;
+use qdelay_emu::audit::Audit;
+use qdelay_emu::clock::RealClock;
+use qdelay_emu::device::offload::{Offload, Offloads};
+use qdelay_emu::device::packet::{PacketError, PacketOptions, PacketSocket};
+use qdelay_emu::device::{Device, HEADER_MAX, Kind, Port, Received, Sent};
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::Emulator;
+use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_emu::plan::Plan;
+use qdelay_emu::pool::Pool;
+use qdelay_emu::wait::{WaitOptions, Waiter};
+use rustix::io::Errno;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// a (a0) - middle (inside, outside) - b (b0), all up, without addresses and without packets of the kernel's own.
+struct Chain {
+    a: Namespace,
+    middle: Namespace,
+    b: Namespace,
+}
+
+fn ip(namespace: &Namespace, line: &str) -> bool {
+    let line = line.to_string();
+    namespace.run(move || {
+        let output = Command::new("ip").args(line.split(' ')).output();
+        match output {
+            Ok(output) if output.status.success() => true,
+            Ok(output) => {
+                println!("ip {line}: {}", String::from_utf8_lossy(&output.stderr).trim());
+                false
+            }
+            Err(error) => {
+                println!("ip: {error}");
+                false
+            }
+        }
+    })
+}
+
+fn chain(mtu: u32) -> Option<Chain> {
+    let new = || match Namespace::new() {
+        Ok(namespace) => {
+            namespace.run(|| {
+                let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/addr_gen_mode", "1");
+                let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
+            });
+            Some(namespace)
+        }
+        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let (a, middle, b) = (new()?, new()?, new()?);
+    for (host, name, port) in [(&a, "a0", "inside"), (&b, "b0", "outside")] {
+        let thread = host.run(|| rustix::thread::gettid().as_raw_nonzero().get());
+        let pair = format!("link add {port} mtu {mtu} type veth peer name {name} mtu {mtu} netns {thread}");
+        if !ip(&middle, &pair) {
+            println!("skipped: no veth pair");
+            return None;
+        }
+        assert!(ip(host, &format!("link set {name} multicast off up")));
+        assert!(ip(&middle, &format!("link set {port} multicast off up")));
+    }
+    match middle.run(|| PacketSocket::open("inside")) {
+        Ok(_) => Some(Chain { a, middle, b }),
+        Err(error @ PacketError::NotPermitted) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn open(namespace: &Namespace, name: &'static str) -> PacketSocket {
+    namespace.run(move || PacketSocket::open(name)).expect("a packet socket")
+}
+
+impl Chain {
+    fn ports(&self) -> [PacketSocket; 2] {
+        ["inside", "outside"].map(|name| open(&self.middle, name))
+    }
+
+    /// Gives both hosts addresses of both families.
+    fn address(&self) {
+        for (host, name, last) in [(&self.a, "a0", 1), (&self.b, "b0", 2)] {
+            assert!(ip(host, &format!("addr add 192.0.2.{last}/24 dev {name}")));
+            assert!(ip(host, &format!("link set {name} multicast on")));
+            assert!(ip(host, &format!("addr add fd00::{last}/64 dev {name} nodad")));
+        }
+    }
+}
+
+/// A frame of 60 bytes that is told by its last ones.
+fn frame(between: &[u8], ethertype: [u8; 2], number: u32) -> Vec<u8> {
+    let mut frame = vec![0x02, 0, 0, 0, 0, 0xbb, 0x02, 0, 0, 0, 0, 0xaa];
+    frame.extend_from_slice(between);
+    frame.extend_from_slice(&ethertype);
+    frame.resize(60, 0x11);
+    frame.extend_from_slice(&number.to_be_bytes());
+    frame
+}
+
+/// The next frame that comes, at once or in a while.
+fn next(socket: &mut PacketSocket) -> (Received, Vec<u8>) {
+    let mut buffer = vec![0; 2048];
+    for _ in 0..1200 {
+        if let Some(received) = socket.receive(&mut buffer).expect("works") {
+            buffer.truncate(received.bytes);
+            return (received, buffer);
+        }
+        pause();
+    }
+    panic!("no frame has come");
+}
+
+fn nothing(socket: &mut PacketSocket) {
+    assert_eq!(socket.receive(&mut [0; 2048]).expect("works"), None);
+}
+
+fn sent(socket: &mut PacketSocket, frame: &[u8]) {
+    assert_eq!(socket.send(frame).expect("is sent"), Sent::Done);
+}
+
+#[test]
+fn frames_are_read_as_they_were_on_the_wire() {
+    let Some(chain) = chain(1500) else { return };
+    let (mut a, [mut inside, mut outside], mut b) =
+        (open(&chain.a, "a0"), chain.ports(), open(&chain.b, "b0"));
+    assert_eq!((inside.mtu(), inside.name()), (1500, "inside"));
+    let ip = [0x08, 0x00];
+    let (one, two) = ([0x81, 0x00, 0x60, 0x07], [0x88, 0xa8, 0x00, 0x05, 0x81, 0x00, 0xe0, 0x07]);
+    for (number, between, ethertype, header, kind) in [
+        (1, &[][..], ip, 14, Kind::Ip),
+        (2, &[][..], [0x86, 0xdd], 14, Kind::Ip),
+        (3, &one[..], ip, 18, Kind::Ip),
+        (4, &two[..4], [0x86, 0xdd], 18, Kind::Ip),
+        (5, &two[..], ip, 22, Kind::Ip),
+        (6, &one[..], [0x08, 0x06], 18, Kind::Other),
+        (7, &[][..], [0x88, 0xcc], 14, Kind::Other),
+    ] {
+        let frame = frame(between, ethertype, number);
+        sent(&mut a, &frame);
+        let (received, bytes) = next(&mut inside);
+        assert_eq!((received, &bytes), (Received { bytes: frame.len(), header, kind }, &frame), "{number}");
+        sent(&mut outside, &bytes);
+        assert_eq!(next(&mut b), (received, frame), "{number}");
+    }
+    // Those that were sent come to nobody here a second time; and none has gone back.
+    nothing(&mut inside);
+    nothing(&mut outside);
+    nothing(&mut a);
+    assert_eq!([&mut inside, &mut outside].map(Device::kernel_drops), [0, 0]);
+}
+
+#[test]
+fn the_longest_frame_fits() {
+    for mtu in [576, 1500, 9000] {
+        let Some(chain) = chain(mtu) else { return };
+        let (mut a, [mut inside, _]) = (open(&chain.a, "a0"), chain.ports());
+        let mut longest = frame(&[0x81, 0x00, 0x00, 0x07], [0x08, 0x00], 1);
+        longest.resize(mtu as usize + 18, 9);
+        sent(&mut a, &longest);
+        let mut buffer = vec![0; mtu as usize + usize::from(HEADER_MAX)];
+        eventually("the frame comes", || match inside.receive(&mut buffer).expect("works") {
+            Some(received) => received == Received { bytes: longest.len(), header: 18, kind: Kind::Ip },
+            None => false,
+        });
+        longest.push(0);
+        assert!(a.send(&longest).is_err(), "longer than the MTU");
+    }
+}
+
+/// A ring of 32 frames that nobody looks at.
+#[test]
+fn what_the_kernel_drops_is_counted() {
+    let Some(chain) = chain(1500) else { return };
+    let mut a = open(&chain.a, "a0");
+    let small = PacketOptions { frames: 1, ..PacketOptions::default() };
+    let mut inside = chain.middle.run(move || PacketSocket::open_with("inside", small)).expect("a socket");
+    assert_eq!(inside.frames(), 32);
+    for round in 1..=3 {
+        (0..500).for_each(|number| sent(&mut a, &frame(&[], [0x08, 0x00], number)));
+        let mut read = 0;
+        eventually("all are accounted for", || {
+            while inside.receive(&mut [0; 2048]).expect("works").is_some() {
+                read += 1;
+            }
+            read + inside.kernel_drops() >= 500 * round - (round - 1) * 32
+        });
+        assert_eq!((read, inside.kernel_drops()), (32, round * 468), "the count goes on");
+    }
+}
+
+/// Interfaces that go down and come back, and that go for good.
+#[test]
+fn an_interface_that_goes() {
+    let Some(chain) = chain(1500) else { return };
+    let (mut a, [mut inside, _]) = (open(&chain.a, "a0"), chain.ports());
+    assert!(ip(&chain.middle, "link set inside down"));
+    let error = |socket: &mut PacketSocket| {
+        socket.receive(&mut [0; 2048]).err().and_then(|error| error.raw_os_error())
+    };
+    eventually("it is told", || error(&mut inside) == Some(Errno::NETDOWN.raw_os_error()));
+    assert!(inside.send(&frame(&[], [0x08, 0x00], 1)).is_err());
+    nothing(&mut inside);
+    assert!(ip(&chain.middle, "link set inside up"));
+    // A veth device has its carrier in a while.
+    eventually("it is back", || {
+        let _ = a.send(&frame(&[], [0x08, 0x00], 2));
+        matches!(inside.receive(&mut [0; 2048]), Ok(Some(_)))
+    });
+    assert!(ip(&chain.middle, "link del inside"));
+    eventually("it is told", || error(&mut inside) == Some(Errno::NETDOWN.raw_os_error()));
+    assert!(inside.send(&frame(&[], [0x08, 0x00], 1)).is_err());
+    let again = chain.middle.run(|| PacketSocket::open("inside"));
+    assert!(matches!(again, Err(PacketError::NoInterface { .. })));
+}
+
+#[test]
+fn offloads_are_switched_off_and_on_again() {
+    let Some(chain) = chain(1500) else { return };
+    let mut offloads = chain.a.run(|| Offloads::switch_off("a0")).expect("permitted");
+    assert_eq!((offloads.interface(), offloads.left_on()), ("a0", vec![]));
+    let off = offloads.switched_off().to_vec();
+    assert!(off.contains(&Offload::Tso) && off.contains(&Offload::TransmitChecksum), "{off:?}");
+    // Somebody else finds nothing to do, and so restores nothing.
+    assert_eq!(chain.a.run(|| Offloads::switch_off("a0")).expect("permitted").switched_off(), []);
+    offloads.restore().expect("permitted");
+    assert_eq!(offloads.left_on(), off);
+    assert_eq!(offloads.switched_off(), []);
+    drop(chain.a.run(|| Offloads::switch_off("a0")).expect("permitted"));
+    assert_eq!(offloads.left_on(), off, "restored at the end of its life");
+    let mut offloads = chain.a.run(|| Offloads::switch_off("a0")).expect("permitted");
+    assert!(ip(&chain.a, "link del a0"));
+    offloads.restore().expect("nothing to restore");
+}
+
+/// A gateway in the middle. How late it is does not matter here.
+fn driver(chain: &Chain, link: &str) -> Driver<RealClock, PacketSocket> {
+    let plan = Plan { down: direction("taildrop", link, 1), up: direction("taildrop", link, 1), seed: 1 };
+    let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 4096), ()).expect("a link");
+    Driver::new(RealClock::start(), chain.ports(), emulator, [Span::from_secs(100); 2])
+}
+
+/// A gateway on a thread.
+struct Gateway {
+    stop: Option<OwnedFd>,
+    thread: JoinHandle<(Audit, [u64; 2])>,
+}
+
+fn gateway(chain: &Chain, link: &str) -> Gateway {
+    let (stopped, stop) = rustix::pipe::pipe().expect("a pipe");
+    let mut driver = driver(chain, link);
+    let thread = std::thread::spawn(move || {
+        driver.run(&mut Waiter::new(WaitOptions::default(), Some(stopped)), || false).expect("runs");
+        let (emulator, _, audit) = driver.finish();
+        assert_eq!(emulator.audit(), Ok(()));
+        (audit, Port::ALL.map(|port| emulator.measures(port).delivered.packets))
+    });
+    Gateway { stop: Some(stop), thread }
+}
+
+impl Gateway {
+    fn end(mut self) -> (Audit, [u64; 2]) {
+        drop(self.stop.take());
+        self.thread.join().expect("no panic")
+    }
+}
+
+const ADDRESSES: [[&str; 2]; 2] = [["192.0.2.1", "192.0.2.2"], ["fd00::1", "fd00::2"]];
+const STUCK: Duration = Duration::from_secs(60);
+
+/// Two kernels that know nothing of what is between them: addresses are resolved, datagrams and connections of both families
+/// come over, and checksums that the sender has left to its interface are right.
+#[test]
+fn kernels_talk_through_it() {
+    let Some(chain) = chain(1500) else { return };
+    chain.address();
+    let off = |namespace: &Namespace, name: &'static str| {
+        let mut offloads = namespace.run(move || Offloads::switch_off(name)).expect("permitted");
+        // Checksums stay with the interface: they are to be completed.
+        let has = offloads.switched_off().contains(&Offload::TransmitChecksum);
+        offloads.restore().expect("permitted");
+        has
+    };
+    assert!(off(&chain.a, "a0") && off(&chain.b, "b0"), "checksums are left to the interface");
+    let gateway = gateway(&chain, "line:100mbit");
+    for [one, two] in ADDRESSES {
+        let (one, two): (IpAddr, IpAddr) = (one.parse().unwrap(), two.parse().unwrap());
+        let receiver = chain.b.run(move || UdpSocket::bind((two, 0))).expect("bound");
+        receiver.set_read_timeout(Some(STUCK)).expect("set");
+        let sender = chain.a.run(move || UdpSocket::bind((one, 0))).expect("bound");
+        sender.set_read_timeout(Some(STUCK)).expect("set");
+        let mut buffer = [0; 2000];
+        for bytes in [1, 18, 999, 1452] {
+            let contents: Vec<u8> = (0..bytes).map(|n| n as u8).collect();
+            sender.send_to(&contents, receiver.local_addr().unwrap()).expect("sent");
+            let (length, from) = receiver.recv_from(&mut buffer).expect("comes");
+            assert_eq!((&buffer[..length], from.ip()), (&contents[..], one));
+            receiver.send_to(&contents, from).expect("sent");
+            assert_eq!(sender.recv(&mut buffer).expect("comes back"), bytes);
+        }
+        // Small writes: no super-packets, whatever the interface offers.
+        let listener = chain.b.run(move || TcpListener::bind((two, 0))).expect("bound");
+        let to = listener.local_addr().unwrap();
+        let mut client = chain.a.run(move || TcpStream::connect_timeout(&to, STUCK)).expect("connected");
+        let mut server = listener.accept().expect("accepted").0;
+        client.set_nodelay(true).expect("set");
+        server.set_read_timeout(Some(STUCK)).expect("set");
+        for size in 1..200 {
+            client.write_all(&vec![size as u8; size]).expect("sent");
+            server.read_exact(&mut buffer[..size]).expect("comes");
+            assert!(buffer[..size].iter().all(|byte| *byte == size as u8));
+        }
+    }
+    let (audit, delivered) = gateway.end();
+    assert_eq!((audit.oversized, audit.malformed, audit.lost()), (0, 0, 0));
+    assert!(audit.passed[0] > 0 && audit.passed[1] > 0, "requests and answers of ARP: {:?}", audit.passed);
+    assert!(delivered.iter().all(|packets| *packets > 200), "{delivered:?}");
+    for namespace in [&chain.a, &chain.b] {
+        let snmp = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp")).expect("counters");
+        let errors = |protocol: &str, name: &str| {
+            let mut lines = snmp.lines().filter(|line| line.starts_with(protocol)).map(str::split_whitespace);
+            let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+            names.zip(values).find(|entry| entry.0 == name).map(|entry| entry.1.to_string())
+        };
+        assert_eq!(errors("Udp:", "InCsumErrors").as_deref(), Some("0"));
+        assert_eq!(errors("Tcp:", "InCsumErrors").as_deref(), Some("0"));
+    }
+}
+
+/// The sum of a pseudo-header and what is behind it, from scratch: 0 where the checksum is right.
+fn verify(packet: &[u8]) -> u16 {
+    let (mut all, start) = match packet[0] >> 4 {
+        4 => ([&packet[12..20], &[0, packet[9]]].concat(), 20),
+        _ => ([&packet[8..40], &[0, packet[6]]].concat(), 40),
+    };
+    let end = if start == 20 {
+        u16::from_be_bytes([packet[2], packet[3]]) as usize
+    } else {
+        40 + u16::from_be_bytes([packet[4], packet[5]]) as usize
+    };
+    all.extend_from_slice(&((end - start) as u16).to_be_bytes());
+    all.extend_from_slice(&packet[start..end]);
+    checksum(&all)
+}
+
+#[test]
+fn checksums_are_completed() {
+    let Some(chain) = chain(1500) else { return };
+    chain.address();
+    let [mut inside, _] = chain.ports();
+    for [one, two] in ADDRESSES {
+        let (one, two): (IpAddr, IpAddr) = (one.parse().unwrap(), two.parse().unwrap());
+        // Nobody answers questions for the address here.
+        assert!(ip(&chain.a, &format!("neigh replace {two} lladdr 02:00:00:00:00:bb dev a0")));
+        let sender = chain.a.run(move || UdpSocket::bind((one, 0))).expect("bound");
+        for bytes in [0, 1, 7, 8, 1400] {
+            sender.send_to(&vec![0xa5; bytes], (two, 9)).expect("sent");
+        }
+        let connection = chain.a.run(move || {
+            let to = (two, 9).into();
+            TcpStream::connect_timeout(&to, Duration::from_millis(20)).is_ok()
+        });
+        assert!(!connection);
+        let mut kinds = [0, 0];
+        while kinds[0] < 5 || kinds[1] < 1 {
+            let (received, frame) = next(&mut inside);
+            let packet = &frame[usize::from(received.header)..];
+            let protocol = if one.is_ipv4() { packet[9] } else { packet[6] };
+            if received.kind != Kind::Ip || ![6, 17].contains(&protocol) {
+                continue;
+            }
+            assert_eq!(verify(packet), 0, "{packet:?}");
+            kinds[usize::from(protocol == 6)] += 1;
+        }
+    }
+}
+
+/// A sender whose interface cuts its packets hands over several in one: they are counted, and none is taken for one packet.
+#[test]
+fn several_packets_in_one_are_counted() {
+    let Some(chain) = chain(1500) else { return };
+    chain.address();
+    let listen = || {
+        let listener = chain.b.run(|| TcpListener::bind(("192.0.2.2", 0))).expect("bound");
+        (listener.local_addr().unwrap(), listener)
+    };
+    // Writes once and keeps the connection; says how much the kernel took.
+    let write = |to: SocketAddr| {
+        let mut client = TcpStream::connect_timeout(&to, STUCK).expect("connected");
+        client.set_nonblocking(true).expect("set");
+        let taken = client.write(&[1; 60_000]).expect("some is taken");
+        (client, taken)
+    };
+    let mut driver = driver(&chain, "line:1gbit");
+    let (to, listener) = listen();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| chain.a.run(move || write(to)));
+        eventually("they are counted", || {
+            driver.turn([true; 2]).expect("works");
+            driver.audit().oversized > 0
+        });
+        drop(writing.join());
+    });
+    let verdict = driver.audit().verdict();
+    assert!(!verdict.trustworthy && verdict.reasons[0].contains("offloads"), "{verdict:?}");
+    assert_eq!(driver.emulator().audit(), Ok(()));
+    drop((driver, listener));
+
+    let (to, listener) = listen();
+    let gateway = gateway(&chain, "line:1gbit");
+    let _offloads = chain.a.run(|| Offloads::switch_off("a0")).expect("permitted");
+    let (_client, taken) = chain.a.run(move || write(to));
+    let mut server = listener.accept().expect("accepted").0;
+    server.set_read_timeout(Some(STUCK)).expect("set");
+    server.read_exact(&mut vec![0; taken]).expect("comes");
+    assert_eq!(gateway.end().0.oversized, 0);
+}

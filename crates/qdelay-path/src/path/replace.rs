@@ -1,0 +1,282 @@
+//! Replacing what a node does while packets are on their way.
+//!
+//! No packet is dropped because of a replacement, and none overtakes another that goes the same way:
+//!
+//! * queue: what arrives goes to the new discipline. The old one is served first, by its own rules (it may drop and mark, and
+//!   its timers run), until it holds nothing; only then is it gone;
+//! * link: the packet in transmission ends when it would have, and the new link starts then. A token bucket that is in debt
+//!   is in transmission until it is not. What the old link would never end, because its rate stays zero or its trace
+//!   is over, leaves at once. A schedule or profile begins at the time of the replacement;
+//! * delay: packets on their way keep their times. One that comes later waits for those before it, however short the new
+//!   delay is.
+//!
+//! A node's random streams are derived anew, so that they begin again.
+//!
+//! A path that nothing is ever replaced in pays nothing for this: queues without timers and links look at no more than before.
+
+use super::Path;
+use crate::link::AnyLink;
+use crate::node::{Leaving, Link, Past, Queue, Retired, Retiring, Role};
+use crate::{DelaySpec, NodeId, Observer, PathError, Signal};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use qdelay_core::deadlines::Deadlines;
+use qdelay_core::qdisc::Qdisc;
+use qdelay_core::{Context, Packet, Random, Time};
+use qdelay_trace::OPPORTUNITY_BYTES;
+
+impl<Q: Qdisc> Path<Q> {
+    /// Gives the queue `node` another discipline at `now`, after everything that is due by then.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, or the node is no queue.
+    pub fn replace_queue<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        qdisc: Q,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        self.require(node, "queue", |role| matches!(role, Role::Queue(_)))?;
+        self.poll(now, observer)?;
+        let random = Random::derive(self.seed, self.name(node), "qdisc");
+        self.reordered(|path| {
+            let Role::Queue(queue) = &mut path.nodes[node.index()].role else { return };
+            queue.replace(qdisc, random);
+        });
+        let Role::Queue(queue) = &mut self.nodes[node.index()].role else { return Ok(()) };
+        if queue.has_timer {
+            queue.deadline = queue.next_deadline();
+            self.deadlines.set(node.index(), queue.deadline.max(now));
+        }
+        self.run(now, observer);
+        Ok(())
+    }
+
+    /// Puts another link in the place of `node` at `now`, after everything that is due by then.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, or the node is no link.
+    pub fn replace_link<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        link: AnyLink,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
+        self.poll(now, observer)?;
+        let successor = match link {
+            AnyLink::Trace(link) => AnyLink::Trace(link.beginning_at(now)),
+            AnyLink::Rate(link) => AnyLink::Rate(link.beginning_at(now)),
+            AnyLink::Line(_) | AnyLink::Shaper(_) => link,
+        };
+        let end = match &self.nodes[node.index()].role {
+            Role::Link(link) => link.end(now, self.deadlines.get(node.index())),
+            _ => self.deadlines.get(node.index()),
+        };
+        self.reordered(|path| {
+            let role = &mut path.nodes[node.index()].role;
+            *role = match core::mem::replace(role, Role::Exit) {
+                Role::Link(link) => Role::Leaving(Box::new(Leaving { link, successor })),
+                Role::Leaving(leaving) => Role::Leaving(Box::new(Leaving { link: leaving.link, successor })),
+                other => other,
+            };
+        });
+        self.idle[node.index()] = false;
+        self.deadlines.set(node.index(), end);
+        self.run(now, observer);
+        Ok(())
+    }
+
+    /// Makes the delay `node` another one at `now`, after everything that is due by then.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, the node is no delay, or the loss is no probability.
+    pub fn replace_delay<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        spec: DelaySpec,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        self.require(node, "delay", |role| matches!(role, Role::Delay(_)))?;
+        if !spec.is_possible() {
+            return Err(PathError::Loss { node });
+        }
+        self.poll(now, observer)?;
+        let seed = self.seed;
+        if let Role::Delay(delay) = &mut self.nodes[node.index()].role {
+            delay.replace(spec, seed, &self.names[node.index()]);
+        }
+        Ok(())
+    }
+
+    /// What the random streams of replacements from now on are derived from, in place of the seed that the path was built
+    /// with.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn require(
+        &self,
+        node: NodeId,
+        expected: &'static str,
+        is_it: impl Fn(&Role<Q>) -> bool,
+    ) -> Result<(), PathError> {
+        match self.nodes.get(node.index()) {
+            Some(entry) if is_it(&entry.role) => Ok(()),
+            _ => Err(PathError::NotA { node, expected }),
+        }
+    }
+
+    /// Does `change`, which may change which nodes have deadlines and in which order they run; the deadlines stay.
+    fn reordered(&mut self, change: impl FnOnce(&mut Self)) {
+        let before = self.order();
+        change(self);
+        let after = self.order();
+        let mut deadlines = Deadlines::with_order(&after);
+        for slot in before.into_iter().filter(|slot| after.contains(slot)) {
+            deadlines.set(slot as usize, self.deadlines.get(slot as usize));
+        }
+        self.deadlines = deadlines;
+    }
+
+    /// As [`Path::dequeue`] while disciplines are there that were replaced.
+    #[cold]
+    pub(super) fn dequeue_oldest<O: Observer>(
+        &mut self,
+        at: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<Packet> {
+        let node = &mut self.nodes[at.index()];
+        let Role::Queue(queue) = &mut node.role else { return None };
+        let had_any = queue.backlog().packets > 0;
+        let mut sink =
+            super::queues::Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
+        let mut packet = None;
+        for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
+            packet = old.qdisc.take(&mut Context { now, random: &mut old.random, sink: &mut sink });
+            // One that gives nothing has nothing; if it had, it would have to be heard out before the next.
+            if packet.is_some() || old.qdisc.backlog().packets > 0 {
+                break;
+            }
+        }
+        queue.retire();
+        if packet.is_none() && queue.retiring.is_none() {
+            packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
+        }
+        let gone_bytes = sink.gone_bytes;
+        if let Some(packet) = &packet {
+            node.counters.forwarded.add(packet);
+            observer.dequeued(now, at, packet);
+        }
+        let is_heard = !node.listeners.is_empty();
+        self.follow_timer(at, now);
+        if is_heard && had_any {
+            self.tell_of_dequeue(at, now, gone_bytes + packet.map_or(0, |packet| u64::from(packet.bytes)));
+        }
+        packet
+    }
+
+    /// A link that leaves has its next event at `now`: the end of what it has begun, or an opportunity on the way there.
+    #[cold]
+    pub(super) fn run_leaving<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let Role::Leaving(leaving) = &mut self.nodes[id.index()].role else { return };
+        let link = &mut leaving.link;
+        let next = link.next;
+        let mut has_sent = false;
+        if let Some(mut sending) = link.sending.take() {
+            if let AnyLink::Trace(trace) = &mut link.model {
+                let wire = u64::from(sending.packet.bytes) + u64::from(trace.overhead_bytes());
+                trace.burn();
+                let deadline = trace.next();
+                if wire - sending.sent_bytes > OPPORTUNITY_BYTES && deadline < Time::NEVER {
+                    sending.sent_bytes += OPPORTUNITY_BYTES;
+                    link.sending = Some(sending);
+                    self.deadlines.set(id.index(), deadline);
+                    return self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
+                }
+                has_sent = true;
+            }
+            observer.departed(now, id, sending.queue, &sending.packet);
+            self.forwarded(id, &sending.packet, now);
+            self.push(next, sending.packet, now, observer);
+        }
+        self.hand_over(id, now);
+        if has_sent {
+            self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
+        }
+    }
+
+    /// The new link takes the place of the one that leaves, and looks whether there is something to take.
+    fn hand_over(&mut self, id: NodeId, now: Time) {
+        let node = &mut self.nodes[id.index()];
+        node.role = match core::mem::replace(&mut node.role, Role::Exit) {
+            Role::Leaving(leaving) => {
+                let Leaving { mut link, successor } = *leaving;
+                link.succeed(successor, node.counters.forwarded, now);
+                Role::Link(link)
+            }
+            other => other,
+        };
+        let Role::Link(link) = &mut node.role else { return };
+        let deadline = match &mut link.model {
+            AnyLink::Line(_) | AnyLink::Rate(_) => now,
+            AnyLink::Shaper(shaper) => shaper.eligible().max(now),
+            AnyLink::Trace(trace) => trace.skip(now),
+        };
+        self.deadlines.set(id.index(), deadline);
+    }
+}
+
+impl<Q: Qdisc> Queue<Q> {
+    /// `qdisc` takes what arrives from now on.
+    fn replace(&mut self, qdisc: Q, random: Random) {
+        let old = Retired {
+            qdisc: core::mem::replace(&mut self.qdisc, qdisc),
+            random: core::mem::replace(&mut self.random, random),
+        };
+        let retiring = self.retiring.get_or_insert_with(|| Box::new(Retiring { queues: VecDeque::new() }));
+        retiring.queues.push_back(old);
+        self.retire();
+    }
+
+    /// Lets go of the disciplines that hold nothing any more.
+    pub(super) fn retire(&mut self) {
+        if let Some(retiring) = &mut self.retiring {
+            retiring.queues.retain(|old| old.qdisc.backlog().packets > 0);
+            if retiring.queues.is_empty() {
+                self.retiring = None;
+            }
+        }
+        self.has_timer = self.retiring.is_some() || self.qdisc.has_timer();
+    }
+}
+
+impl Link {
+    /// When this link has ended what it has begun, `now` at the earliest. `deadline` is when its next event is.
+    fn end(&self, now: Time, deadline: Time) -> Time {
+        let end = match &self.model {
+            AnyLink::Shaper(shaper) => shaper.eligible(),
+            _ if self.sending.is_none() => now,
+            AnyLink::Trace(trace) => trace.next(),
+            AnyLink::Line(_) | AnyLink::Rate(_) => deadline,
+        };
+        if end == Time::NEVER { now } else { end.max(now) }
+    }
+
+    /// `model` carries packets from `now` on; the node has forwarded so much until then.
+    fn succeed(&mut self, model: AnyLink, forwarded: crate::Count, now: Time) {
+        let usage = self.usage(forwarded, now);
+        let past = self.past.as_deref().copied().unwrap_or_default();
+        let offered_bytes = match usage.offered_bytes {
+            u64::MAX => past.offered_bytes + (usage.sent_bytes - past.sent_bytes),
+            bytes => bytes,
+        };
+        self.past =
+            Some(Box::new(Past { until: now, sent_bytes: usage.sent_bytes, offered_bytes, forwarded }));
+        (self.model, self.sending) = (model, None);
+    }
+}

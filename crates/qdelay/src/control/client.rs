@@ -1,0 +1,100 @@
+//! The other end of the control socket.
+
+use super::protocol;
+use crate::error::{Failure, one_line};
+use qdelay_emu::snapshot::Snapshot;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// A connection to a control socket.
+#[derive(Debug)]
+pub struct Client {
+    path: PathBuf,
+    reader: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Nobody serves it, or not us.
+    pub fn connect(path: &Path) -> Result<Client, Failure> {
+        let stream = UnixStream::connect(path).map_err(|error| {
+            let message = match error.kind() {
+                ErrorKind::NotFound => {
+                    "there is no such socket; expected that of a running link or gateway".to_string()
+                }
+                ErrorKind::ConnectionRefused => {
+                    "nobody serves it any more; expected the socket of a running link or gateway".to_string()
+                }
+                _ => format!("{error}; expected the socket of a running link or gateway"),
+            };
+            Failure::input(path.display(), message)
+        })?;
+        Ok(Client { path: path.to_path_buf(), reader: BufReader::new(stream) })
+    }
+
+    /// Asks, and waits for one answer: `reload`, `stop`.
+    ///
+    /// # Errors
+    /// The other end has gone, or answers with an error.
+    pub fn ask(&mut self, command: &str) -> Result<Value, Failure> {
+        self.send(&serde_json::json!({ "command": command }))?;
+        self.answer()?.ok_or_else(|| self.gone())
+    }
+
+    /// Asks for snapshots, one now and one after each interval; [`Client::next`] returns them.
+    ///
+    /// # Errors
+    /// The other end has gone.
+    pub fn watch(&mut self, interval_ms: u64) -> Result<(), Failure> {
+        self.send(&serde_json::json!({ "command": "watch", "interval_ms": interval_ms }))
+    }
+
+    /// The next snapshot of a watch; `None` when the link has ended.
+    ///
+    /// # Errors
+    /// The other end answers with an error.
+    pub fn next(&mut self) -> Result<Option<Snapshot>, Failure> {
+        match self.answer()? {
+            Some(value) => self.read(value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn send(&mut self, request: &Value) -> Result<(), Failure> {
+        let line = format!("{}\n", protocol::line(request));
+        self.reader.get_mut().write_all(line.as_bytes()).map_err(|_| self.gone())
+    }
+
+    fn answer(&mut self) -> Result<Option<Value>, Failure> {
+        let mut line = Vec::new();
+        match self.reader.read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) => return Err(Failure::input(self.path.display(), error)),
+        }
+        let value: Value = serde_json::from_slice(&line).map_err(|_| self.strange())?;
+        match value.get("error").and_then(Value::as_str) {
+            Some(error) => Err(Failure::Check(format!("{}: {}", self.path.display(), one_line(error)))),
+            None => Ok(Some(value)),
+        }
+    }
+
+    fn read(&self, value: Value) -> Result<Snapshot, Failure> {
+        serde_json::from_value(value).map_err(|_| self.strange())
+    }
+
+    fn gone(&self) -> Failure {
+        Failure::Check(format!("{}: the link has ended", self.path.display()))
+    }
+    fn strange(&self) -> Failure {
+        Failure::input(
+            self.path.display(),
+            "answers something else; expected the socket of a link or gateway",
+        )
+    }
+}

@@ -1,0 +1,177 @@
+//! Serves the control socket: a thread for each connection, a few of them at most.
+
+use super::protocol::{self, LINE_BYTES, Request};
+use super::socket::{Socket, SocketFile};
+use qdelay_emu::control::{Control, Sampler};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Connections that are served at once.
+const CONNECTIONS: usize = 16;
+/// A connection that asks for nothing for so long, or does not take its answer, is closed.
+const IDLE: Duration = Duration::from_secs(300);
+const STUCK: Duration = Duration::from_secs(5);
+
+/// Reads the configuration again and puts it into effect: what is to be said of it, or why what ran before goes on.
+pub type Reload = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
+
+/// The socket while it is served. Dropped, it takes no more connections and its file is gone; those that are open end with the
+/// data thread.
+#[derive(Debug)]
+pub struct Server {
+    listener: Arc<UnixListener>,
+    thread: Option<JoinHandle<()>>,
+    _file: SocketFile,
+}
+
+/// What connections need.
+#[derive(Clone)]
+struct Service {
+    control: Control,
+    reload: Option<Reload>,
+}
+
+impl Socket {
+    /// Serves it: `control` leads to the data thread, `reload` does what its name says, where there is something to reload.
+    ///
+    /// # Errors
+    /// No more threads.
+    pub fn serve(self, control: Control, reload: Option<Reload>) -> io::Result<Server> {
+        let (listener, file) = self.into_parts();
+        let listener = Arc::new(listener);
+        let (accepting, service) = (listener.clone(), Service { control, reload });
+        let thread =
+            thread::Builder::new().name("control".into()).spawn(move || accept(&accepting, &service))?;
+        Ok(Server { listener, thread: Some(thread), _file: file })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Ends the accept that waits.
+        let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One of the connections that are counted.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn accept(listener: &UnixListener, service: &Service) {
+    let open = Arc::new(AtomicUsize::new(0));
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => return,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // Too many descriptors: those that are open will close.
+            Err(_) => {
+                wait(None, Duration::from_millis(100));
+                continue;
+            }
+        };
+        open.fetch_add(1, Ordering::SeqCst);
+        let place = Place(open.clone());
+        if open.load(Ordering::SeqCst) > CONNECTIONS {
+            let _ = stream.set_write_timeout(Some(STUCK));
+            let _ =
+                send(&stream, &protocol::error("too many connections; expected one of them to close first"));
+            continue;
+        }
+        let service = service.clone();
+        let serve = move || {
+            let _place = place;
+            // A client that went away is no concern of ours.
+            let _ = connection(&stream, &service);
+        };
+        // Without a thread the connection is closed, which says it all.
+        let _ = thread::Builder::new().name("control".into()).spawn(serve);
+    }
+}
+
+fn connection(stream: &UnixStream, service: &Service) -> io::Result<()> {
+    stream.set_read_timeout(Some(IDLE))?;
+    stream.set_write_timeout(Some(STUCK))?;
+    let mut reader = BufReader::new(stream);
+    let mut sampler = Sampler::new(service.control.clone());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        reader.by_ref().take(LINE_BYTES as u64 + 1).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(());
+        }
+        if line.len() > LINE_BYTES {
+            let message = format!("the line is longer than {LINE_BYTES} bytes; expected a shorter request");
+            return send(stream, &protocol::error(&message));
+        }
+        let answer = match Request::parse(&line) {
+            Ok(Request::Watch { interval_ms }) => {
+                return watch(stream, &mut sampler, Duration::from_millis(interval_ms));
+            }
+            Ok(request) => answer(request, &mut sampler, service),
+            Err(message) => protocol::error(&message),
+        };
+        send(stream, &answer)?;
+    }
+}
+
+fn answer(request: Request, sampler: &mut Sampler, service: &Service) -> String {
+    let result = match request {
+        Request::Status | Request::Watch { .. } => match sampler.snapshot() {
+            Ok(snapshot) => return protocol::line(&snapshot),
+            Err(gone) => Err(gone.to_string()),
+        },
+        Request::Reload => match &service.reload {
+            Some(reload) => reload(),
+            None => Err("a link has no configuration to reload; expected a gateway".to_string()),
+        },
+        Request::Stop => {
+            service.control.stop().map(|()| "stopping".to_string()).map_err(|gone| gone.to_string())
+        }
+    };
+    result.map_or_else(|message| protocol::error(&message), |message| protocol::done(&message))
+}
+
+/// Until the client closes, or the data thread ends.
+fn watch(stream: &UnixStream, sampler: &mut Sampler, interval: Duration) -> io::Result<()> {
+    while let Ok(snapshot) = sampler.snapshot() {
+        send(stream, &protocol::line(&snapshot))?;
+        if wait(Some(stream), interval) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn send(mut stream: &UnixStream, line: &str) -> io::Result<()> {
+    // In one piece, so that a reader sees whole lines.
+    stream.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Lets `time` pass; says whether the other end of `stream` was closed meanwhile.
+fn wait(stream: Option<&UnixStream>, time: Duration) -> bool {
+    let Ok(time) = Timespec::try_from(time) else { return true };
+    match stream {
+        // What is asked for is nothing; that the other end is closed is told all the same.
+        Some(stream) => {
+            let mut fds = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::empty())];
+            poll(&mut fds, Some(&time)).is_ok_and(|ready| ready > 0)
+        }
+        None => poll(&mut [], Some(&time)).is_err(),
+    }
+}

@@ -1,0 +1,303 @@
+//! A sample as Prometheus reads it (OpenMetrics 1.0, text format).
+//!
+//! Everything is made from a [`Sample`], which the data thread copies when it is asked: no counter is shared with it. Names and
+//! units follow Prometheus' conventions: base units, `_total` behind what only grows. A class of packets is a codepoint.
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+use qdelay_core::{DropReason, MarkReason, Time, dscp};
+use qdelay_emu::device::Port;
+use qdelay_emu::metrics::{ClassCounts, SOJOURN_BOUNDS_NANOS, SojournBuckets};
+use qdelay_emu::snapshot::{PortSample, Sample};
+use qdelay_path::Count;
+use std::fmt;
+
+/// Of what [`text`] makes.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A link without a bound offers as much as a number holds.
+const UNBOUNDED: u64 = u64::MAX / 16;
+
+/// All metrics of `sample`.
+///
+/// # Errors
+/// None that is known of: memory is all that writing takes.
+pub fn text(sample: Box<Sample>) -> Result<String, String> {
+    let mut registry = Registry::with_prefix("qdelay");
+    registry.register_collector(Box::new(Scrape(sample)));
+    let mut text = String::new();
+    encode(&mut text, &registry).map_err(|_| "the metrics cannot be written".to_string())?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Scrape(Box<Sample>);
+
+type Labels<const N: usize> = [(&'static str, String); N];
+
+impl Scrape {
+    fn directions(&self) -> [(&'static str, &PortSample); 2] {
+        [("down", self.0.down()), ("up", self.0.up())]
+    }
+
+    /// Each class of each direction, with its labels.
+    fn classes(&self) -> impl Iterator<Item = ([String; 2], &ClassCounts)> {
+        self.directions().into_iter().flat_map(|(direction, port)| {
+            let labels = move |class: u8| {
+                [direction.to_string(), dscp::name(class).map_or_else(|| class.to_string(), str::to_string)]
+            };
+            port.classes.iter().map(move |(class, counts)| (labels(*class), counts))
+        })
+    }
+
+    /// A pair of counters, of packets and of their bytes, by direction, class and one label more.
+    fn counts(
+        &self,
+        out: &mut DescriptorEncoder<'_>,
+        [packets, bytes]: [(&str, &str); 2],
+        label: &'static str,
+        of: impl Fn(&ClassCounts) -> Vec<(&'static str, Count)>,
+    ) -> fmt::Result {
+        for ((name, help), is_bytes) in [(packets, false), (bytes, true)] {
+            let mut family = out.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for ([direction, class], counts) in self.classes() {
+                for (value, count) in of(counts) {
+                    let labels: Labels<3> = [
+                        ("direction", direction.clone()),
+                        ("class", class.clone()),
+                        (label, value.to_string()),
+                    ];
+                    let count = if is_bytes { count.bytes } else { count.packets };
+                    counter(&mut family, &labels, count)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn packets(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let names = [
+            ("packets", "Packets that came to the queue, left the link, came out of the path"),
+            ("bytes", "IP bytes of these packets"),
+        ];
+        self.counts(out, names, "stage", |counts| {
+            vec![("offered", counts.offered), ("sent", counts.sent), ("delivered", counts.delivered)]
+        })?;
+        let names = [
+            ("dropped_packets", "Packets dropped on the path"),
+            ("dropped_bytes", "IP bytes of these packets"),
+        ];
+        self.counts(out, names, "reason", |counts| {
+            DropReason::ALL.map(|reason| (reason.name(), counts.dropped(reason))).to_vec()
+        })?;
+        let names = [
+            ("marked_packets", "Packets marked with congestion experienced"),
+            ("marked_bytes", "IP bytes of these packets"),
+        ];
+        self.counts(out, names, "reason", |counts| {
+            MarkReason::ALL.map(|reason| (reason.name(), counts.marked(reason))).to_vec()
+        })
+    }
+
+    fn queue(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        for (name, help, is_bytes) in [
+            ("backlog_packets", "Packets in the queue", false),
+            ("backlog_bytes", "IP bytes in the queue", true),
+        ] {
+            let mut family = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (values, counts) in self.classes() {
+                let backlog = counts.backlog();
+                let value = if is_bytes { backlog.bytes } else { backlog.packets };
+                ConstGauge::new(value).encode(family.encode_family(&class_labels(values))?)?;
+            }
+        }
+        let help = "Time from arrival to when the queue let the packet go";
+        let mut family =
+            out.encode_descriptor("sojourn", help, Some(&Unit::Seconds), MetricType::Histogram)?;
+        for (values, counts) in self.classes() {
+            histogram(&mut family.encode_family(&class_labels(values))?, &counts.sojourn)?;
+        }
+        Ok(())
+    }
+
+    fn links(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Bytes that the link has sent, as it counts them";
+        let mut family = out.encode_descriptor("link_sent_bytes", help, None, MetricType::Counter)?;
+        for (direction, port) in self.directions() {
+            counter(&mut family, &direction_label(direction), port.usage.sent_bytes)?;
+        }
+        let help = "Bytes that the link could have sent; not there for a link without a bound";
+        let mut family = out.encode_descriptor("link_capacity_bytes", help, None, MetricType::Counter)?;
+        for (direction, port) in self.directions() {
+            if port.usage.offered_bytes < UNBOUNDED {
+                counter(&mut family, &direction_label(direction), port.usage.offered_bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn host(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let host = &self.0.host;
+        let help = "Packets lost outside the path; any makes the gateway not trustworthy";
+        let mut family = out.encode_descriptor("outside_losses", help, None, MetricType::Counter)?;
+        for (cause, count) in &host.outside {
+            counter(&mut family, &[("cause", (*cause).to_string())], *count)?;
+        }
+        let help = "Frames that carry no IP packets, written to the other side around the path";
+        let mut family = out.encode_descriptor("passed_frames", help, None, MetricType::Counter)?;
+        for (direction, port) in [("down", Port::Outside), ("up", Port::Inside)] {
+            counter(&mut family, &direction_label(direction), host.passed[port.index()])?;
+        }
+        single(out, "malformed_packets", "Read, but no whole IP packets", host.malformed)?;
+        single(out, "released_packets", "Packets written to an interface", host.released)?;
+        single(out, "late_packets", "Packets written later than the limit of their direction", host.late)?;
+        let help = "How much later than the path let them go packets were written, since the start";
+        let mut family = out.encode_descriptor("lateness", help, Some(&Unit::Seconds), MetricType::Gauge)?;
+        for (quantile, ms) in
+            [("0.5", host.lateness.p50), ("0.99", host.lateness.p99), ("1", host.lateness.max)]
+        {
+            let labels = [("quantile", quantile)];
+            ConstGauge::new(ms / 1e3).encode(family.encode_family(&labels)?)?;
+        }
+        let seconds = |out: &mut DescriptorEncoder<'_>, name, help, value: f64| {
+            let family = out.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Counter)?;
+            ConstCounter::new(value).encode(family)
+        };
+        seconds(out, "cpu", "Processor time of this process", host.cpu.as_secs_f64())?;
+        if let Some(steal) = host.steal {
+            let help = "Processor time that other guests took from this machine";
+            seconds(out, "steal", help, steal.as_secs_f64())?;
+        }
+        let help = "Whether nothing speaks against believing the gateway so far";
+        let family = out.encode_descriptor("trustworthy", help, None, MetricType::Gauge)?;
+        ConstGauge::new(u64::from(host.reasons.is_empty())).encode(family)
+    }
+
+    fn process(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        single(out, "reloads", "How often what runs was replaced", self.0.reloads)?;
+        let help = "Time since the start";
+        let family = out.encode_descriptor("uptime", help, Some(&Unit::Seconds), MetricType::Gauge)?;
+        ConstGauge::new(self.0.time.since(Time::ZERO).as_secs_f64()).encode(family)?;
+        let help = "The program that runs";
+        let mut family = out.encode_descriptor("build", help, None, MetricType::Info)?;
+        family.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut out: DescriptorEncoder<'_>) -> fmt::Result {
+        self.packets(&mut out)?;
+        self.queue(&mut out)?;
+        self.links(&mut out)?;
+        self.host(&mut out)?;
+        self.process(&mut out)
+    }
+}
+
+fn class_labels([direction, class]: [String; 2]) -> Labels<2> {
+    [("direction", direction), ("class", class)]
+}
+
+fn direction_label(direction: &str) -> Labels<1> {
+    [("direction", direction.to_string())]
+}
+
+fn counter(family: &mut MetricEncoder<'_>, labels: &impl EncodeLabelSet, value: u64) -> fmt::Result {
+    ConstCounter::new(value).encode(family.encode_family(labels)?)
+}
+
+fn single(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {
+    ConstCounter::new(value).encode(out.encode_descriptor(name, help, None, MetricType::Counter)?)
+}
+
+fn histogram(metric: &mut MetricEncoder<'_>, buckets: &SojournBuckets) -> fmt::Result {
+    let bounds = SOJOURN_BOUNDS_NANOS.iter().map(|nanos| *nanos as f64 / 1e9).chain([f64::INFINITY]);
+    let counts: Vec<(f64, u64)> = bounds.zip(buckets.counts).collect();
+    let total = buckets.counts.iter().sum();
+    metric.encode_histogram::<NoLabelSet>(buckets.sum_nanos as f64 / 1e9, total, &counts, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_core::Span;
+    use qdelay_emu::snapshot::HostSample;
+
+    fn sample() -> Box<Sample> {
+        let count = |packets| Count { packets, bytes: packets * 100 };
+        let mut sojourn = SojournBuckets::default();
+        (sojourn.counts[0], sojourn.counts[4], sojourn.counts[16]) = (2, 1, 1);
+        sojourn.sum_nanos = 11_500_000_000;
+        let mut counts = ClassCounts::default();
+        (counts.offered, counts.dequeued, counts.sent) = (count(7), count(4), count(4));
+        (counts.delivered, counts.dropped_at_queue, counts.sojourn) = (count(3), count(1), sojourn);
+        let down =
+            PortSample { classes: vec![(0, counts), (46, counts), (63, counts)], ..PortSample::default() };
+        let mut up = PortSample::default();
+        up.usage.offered_bytes = u64::MAX;
+        let outside = vec![("send_full", 3)];
+        let host = HostSample {
+            outside,
+            passed: [4, 5],
+            cpu: Span::from_millis(250),
+            steal: None,
+            ..HostSample::default()
+        };
+        Box::new(Sample {
+            time: Time::from_nanos(1_500_000_000),
+            ports: [up, down],
+            host,
+            reloads: 2,
+            ..Sample::default()
+        })
+    }
+
+    #[test]
+    fn lines_of_a_sample() {
+        let text = text(sample()).unwrap();
+        for line in [
+            "# TYPE qdelay_packets counter",
+            "qdelay_packets_total{direction=\"down\",class=\"be\",stage=\"offered\"} 7",
+            "qdelay_bytes_total{direction=\"down\",class=\"ef\",stage=\"delivered\"} 300",
+            "qdelay_packets_total{direction=\"down\",class=\"63\",stage=\"sent\"} 4",
+            "# TYPE qdelay_backlog_packets gauge",
+            "qdelay_backlog_packets{direction=\"down\",class=\"be\"} 2",
+            "qdelay_backlog_bytes{direction=\"down\",class=\"be\"} 200",
+            "# TYPE qdelay_sojourn_seconds histogram",
+            "# UNIT qdelay_sojourn_seconds seconds",
+            "qdelay_sojourn_seconds_sum{direction=\"down\",class=\"be\"} 11.5",
+            "qdelay_sojourn_seconds_count{direction=\"down\",class=\"be\"} 4",
+            "qdelay_sojourn_seconds_bucket{le=\"0.0005\",direction=\"down\",class=\"be\"} 2",
+            "qdelay_sojourn_seconds_bucket{le=\"0.01\",direction=\"down\",class=\"be\"} 3",
+            "qdelay_sojourn_seconds_bucket{le=\"10.0\",direction=\"down\",class=\"be\"} 3",
+            "qdelay_sojourn_seconds_bucket{le=\"+Inf\",direction=\"down\",class=\"be\"} 4",
+            "qdelay_outside_losses_total{cause=\"send_full\"} 3",
+            "qdelay_passed_frames_total{direction=\"down\"} 5",
+            "qdelay_passed_frames_total{direction=\"up\"} 4",
+            "qdelay_cpu_seconds_total 0.25",
+            "qdelay_uptime_seconds 1.5",
+            "qdelay_trustworthy 1",
+            "qdelay_reloads_total 2",
+            "qdelay_link_capacity_bytes_total{direction=\"down\"} 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+        assert!(!text.contains("qdelay_link_capacity_bytes_total{direction=\"up\"}"));
+        assert!(text.contains(&format!("qdelay_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"))));
+        assert!(text.ends_with("# EOF\n"));
+        assert!(!text.contains("steal"));
+    }
+
+    #[test]
+    fn before_the_first_packet() {
+        let text = text(Box::default()).unwrap();
+        assert!(text.contains("\nqdelay_trustworthy 1\n") && text.ends_with("# EOF\n"));
+    }
+}

@@ -1,0 +1,94 @@
+//! Telling a service manager how things are (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::ffi::{OsStr, OsString};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Who wants to be told, if anybody.
+#[derive(Debug, Default)]
+pub struct Notify {
+    to: Option<(UnixDatagram, SocketAddr)>,
+}
+
+impl Notify {
+    /// From the environment.
+    pub fn from_environment() -> Notify {
+        Notify::to(std::env::var_os("NOTIFY_SOCKET"))
+    }
+
+    fn to(name: Option<OsString>) -> Notify {
+        let open = |name: &OsStr| {
+            let address = match name.as_bytes().split_first() {
+                Some((b'@', name)) => SocketAddr::from_abstract_name(name).ok()?,
+                Some((b'/', _)) => SocketAddr::from_pathname(name).ok()?,
+                _ => return None,
+            };
+            Some((UnixDatagram::unbound().ok()?, address))
+        };
+        Notify { to: name.as_deref().and_then(open) }
+    }
+
+    /// Packets are carried.
+    pub fn ready(&self, status: &str) {
+        self.send(&format!("READY=1\nSTATUS={status}"));
+    }
+    /// A configuration is being read; `ready` ends it.
+    pub fn reloading(&self) {
+        // For `Type=notify-reload`: when it began, by the monotonic clock, in us.
+        let time = clock_gettime(ClockId::Monotonic);
+        let micros = time.tv_sec * 1_000_000 + time.tv_nsec / 1000;
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+    }
+    /// The end has begun.
+    pub fn stopping(&self) {
+        self.send("STOPPING=1");
+    }
+
+    fn send(&self, message: &str) {
+        if let Some((socket, address)) = &self.to {
+            // A manager that does not listen is its own affair.
+            let _ = socket.send_to_addr(message.as_bytes(), address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_arrive_by_name_and_by_abstract_name() {
+        let path = std::env::temp_dir().join(format!("qdelay-notify-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let by_name = UnixDatagram::bind(&path).unwrap();
+        let abstract_name = format!("qdelay-notify-{}", std::process::id());
+        let by_abstract_name =
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap();
+        for (socket, name) in
+            [(by_name, path.clone().into()), (by_abstract_name, format!("@{abstract_name}").into())]
+        {
+            let notify = Notify::to(Some(name));
+            notify.ready("carrying");
+            notify.reloading();
+            notify.stopping();
+            let mut buffer = [0; 100];
+            let mut next = || {
+                let length = socket.recv(&mut buffer).unwrap();
+                String::from_utf8(buffer[..length].to_vec()).unwrap()
+            };
+            assert_eq!(next(), "READY=1\nSTATUS=carrying");
+            assert!(next().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+            assert_eq!(next(), "STOPPING=1");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn nobody_is_told_where_nobody_asked() {
+        for name in [None, Some(""), Some("relative"), Some("/no/such/socket")] {
+            Notify::to(name.map(OsString::from)).stopping();
+        }
+    }
+}

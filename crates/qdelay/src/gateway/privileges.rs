@@ -1,0 +1,161 @@
+//! From root to an ordinary user, once everything is open (capabilities(7), credentials(7)).
+//!
+//! Two capabilities are kept, and only as *permitted*: `CAP_NET_RAW`, to open an interface again that was gone, and
+//! `CAP_NET_ADMIN`, to restore its offloads. They are made *effective* for such a call and not between ([`with`]); a program that
+//! is started from here never gets them.
+//!
+//! Users are those of `/etc/passwd`.
+
+use rustix::fs::{Gid, Uid};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{self, CapabilitySet};
+use std::fmt;
+use std::io;
+
+/// Kept as permitted.
+const KEPT: CapabilitySet = CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN);
+
+/// A user and the group it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// As it was written.
+    pub name: String,
+    uid: u32,
+    gid: u32,
+}
+
+impl User {
+    /// Looks `name` up: a name or a number.
+    ///
+    /// # Errors
+    /// There is none; what was expected.
+    pub fn find(name: &str) -> Result<User, String> {
+        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let user = find_user(&passwd, name)
+            .ok_or_else(|| format!("'{name}': expected a user of /etc/passwd, by name or number"))?;
+        match user.uid {
+            0 => Err(format!("'{name}' is root; expected another user, or the key left out")),
+            _ => Ok(user),
+        }
+    }
+    /// Its number, for files that become its own.
+    pub fn uid(&self) -> Uid {
+        Uid::from_raw(self.uid)
+    }
+    /// The number of its group.
+    pub fn gid(&self) -> Gid {
+        Gid::from_raw(self.gid)
+    }
+}
+
+impl fmt::Display for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}:{})", self.name, self.uid, self.gid)
+    }
+}
+
+/// The largest number is none: the kernel takes it for "unchanged".
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number != u32::MAX)
+}
+
+fn find_user(passwd: &str, name: &str) -> Option<User> {
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (found, uid, gid) = (fields.next()?, fields.nth(1)?, fields.next()?);
+        let (uid, gid) = (number(uid)?, number(gid)?);
+        let is_meant = found == name || number(name) == Some(uid);
+        is_meant.then(|| User { name: found.to_string(), uid, gid })
+    })
+}
+
+/// Becomes `user`, where one is given, and gives up every capability but [`KEPT`]. To be called while there is one thread only:
+/// the others would keep what they have. With locked memory the limit on it is lifted first, or else the capability that
+/// stands above the limit is kept too.
+///
+/// # Errors
+/// The kernel's, and what was tried.
+pub fn drop_to(user: Option<&User>, has_locked_memory: bool) -> Result<(), (&'static str, io::Error)> {
+    if std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() > 1) {
+        return Err((
+            "changing the user",
+            io::Error::other("other threads run already; this is a fault of the program"),
+        ));
+    }
+    let what = |what: &'static str| move |error: rustix::io::Errno| (what, io::Error::from(error));
+    let mut kept = KEPT;
+    if has_locked_memory && !lift_memory_limit() {
+        kept |= CapabilitySet::IPC_LOCK;
+    }
+    shrink_bounding_set();
+    if let Some(user) = user {
+        thread::set_keep_capabilities(true).map_err(what("keeping capabilities"))?;
+        thread::set_thread_groups(&[]).map_err(what("setting supplementary groups"))?;
+        let (uid, gid) = (user.uid(), user.gid());
+        thread::set_thread_res_gid(gid, gid, gid).map_err(what("setting the group"))?;
+        thread::set_thread_res_uid(uid, uid, uid).map_err(what("setting the user"))?;
+    }
+    let mut sets = thread::capabilities(None).map_err(what("reading capabilities"))?;
+    sets.permitted &= kept;
+    sets.effective = sets.permitted & CapabilitySet::IPC_LOCK;
+    sets.inheritable = CapabilitySet::empty();
+    thread::set_capabilities(None, sets).map_err(what("giving up capabilities"))?;
+    // Kernels before 4.3 have no ambient set; nothing is in it there.
+    let _ = thread::clear_ambient_capability_set();
+    thread::set_no_new_privs(true).map_err(what("setting no_new_privs"))
+}
+
+/// Whether locked memory has no limit now.
+fn lift_memory_limit() -> bool {
+    let lifted = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None }).is_ok();
+    lifted || getrlimit(Resource::Memlock).current.is_none()
+}
+
+/// What is not permitted here stays; `no_new_privs` makes it worthless.
+fn shrink_bounding_set() {
+    for capability in CapabilitySet::all().iter() {
+        let _ = thread::remove_capability_from_bounding_set(capability);
+    }
+}
+
+/// Whether this process is root, or whoever has its rights.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Does `work` with what is kept in effect, on this thread.
+pub fn with<T>(work: impl FnOnce() -> T) -> T {
+    let before = thread::capabilities(None).ok();
+    if let Some(mut sets) = before {
+        sets.effective |= sets.permitted & KEPT;
+        // Where it is refused, so is what `work` tries, which says so.
+        let _ = thread::set_capabilities(None, sets);
+    }
+    let result = work();
+    if let Some(sets) = before {
+        let _ = thread::set_capabilities(None, sets);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str =
+        "root:x:0:0:root:/root:/bin/sh\nbroken\nq:x:977:978::/:/bin/false\n1000:x:5:6::/:/bin/false\n";
+
+    #[test]
+    fn users_by_name_and_number() {
+        let q = Some(User { name: "q".to_string(), uid: 977, gid: 978 });
+        assert_eq!((find_user(PASSWD, "q"), find_user(PASSWD, "977")), (q.clone(), q));
+        assert_eq!(
+            find_user(PASSWD, "1000").map(|user| user.uid),
+            Some(5),
+            "a name that looks like a number"
+        );
+        assert_eq!((find_user(PASSWD, "978"), find_user(PASSWD, "broken")), (None, None));
+        assert!(User::find("root").unwrap_err().contains("'root' is root; expected another user"));
+        assert!(User::find("no such user").unwrap_err().contains("expected a user of /etc/passwd"));
+    }
+}

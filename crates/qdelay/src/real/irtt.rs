@@ -1,0 +1,132 @@
+//! Flows that are like calls: made by irtt, whose server sends every packet back.
+//!
+//! A flow is like a call if it is always on, with a small packet every 5 to 100 ms, such as G.711's 200 bytes every 20 ms
+//! (`udp:80kbit:size=200b`). What irtt says of it stands beside our own measures, and has to agree with them: it cannot have
+//! got fewer replies than the link has delivered, nor had a round trip shorter than the path.
+
+use super::measure::Echo;
+use qdelay_core::Span;
+use qdelay_experiment::results::{Irtt, round};
+use qdelay_sim::FlowSpec;
+use qdelay_traffic::transport::TransportConfig;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+/// Packets that are like a call's: irtt's own headers take 88 bytes with those of IPv4 and UDP.
+const BYTES: std::ops::RangeInclusive<u32> = 96..=400;
+/// How often they are sent.
+const GAP: [Span; 2] = [Span::from_millis(5), Span::from_millis(100)];
+/// Bytes of IPv4 and UDP headers.
+const HEADERS: u32 = 28;
+
+/// Whether irtt can make it.
+pub fn is_call(flow: &FlowSpec) -> bool {
+    gap(flow).is_some()
+}
+
+/// Bytes of a packet's contents and the time from one packet to the next; `None` where it is not like a call.
+pub fn gap(flow: &FlowSpec) -> Option<(u32, Span)> {
+    let TransportConfig::Udp(udp) = flow.transport else { return None };
+    let gap = udp.rate.time_for(u64::from(udp.bytes));
+    let is_call = udp.on == Span::MAX && BYTES.contains(&udp.bytes) && (GAP[0]..=GAP[1]).contains(&gap);
+    is_call.then_some((udp.bytes - HEADERS, gap))
+}
+
+/// Whether it is there.
+pub fn is_installed() -> bool {
+    let version = Command::new("irtt")
+        .arg("version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    version.is_ok_and(|status| status.success())
+}
+
+/// From what irtt has printed; `None` where that is not what it prints at its end.
+pub fn told(flow: &str, printed: &Value) -> Option<Irtt> {
+    let stats = printed.get("stats")?;
+    let count = |name: &str| stats[name].as_u64();
+    let ms = |name: &str, of: &str| stats[name][of].as_f64().map_or(0.0, |nanos| round(nanos / 1e6));
+    Some(Irtt {
+        flow: flow.to_string(),
+        sent: count("packets_sent")?,
+        received_there: count("server_packets_received").unwrap_or(0),
+        received_back: count("packets_received")? + count("duplicates").unwrap_or(0),
+        round_trip_min_ms: ms("rtt", "min"),
+        round_trip_mean_ms: ms("rtt", "mean"),
+        round_trip_max_ms: ms("rtt", "max"),
+        there_min_ms: ms("send_delay", "min"),
+        there_mean_ms: ms("send_delay", "mean"),
+        there_max_ms: ms("send_delay", "max"),
+        back_mean_ms: ms("receive_delay", "mean"),
+    })
+}
+
+/// Where irtt and the link do not agree.
+pub fn contradictions(irtt: &Irtt, echo: Echo, base_rtt: Span) -> Vec<String> {
+    let flow = &irtt.flow;
+    let mut all = Vec::new();
+    if irtt.received_back != echo.back {
+        all.push(format!(
+            "flow '{flow}': irtt got {} replies, and the link delivered {}",
+            irtt.received_back, echo.back
+        ));
+    }
+    // The last reply says how many the server had got when it was sent.
+    if irtt.received_there > echo.there || irtt.received_there < echo.back {
+        all.push(format!(
+            "flow '{flow}': irtt's server got {} packets; the link delivered {}, and {} replies",
+            irtt.received_there, echo.there, echo.back
+        ));
+    }
+    let half = round((base_rtt / 2).as_millis_f64());
+    let whole = round(base_rtt.as_millis_f64());
+    for (what, measured, least) in
+        [("one-way delay", irtt.there_min_ms, half), ("round trip", irtt.round_trip_min_ms, whole)]
+    {
+        if irtt.received_back > 0 && measured < least {
+            all.push(format!(
+                "flow '{flow}': irtt measured a {what} of {measured} ms; the path's is {least} ms"
+            ));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_core::component::Arguments;
+    use qdelay_traffic::transport;
+    use serde_json::json;
+
+    fn flow(typed: &str) -> FlowSpec {
+        let arguments = Arguments::parse(transport::COMPONENTS, typed).unwrap();
+        FlowSpec::new(typed, TransportConfig::build(&arguments).unwrap())
+    }
+
+    #[test]
+    fn what_is_like_a_call() {
+        assert_eq!(gap(&flow("udp:80kbit:size=200b")), Some((172, Span::from_millis(20))));
+        for other in ["udp:1mbit", "cubic", "udp:80kbit:size=200b:on=1s:off=1s", "udp:16kbit:size=40b"] {
+            assert!(!is_call(&flow(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_irtt_tells_has_to_agree() {
+        let printed = json!({ "stats": {
+            "packets_sent": 10, "server_packets_received": 9, "packets_received": 8, "duplicates": 0,
+            "rtt": { "min": 20_500_000, "mean": 21e6, "max": 30e6 }, "send_delay": { "min": 10_100_000 },
+        }});
+        let irtt = told("call", &printed).unwrap();
+        assert_eq!((irtt.sent, irtt.received_there, irtt.received_back), (10, 9, 8));
+        assert_eq!((irtt.round_trip_min_ms, irtt.there_min_ms, irtt.back_mean_ms), (20.5, 10.1, 0.0));
+        let found =
+            |there, back, ms| contradictions(&irtt, Echo { there, back }, Span::from_millis(ms)).len();
+        assert_eq!((found(9, 8, 20), found(10, 8, 20)), (0, 0));
+        assert_eq!((found(8, 8, 20), found(9, 7, 20), found(9, 8, 21)), (1, 1, 2));
+        assert_eq!(told("call", &Value::Null), None);
+    }
+}

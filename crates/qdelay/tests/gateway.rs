@@ -1,0 +1,549 @@
+//! `qdelay gateway` from outside: what passes, what is held up, reloads, figures, rights, and what is left behind. Real packets,
+//! in namespaces; no result depends on how long anything takes. Without the right to make namespaces the tests say so and pass.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "gateway_support/mod.rs"]
+mod gateway_support;
+#[path = "gateway_support/openmetrics.rs"]
+mod openmetrics;
+
+use common::{file, folder, refused, run, succeed};
+use gateway_support::{EXPEDITED, LONG, Network, OUTSIDE, eventually, ip, network, receive, send};
+use openmetrics::Metrics;
+use qdelay_emu::device::packet::PacketSocket;
+use qdelay_emu::device::{Device, Sent};
+use qdelay_emu::netns::Namespace;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
+use rustix::process::Signal;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixDatagram;
+
+/// What both directions of a path have in common: no limit.
+const OPEN: &str = "";
+
+/// Packets of tests have 28 bytes of headers.
+const HEADERS: usize = 28;
+
+#[test]
+fn arp_ping_udp_tcp_ipv6_and_vlan_pass() {
+    let Some(network) = network("passes") else { return };
+    let gateway = network.start("", "[down]\ndelay = \"2ms\"\n[up]\nlink = \"50mbit\"");
+    udp_passes(&network);
+    ping_passes(&network);
+    tcp_passes(&network);
+    tagged_packets_pass(&network);
+    ipv6_passes(&network);
+    let said = gateway.stop();
+    assert!(said.contains("Mbit/s") && said.contains("reloads") && said.contains("trustworthy"), "{said}");
+    assert!(!said.contains("were refused") && !said.contains("offloads are on"), "{said}");
+}
+
+/// The first packet waits for ARP, which goes through the gateway.
+fn udp_passes(network: &Network) {
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    for (from, to) in [(&inside, &outside), (&outside, &inside)] {
+        send(from, to, 0..5, 1472);
+        receive(to, 0..5);
+    }
+}
+
+fn ping_passes(network: &Network) {
+    let socket = network
+        .inside
+        .run(|| rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap());
+    rustix::net::sockopt::set_socket_timeout(&socket, rustix::net::sockopt::Timeout::Recv, Some(LONG))
+        .unwrap();
+    // Echo request 0x1234, 1; the checksum is the complement of the sum of the other words.
+    let sum = 0x0800_u16 + 0x1234 + 1;
+    let mut request = [8, 0, 0, 0, 0x12, 0x34, 0, 1];
+    request[2..4].copy_from_slice(&(!sum).to_be_bytes());
+    let to = SocketAddrV4::new(OUTSIDE.parse::<Ipv4Addr>().unwrap(), 0);
+    rustix::net::sendto(&socket, &request, SendFlags::empty(), &to).unwrap();
+    let mut reply = [0; 100];
+    let receive = || rustix::net::recv(&socket, &mut reply[..], RecvFlags::empty());
+    let (length, _) = rustix::io::retry_on_intr(receive).unwrap();
+    assert_eq!(length, 28);
+    assert_eq!((reply[20], &reply[24..28]), (0, &[0x12, 0x34, 0, 1][..]), "an echo reply");
+}
+
+fn tcp_passes(network: &Network) {
+    let listener = network.outside.run(|| TcpListener::bind((OUTSIDE, 7001)).unwrap());
+    let sent: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let expected = sent.clone();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        stream.write_all(&got).unwrap();
+        got
+    });
+    let mut client = network.inside.run(|| TcpStream::connect((OUTSIDE, 7001)).unwrap());
+    client.set_read_timeout(Some(LONG)).unwrap();
+    client.write_all(&sent).unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut back = Vec::new();
+    client.read_to_end(&mut back).unwrap();
+    assert!(server.join().unwrap() == expected && back == expected);
+}
+
+/// A socket at an address of one host.
+fn bind(network: &Network, side: &str, address: &'static str) -> UdpSocket {
+    let host = if side == "inside" { &network.inside } else { &network.outside };
+    let socket = host.run(move || UdpSocket::bind(address).unwrap());
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    socket
+}
+
+/// Frames as they are on the wire, with one tag (802.1Q) and with two (802.1ad); not every kernel has VLAN devices.
+fn tagged_packets_pass(network: &Network) {
+    let open = |host: &Namespace| host.run(|| PacketSocket::open("eth0").unwrap());
+    let [mut inside, mut outside] = [&network.inside, &network.outside].map(open);
+    // The kernel lets one tag of 802.1Q stand above the MTU, and no other.
+    let tagged =
+        [(&[0x81, 0x00, 0x20, 0x07][..], 1500_u16), (&[0x88, 0xa8, 0, 9, 0x81, 0x00, 0x20, 0x07][..], 1492)];
+    for (tags, bytes) in tagged {
+        // To nobody, from nobody; an IPv4 header with its checksum, and as many bytes as are allowed.
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+        frame.extend(tags);
+        let [high, low] = bytes.to_be_bytes();
+        frame.extend([0x08, 0x00, 0x45, 0xb8, high, low, 0, 1, 0, 0, 64, 17, 0, 0, 10, 9, 7, 2, 10, 9, 7, 1]);
+        let header = frame.len() - 20;
+        let words = frame[header..].chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+        let sum = words.sum::<u32>();
+        let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        frame[header + 10..header + 12].copy_from_slice(&checksum.to_be_bytes());
+        frame.resize(header + usize::from(bytes), 0x5a);
+        for (from, to) in [(0, 1), (1, 0)] {
+            let sides = [&mut inside, &mut outside];
+            assert_eq!(sides[from].send(&frame).unwrap(), Sent::Done);
+            let mut buffer = [0; 2000];
+            eventually("the frame comes out as it went in", || {
+                let received = sides[to].receive(&mut buffer).unwrap();
+                received.is_some_and(|received| buffer[..received.bytes] == frame)
+            });
+        }
+    }
+}
+
+/// Neighbours are found by ND, over multicast.
+fn ipv6_passes(network: &Network) {
+    if !fs::exists("/proc/net/if_inet6").unwrap() {
+        println!("not tried: there is no IPv6");
+        return;
+    }
+    for (host, address) in [(&network.inside, "fd09::2"), (&network.outside, "fd09::1")] {
+        assert!(ip(host, "link set eth0 multicast on"));
+        assert!(ip(host, &format!("addr add {address}/64 dev eth0 nodad")));
+    }
+    let (inside, outside) =
+        (bind(network, "inside", "[fd09::2]:7003"), bind(network, "outside", "[fd09::1]:7003"));
+    send(&inside, &outside, 0..20, 1452);
+    receive(&outside, 0..20);
+    send(&outside, &inside, 0..20, 4);
+    receive(&inside, 0..20);
+}
+
+/// A link so slow that nothing comes out while the test runs: one packet is on it, the queue is full, and the rest is dropped.
+#[test]
+fn a_queue_holds_what_it_should_and_drops_the_rest() {
+    let Some(network) = network("shaping") else { return };
+    let gateway = network.start("", "[down]\nlink = \"line:8bit\"\nqdisc = \"taildrop:limit=20\"");
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    // The other direction has no limit. Its packets leave before these come.
+    send(&inside, &outside, 0..1, 100);
+    receive(&outside, 0..1);
+    send(&outside, &inside, 0..30, 1000);
+    let expedited = |metrics: &Metrics, name: &str, more: &[(&str, &str)]| {
+        let labels = [&[("direction", "down"), ("class", "ef")], more].concat();
+        metrics.get(name, &labels) as u64
+    };
+    let mut metrics = Metrics::parse(body(&network.scrape()));
+    eventually("30 packets have come", || {
+        metrics = Metrics::parse(body(&network.scrape()));
+        expedited(&metrics, "qdelay_packets_total", &[("stage", "offered")]) == 30
+    });
+    assert_eq!(expedited(&metrics, "qdelay_packets_total", &[("stage", "delivered")]), 0);
+    assert_eq!(expedited(&metrics, "qdelay_dropped_packets_total", &[("reason", "tail_limit")]), 9);
+    assert_eq!(expedited(&metrics, "qdelay_dropped_packets_total", &[]), 9);
+    assert_eq!(expedited(&metrics, "qdelay_backlog_packets", &[]), 20);
+    assert_eq!(expedited(&metrics, "qdelay_backlog_bytes", &[]), 20 * (1000 + HEADERS as u64));
+    assert_eq!(expedited(&metrics, "qdelay_sojourn_seconds_count", &[]), 1);
+    let status = network.status();
+    assert_eq!(status["down"]["backlog"]["packets"], 20);
+    assert_eq!(status["down"]["setting"]["link"], "line:8bit");
+    // Stopping does not wait for them.
+    gateway.stop();
+}
+
+fn body(answer: &str) -> &str {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert!(head.contains("Content-Type: application/openmetrics-text; version=1.0.0"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
+    body
+}
+
+#[test]
+fn figures_add_up_with_the_traffic() {
+    let Some(network) = network("metrics") else { return };
+    let gateway = network.start("", OPEN);
+    Metrics::parse(body(&network.scrape()));
+    network.meet();
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    for (from, to, rounds) in [(&inside, &outside, 3), (&outside, &inside, 5)] {
+        for round in 0..rounds {
+            send(from, to, round * 40..(round + 1) * 40, 200);
+            receive(to, round * 40..(round + 1) * 40);
+        }
+    }
+    let metrics = Metrics::parse(body(&network.scrape()));
+    for (direction, packets) in [("up", 120_u64), ("down", 200)] {
+        for stage in ["offered", "sent", "delivered"] {
+            let labels = [("direction", direction), ("class", "ef"), ("stage", stage)];
+            assert_eq!(metrics.get("qdelay_packets_total", &labels) as u64, packets, "{labels:?}");
+            let bytes = packets * (200 + HEADERS as u64);
+            assert_eq!(metrics.get("qdelay_bytes_total", &labels) as u64, bytes, "{labels:?}");
+        }
+        let labels = [("direction", direction), ("class", "ef")];
+        assert_eq!(metrics.get("qdelay_sojourn_seconds_count", &labels) as u64, packets);
+        assert_eq!(metrics.get("qdelay_dropped_packets_total", &labels), 0.0);
+        assert_eq!(metrics.get("qdelay_backlog_packets", &labels), 0.0);
+    }
+    assert_eq!(metrics.get("qdelay_outside_losses_total", &[]), 0.0);
+    assert!(metrics.get("qdelay_passed_frames_total", &[("direction", "up")]) >= 1.0, "ARP");
+    let delivered = metrics.get("qdelay_packets_total", &[("stage", "delivered")]);
+    assert_eq!(delivered, 322.0);
+    assert_eq!(metrics.get("qdelay_released_packets_total", &[]), delivered);
+    assert_eq!(metrics.get("qdelay_build_info", &[("version", env!("CARGO_PKG_VERSION"))]), 1.0);
+    assert!(metrics.get("qdelay_cpu_seconds_total", &[]) > 0.0);
+    let status = network.status();
+    assert_eq!(status["down"]["total"]["delivered"]["packets"], 201);
+    assert_eq!(status["up"]["classes"][1]["dscp"], EXPEDITED);
+    let said = gateway.stop();
+    assert!(said.lines().any(|line| line.starts_with("down ") && line.contains(" 201 ")), "{said}");
+}
+
+#[test]
+fn a_reload_under_traffic_loses_nothing_and_keeps_order() {
+    let Some(network) = network("reload") else { return };
+    let gateway = network.start("", "[down]\nlink = \"20mbit\"\ndelay = \"10ms\"");
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    network.meet();
+    let plans = [
+        "[down]\nlink = \"100mbit\"\nqdisc = \"codel\"",
+        "[down]\nlink = \"synth-lte-driving\"\nqdisc = \"fq_codel\"\ndelay = \"3ms\"\n[up]\nlink = \"10mbit\"",
+        "[down]\nqdisc = \"taildrop:limit=500\"\ndelay = \"30ms\"\njitter = \"5ms\"",
+        "[down]\nlink = \"line:5mbit\"\nqdisc = \"sfq\"\n[up]\ndelay = \"5ms\"",
+        "[down]\nlink = \"20mbit\"\ndelay = \"10ms\"",
+    ];
+    let mut sent = 0;
+    for (count, plan) in plans.iter().cycle().take(15).enumerate() {
+        // Some are in the queue, on the link, behind it, when what they are in is replaced.
+        send(&outside, &inside, sent..sent + 20, 1000);
+        send(&inside, &outside, sent..sent + 20, 1000);
+        network.configure("", plan);
+        if count % 3 == 2 {
+            gateway.signal(Signal::HUP);
+        } else {
+            let answer = network.ask(r#"{"command":"reload"}"#);
+            assert_eq!(answer["ok"], true, "{answer}");
+        }
+        send(&outside, &inside, sent + 20..sent + 40, 1000);
+        receive(&inside, sent..sent + 40);
+        receive(&outside, sent..sent + 20);
+        sent += 40;
+        eventually("reloaded", || network.status()["reloads"] == count as u64 + 1);
+    }
+    let status = network.status();
+    assert_eq!(status["down"]["total"]["delivered"]["packets"], 601);
+    assert_eq!(status["down"]["total"]["dropped"]["packets"], 0);
+    assert_eq!(
+        status["lost_outside"].as_object().unwrap().values().filter(|n| **n != 0).count(),
+        0,
+        "{status}"
+    );
+    let said = gateway.stop();
+    assert!(said.contains("15 reloads"), "{said}");
+}
+
+#[test]
+fn a_bad_reload_keeps_what_runs() {
+    let Some(network) = network("bad-reload") else { return };
+    let mut gateway = network.start("", "[down]\nlink = \"20mbit\"");
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    let (socket, config) = (network.socket(), network.folder.join("gateway.toml"));
+    let bad = [
+        ("", "[down]\nlink = \"20mbyte\"", "line 10: down.link: "),
+        ("", "[down]\nqdisc = \"codle\"", "line 10: down.qdisc: 'codle'"),
+        ("mtu = 9000", "", "line 4: gateway.mtu: changed from '1500' to '9000', which needs a restart"),
+        ("", "mode = \"0666\"", "line 9: control.mode: changed from '0600' to '0666', which needs a restart"),
+        ("[", "", "line 4: not TOML"),
+    ];
+    for (number, (of_gateway, rest, expected)) in (0..).zip(bad) {
+        network.configure(of_gateway, rest);
+        let output = run(&["gateway", "--reload", socket.to_str().unwrap()]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("{}: {expected}", config.display())), "{said}");
+        assert!(said.contains("what ran before goes on") && said.lines().count() == 1, "{said}");
+        gateway.wait_for(expected);
+        gateway.signal(Signal::HUP);
+        gateway.wait_for(expected);
+        send(&outside, &inside, number * 5..number * 5 + 5, 100);
+        receive(&inside, number * 5..number * 5 + 5);
+    }
+    let status = network.status();
+    assert_eq!((&status["reloads"], &status["down"]["setting"]["link"]), (&0.into(), &"20mbit".into()));
+    fs::remove_file(&config).unwrap();
+    gateway.signal(Signal::HUP);
+    gateway.wait_for("cannot be read");
+    network.configure("", "[down]\nlink = \"30mbit\"");
+    let said = succeed(&["gateway", "--reload", socket.to_str().unwrap()]);
+    assert!(said.contains("30mbit"), "{said}");
+    gateway.stop();
+    let output = run(&["gateway", "--reload", socket.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "nobody is there");
+}
+
+#[test]
+fn rights_are_given_up_and_offloads_are_restored() {
+    let Some(network) = network("rights") else { return };
+    if !fs::read_to_string("/etc/passwd").is_ok_and(|users| users.contains("\nnobody:")) {
+        println!("skipped: there is no user nobody");
+        return;
+    }
+    let before = ["in0", "out0"].map(|interface| network.offloads_on(interface));
+    let mut gateway =
+        network.start("user = \"nobody\"\nrealtime = true", "mode = \"0660\"\ngroup = \"daemon\"");
+    for task in fs::read_dir(format!("/proc/{}/task", gateway.id())).unwrap() {
+        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(&format!("{name}:"))).unwrap();
+            line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+        };
+        assert_ne!(field("Uid"), "0 0 0 0");
+        assert!(field("Uid").split(' ').chain(field("Gid").split(' ')).all(|id| id != "0"), "{status}");
+        assert_eq!((field("Groups").as_str(), field("NoNewPrivs").as_str()), ("", "1"));
+        let set = |name: &str| u64::from_str_radix(&field(name), 16).unwrap();
+        // CAP_NET_ADMIN is 12, CAP_NET_RAW 13; CAP_IPC_LOCK, 14, where the limit of locked memory cannot be lifted.
+        assert_eq!(set("CapPrm") & !(1 << 14), 0x3000, "{status}");
+        assert_eq!(set("CapEff") & !(1 << 14), 0, "{status}");
+        assert_eq!((set("CapInh"), set("CapAmb")), (0, 0), "{status}");
+        assert_eq!(set("CapBnd"), 0, "{status}");
+    }
+    let socket = fs::metadata(network.socket()).unwrap();
+    assert_eq!(socket.permissions().mode() & 0o777, 0o660);
+    let groups = fs::read_to_string("/etc/group").unwrap();
+    let daemon = groups.lines().find(|line| line.starts_with("daemon:")).unwrap();
+    assert_eq!(Some(socket.gid().to_string().as_str()), daemon.split(':').nth(2));
+    // A program cannot be had back to root by way of what it reads again.
+    gateway.signal(Signal::HUP);
+    gateway.wait_for("");
+    let said = gateway.stop();
+    assert!(said.contains("runs as nobody"), "{said}");
+    assert_eq!(["in0", "out0"].map(|interface| network.offloads_on(interface)), before);
+}
+
+#[test]
+fn an_interface_goes_away_and_comes_back() {
+    let Some(network) = network("comes-back") else { return };
+    let has_nobody = fs::read_to_string("/etc/passwd").is_ok_and(|users| users.contains("\nnobody:"));
+    let mut gateway = network.start(if has_nobody { "user = \"nobody\"" } else { "" }, OPEN);
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    send(&outside, &inside, 0..10, 100);
+    receive(&inside, 0..10);
+    drop(inside);
+    assert!(ip(&network.gateway, "link del in0"));
+    gateway.wait_for("in0: Network is down");
+    // It still answers, and the other side is still read: what is for nobody is lost, and counted.
+    assert_eq!(network.status()["reloads"], 0);
+    assert!(network.join_side("inside", true));
+    let inside = network.udp("inside", 7000);
+    inside.set_nonblocking(true).unwrap();
+    let mut packet = [0; 100];
+    eventually("packets pass again", || {
+        send(&inside, &outside, 0..1, 100);
+        send(&outside, &inside, 0..1, 100);
+        inside.recv(&mut packet).is_ok()
+    });
+    gateway.wait_for("in0 is back");
+    // Down and up again is the same, but for that the socket stays.
+    assert!(ip(&network.gateway, "link set out0 down"));
+    gateway.wait_for("out0: Network is down");
+    assert!(ip(&network.gateway, "link set out0 up"));
+    eventually("packets pass again", || {
+        send(&outside, &inside, 0..1, 100);
+        inside.recv(&mut packet).is_ok()
+    });
+    gateway.wait_for("out0 is back");
+    gateway.stop();
+}
+
+#[test]
+fn killed_it_leaves_only_offloads_and_a_socket_that_the_next_one_replaces() {
+    let Some(network) = network("killed") else { return };
+    let links = |network: &Network| {
+        let list = || std::process::Command::new("ip").args(["-d", "-o", "link"]).output().unwrap();
+        let text = String::from_utf8(network.gateway.run(list).stdout).unwrap();
+        // Carriers and queues come and go by themselves.
+        let words = text.split_whitespace().skip_while(|word| *word != "promiscuity");
+        (
+            text.lines().count(),
+            words.filter(|word| *word == "promiscuity").count(),
+            text.matches("promiscuity 0").count(),
+        )
+    };
+    let before = links(&network);
+    let gateway = network.start("", OPEN);
+    gateway.signal(Signal::KILL);
+    let (status, _) = gateway.end();
+    assert_eq!(status.code(), None);
+    assert_eq!(links(&network), before);
+    assert!(network.socket().exists());
+    let gateway = network.start("", OPEN);
+    refused(
+        &["gateway", network.folder.join("gateway.toml").to_str().unwrap()],
+        &["line 8: control.socket: ", "another process serves this socket"],
+    );
+    gateway.stop();
+    assert!(!network.socket().exists());
+}
+
+#[test]
+fn a_service_manager_is_told() {
+    let Some(network) = network("notify") else { return };
+    let path = network.folder.join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(LONG)).unwrap();
+    let gateway = network.start_with("", OPEN, &[("NOTIFY_SOCKET", &path)]);
+    let next = || {
+        let mut buffer = [0; 500];
+        let length = loop {
+            match manager.recv(&mut buffer) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                received => break received.unwrap(),
+            }
+        };
+        String::from_utf8(buffer[..length].to_vec()).unwrap()
+    };
+    assert!(next().starts_with("READY=1\nSTATUS=out0 -> in0: infinite taildrop"));
+    gateway.signal(Signal::HUP);
+    assert!(next().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    assert!(next().starts_with("READY=1\n"));
+    gateway.signal(Signal::INT);
+    assert_eq!(next(), "STOPPING=1");
+    assert_eq!(gateway.end().0.code(), Some(0));
+}
+
+#[test]
+fn records_are_written() {
+    let Some(network) = network("records") else { return };
+    let name = |name: &str| network.folder.join(name).to_str().unwrap().to_string();
+    let log = format!(
+        "[log]\nmahimahi = \"{}\"\npcap = \"{}\"\npackets = \"{}\"",
+        name("log"),
+        name("capture.pcapng"),
+        name("packets.parquet")
+    );
+    let gateway = network.start("", &log);
+    let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
+    send(&outside, &inside, 0..10, 100);
+    receive(&inside, 0..10);
+    assert_eq!(network.ask(r#"{"command":"stop"}"#)["ok"], true);
+    let (status, said) = gateway.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert!(fs::read_to_string(name("log.down")).unwrap().contains("# mahimahi"));
+    assert!(fs::read(name("capture.pcapng")).unwrap().starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]));
+    assert!(fs::read(name("packets.parquet")).unwrap().ends_with(b"PAR1"));
+}
+
+/// Whoever runs the tests: nothing is opened, so nobody needs any right.
+#[test]
+fn checking_touches_nothing() {
+    let folder = folder("gateway-check");
+    let socket = folder.join("socket");
+    let text = format!(
+        "[gateway]\ninside = \"no-such-in\"\noutside = \"no-such-out\"\nuser = \"no-such-user\"\n[down]\nlink = \"slow\"\n\
+         [metrics]\nlisten = \"192.0.2.1:9\"\n[control]\nsocket = \"{}\"\n[log]\npcap = \"{}\"\n",
+        socket.display(),
+        folder.join("capture").display()
+    );
+    // A trace beside the configuration.
+    file(&folder, "slow", "1\n2\n50\n");
+    let config = file(&folder, "gateway.toml", &text);
+    let said = succeed(&["gateway", &config, "--check"]);
+    assert_eq!(
+        said,
+        format!(
+            "{config}: can be used: no-such-out -> no-such-in: slow taildrop; no-such-in -> no-such-out: infinite taildrop\n"
+        )
+    );
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn errors_name_file_line_and_key() {
+    let folder = folder("gateway-errors");
+    let missing = folder.join("none.toml").to_str().unwrap().to_string();
+    refused(&["gateway", &missing, "--check"], &[&missing, "cannot be read", "expected"]);
+    refused(&["gateway"], &["CONFIG"]);
+    refused(&["gateway", &missing, "--reload", "socket"], &["--reload"]);
+    refused(&["gateway", "--reload", &missing], &[&missing, "there is no such socket; expected"]);
+    let config =
+        file(&folder, "a.toml", "[gateway]\ninside = \"no-such-in\"\noutside = \"b\"\n[up]\nqdisc = 7\n");
+    let expected = "line 5: up.qdisc: found the integer 7; expected a queue discipline";
+    refused(&["gateway", &config, "--check"], &[&config, expected]);
+    refused(&["gateway", &config], &[&config, expected]);
+    refused(&["gateway", folder.to_str().unwrap(), "--check"], &["cannot be read"]);
+    let config = file(
+        &folder,
+        "b.toml",
+        "[gateway]\ninside = \"no-such-in\"\noutside = \"b\"\nuser = \"no-such-user\"\n",
+    );
+    refused(&["gateway", &config], &["line 4: gateway.user: 'no-such-user': expected a user of /etc/passwd"]);
+}
+
+/// Found when things are opened; the configuration is named all the same.
+#[test]
+fn what_cannot_be_opened_is_named() {
+    let Some(network) = network("opened") else { return };
+    for (replaced, by, expected) in [
+        (
+            "\"in0\"",
+            "\"none\"",
+            "line 2: gateway.inside: there is no network interface called none; expected",
+        ),
+        (
+            "\"out0\"",
+            "\"lo\"",
+            "line 3: gateway.outside: the network interface lo has no Ethernet frames; expected",
+        ),
+        ("127.0.0.1", "192.0.2.1", "line 6: metrics.listen: 192.0.2.1:9469 cannot be listened at: "),
+        ("/socket\"", "/none/socket\"", "line 8: control.socket: "),
+    ] {
+        let config = network.configure("", OPEN);
+        let text = fs::read_to_string(&config).unwrap();
+        assert!(text.contains(replaced));
+        fs::write(&config, text.replacen(replaced, by, 1)).unwrap();
+        let name = config.to_str().unwrap().to_string();
+        network.gateway.run(move || refused_with_notes(&name, expected));
+        assert!(!network.socket().exists());
+    }
+}
+
+/// As [`refused`], with lines about offloads in front of the last one.
+fn refused_with_notes(config: &str, expected: &str) {
+    let output = run(&["gateway", config]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with(&format!("qdelay: {config}: {expected}")) && last.contains("expected"),
+        "{said}"
+    );
+}

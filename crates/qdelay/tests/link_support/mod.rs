@@ -1,0 +1,274 @@
+//! What the tests of `qdelay link` share: a namespace that stands for the machine, commands in it, and what runs behind a link.
+//! Every wait has an end, and whoever is waited for in vain is killed.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use super::common::{command, folder};
+use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::netns::{Namespace, NamespaceError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// What the test `inside` of a file is to do. It is started behind a link, as a command that every machine has: this program.
+pub const TASK: &str = "QDELAY_TEST_TASK";
+/// Only a failing test waits so long.
+pub const LONG: Duration = Duration::from_secs(60);
+const LIMIT: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+
+/// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
+pub fn machine() -> Option<Namespace> {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: not root");
+        return None;
+    }
+    let machine = match Namespace::new() {
+        Ok(machine) => machine,
+        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
+            println!("skipped: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    match machine.run(|| Tun::open("probe%d", 1500)) {
+        Ok(_) => Some(machine),
+        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// `qdelay link` with these arguments, split at blanks; what stands behind `--` is a script for the shell.
+pub fn link(options: &str, script: &str) -> Command {
+    let mut words = vec!["link"];
+    words.extend(options.split_whitespace());
+    words.extend(["--", "sh", "-c", script]);
+    command(&words)
+}
+
+/// A script that does `task` with this program: the test `inside` of its file.
+pub fn task(task: &str) -> String {
+    talking_task(task) + " >/dev/null"
+}
+
+/// As [`task`], and what it prints is to be read.
+pub fn talking_task(task: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    format!("{TASK}='{task}' '{}' --exact inside --nocapture", program.display())
+}
+
+/// Runs it to its end on `machine`, without input.
+pub fn output(machine: &Namespace, mut command: Command) -> Output {
+    command.stdin(Stdio::null());
+    let (status, stdout, stderr) = Running::start(machine, command).all();
+    Output { status, stdout: stdout.into_bytes(), stderr: stderr.into_bytes() }
+}
+
+/// Runs it to its end on `machine`; status and what it wrote to standard error.
+pub fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String) {
+    let output = output(machine, link(options, script));
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A command that is running, and lines that it writes. Dropped, it is killed.
+pub struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    complaint: Receiver<String>,
+}
+
+impl Running {
+    /// Its input is as `command` says.
+    pub fn start(machine: &Namespace, mut command: Command) -> Running {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = machine.run(move || command.spawn().unwrap());
+        let (stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (line, lines) = channel();
+        std::thread::spawn(move || {
+            BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|text| line.send(text))
+        });
+        let (whole, complaint) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = stderr.read_to_end(&mut bytes);
+            whole.send(String::from_utf8_lossy(&bytes).into_owned())
+        });
+        Running { child, lines, complaint }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of its output.
+    pub fn line(&mut self) -> String {
+        self.lines.recv_timeout(LONG).unwrap_or_else(|error| {
+            let _ = self.child.kill();
+            panic!("a line: {error}: {:?}", self.complaint.recv_timeout(LONG))
+        })
+    }
+
+    /// What stands behind `start` in the next line that begins so.
+    pub fn line_after(&mut self, start: &str) -> String {
+        loop {
+            // The harness does not end the line in which it names its test.
+            let line = self.line();
+            if let Some((_, rest)) = line.split_once(start) {
+                return rest.to_string();
+            }
+        }
+    }
+
+    /// Writes a line to its input.
+    pub fn tell(&mut self, line: &str) {
+        self.child.stdin.as_mut().expect("a pipe").write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Its status, and what it wrote to standard error.
+    pub fn end(self) -> (ExitStatus, String) {
+        let (status, _, complaint) = self.all();
+        (status, complaint)
+    }
+
+    /// Its status, the rest of its output, and what it wrote to standard error. Whoever holds either open is waited for too.
+    pub fn all(mut self) -> (ExitStatus, String, String) {
+        drop(self.child.stdin.take());
+        let complaint = self.complaint.recv_timeout(LONG).expect("standard error is closed at the end");
+        let mut output = String::new();
+        while let Ok(line) = self.lines.recv_timeout(LONG) {
+            output += &(line + "\n");
+        }
+        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).unwrap();
+        let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&LIMIT)).unwrap();
+        assert_eq!(ended, 1, "it ends: {complaint}");
+        (self.child.wait().unwrap(), output, complaint)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The network of a machine: devices, addresses, routes.
+pub fn network(machine: &Namespace) -> Vec<String> {
+    machine.run(|| {
+        let file =
+            |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
+        let names = file("dev")
+            .lines()
+            .filter_map(|line| Some(line.split_once(':')?.0.trim().to_string()))
+            .collect::<Vec<_>>();
+        let mut all = vec![names.join(" ")];
+        all.extend(["route", "fib_trie", "if_inet6"].map(file));
+        for arguments in ["link", "addr", "route show table all", "-6 route show table all", "rule"] {
+            let words = std::iter::once("-j").chain(arguments.split(' '));
+            if let Ok(output) = Command::new("ip").args(words).output() {
+                all.push(String::from_utf8_lossy(&output.stdout).into_owned());
+            }
+        }
+        all
+    })
+}
+
+/// Tries until `is_so`, for what the kernel does in its own time. Only a failure takes long.
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1200 {
+        if is_so() {
+            return;
+        }
+        pause();
+    }
+    panic!("never: {what}");
+}
+
+/// Waits for others; no result depends on how long.
+pub fn pause() {
+    pause_of(Duration::from_millis(50));
+}
+
+#[allow(clippy::disallowed_methods, reason = "waits for others; no result depends on how long")]
+pub fn pause_of(time: Duration) {
+    std::thread::sleep(time);
+}
+
+pub fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Memory that the process has, in KiB.
+pub fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is alive");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a process with memory");
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Files that the process has open.
+pub fn files(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).expect("it is alive").count()
+}
+
+pub fn json(path: &str) -> Value {
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(value["schema_version"], 1);
+    value
+}
+
+/// Holds a direction's figures against each other: packets that arrived are delivered, dropped, or among the few that were under
+/// way at the end.
+pub fn assert_accounted(figures: &Value, under_way: u64) {
+    let count = |name: &str| figures[name].as_u64().unwrap();
+    let accounted = count("packets_delivered") + count("drops");
+    assert!((accounted..=accounted + under_way).contains(&count("packets_arrived")), "{figures}");
+    let reasons = figures["drops_by_reason"].as_object().unwrap();
+    assert_eq!(reasons.values().map(|drops| drops.as_u64().unwrap()).sum::<u64>(), count("drops"));
+}
+
+/// A name in the folder of a test.
+pub fn name(test: &str, file: &str) -> String {
+    folder(test).join(file).to_str().unwrap().to_string()
+}
+
+/// A server on `machine` that sends back what it gets, on each connection; its port.
+pub fn echo_server(machine: &Namespace) -> u16 {
+    let listener = machine.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            std::thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
+        }
+    });
+    port
+}
+
+/// Sends so many bytes to an [`echo_server`] and sees that they come back as they were.
+pub fn converse(server: SocketAddr, bytes: u32) {
+    let mut stream = TcpStream::connect_timeout(&server, LONG).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_write_timeout(Some(LONG)).unwrap();
+    let sent: Vec<u8> = (0..bytes).map(|number| (number % 251) as u8).collect();
+    let (mut writer, to_send) = (stream.try_clone().unwrap(), sent.clone());
+    let writing = std::thread::spawn(move || {
+        writer.write_all(&to_send).unwrap();
+        writer.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).unwrap();
+    writing.join().unwrap();
+    assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+}

@@ -1,0 +1,195 @@
+//! `qdelay link` for a user who is not root: through a user namespace it works, with a private network at the other end; and
+//! where something forbids it, one line says what to do.
+//!
+//! The program is copied to where any user may read it, and to a `/dev/net` that only the test sees, so that the driver of
+//! network devices can be one that users may open, and one that they may not. No result depends on how long anything takes.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+mod link_support;
+
+use link_support::{LONG, Running, TASK, eventually, is_alive, machine, output};
+use qdelay_emu::netns::Namespace;
+use rustix::fs::{CWD, FileType, Mode};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
+use rustix::process::Signal;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+
+/// "nobody", on every distribution.
+const NOBODY: u32 = 65_534;
+/// Where program and test are for a user, and the driver of network devices for everybody in this namespace.
+const PROGRAM: &str = "/dev/net/qdelay";
+const TEST: &str = "/dev/net/test";
+const PRIVATE: &str =
+    "qdelay: without root the link leads to a private network: nothing outside is reached through it\n";
+
+/// A machine on which a user may open the driver, or may not.
+fn machine_with_driver(mode: u32) -> Option<Namespace> {
+    let machine = machine()?;
+    if !machine.has_own_mounts() {
+        println!("skipped: no mounts of its own");
+        return None;
+    }
+    let test = std::env::current_exe().unwrap();
+    machine.run(move || {
+        Command::new("mount").args(["-t", "tmpfs", "none", "/dev/net"]).status().unwrap();
+        let place = |path: &str, mode| rustix::fs::chmod(path, Mode::from_raw_mode(mode)).unwrap();
+        for (path, from) in [(PROGRAM, env!("CARGO_BIN_EXE_qdelay").as_ref()), (TEST, test.as_path())] {
+            std::fs::copy(from, path).unwrap();
+            place(path, 0o755);
+        }
+        let device = rustix::fs::makedev(10, 200);
+        let driver = "/dev/net/tun";
+        rustix::fs::mknodat(CWD, driver, FileType::CharacterDevice, Mode::from_raw_mode(0o600), device)
+            .unwrap();
+        place(driver, mode);
+        place("/dev/net", 0o755);
+    });
+    Some(machine)
+}
+
+/// `qdelay link` of that user.
+fn link(options: &str, script: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.arg("link").args(options.split_whitespace()).args(["--", "sh", "-c", script]);
+    command.current_dir("/").uid(NOBODY).gid(NOBODY);
+    command
+}
+
+fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = output(machine, link(options, script));
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// Whether users may make user namespaces here at all; otherwise the refusal says why, in one line.
+fn is_permitted(machine: &Namespace) -> bool {
+    let (status, _, complaint) = run(machine, "--quiet", "exit 0");
+    if status == Some(0) {
+        return true;
+    }
+    assert_eq!((status, complaint.lines().count()), (Some(2), 1), "{complaint}");
+    assert!(complaint.starts_with("qdelay: qdelay link: ") && complaint.contains("root"), "{complaint}");
+    println!("skipped: {complaint}");
+    false
+}
+
+/// Not a test: what runs behind a link, if it is told to.
+#[test]
+fn inside() {
+    if std::env::var_os(TASK).is_none() {
+        return;
+    }
+    let outside: IpAddr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
+    // A ping is answered by the private network.
+    let raw = rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
+    let limit = rustix::net::sockopt::Timeout::Recv;
+    rustix::net::sockopt::set_socket_timeout(&raw, limit, Some(LONG)).unwrap();
+    // An echo request without contents: type 8, identifier 1, number 1, and the sum of that.
+    let request = [8, 0, 0xf7, 0xfd, 0, 1, 0, 1];
+    rustix::net::sendto(&raw, &request, SendFlags::empty(), &SocketAddr::new(outside, 0)).unwrap();
+    let mut reply = [0; 100];
+    let (_, length) = rustix::net::recv(&raw, &mut reply, RecvFlags::empty()).unwrap();
+    assert_eq!(&reply[20..length], [0, 0, 0xff, 0xfd, 0, 1, 0, 1]);
+    // Nobody listens there, and it says so.
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    socket.connect((outside, 9)).unwrap();
+    socket.send(b"anybody?").unwrap();
+    let refused = socket.recv(&mut reply).expect_err("nobody");
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    // What a test of networks needs: low ports, and devices.
+    TcpListener::bind((Ipv4Addr::UNSPECIFIED, 80)).unwrap();
+    println!("\nreached {outside}");
+}
+
+#[test]
+fn a_link_to_a_private_network() {
+    let Some(machine) = machine_with_driver(0o666) else { return };
+    if !is_permitted(&machine) {
+        return;
+    }
+    let test = format!("{TASK}=it '{TEST}' --exact inside --nocapture");
+    let script = format!("id -u; echo $QDELAY_OUTSIDE $QDELAY_OUTSIDE6; {test} && {test}; exit $(($? + 6))");
+    let (status, said, complaint) = run(&machine, "--down 20mbit --up 20mbit --delay 1ms --quiet", &script);
+    assert_eq!((status, complaint.as_str()), (Some(6), PRIVATE), "{said}");
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("65534"));
+    assert_eq!(lines.next(), Some("100.64.0.1 fd71:de1a::1"));
+    assert_eq!(said.matches("\nreached 100.64.0.1\n").count(), 2, "{said}");
+    // Figures, from their own packets.
+    let (status, _, complaint) = run(&machine, "", &format!("{test} >/dev/null"));
+    assert_eq!(status, Some(0), "{complaint}");
+    assert!(complaint.starts_with(PRIVATE) && complaint.contains("trustworthy: "), "{complaint}");
+}
+
+#[test]
+fn links_of_a_user_nest_and_are_killed_together() {
+    let Some(machine) = machine_with_driver(0o666) else { return };
+    if !is_permitted(&machine) {
+        return;
+    }
+    let test = format!("{TASK}=it '{TEST}' --exact inside --nocapture");
+    // The inner one is made with the rights of the outer's namespace, and leads to the outer's inside.
+    let script = format!("'{PROGRAM}' link --quiet -- sh -c \"{test}\"");
+    let (status, said, complaint) = run(&machine, "--quiet", &script);
+    assert_eq!((status, complaint.as_str()), (Some(0), PRIVATE), "{said}");
+    assert!(said.contains("\nreached 100.64.0."), "{said}");
+    let background = "setsid sleep 1000 & echo $! $$; exec sleep 1000";
+    let nested = format!("'{PROGRAM}' link --quiet -- sh -c '{background}'");
+    for script in [background, &nested] {
+        let mut running = Running::start(&machine, link("--quiet", script));
+        let line = running.line();
+        let all: Vec<&str> = line.split(' ').collect();
+        assert!(all.len() == 2 && all.iter().all(|pid| is_alive(pid)), "{line}");
+        running.signal(Signal::KILL);
+        let (status, _) = running.end();
+        assert_eq!(status.code(), None);
+        eventually("all have died with it", || !all.iter().any(|pid| is_alive(pid)));
+    }
+    // In the regular course too.
+    let mut running = Running::start(&machine, link("--quiet", "setsid sleep 1000 & echo $!"));
+    let background = running.line();
+    assert_eq!(running.end().0.code(), Some(0));
+    assert!(!is_alive(&background));
+}
+
+#[test]
+fn a_refusal_says_what_to_do() {
+    // The driver is there, but not for users.
+    let Some(machine) = machine_with_driver(0o600) else { return };
+    let (status, said, complaint) = run(&machine, "", "echo started");
+    assert_eq!((status, said.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
+    assert!(
+        complaint.starts_with("qdelay: qdelay link: ") && complaint.contains("run as root"),
+        "{complaint}"
+    );
+    // It is not there.
+    machine.run(|| std::fs::remove_file("/dev/net/tun").unwrap());
+    let (status, said, complaint) = run(&machine, "", "echo started");
+    assert_eq!((status, said.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
+    let parts = ["modprobe tun", "--device /dev/net/tun"];
+    // Before that, users may be kept from namespaces at all.
+    let is_about_driver = complaint.contains("/dev/net/tun");
+    assert!(!is_about_driver || parts.iter().all(|part| complaint.contains(part)), "{complaint}");
+}
+
+/// Who may gain no rights by a program keeps those of the user namespace.
+#[test]
+fn without_new_privileges() {
+    let Some(machine) = machine_with_driver(0o666) else { return };
+    if !is_permitted(&machine) {
+        return;
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs", PROGRAM]);
+    command.args(["link", "--quiet", "--", "true"]).current_dir("/").stdin(Stdio::null());
+    if machine.run(|| Command::new("setpriv").arg("--version").output()).is_err() {
+        println!("skipped: no setpriv command");
+        return;
+    }
+    let output = output(&machine, command);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,247 @@
+//! A real application behind `qdelay link`: `demos/dash` plays a DASH stream in a headless Chromium for some seconds, behind a
+//! cellular trace, with TailDrop and with BoDe.
+//!
+//! What is checked holds on a busy machine too: that everything is accounted for, and what follows from the link's own decisions.
+//! How good the picture was is not checked. Needs root, Node.js with npm, ffmpeg and Chromium (PATH or `CHROME`), and once
+//! the registry of npm; says so and passes without. `QDELAY_REQUIRE_STREAM=1` makes that a failure.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::netns::{Namespace, NamespaceError};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Without outages, so that the bound on the sojourn says something.
+const TRACE: &str = "synth-lte-stationary.down";
+const SECONDS: &str = "12";
+const DELAY_MS: f64 = 10.0;
+const TARGET_MS: f64 = 20.0;
+/// Most packets queued, the disciplines' default.
+const LIMIT: u64 = 1000;
+
+fn skipped(why: &str) {
+    assert!(env::var_os("QDELAY_REQUIRE_STREAM").is_none_or(|value| value != "1"), "{why}");
+    eprintln!("skipped: {why}");
+}
+
+/// A namespace that stands for the machine.
+fn machine() -> Result<Namespace, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("not root".to_string());
+    }
+    let machine = match Namespace::new() {
+        Ok(machine) => machine,
+        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
+            return Err(error.to_string());
+        }
+        Err(error) => panic!("{error}"),
+    };
+    match machine.run(|| Tun::open("probe%d", 1500)) {
+        Ok(_) => Ok(machine),
+        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
+            Err(error.to_string())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// That the programs are there which the demo needs.
+fn programs() -> Result<(), String> {
+    let answers = |name: &OsString, argument: &str| {
+        Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
+    };
+    for (name, argument) in [("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")] {
+        if !answers(&name.into(), argument) {
+            return Err(format!("no {name} in PATH"));
+        }
+    }
+    let named = env::var_os("CHROME").map(|name| vec![name]);
+    let usual = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let browsers = named.unwrap_or_else(|| usual.map(OsString::from).to_vec());
+    if !browsers.iter().any(|name| answers(name, "--version")) {
+        return Err("no Chromium in PATH, and CHROME names none".to_string());
+    }
+    Ok(())
+}
+
+/// A copy of the demo with its packages below `target`, where it stays for the next time.
+fn demo() -> Result<PathBuf, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demos/dash");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dash");
+    fs::create_dir_all(&folder).unwrap();
+    for entry in fs::read_dir(&source).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+    }
+    let wanted = fs::read_to_string(folder.join("package-lock.json")).unwrap();
+    let installed = folder.join("installed-lock.json");
+    if fs::read_to_string(&installed).is_ok_and(|lock| lock == wanted) {
+        return Ok(folder);
+    }
+    let output = Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--fetch-timeout=30000", "--fetch-retries=1"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    if !output.status.success() {
+        return Err(format!("npm ci: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    fs::write(installed, wanted).unwrap();
+    Ok(folder)
+}
+
+/// Runs the demo on `machine`; `results.json`, or why it cannot be run here.
+fn play(machine: &Namespace, demo: &Path) -> Result<Value, String> {
+    let out = common::folder("stream");
+    let mut command = Command::new("node");
+    command
+        .arg(demo.join("run.mjs"))
+        .args(["--trace", TRACE, "--up", "5mbit", "--seconds", SECONDS])
+        .args([
+            "--delay",
+            &format!("{DELAY_MS}ms"),
+            "--qdisc",
+            &format!("taildrop,bode:target={TARGET_MS}ms"),
+        ])
+        .arg("--out")
+        .arg(&out)
+        .env("QDELAY", env!("CARGO_BIN_EXE_qdelay"))
+        .env("QDELAY_DASH_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("dash-stream"));
+    let output = machine.run(move || command.output().unwrap());
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    for lack in ["this browser does not play", "Unknown encoder 'libx264'"] {
+        if complaint.contains(lack) {
+            return Err(complaint.trim().to_string());
+        }
+    }
+    assert!(output.status.success(), "{complaint}");
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(fs::read_to_string(out.join("plot.html")).unwrap().contains("<svg"));
+    Ok(serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap())
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no whole number: {value}"))
+}
+
+/// The longest time in which the trace has no more than three opportunities, in ms.
+fn longest_for_three() -> f64 {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../qdelay-trace/traces").join(TRACE);
+    let text = fs::read_to_string(file).unwrap();
+    let once: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
+    let round = *once.last().unwrap();
+    let twice: Vec<u32> = once.iter().copied().chain(once.iter().map(|at| at + round)).collect();
+    twice.windows(4).map(|four| f64::from(four[3] - four[0])).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_stream_behind_a_cellular_link() {
+    let ready = programs().and_then(|()| Ok((machine()?, demo()?)));
+    let results = match ready.and_then(|(machine, demo)| play(&machine, &demo)) {
+        Ok(results) => results,
+        Err(why) => return skipped(&why),
+    };
+    let runs = results["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        println!("{}", run["figures"]);
+        played(run);
+        accounted_for(&run["link"]);
+        bytes_came_through_the_link(run);
+        round_trips(run);
+    }
+    only_the_limit_drops(&runs[0]["link"]["down"]);
+    bounded(&runs[1]["link"]["down"]);
+}
+
+fn played(run: &Value) {
+    let (figures, player) = (&run["figures"], &run["seen"]["player"]);
+    assert_eq!(player["errors"], serde_json::json!([]));
+    assert!(number(&figures["played_s"]) > 1.0, "{figures}");
+    // Whoever has seen more than there was time for has not played.
+    let seconds: f64 = SECONDS.parse().unwrap();
+    let elapsed = (number(&player["ended"]) - number(&player["started"])) / 1000.0;
+    assert!(elapsed >= seconds - 1.0 && number(&figures["played_s"]) <= elapsed + 0.5, "{figures}");
+    let positions: Vec<f64> =
+        player["samples"].as_array().unwrap().iter().map(|sample| number(&sample["position"])).collect();
+    assert!(positions.len() > 4 && positions.is_sorted(), "{positions:?}");
+    assert!(count(&figures["frames_shown"]) > 24, "{figures}");
+    let qualities = figures["qualities_loaded_kbps"].as_array().unwrap();
+    assert!(!qualities.is_empty(), "{figures}");
+    assert!(qualities.iter().all(|kbps| [300, 800, 2000, 4000].contains(&count(kbps))), "{figures}");
+    assert!(number(&figures["bitrate_kbps"]) >= 300.0 && number(&figures["bitrate_kbps"]) <= 4000.0);
+}
+
+/// What came is what went on, was dropped or is still inside; and the verdict says of what was not.
+fn accounted_for(link: &Value) {
+    for direction in ["down", "up"] {
+        let figures = &link[direction];
+        let [arrived, delivered, drops] =
+            ["packets_arrived", "packets_delivered", "drops"].map(|name| count(&figures[name]));
+        assert!(delivered > 100, "{figures}");
+        // A full queue, and what was on the link and behind it.
+        assert!((delivered + drops..=delivered + drops + 2 * LIMIT).contains(&arrived), "{figures}");
+        let reasons = figures["drops_by_reason"].as_object().unwrap();
+        assert_eq!(reasons.values().map(count).sum::<u64>(), drops, "{figures}");
+        assert_eq!((count(&figures["malformed"]), count(&figures["marks"])), (0, 0), "{figures}");
+    }
+    let audit = &link["audit"];
+    assert_eq!(audit["trustworthy"].as_bool().unwrap(), audit["reasons"].as_array().unwrap().is_empty());
+    assert!(count(&audit["lost_outside"]) == 0 || audit["trustworthy"] == false, "{audit}");
+    assert_eq!(link["status"], 0);
+}
+
+fn bytes_came_through_the_link(run: &Value) {
+    let (figures, down) = (&run["figures"], &run["link"]["down"]);
+    assert_eq!(count(&figures["cached_loads"]), 0, "the browser had some already");
+    let received = number(&figures["received_bytes"]);
+    // IP bytes; the rate is rounded.
+    let carried = number(&down["throughput_mbps"]) * number(&run["link"]["duration_s"]) * 1e6 / 8.0 + 100.0;
+    assert!(received <= carried, "{received} bytes received, {carried} carried");
+    assert!(carried <= 1500.0 * number(&down["packets_delivered"]) + 1500.0 * LIMIT as f64, "{down}");
+    let segments = run["seen"]["player"]["segments"].as_array().unwrap();
+    let of_segments: f64 = segments.iter().map(|segment| number(&segment["bytes"])).sum();
+    assert!(of_segments > 0.0 && number(&run["seen"]["bulk"]["bytes"]) > 0.0, "{figures}");
+    assert!(of_segments <= received, "{of_segments} bytes of segments, {received} of everything");
+}
+
+fn round_trips(run: &Value) {
+    let rtt = &run["figures"]["rtt_ms"];
+    assert!(count(&rtt["sent"]) > 20 && count(&rtt["sent"]) > count(&rtt["lost"]), "{rtt}");
+    for ping in run["seen"]["pings"].as_array().unwrap() {
+        if !ping["rtt"].is_null() {
+            assert!(number(&ping["rtt"]) >= 2.0 * DELAY_MS, "{ping}: shorter than the way");
+        }
+    }
+}
+
+fn only_the_limit_drops(down: &Value) {
+    assert!(
+        down["drops_by_reason"].as_object().unwrap().keys().all(|reason| reason == "tail_limit"),
+        "{down}"
+    );
+}
+
+/// A decision of the queue by its own times, so no matter of how late the machine was. Who is served after more than `target` has at
+/// most two packets behind it. So when it had waited for `target`, at most two were before it in the queue, and one on the link;
+/// each opportunity takes at least one full packet with it, so it is its turn at the third.
+fn bounded(down: &Value) {
+    let reasons = down["drops_by_reason"].as_object().unwrap();
+    assert!(reasons.keys().all(|reason| reason == "sojourn_bound" || reason == "tail_limit"), "{down}");
+    let bound = TARGET_MS + longest_for_three();
+    let longest = number(&down["sojourn_ms"]["max"]);
+    println!("longest sojourn of a delivered packet: {longest} ms, bound {bound} ms");
+    assert!(longest <= bound, "{longest} ms, bound {bound} ms");
+}

@@ -1,0 +1,129 @@
+// The side behind the link: `qdelay link ... -- node play.mjs '{"seconds": 40, ...}'`. Plays the stream in a headless Chromium, with
+// a download beside it for a part of the time, measures round trips, and prints what was seen as the last line, JSON.
+//
+// The server can only bind to the link's outer address once the link is there. So this prints that address first, and reads the
+// ports from standard input.
+
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import puppeteer from 'puppeteer-core';
+
+/** A Chromium: CHROME, or the first of the usual names that is in PATH. */
+export function browser() {
+  const named = process.env.CHROME;
+  const names = named ? [named] : ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const files = names.flatMap((name) => name.includes('/') ? [name] : folders.map((folder) => path.join(folder, name)));
+  const found = files.find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (!found) throw new Error('needs a Chromium in PATH, or its name in CHROME; on Debian: apt-get install chromium');
+  return found;
+}
+
+async function play({ seconds, bulk, pingMs, screenshot }) {
+  const outside = process.env.QDELAY_OUTSIDE;
+  if (!outside) throw new Error('QDELAY_OUTSIDE is not set: this runs behind qdelay link');
+  console.log(JSON.stringify({ outside }));
+  const ports = JSON.parse(await firstLine());
+  const base = `http://${outside}:${ports.http}`;
+  const profile = await mkdtemp(path.join(tmpdir(), 'qdelay-dash-'));
+  let chromium;
+  try {
+    // Chromium's own traffic (updates, reports, names) would go through the link as well.
+    chromium = await puppeteer.launch({
+      executablePath: browser(),
+      userDataDir: profile,
+      pipe: true,
+      headless: true,
+      timeout: 120_000,
+      protocolTimeout: 120_000,
+      defaultViewport: { width: 640, height: 360 },
+      args: [
+        '--no-sandbox', '--mute-audio', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-proxy-server',
+        '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-pings',
+        '--autoplay-policy=no-user-gesture-required', `--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${outside}`,
+      ],
+    });
+    const version = await chromium.version();
+    const page = await chromium.newPage();
+    const asked = Date.now();
+    await page.goto(`${base}/page.html`, { timeout: 120_000 });
+    const ping = new Worker(new URL('./ping.mjs', import.meta.url),
+      { workerData: { address: outside, port: ports.echo, everyMs: pingMs } });
+    await page.evaluate('start()');
+    const began = Date.now();
+    const load = download(`${base}/bulk`, bulk);
+    const end = began + seconds * 1000;
+    if (screenshot) {
+      await sleep(seconds * 500);
+      await page.screenshot({ path: screenshot });
+    }
+    await sleep(Math.max(0, end - Date.now()));
+    const player = await page.evaluate('collect()');
+    const loaded = await load;
+    const pings = await new Promise((resolve, reject) => {
+      ping.once('message', resolve);
+      ping.once('error', reject);
+      ping.postMessage('end');
+    });
+    return { browser: version, page_loaded_ms: began - asked, began, player, bulk: loaded, pings };
+  } finally {
+    await chromium?.close().catch(() => {});
+    await rm(profile, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  }
+}
+
+/** Takes from `url` from second `from` to second `to`; how many bytes came. */
+async function download(url, [from, to]) {
+  const seen = { from: null, to: null, bytes: 0 };
+  if (to <= from) return seen;
+  await sleep(from * 1000);
+  seen.from = Date.now();
+  await new Promise((resolve) => {
+    const request = http.get(url, (response) => {
+      response.on('data', (data) => { seen.bytes += data.length; });
+      response.on('error', () => {});
+    });
+    request.on('error', () => {});
+    setTimeout(() => {
+      request.destroy();
+      resolve();
+    }, (to - from) * 1000);
+  });
+  seen.to = Date.now();
+  return seen;
+}
+
+function firstLine() {
+  return new Promise((resolve, reject) => {
+    const lines = readline.createInterface({ input: process.stdin });
+    lines.once('line', (line) => {
+      resolve(line);
+      lines.close();
+      process.stdin.destroy();
+    });
+    lines.once('close', () => reject(new Error('nobody said where the server is')));
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    console.log(JSON.stringify(await play(JSON.parse(process.argv[2]))));
+  } catch (error) {
+    console.error(`play: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
