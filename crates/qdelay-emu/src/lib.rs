@@ -16,4 +16,5 @@ pub mod netns;
 pub mod plan;
 pub mod pool;
 pub mod snapshot;
+pub mod steering;
 pub mod wait;

@@ -28,6 +28,7 @@ use qdelay_emu::netns::user;
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Setting, Settings};
+use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_experiment::engine::{cannot_write, write_file};
 use qdelay_experiment::traces::Library;
@@ -160,6 +161,8 @@ fn carry<R: Recorder>(
     let socket =
         options.control.as_deref().map(|path| Socket::open(&SocketOptions::private(path))).transpose()?;
     let emulator = Emulator::tapped(plan, pool, recorder, (logs, metrics)).map_err(|error| cannot(&error))?;
+    let steering =
+        if options.realtime { Steering::plan().filter(|steering| steering.steer(&setup)) } else { None };
     let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
     let command = command(options, &addresses);
     let shown = command.get_program().to_string_lossy().into_owned();
@@ -174,6 +177,8 @@ fn carry<R: Recorder>(
     let mut child = namespace.spawn_foreground(command).map_err(|error| {
         Failure::input(one_line(&shown), format!("cannot be started: {error}; expected a command that runs"))
     })?;
+    // After the command, which would inherit it. Where it is refused, releases are later, which is seen.
+    let _ = steering.map(|steering| steering.stay());
     let wait = WaitOptions { realtime: options.realtime, spin: options.spin };
     let mut waiter = Waiter::new(wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
     let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);

@@ -37,6 +37,7 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::Namespace;
+use qdelay_emu::steering::Steering;
 use qdelay_experiment::InputError;
 use qdelay_experiment::engine::{EngineError, Progress, Ran, Runner};
 use qdelay_experiment::results::{Audit, Irtt, round};
@@ -129,6 +130,8 @@ impl RealTime {
             ..Default::default()
         };
         let setup = LinkSetup::new(&options).map_err(|error| refuse(error.to_string()))?;
+        let steering =
+            if self.realtime { Steering::plan().filter(|steering| steering.steer(&setup)) } else { None };
         let LinkSetup { inside, outside, addresses, namespace, outside_namespace, .. } = setup;
         let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
         set_kernel(&outer, scenario);
@@ -138,8 +141,14 @@ impl RealTime {
         let receiver = Receiver::open(scenario, &makers, &namespace, ends.1).map_err(refuse)?;
         let sender = Sender::open(scenario, &makers, &outer, ends).map_err(refuse)?;
         let plan = path::plan(scenario).map_err(refuse)?;
-        let carrier =
-            Carrier { scenario, plan, devices: [inside, outside], mtu: MTU, realtime: self.realtime };
+        let carrier = Carrier {
+            scenario,
+            plan,
+            devices: [inside, outside],
+            mtu: MTU,
+            realtime: self.realtime,
+            steering,
+        };
         let stop = AtomicBool::new(false);
         // One beginning for the path and for whoever sends over it.
         let clock = RealClock::start();
@@ -228,6 +237,9 @@ fn sleep_until(clock: &mut RealClock, time: Time) {
 fn set_kernel(outer: &Namespace, scenario: &Scenario) {
     // Flows know nothing of each other, as in the simulator.
     let mut settings = vec![("tcp_no_metrics_save", "1")];
+    // A socket is born with the default of the machine and iperf3 changes it once it is connected. Where that default is BBR, the
+    // pacing that BBR switched on stays (Linux, `sk_pacing_status`), and Cubic would be paced as no Cubic is.
+    settings.push(("tcp_congestion_control", "reno"));
     if support::wants_ecn(scenario) {
         settings.push(("tcp_ecn", "1"));
     }
