@@ -106,7 +106,10 @@ impl Carrier<'_> {
             // Where it is refused, releases are later, which is seen.
             let _ = steering.stay();
         }
-        let mut waiter = Waiter::new(WaitOptions { realtime: self.realtime, spin: self.realtime.then_some(SPIN) }, Some(alarm));
+        let mut waiter = Waiter::new(
+            WaitOptions { realtime: self.realtime, spin: self.realtime.then_some(SPIN) },
+            Some(alarm),
+        );
         let realtime = waiter.granted().priority.is_granted();
         let mut driver = Driver::new(clock, devices, emulator, limits);
         driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(broke_off)?;

@@ -96,6 +96,13 @@ pub fn discipline(name: &str) -> &str {
     }
 }
 
+/// A transport of the table, as it was. The reference's Cubic was paced: on its machine sockets are made with BBR, the default, and
+/// iperf3 chooses Cubic once they are connected, which leaves the pacing on. The same kernel through `qdelay link`, with sockets
+/// made so, gets what the reference got; without, what our plain Cubic gets.
+fn transport(name: &str) -> &str {
+    if name == "cubic" { "cubic:pacing=always" } else { name }
+}
+
 fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
     let typed = discipline(qdisc);
     let scenario = Scenario {
@@ -106,7 +113,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         jitter: host.jitter,
         flows: vec![FlowSpec {
             start: START_STEP * (seed - 1),
-            ..FlowSpec::new(transport, parse_transport(transport)?)
+            ..FlowSpec::new(transport, parse_transport(self::transport(transport))?)
         }],
         probe: None,
         duration: Span::from_secs(DURATION_S),
