@@ -27,6 +27,7 @@ beside it for a part of the time. Prints a table; DIR gets results.json and plot
                       [default: the middle half of the time]
   --ping MS           a round trip is measured so often [default: 50]
   --no-realtime       without 'qdelay link --realtime'
+  --spin TIME         as of 'qdelay link --spin'; a virtual machine that wakes late needs as long as that [default: 400us]
   --out DIR           [default: qdelay-results/dash]
   --screenshots       a picture of the player at half the time, DIR/DISCIPLINE.png
 
@@ -39,7 +40,7 @@ async function main() {
       trace: { type: 'string', default: 'synth-lte-driving' }, up: { type: 'string' },
       qdisc: { type: 'string', default: 'taildrop,bode' }, delay: { type: 'string', default: '10ms' },
       seconds: { type: 'string', default: '40' }, bulk: { type: 'string' }, ping: { type: 'string', default: '50' },
-      'no-realtime': { type: 'boolean' }, out: { type: 'string', default: 'qdelay-results/dash' },
+      'no-realtime': { type: 'boolean' }, spin: { type: 'string', default: '400us' }, out: { type: 'string', default: 'qdelay-results/dash' },
       screenshots: { type: 'boolean' }, help: { type: 'boolean', short: 'h' },
     },
   });
@@ -53,6 +54,7 @@ async function main() {
     bulk: values.bulk ? span(values.bulk, seconds) : [seconds / 4, seconds * 3 / 4],
     pingMs: number('--ping', values.ping, 1, 10_000),
     realtime: !values['no-realtime'],
+    spin: values.spin,
   };
   const qdelay = command();
   // Its packages may be missing, which is to be said in words.
@@ -84,7 +86,7 @@ async function one({ qdelay, serve, folder, qdisc, link, settings, screenshot })
   const task = JSON.stringify({ seconds: settings.seconds, bulk: settings.bulk, pingMs: settings.pingMs, screenshot });
   const words = ['link', '--down', settings.trace, '--qdisc', qdisc, '--delay', settings.delay, '--json', link, '--quiet'];
   if (settings.up) words.push('--up', settings.up);
-  if (settings.realtime) words.push('--realtime');
+  if (settings.realtime) words.push('--realtime', '--spin', settings.spin);
   words.push('--', process.execPath, path.join(HERE, 'play.mjs'), task);
   const child = spawn(qdelay, words, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise((resolve, reject) => {

@@ -17,9 +17,15 @@ pub enum Kind {
     /// Owns packets and decides which leave, and when they are dropped or marked.
     Qdisc,
     /// Decides when packets may go from one queue to the next.
-    Gate,
+    Pacer,
     /// Carries packets at a rate.
     Link,
+    /// Says how good a radio channel is.
+    Channel,
+    /// Shares resource blocks among the UEs of a cell.
+    Scheduler,
+    /// Cuts packets into what a radio carries and puts them together again.
+    Rlc,
     /// Congestion control with the transport around it.
     Transport,
     /// Makes data to send.
@@ -27,12 +33,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As it is printed: `qdisc`, `gate`...
+    /// As it is printed: `qdisc`, `pacer`...
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Qdisc => "qdisc",
-            Kind::Gate => "gate",
+            Kind::Pacer => "pacer",
             Kind::Link => "link",
+            Kind::Channel => "channel",
+            Kind::Scheduler => "scheduler",
+            Kind::Rlc => "rlc",
             Kind::Transport => "transport",
             Kind::Application => "application",
         }

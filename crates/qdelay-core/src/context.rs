@@ -26,11 +26,19 @@ pub enum DropReason {
     Loss,
     /// No output of a classifier takes it.
     Unroutable,
+    /// All transmissions of a transport block with a part of it failed, and nothing repeats it (HARQ under RLC UM or TM).
+    Air,
+    /// The receiver gave up waiting for the missing parts (RLC t-Reassembly, LTE t-Reordering).
+    Reassembly,
+    /// RLC AM repeated a part of it as often as it may.
+    RlcMaxRetransmissions,
+    /// The RLC entity was established anew while it held the packet.
+    RlcReestablished,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 10] = [
+    pub const ALL: [DropReason; 14] = [
         DropReason::TailLimit,
         DropReason::HeadLimit,
         DropReason::SojournBound,
@@ -41,6 +49,10 @@ impl DropReason {
         DropReason::LongestFlow,
         DropReason::Loss,
         DropReason::Unroutable,
+        DropReason::Air,
+        DropReason::Reassembly,
+        DropReason::RlcMaxRetransmissions,
+        DropReason::RlcReestablished,
     ];
     /// The name used in results: `tail_limit`, `sojourn_bound`...
     pub const fn name(self) -> &'static str {
@@ -55,6 +67,10 @@ impl DropReason {
             DropReason::LongestFlow => "longest_flow",
             DropReason::Loss => "loss",
             DropReason::Unroutable => "unroutable",
+            DropReason::Air => "air",
+            DropReason::Reassembly => "reassembly",
+            DropReason::RlcMaxRetransmissions => "rlc_max_retransmissions",
+            DropReason::RlcReestablished => "rlc_reestablished",
         }
     }
 }

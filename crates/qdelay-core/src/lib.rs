@@ -6,6 +6,7 @@
 //! * [`component`]: how a component declares its parameters once, for the command line, files and documentation.
 //! * [`dscp`]: names of differentiated services codepoints.
 //! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.
+//! * [`pacer`]: laws that say when a packet may go from one queue to the next.
 //! * [`qdisc`]: disciplines. A discipline owns packets and calls laws.
 #![no_std]
 extern crate alloc;
@@ -15,6 +16,7 @@ pub mod component;
 pub mod context;
 pub mod deadlines;
 pub mod dscp;
+pub mod pacer;
 pub mod packet;
 pub mod qdisc;
 pub mod random;

@@ -181,6 +181,8 @@ fn counter() {
     let mut shell = namespace.spawn(command).expect("started");
     let mut line = String::new();
     BufReader::new(shell.child().stdout.take().expect("piped")).read_line(&mut line).expect("read");
+    // It is known by the name that it gives itself.
+    eventually("it has a keeper", || keepers().len() == 1);
     let keeper = rustix::process::Pid::from_raw(keepers()[0].0 as i32).expect("not 0");
     rustix::process::kill_process(keeper, Signal::KILL).expect("killed");
     drop((shell, namespace));

@@ -15,6 +15,7 @@ mod error;
 pub mod expect;
 pub mod links;
 pub mod papers;
+pub mod radio;
 pub mod report;
 pub mod results;
 pub mod scenario;

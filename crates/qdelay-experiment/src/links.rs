@@ -36,7 +36,9 @@ mod tests {
     fn links_and_synthetic_traces() {
         assert!(matches!(parse("10mbit:overhead=14"), Ok(AnyLink::Shaper(_))));
         assert!(matches!(parse("synth:subway:duration=2s:seed=3"), Ok(AnyLink::Trace(_))));
-        assert!(parse("wire").unwrap_err().to_string().contains("known: rate, htb, line, steps, synth"));
+        assert!(
+            parse("wire").unwrap_err().to_string().contains("known: rate, htb, line, steps, uplink, synth")
+        );
         assert!(parse("synth:tube").unwrap_err().to_string().contains("expected one of"));
     }
 }

@@ -247,6 +247,9 @@ pub struct CaseSummary {
     pub flows: Vec<Flow>,
     /// Each node of the path.
     pub nodes: BTreeMap<String, Node>,
+    /// What only a cell has.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cell: Option<Cell>,
     /// Under a real clock: whether nothing speaks against the figures. `run.json` says what does.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trustworthy: Option<bool>,
@@ -259,6 +262,68 @@ pub struct CaseSummary {
     /// Rates and delays over time; in the case's own file only, and null where they are off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+/// What only a cell has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Its transmission time interval.
+    pub tti_ms: f64,
+    /// Delay by stage: `n3`, `upf`, `sdap`, `rlc`, `air`, `reassembly`, of those that there are.
+    pub stages: BTreeMap<String, Delay>,
+    /// Share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
+    pub within_tti: Option<f64>,
+    /// Resource blocks that could carry data.
+    pub rbs_offered: u64,
+    /// Those that did.
+    pub rbs_used: u64,
+    /// Those that nobody had data for.
+    pub rbs_wasted: u64,
+    /// Those that were left although somebody had data, because nothing fitted.
+    pub rbs_unfit: u64,
+    /// Of the used: those that repeated a lost block.
+    pub rbs_repeated: u64,
+    /// Wasted and unfit over offered.
+    pub rbs_unused_share: f64,
+    /// How full each bearer was, by `UE/bearer`.
+    pub bearers: BTreeMap<String, Bearer>,
+}
+
+/// How full a bearer was: what its RLC has got and the MAC has not taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bearer {
+    /// IP bytes.
+    pub bytes: Level,
+    /// Packets.
+    pub packets: Level,
+}
+
+/// A level over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Mean over time.
+    pub mean: f64,
+    /// What it did not exceed in 95% of the time.
+    pub p95: f64,
+    /// The highest that lasted.
+    pub max: f64,
+}
+
+/// How a call, or the calls of an entry of `[[flow]]`, sounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Voice {
+    /// The E-model's rating R (ITU-T G.107); of several calls the mean.
+    pub r: f64,
+    /// The rating of the worst call.
+    pub r_min: f64,
+    /// Mean opinion score for conversation; of several calls the mean.
+    pub mos: f64,
+    /// From mouth to ear; of several calls the mean.
+    pub mouth_to_ear_ms: f64,
+    /// Packets not heard over packets sent, by loss and by lateness.
+    pub loss_ratio: f64,
+    /// Of the packets sent: those that came too late for the listener's buffer.
+    pub late_ratio: f64,
 }
 
 /// The flows of an entry of `[[flow]]` together.
@@ -282,6 +347,18 @@ pub struct Group {
     pub packets_lost: u64,
     /// Lost over sent.
     pub loss_ratio: f64,
+    /// Of a cell: delay by stage.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stages: Option<BTreeMap<String, Delay>>,
+    /// Of a cell: see [`Cell::within_tti`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub within_tti: Option<f64>,
+    /// Of datagrams that are sent back: from sending one to its return.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub round_trip_ms: Option<Delay>,
+    /// Of calls.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub voice: Option<Voice>,
 }
 
 /// A flow.
@@ -316,6 +393,18 @@ pub struct Flow {
     /// Mean of the smoothed round trip over time, after the warm-up; 0 where there is no series.
     #[serde(default)]
     pub srtt_mean_ms: f64,
+    /// Of a cell: the name of its UE.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ue: Option<String>,
+    /// Of a cell: the QoS flow that carries it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub qfi: Option<u8>,
+    /// Of datagrams that are sent back: from sending one to its return.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub round_trip_ms: Option<Delay>,
+    /// Of a call.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub voice: Option<Voice>,
 }
 
 /// A node of the path.

@@ -12,6 +12,15 @@ macro_rules! scenarios {
 
 // A file `scenarios/a/b.toml` is the line "a/b" here; a test finds those that are missing.
 scenarios! {
+    "5g/bulk-delay",
+    "5g/emulator-1",
+    "5g/emulator-1-bytes",
+    "5g/emulator-1-intervals",
+    "5g/emulator-1-two",
+    "5g/emulator-2",
+    "5g/testbed-calls",
+    "5g/testbed-drives",
+    "5g/testbed-mcs28",
     "bode/bound",
     "bode/buffer",
     "bode/buffer-cellular",
@@ -20,6 +29,7 @@ scenarios! {
     "bode/fig10",
     "bode/fig10-tuning",
     "bode/fig11",
+    "demo/cell",
     "demo/first",
     "demo/mixed-classes",
     "demo/rate-step",

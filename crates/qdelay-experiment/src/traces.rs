@@ -8,11 +8,12 @@
 //!
 //! A [`Library`] does so for scenarios: it looks in several places, and reads everything once.
 
+pub mod channel;
 mod library;
 
 use crate::error::InputError;
 pub use crate::results::TraceFile as TraceUsed;
-pub use library::{Found, Library};
+pub use library::{Found, FoundChannel, Library};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_path::link::RateLink;

@@ -344,6 +344,37 @@ fn folders_stand_side_by_side_also_in_the_dark_and_on_a_phone() {
     assert_quiet(&page);
 }
 
+#[test]
+fn a_cell_has_a_bar_by_stage_for_each_case() {
+    let Some((scratch, mut page)) = start("stages") else { return };
+    open(
+        &scratch,
+        &mut page,
+        &Fixture { cell: true, groups: texts(&["call", "file"]), ..Fixture::default() },
+    );
+    assert_eq!(page.eval("document.querySelectorAll('tr[data-stages]').length"), json!(8));
+    page.eval("document.querySelectorAll('[data-axis=flows] input')[1].click()");
+    page.wait("document.querySelectorAll('tr[data-stages]').length === 16");
+    let heads = page.eval("[...document.querySelectorAll('.stages th')].map((head) => head.textContent)");
+    assert_eq!(
+        heads,
+        json!(["", "Mean delay", "Sum (ms)", "SDAP", "RLC", "Air", "Reassembly", "In TTI (%)", "R"])
+    );
+    let widths = "[...document.querySelectorAll('.stage-bar')][0].querySelectorAll('.stage')";
+    let widths = page.eval(&format!("[...{widths}].map((part) => part.style.width)"));
+    assert_eq!(widths, json!(["66.67%", "22.22%", "8.89%", "2.22%"]));
+    page.eval("document.querySelector('input[name=stageShare]').click()");
+    let full = "[...document.querySelectorAll('.stage-bar div')].every((bar) => {
+        const parts = [...bar.children].map((part) => part.getBoundingClientRect().width);
+        return Math.abs(parts.reduce((a, b) => a + b, 0) - bar.getBoundingClientRect().width) < 1.5; })";
+    page.wait(full);
+    page.eval("document.getElementById('stages').scrollIntoView()");
+    screenshot(&mut page, "stages");
+    assert_quiet(&page);
+    open(&scratch, &mut page, &Fixture::default());
+    assert_eq!(page.eval("document.querySelector('#stages')"), json!(null));
+}
+
 fn rich() -> Fixture {
     Fixture {
         seeds: 3,

@@ -1,5 +1,6 @@
 //! Scenarios to studies and cases: defaults, forms of values, axes, ids, laziness.
 
+use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
 use qdelay_experiment::InputError;
 use qdelay_experiment::expect::{Best, Over};
@@ -17,6 +18,14 @@ fn case(text: &str) -> Case {
     study(text).case(0, &Library::new()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+fn qdisc(case: &Case) -> &Arguments {
+    case.scenario.bottleneck.as_link().expect("a link").0
+}
+
+fn link(case: &Case) -> &AnyLink {
+    &case.scenario.bottleneck.as_link().expect("a link").1.0
+}
+
 const SMALL: &str = "[path]\nlink = \"10mbit\"\n[[flow]]\n";
 
 #[test]
@@ -30,7 +39,8 @@ fn defaults() {
         ("0", &["1".to_string()][..], false)
     );
     let scenario = &case.scenario;
-    assert_eq!((scenario.qdisc.typed(), scenario.qdisc.whole("limit")), ("taildrop", Some(1000)));
+    let qdisc = qdisc(&case);
+    assert_eq!((qdisc.typed(), qdisc.whole("limit")), ("taildrop", Some(1000)));
     assert_eq!((scenario.base_rtt, scenario.jitter), (Span::from_millis(10), Span::ZERO));
     assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (Span::from_secs(60), Span::ZERO, 1));
     assert_eq!((scenario.series, scenario.probe), (Some(Span::from_millis(200)), None));
@@ -86,9 +96,9 @@ fn every_key_arrives() {
     let case = study.case(1, &Library::new()).unwrap();
     assert_eq!((case.id.as_str(), case.packets, case.scenario.seed), ("1-7", true, 7));
     let scenario = &case.scenario;
-    assert_eq!(scenario.qdisc.whole("limit"), Some(7), "its own limit stands");
+    assert_eq!(qdisc(&case).whole("limit"), Some(7), "its own limit stands");
     assert_eq!((scenario.base_rtt, scenario.jitter), (Span::from_millis(20), Span::from_millis(1)));
-    assert!(matches!(scenario.link.0, AnyLink::Trace(_)));
+    assert!(matches!(link(&case), AnyLink::Trace(_)));
     assert!(
         matches!(&scenario.uplink, Some(uplink) if matches!(uplink.link.0, AnyLink::Trace(_)) && uplink.limit == 30)
     );
@@ -163,8 +173,7 @@ fn text_and_table_give_the_same_arguments() {
         assert_eq!(format!("{:?}", text.scenario), format!("{:?}", table.scenario));
         assert_eq!(text.resolved, table.resolved);
     }
-    let link =
-        |value: &str| format!("{:?}", case(&format!("[path]\nlink = {value}\n[[flow]]")).scenario.link);
+    let link = |value: &str| format!("{:?}", link(&case(&format!("[path]\nlink = {value}\n[[flow]]"))));
     assert_eq!(link("\"htb:rate=5mbit:burst=3kb\""), link("{ htb = { rate = \"5mbit\", burst = \"3kb\" } }"));
     assert_eq!(link("\"5mbit:overhead=14\""), link("{ rate = { rate = \"5mbit\", overhead = 14 } }"));
 }
@@ -231,7 +240,7 @@ fn axes_stand_in_the_order_of_the_file_and_the_seed_changes_fastest() {
         );
         assert_eq!(case.scenario.flows[1].start, Span::from_secs(u64::from(is_a)));
         assert_eq!(case.resolved["path"]["limit"], if is_a { json!(50) } else { json!(null) });
-        assert_eq!(case.scenario.qdisc.whole("limit"), Some(if is_a { 50 } else { 1000 }));
+        assert_eq!(qdisc(case).whole("limit"), Some(if is_a { 50 } else { 1000 }));
         assert_eq!(case.scenario.duration, Span::from_secs(if is_a { 60 } else { 30 }));
         assert_eq!(case.scenario.seed.to_string(), case.labels[5]);
     }

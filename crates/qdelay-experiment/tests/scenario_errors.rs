@@ -38,15 +38,15 @@ const BAD: &[(&str, &str)] = &[
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
     (
         "{BASE}bandwidth = 5",
-        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, start, stop, spread, dscp, extra_rtt, access",
+        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi",
     ),
     (
         "tilte = \"a\"\n{BASE}",
-        "my.toml: line 1: tilte: unknown key; expected one of title, about, path, flow, run, matrix, fallback, expect; did you mean 'title'?",
+        "my.toml: line 1: tilte: unknown key; expected one of title, about, path, cell, flow, run, matrix, fallback, expect; did you mean 'title'?",
     ),
     (
         "[pth]\nlink = \"10mbit\"\n[[flow]]",
-        "my.toml: line 1: pth: unknown key; expected one of title, about, path, flow, run, matrix, fallback, expect; did you mean 'path'?",
+        "my.toml: line 1: pth: unknown key; expected one of title, about, path, cell, flow, run, matrix, fallback, expect; did you mean 'path'?",
     ),
     (
         "title = 5\n[[flow]]",
@@ -119,7 +119,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"wire\"\n[[flow]]",
-        "my.toml: line 2: path.link: 'wire': unknown link 'wire'; known: rate, htb, line, steps, synth",
+        "my.toml: line 2: path.link: 'wire': unknown link 'wire'; known: rate, htb, line, steps, uplink, synth",
     ),
     (
         "[path]\nlink = { line = { rate = 10 } }\n[[flow]]",
@@ -183,7 +183,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"-5\"\n[[flow]]",
-        "my.toml: line 3: path.uplink: '-5': unknown link '-5'; known: rate, htb, line, steps, synth",
+        "my.toml: line 3: path.uplink: '-5': unknown link '-5'; known: rate, htb, line, steps, uplink, synth",
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"no/such\"\n[[flow]]",
@@ -196,11 +196,11 @@ const BAD: &[(&str, &str)] = &[
     // Keys of [[flow]].
     (
         "{BASE}transprt = \"cubic\"",
-        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, start, stop, spread, dscp, extra_rtt, access; did you mean 'transport'?",
+        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi; did you mean 'transport'?",
     ),
     (
         "{BASE}transport = \"cubik\"",
-        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, udp; did you mean 'cubic'?",
+        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, udp, voip, gaming; did you mean 'cubic'?",
     ),
     (
         "{BASE}transport = \"udp:off=1s\"",
@@ -370,15 +370,15 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nflow.name = [\"a\"]",
-        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access",
+        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi",
     ),
     (
         "{BASE}[matrix]\nflow.fil.start = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil: neither a key of a flow nor a flow's name; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil: neither a key of a flow nor a flow's name; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "{BASE}[matrix]\nflow.file.strt = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access; did you mean 'start'?",
+        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi; did you mean 'start'?",
     ),
     (
         "{BASE}[matrix]\nflow.file = [\"1s\"]",

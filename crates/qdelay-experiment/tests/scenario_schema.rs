@@ -29,7 +29,9 @@ fn the_schema_is_that_of_the_declarations() {
 fn the_documented_keys_are_the_declared_ones() {
     let path = docs().join("scenarios.md");
     let mut text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    for table in [&declare::PATH, &declare::FLOW, &declare::RUN, &declare::EXPECT] {
+    let of_cell = [&declare::CELL, &declare::UE, &declare::BEARER, &declare::QOS_FLOW];
+    for table in [&declare::PATH, &declare::FLOW, &declare::RUN, &declare::EXPECT].into_iter().chain(of_cell)
+    {
         let begin = format!("<!-- keys of {} -->\n", table.name);
         let start = text.find(&begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
         let end = start + text[start..].find("<!-- end of keys -->").expect("an end of the table");
@@ -62,4 +64,22 @@ fn the_documented_examples_are_sound() {
         let study = Study::parse("scenarios.md", &toml.join("\n"), &Overrides::default());
         assert_eq!(study.unwrap_or_else(|error| panic!("{error}")).case_count(), cases);
     }
+}
+
+/// Every block of `docs/cell.md` that begins with `[cell]`; what is an excerpt gets a flow.
+#[test]
+fn the_documented_cells_are_sound() {
+    let text = fs::read_to_string(docs().join("cell.md")).expect("docs/cell.md");
+    let mut found = 0;
+    for (at, _) in text.match_indices("    [cell]\n") {
+        let block = text[at..].lines().take_while(|line| line.is_empty() || line.starts_with("    "));
+        let mut toml: String =
+            block.map(|line| line.strip_prefix("    ").unwrap_or("").to_string() + "\n").collect();
+        if !toml.contains("[[flow]]") {
+            toml += "[[flow]]\n";
+        }
+        Study::parse("cell.md", &toml, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+        found += 1;
+    }
+    assert_eq!(found, 3);
 }

@@ -2,17 +2,20 @@
 
 use crate::classifier::{Classifier, Route, Rules};
 use crate::delay::{Delay, DelaySpec};
-use crate::gate::{AnyGate, GateLaw};
+use crate::gate::{Clock, Gate, Refused};
+use crate::inputs::Inputs;
 use crate::link::AnyLink;
-use crate::node::{Gate, Inputs, Link, Listener, Node, PullOrder, Queue, Role};
-use crate::{NodeId, Path};
+use crate::node::{CellNode, Link, Listener, Node, Queue, Role};
+use crate::problem::{BuildError, BuildProblem};
+use crate::{AnyPacer, CellSetting, NodeId, Pacer, Path, PullOrder, SizeUnit};
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
-use qdelay_core::{Random, Span, Time};
+use qdelay_core::{Random, Span};
+use qdelay_ran::Cell;
 
 /// What a node is.
 #[derive(Clone, Debug)]
@@ -22,9 +25,11 @@ pub enum NodeSpec<Q = AnyQdisc> {
     /// Holds packets until a gate or a link takes them.
     Queue(Q),
     /// Takes packets from queues when its law says so.
-    Gate(AnyGate),
+    Gate(AnyPacer),
     /// Takes packets from queues, or through gates, as fast as its rate allows.
     Link(AnyLink),
+    /// Takes packets from the queue of each of its bearers, in the order they are connected, as its radio allows.
+    Cell(Box<CellSetting>),
     /// Lets time pass.
     Delay(DelaySpec),
     /// Hands packets to the host.
@@ -41,8 +46,13 @@ impl<Q> NodeSpec<Q> {
         NodeSpec::Link(link.into())
     }
     /// A gate.
-    pub fn gate(gate: impl Into<AnyGate>) -> NodeSpec<Q> {
+    pub fn gate(gate: impl Into<AnyPacer>) -> NodeSpec<Q> {
         NodeSpec::Gate(gate.into())
+    }
+
+    /// A cell.
+    pub fn cell(setting: CellSetting) -> NodeSpec<Q> {
+        NodeSpec::Cell(Box::new(setting))
     }
 
     fn kind(&self) -> &'static str {
@@ -51,130 +61,9 @@ impl<Q> NodeSpec<Q> {
             NodeSpec::Queue(_) => "queue",
             NodeSpec::Gate(_) => "gate",
             NodeSpec::Link(_) => "link",
+            NodeSpec::Cell(_) => "cell",
             NodeSpec::Delay(_) => "delay",
             NodeSpec::Exit => "exit",
-        }
-    }
-}
-
-/// Why a path could not be built: the node it is about, and what was expected there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildError {
-    /// The node's name; empty where it is about the whole path.
-    pub node: String,
-    /// What is wrong.
-    pub problem: BuildProblem,
-}
-
-/// What is wrong with a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BuildProblem {
-    /// There is no node.
-    Empty,
-    /// More than 65535 nodes.
-    TooMany(usize),
-    /// Its name is empty.
-    NoName,
-    /// Two nodes have its name.
-    DuplicateName,
-    /// It is named by `by` but was not declared.
-    Unknown {
-        /// The node or statement that names it.
-        by: String,
-    },
-    /// It has this many outputs where it must have one.
-    Outputs(usize),
-    /// It is an exit and has an output.
-    ExitOutput,
-    /// A queue whose output takes nothing from queues.
-    NoPuller {
-        /// The output.
-        to: String,
-    },
-    /// A gate or link with no queue before it.
-    NoUpstream,
-    /// A gate or link whose input cannot be taken from.
-    NotPullable {
-        /// The input.
-        from: String,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// Packets can come back to it.
-    Cycle,
-    /// Two of a classifier's ranges overlap.
-    Overlap {
-        /// First and last key of one.
-        one: (u32, u32),
-        /// First and last key of the other.
-        other: (u32, u32),
-    },
-    /// A probability of loss that is not within 0 to 1.
-    Loss,
-    /// It is meant to hear signals but is not a gate.
-    NotAGate {
-        /// What it is.
-        kind: &'static str,
-    },
-    /// It was given an order of inputs but takes from none.
-    NotAPuller {
-        /// What it is.
-        kind: &'static str,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.node.is_empty() {
-            write!(f, "node '{}': ", self.node)?;
-        }
-        self.problem.fmt(f)
-    }
-}
-impl core::error::Error for BuildError {}
-
-impl fmt::Display for BuildProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BuildProblem::Empty => f.write_str("the path has no nodes; expected at least one"),
-            BuildProblem::TooMany(count) => write!(f, "the path has {count} nodes; expected at most 65535"),
-            BuildProblem::NoName => f.write_str("a node has an empty name; expected a name"),
-            BuildProblem::DuplicateName => {
-                f.write_str("two nodes have this name; expected names that differ")
-            }
-            BuildProblem::Unknown { by } => write!(f, "no such node, but {by} names it"),
-            BuildProblem::Outputs(0) => f.write_str("nothing comes after it; expected one output"),
-            BuildProblem::Outputs(count) => {
-                write!(f, "{count} nodes come after it; expected one output (only a classifier has more)")
-            }
-            BuildProblem::ExitOutput => f.write_str("it is an exit; expected no output"),
-            BuildProblem::NoPuller { to } => {
-                write!(
-                    f,
-                    "it is a queue before '{to}', which takes nothing from it; expected a gate or a link"
-                )
-            }
-            BuildProblem::NoUpstream => {
-                f.write_str("nothing comes before it to take packets from; expected a queue")
-            }
-            BuildProblem::NotPullable { from, kind } => {
-                write!(f, "it takes packets, but '{from}' before it is a {kind}; expected a queue in between")
-            }
-            BuildProblem::Cycle => {
-                f.write_str("packets can come back to it; expected edges that lead from ingress to exits")
-            }
-            BuildProblem::Overlap { one, other } => write!(
-                f,
-                "ranges {}-{} and {}-{} overlap; expected each key in one range",
-                one.0, one.1, other.0, other.1
-            ),
-            BuildProblem::Loss => f.write_str("loss is not a probability; expected 0 to 1"),
-            BuildProblem::NotAGate { kind } => {
-                write!(f, "feedback leads to it, but it is a {kind}; expected a gate")
-            }
-            BuildProblem::NotAPuller { kind } => {
-                write!(f, "it has an order of inputs, but it is a {kind}; expected a gate or a link")
-            }
         }
     }
 }
@@ -190,11 +79,26 @@ pub struct PathBuilder<Q = AnyQdisc> {
     edges: Vec<(String, String)>,
     feedback: Vec<(String, String, Span)>,
     orders: Vec<(String, PullOrder)>,
+    /// What gates are given beside their laws.
+    clocks: Vec<(String, GateOption)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum GateOption {
+    Polling(Span),
+    Opportunities(u32, Span),
+    Unit(SizeUnit),
 }
 
 impl<Q> Default for PathBuilder<Q> {
     fn default() -> Self {
-        PathBuilder { nodes: Vec::new(), edges: Vec::new(), feedback: Vec::new(), orders: Vec::new() }
+        PathBuilder {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            feedback: Vec::new(),
+            orders: Vec::new(),
+            clocks: Vec::new(),
+        }
     }
 }
 
@@ -235,6 +139,28 @@ impl<Q> PathBuilder<Q> {
         self.orders.push((node.to_string(), order));
         self
     }
+    /// The gate `gate` asks its law at multiples of `period` only, as a program that looks every so often; with zero
+    /// whenever there is something to ask, which is how gates are otherwise. It lets as many packets through each time as the
+    /// law lets go.
+    #[must_use]
+    pub fn polling(mut self, gate: &str, period: Span) -> Self {
+        self.clocks.push((gate.to_string(), GateOption::Polling(period)));
+        self
+    }
+    /// The gate `gate` lets at most `packets` through in each `period`, counted from multiples of it; otherwise as many as
+    /// its law lets go.
+    #[must_use]
+    pub fn opportunities(mut self, gate: &str, packets: u32, period: Span) -> Self {
+        self.clocks.push((gate.to_string(), GateOption::Opportunities(packets, period)));
+        self
+    }
+    /// What packets count as at the gate `gate`: what its law is told of them, of what has left the nodes it hears, and of what
+    /// is left there. Otherwise their bytes.
+    #[must_use]
+    pub fn size_unit(mut self, gate: &str, unit: SizeUnit) -> Self {
+        self.clocks.push((gate.to_string(), GateOption::Unit(unit)));
+        self
+    }
 }
 
 impl<Q: Qdisc> PathBuilder<Q> {
@@ -253,28 +179,68 @@ impl<Q: Qdisc> PathBuilder<Q> {
                 (find(&ids, from, || "feedback".to_string())?, find(&ids, to, || "feedback".to_string())?);
             feedback.push((from, to, *delay));
         }
-        for (node, order) in &self.orders {
-            let id = find(&ids, node, || alloc::format!("an order of inputs ({order:?})"))?;
+        self.check_orders(&ids, &graph)?;
+        for (name, option) in &self.clocks {
+            let id = find(&ids, name, || alloc::format!("{option:?}"))?;
             let spec = &self.nodes[id.index()].1;
-            if !matches!(spec, NodeSpec::Gate(_) | NodeSpec::Link(_)) {
-                return fail(node, BuildProblem::NotAPuller { kind: spec.kind() });
+            if !matches!(spec, NodeSpec::Gate(_)) {
+                return fail(name, BuildProblem::NoClock { kind: spec.kind() });
+            }
+            if let GateOption::Opportunities(packets, period) = option
+                && (*packets == 0 || period.is_zero())
+            {
+                return fail(name, BuildProblem::NoOpportunity);
             }
         }
+        let clocks: Vec<(NodeId, GateOption)> = self
+            .clocks
+            .iter()
+            .filter_map(|(name, option)| Some((*ids.get(name.as_str())?, *option)))
+            .collect();
+        let places: Vec<u16> = (0..graph.len())
+            .map(|index| {
+                let inputs = graph[index].outputs.first().map(|next| &graph[next.index()].inputs);
+                let is_it = |input: &NodeId| input.index() == index;
+                inputs.and_then(|inputs| inputs.iter().position(is_it)).unwrap_or(0) as u16
+            })
+            .collect();
         let orders: BTreeMap<String, PullOrder> = self.orders.into_iter().collect();
         let (mut nodes, mut names) = (Vec::new(), Vec::new());
-        for ((name, spec), place) in self.nodes.into_iter().zip(graph) {
+        for (((name, spec), place), at_puller) in self.nodes.into_iter().zip(graph).zip(places) {
             let order = orders.get(&name).copied().unwrap_or_default();
-            nodes.push(Node::new(role(&name, spec, place, order, seed)?));
+            nodes.push(Node::new(role(&name, spec, place, at_puller, order, seed)?));
             names.push(name);
         }
+        for (id, option) in clocks {
+            if let Role::Gate(gate) = &mut nodes[id.index()].role {
+                give(gate, option);
+            }
+        }
         for (from, to, delay) in feedback {
-            let kinds = match &nodes[to.index()].role {
-                Role::Gate(gate) => gate.law.listens(),
+            let (kinds, unit) = match &nodes[to.index()].role {
+                Role::Gate(gate) => (gate.law.listens(), gate.unit),
                 other => return fail(&names[to.index()], BuildProblem::NotAGate { kind: kind_of(other) }),
             };
-            nodes[from.index()].listeners.push(Listener { gate: to, delay, kinds });
+            nodes[from.index()].listeners.push(Listener { gate: to, delay, kinds, unit });
+            if let Role::Gate(gate) = &mut nodes[from.index()].role
+                && kinds.refused
+                && gate.refused.is_none()
+            {
+                gate.refused = Some(Box::new(Refused::new(gate.inputs.nodes.len())));
+            }
         }
         Ok(Path::new(nodes, names, along, seed))
+    }
+}
+
+fn give(gate: &mut Gate, option: GateOption) {
+    match option {
+        GateOption::Unit(unit) => gate.unit = unit,
+        GateOption::Polling(period) => gate.clock.get_or_insert_with(Box::default).polling = period,
+        GateOption::Opportunities(packets, period) => {
+            let clock: &mut Clock = gate.clock.get_or_insert_with(Box::default);
+            (clock.packets, clock.period) = (packets, period);
+        }
     }
 }
 
@@ -377,11 +343,11 @@ impl<Q> PathBuilder<Q> {
             }
             if let NodeSpec::Queue(_) = spec {
                 let (to, next) = &self.nodes[place.outputs[0].index()];
-                if !matches!(next, NodeSpec::Gate(_) | NodeSpec::Link(_)) {
+                if !matches!(next, NodeSpec::Gate(_) | NodeSpec::Link(_) | NodeSpec::Cell(_)) {
                     return fail(name, BuildProblem::NoPuller { to: to.clone() });
                 }
             }
-            if let NodeSpec::Gate(_) | NodeSpec::Link(_) = spec {
+            if let NodeSpec::Gate(_) | NodeSpec::Link(_) | NodeSpec::Cell(_) = spec {
                 self.check_inputs(name, matches!(spec, NodeSpec::Link(_)), place)?;
             }
             if let NodeSpec::Delay(delay) = spec
@@ -403,6 +369,26 @@ impl<Q> PathBuilder<Q> {
                 NodeSpec::Queue(_) => {}
                 NodeSpec::Gate(_) if is_link => {}
                 _ => return fail(name, BuildProblem::NotPullable { from: from.clone(), kind: spec.kind() }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks who is given an order of inputs.
+    fn check_orders(&self, ids: &BTreeMap<&str, NodeId>, places: &[Place]) -> Result<(), BuildError> {
+        for (name, order) in &self.orders {
+            let id = find(ids, name, || alloc::format!("an order of inputs ({order:?})"))?;
+            let spec = &self.nodes[id.index()].1;
+            if !matches!(spec, NodeSpec::Gate(_) | NodeSpec::Link(_)) {
+                return fail(name, BuildProblem::NotAPuller { kind: spec.kind() });
+            }
+            let PullOrder::DeficitRoundRobin { quantum_bytes } = order else { continue };
+            if *quantum_bytes == 0 {
+                return fail(name, BuildProblem::NoQuantum);
+            }
+            let inputs = places[id.index()].inputs.iter().map(|input| &self.nodes[input.index()]);
+            if let Some((from, _)) = inputs.into_iter().find(|node| matches!(node.1, NodeSpec::Gate(_))) {
+                return fail(name, BuildProblem::DeficitThroughGate { from: from.clone() });
             }
         }
         Ok(())
@@ -433,12 +419,13 @@ fn role<Q: Qdisc>(
     name: &str,
     spec: NodeSpec<Q>,
     place: Place,
+    at_puller: u16,
     order: PullOrder,
     seed: u64,
 ) -> Result<Role<Q>, BuildError> {
     // Checked before: all but exits and classifiers have one output.
     let next = place.outputs.first().copied().unwrap_or(NodeId(0));
-    let inputs = Inputs { nodes: place.inputs, order, turn: 0 };
+    let inputs = Inputs::new(place.inputs, order);
     Ok(match spec {
         NodeSpec::Classifier(rules) => match Classifier::new(rules.key, place.routes, place.default) {
             Ok(classifier) => Role::Classifier(classifier),
@@ -447,16 +434,21 @@ fn role<Q: Qdisc>(
         NodeSpec::Queue(qdisc) => {
             let random = Random::derive(seed, name, "qdisc");
             let (has_timer, deadline) = (qdisc.has_timer(), qdisc.next_deadline());
-            Role::Queue(Queue { qdisc, random, puller: next, has_timer, deadline, retiring: None })
+            let place = at_puller;
+            Role::Queue(Queue { qdisc, random, puller: next, place, has_timer, deadline, retiring: None })
         }
-        NodeSpec::Gate(law) => Role::Gate(Gate {
-            law,
-            inputs,
-            next,
-            pulled: place.before_link,
-            retry: Time::NEVER,
-            inbox: VecDeque::new(),
-        }),
+        NodeSpec::Gate(law) => Role::Gate(Box::new(Gate::new(law, inputs, next, place.before_link))),
+        NodeSpec::Cell(setting) => {
+            let cell = match Cell::new(*setting, seed, name) {
+                Ok(cell) => cell,
+                Err(error) => return fail(name, BuildProblem::Cell(error)),
+            };
+            let (bearers, queues) = (cell.bearers(), inputs.nodes);
+            if bearers != queues.len() {
+                return fail(name, BuildProblem::Bearers { bearers, queues: queues.len() });
+            }
+            Role::Cell(Some(Box::new(CellNode { cell, queues, next })))
+        }
         NodeSpec::Link(model) => {
             let only = match inputs.nodes[..] {
                 [input] if !place.after_gate => Some(input),
@@ -475,6 +467,7 @@ fn kind_of<Q>(role: &Role<Q>) -> &'static str {
         Role::Queue(_) => "queue",
         Role::Gate(_) => "gate",
         Role::Link(_) | Role::Leaving(_) => "link",
+        Role::Cell(_) => "cell",
         Role::Delay(_) => "delay",
         Role::Exit => "exit",
     }

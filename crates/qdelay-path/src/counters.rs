@@ -15,6 +15,11 @@ pub struct Count {
 }
 
 impl Count {
+    /// One packet.
+    #[inline]
+    pub const fn of(packet: &Packet) -> Count {
+        Count { packets: 1, bytes: packet.bytes as u64 }
+    }
     /// Counts one more packet.
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
@@ -82,7 +87,8 @@ impl Counters {
     }
 }
 
-/// What a link has done with its capacity. Both counts are of bytes on the link: IP bytes and the link's overhead.
+/// What a link or cell has done with its capacity. At a link both counts are of bytes on the link: IP bytes and the link's
+/// overhead. At a cell they are [`CellUsage::sent_bytes`](crate::CellUsage::sent_bytes) and `offered_bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkUsage {
     /// Sent: for packets that have left; on a trace link also the part of a packet that is already through.

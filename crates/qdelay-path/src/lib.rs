@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | classifier ([`Rules`]) | sends each to one of several nodes, by flow, codepoint or class |
 //! | queue (any [`Qdisc`](qdelay_core::qdisc::Qdisc)) | holds them until a gate or link takes them |
-//! | gate ([`gate`]) | takes them from queues when its law says so, and sends them on at once |
+//! | gate (any [`Pacer`]) | takes them from queues when its law says so, and sends them on at once |
 //! | link ([`link`]) | takes them from queues or through gates, as fast as its rate allows |
+//! | cell ([`Cell`]) | takes them from the queue of each radio bearer, as its radio allows, and sends each on when it is whole |
 //! | delay ([`DelaySpec`]) | lets time pass; jitter and loss on request |
 //! | exit | hands them to the host |
 //!
-//! Classifiers, gates, links and delays push packets to the next node; gates and links pull them from the queues before
-//! them. A path may have any number of entries and exits: two directions are two flows through one graph.
+//! Classifiers, gates, links, cells and delays push packets to the next node; gates, links and cells pull them from the
+//! queues before them. A path may have any number of entries and exits: two directions are two flows through one graph.
 //!
 //! Nothing is allocated for a packet once the queues have grown to what they need.
 #![no_std]
@@ -20,23 +21,25 @@ mod builder;
 mod classifier;
 mod counters;
 mod delay;
-pub mod gate;
+mod gate;
+mod inputs;
 pub mod link;
 mod node;
 mod observer;
 mod path;
-mod signal;
+mod problem;
 
-pub use builder::{BuildError, BuildProblem, NodeSpec, PathBuilder};
+pub use builder::{NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, Count, Counters, LinkUsage};
 pub use delay::DelaySpec;
-pub use gate::{AnyGate, Credit, Eligible, GateLaw};
-pub use link::{AnyLink, LINKS, Line, RateLink, Shaper, TraceLink, parse_link};
-pub use node::PullOrder;
+pub use inputs::PullOrder;
+pub use link::{AnyLink, LINKS, Line, RateLink, Shaper, TraceLink, Uplink, parse_link};
 pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};
-pub use signal::{Signal, Signals};
+pub use problem::{BuildError, BuildProblem};
+pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};
+pub use qdelay_ran::{Cell, CellSetting, CellUsage, Split};
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

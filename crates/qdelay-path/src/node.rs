@@ -2,14 +2,16 @@
 
 use crate::classifier::Classifier;
 use crate::delay::Delay;
-use crate::gate::AnyGate;
+use crate::gate::Gate;
+use crate::inputs::Inputs;
 use crate::link::AnyLink;
-use crate::{Count, Counters, LinkUsage, NodeId, Signal, Signals};
+use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Packet, Random, Span, Time};
+use qdelay_ran::{Cell, CellUsage};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node<Q> {
@@ -23,8 +25,10 @@ pub(crate) struct Node<Q> {
 pub(crate) enum Role<Q> {
     Classifier(Classifier),
     Queue(Queue<Q>),
-    Gate(Gate),
+    Gate(Box<Gate>),
     Link(Link),
+    /// Taken out while the cell runs.
+    Cell(Option<Box<CellNode>>),
     /// A link that was replaced and ends what it has begun.
     Leaving(Box<Leaving>),
     Delay(Delay),
@@ -37,14 +41,18 @@ pub(crate) struct Listener {
     pub(crate) gate: NodeId,
     pub(crate) delay: Span,
     pub(crate) kinds: Signals,
+    /// What sizes the gate is told.
+    pub(crate) unit: SizeUnit,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<Q> {
     pub(crate) qdisc: Q,
     pub(crate) random: Random,
-    /// The gate or link that takes from this queue.
+    /// The gate, link or cell that takes from this queue.
     pub(crate) puller: NodeId,
+    /// Which of the puller's inputs it is: at a cell, the bearer.
+    pub(crate) place: u16,
     /// Whether the discipline ever has a deadline, or others are to be served before it.
     pub(crate) has_timer: bool,
     /// The deadline, as it was set.
@@ -65,67 +73,6 @@ pub(crate) struct Retired<Q> {
     pub(crate) random: Random,
 }
 
-/// In which order a gate or link serves its inputs. One input at a time holds the place: a packet of another input does
-/// not pass one that a gate holds back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PullOrder {
-    /// A packet of each in turn, inputs without packets left out.
-    #[default]
-    RoundRobin,
-    /// Always of the first connected that has one.
-    StrictPriority,
-}
-
-/// What a gate or link takes packets from.
-#[derive(Clone, Debug)]
-pub(crate) struct Inputs {
-    pub(crate) nodes: Vec<NodeId>,
-    pub(crate) order: PullOrder,
-    /// Whose turn it is.
-    pub(crate) turn: usize,
-}
-
-impl Inputs {
-    /// The input to ask first.
-    #[inline]
-    pub(crate) fn first(&self) -> usize {
-        match self.order {
-            PullOrder::RoundRobin => self.turn,
-            PullOrder::StrictPriority => 0,
-        }
-    }
-    /// The input to ask after `index`.
-    #[inline]
-    pub(crate) fn after(&self, index: usize) -> usize {
-        if index + 1 < self.nodes.len() { index + 1 } else { 0 }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Gate {
-    pub(crate) law: AnyGate,
-    pub(crate) inputs: Inputs,
-    pub(crate) next: NodeId,
-    /// The next node is a link, which takes packets through the gate when it is free.
-    pub(crate) pulled: bool,
-    /// When the law wants to be asked again.
-    pub(crate) retry: Time,
-    /// Signals on their way, in order of arrival.
-    pub(crate) inbox: VecDeque<(Time, Signal)>,
-}
-
-impl Gate {
-    /// Puts a signal on its way, behind those that arrive at the same time.
-    pub(crate) fn post(&mut self, time: Time, signal: Signal) {
-        let place = self.inbox.partition_point(|entry| entry.0 <= time);
-        self.inbox.insert(place, (time, signal));
-    }
-    /// When the gate has something to do by itself.
-    pub(crate) fn deadline(&self) -> Time {
-        self.inbox.front().map_or(Time::NEVER, |entry| entry.0).min(self.retry)
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) model: AnyLink,
@@ -137,6 +84,25 @@ pub(crate) struct Link {
     pub(crate) sending: Option<Sending>,
     /// What the links before this one have done.
     pub(crate) past: Option<Box<Past>>,
+}
+
+/// A cell and its surroundings.
+#[derive(Clone, Debug)]
+pub(crate) struct CellNode {
+    pub(crate) cell: Cell,
+    /// The queue of each bearer.
+    pub(crate) queues: Vec<NodeId>,
+    pub(crate) next: NodeId,
+}
+
+impl CellNode {
+    pub(crate) fn usage(&self, now: Time) -> CellUsage {
+        self.cell.usage(now)
+    }
+    pub(crate) fn inside(&self) -> Count {
+        let backlog = self.cell.inside();
+        Count { packets: backlog.packets, bytes: backlog.bytes }
+    }
 }
 
 /// See [`Role::Leaving`].
@@ -237,34 +203,9 @@ impl<Q: Qdisc> Node<Q> {
             }
             Role::Link(link) => link.inside(),
             Role::Leaving(leaving) => leaving.link.inside(),
+            Role::Cell(cell) => cell.as_ref().map_or(Count::default(), |cell| cell.inside()),
             Role::Delay(delay) => delay.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_wait_in_order_of_time_then_of_sending() {
-        let inputs = Inputs { nodes: Vec::new(), order: PullOrder::RoundRobin, turn: 0 };
-        let (law, next, retry) = (AnyGate::PASS_THROUGH, NodeId(0), Time::NEVER);
-        let mut gate = Gate { law, inputs, next, pulled: false, retry, inbox: VecDeque::new() };
-        for (time, bytes) in [(5, 1), (3, 2), (5, 3), (4, 4), (3, 5)] {
-            gate.post(Time::from_nanos(time), Signal::Dequeued { bytes });
-        }
-        assert_eq!(gate.deadline(), Time::from_nanos(3));
-        let order: Vec<u64> = gate
-            .inbox
-            .iter()
-            .map(|(_, signal)| match signal {
-                Signal::Dequeued { bytes } | Signal::Remaining { bytes } | Signal::Capacity { bytes } => {
-                    *bytes
-                }
-            })
-            .collect();
-        assert_eq!(order, [2, 5, 4, 1, 3]);
     }
 }

@@ -1,6 +1,6 @@
 //! Hearing of what happens on a path.
 
-use crate::NodeId;
+use crate::{NodeId, Split};
 use alloc::vec::Vec;
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 
@@ -17,10 +17,15 @@ pub trait Observer {
     /// `packet` was taken from the queue `node`. `now - packet.arrival` is its sojourn, as the queue's law saw it.
     #[inline]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {}
-    /// `packet`, taken from `queue` earlier or just now, has left the link `node`. `now - packet.arrival` is its queueing
-    /// delay, the time of its transmission included where the link is one that stores and forwards.
+    /// `packet`, taken from `queue` earlier or just now, has left the link or cell `node`. `now - packet.arrival` is its queueing
+    /// delay, the time of its transmission included where the link is one that stores and forwards. A packet departs from
+    /// a cell as its last byte is taken from the queue of its bearer; it is on the air then.
     #[inline]
     fn departed(&mut self, now: Time, node: NodeId, queue: NodeId, packet: &Packet) {}
+    /// `packet` is whole behind the cell `node`, and this is where the time since it was first taken went. It goes on
+    /// right after.
+    #[inline]
+    fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {}
     /// `packet` is gone: `node` dropped it.
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {}
@@ -72,6 +77,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.departed(now, node, queue, packet);
     }
     #[inline]
+    fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
+        self.0.split(now, node, packet, split);
+        self.1.split(now, node, packet, split);
+    }
+    #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.0.dropped(now, node, packet, reason);
         self.1.dropped(now, node, packet, reason);
@@ -101,6 +111,10 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn departed(&mut self, now: Time, node: NodeId, queue: NodeId, packet: &Packet) {
         (**self).departed(now, node, queue, packet);
+    }
+    #[inline]
+    fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
+        (**self).split(now, node, packet, split);
     }
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {

@@ -3,8 +3,13 @@
 mod common;
 use common::{Event, Log, drain, ms, packet, queue};
 use proptest::prelude::*;
+use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
+use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::tables::Carrier;
+use qdelay_ran::{HarqSetting, UeSetting};
 use qdelay_trace::ScheduleBuilder;
 use std::collections::BTreeMap;
 
@@ -24,6 +29,44 @@ enum Taker {
     PassThrough,
     /// Window in bytes and the delay of the report, which comes from the end of the way.
     Credit(u64, u64),
+    /// The same, asked every so many microseconds, and so many packets in a millisecond.
+    Polled(u64, u64, u32),
+    Uplink(u64),
+    Cell(Radio),
+}
+
+/// A cell of one bearer, and a pacer with its own queue before it that hears of it so many microseconds later.
+#[derive(Clone, Debug)]
+struct Radio {
+    rlc: RlcSetting,
+    pacer: &'static str,
+    delay_us: u64,
+    mcs: u8,
+    tti_ms: u64,
+    bler: f64,
+    retransmissions: u8,
+}
+
+fn radio() -> impl Strategy<Value = Radio> {
+    let rlc = prop::sample::select(vec![RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::lte_am()]);
+    let pacer = prop::sample::select(vec!["vanilla", "dynrlc", "drql", "5g-bdp", "e5g-bdp", "credit:3000b"]);
+    let loss = prop_oneof![Just((0.0, 3)), Just((0.1, 3)), Just((0.5, 0))];
+    (rlc, pacer, 0_u64..2500, 4_u8..28, 1_u64..5, loss).prop_map(
+        |(rlc, pacer, delay_us, mcs, tti_ms, loss)| {
+            let (bler, retransmissions) = loss;
+            Radio { rlc, pacer, delay_us, mcs, tti_ms, bler, retransmissions }
+        },
+    )
+}
+
+fn cell(radio: &Radio) -> NodeSpec {
+    let bler = Bler::new(radio.bler, Bler::SLOPE).unwrap();
+    let retransmissions = radio.retransmissions;
+    let setting = CellSetting::new(Carrier::lte(25).unwrap())
+        .tti(Span::from_millis(radio.tti_ms))
+        .harq(HarqSetting { bler, retransmissions, ..HarqSetting::default() })
+        .ue(UeSetting::new(Channel::Mcs(radio.mcs)).bearer(radio.rlc, 1));
+    NodeSpec::cell(setting)
 }
 
 fn stage() -> impl Strategy<Value = Stage> {
@@ -42,6 +85,9 @@ fn stage() -> impl Strategy<Value = Stage> {
         (1_u64..20, 0_u64..20).prop_map(|(a, b)| Taker::Steps(a, b)),
         Just(Taker::PassThrough),
         (500_u64..8000, 0_u64..3000).prop_map(|(window, us)| Taker::Credit(window, us)),
+        (500_u64..8000, 1_u64..3000, 1_u32..9).prop_map(|(window, us, n)| Taker::Polled(window, us, n)),
+        (100_u64..3000).prop_map(Taker::Uplink),
+        radio().prop_map(Taker::Cell),
     ];
     prop_oneof![
         (0_u64..3000, prop_oneof![Just(0), 0_u64..2000], prop_oneof![Just(0.0), Just(0.1)])
@@ -54,7 +100,7 @@ fn stage() -> impl Strategy<Value = Stage> {
 fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<Path, BuildError> {
     let mut rules = Rules::by(Key::Flow);
     let mut nodes: Vec<(String, NodeSpec)> = Vec::new();
-    let (mut edges, mut feedback) = (Vec::new(), Vec::new());
+    let (mut edges, mut feedback, mut clocks) = (Vec::new(), Vec::new(), Vec::new());
     let end = if shared { "last" } else { "exit" };
     for (way, stages) in ways.iter().enumerate() {
         let mut names = Vec::new();
@@ -69,9 +115,21 @@ fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<
                 }
                 Stage::Queued { discipline, taker } => {
                     nodes.push((name("queue"), queue(discipline)));
+                    names.push(name("queue"));
+                    if let Taker::Cell(radio) = taker {
+                        let setting = PacerSetting::default();
+                        let pacer = AnyPacer::parse(radio.pacer, &setting).unwrap();
+                        nodes.push((name("pacer"), NodeSpec::Gate(pacer)));
+                        nodes.push((name("rlc"), queue("taildrop:limit=50")));
+                        names.extend([name("pacer"), name("rlc")]);
+                        feedback.push((name("rlc"), name("pacer"), Span::from_micros(radio.delay_us)));
+                    }
                     nodes.push((name("taker"), take(taker)));
-                    names.extend([name("queue"), name("taker")]);
-                    if let Taker::Credit(_, us) = taker {
+                    names.push(name("taker"));
+                    if let Taker::Polled(_, us, packets) = taker {
+                        clocks.push((name("taker"), Span::from_micros(*us), *packets));
+                    }
+                    if let Taker::Credit(_, us) | Taker::Polled(_, us, _) = taker {
                         // Whatever comes next reports, or its credit would be lost with the packets it drops.
                         let next = match stages.get(index + 1) {
                             None => end.to_string(),
@@ -109,6 +167,9 @@ fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<
     for (from, to, delay) in feedback {
         builder = builder.feedback(&from, &to, delay);
     }
+    for (gate, period, packets) in clocks {
+        builder = builder.polling(&gate, period).opportunities(&gate, packets, Span::from_millis(1));
+    }
     builder.build(42)
 }
 
@@ -129,8 +190,13 @@ fn take(taker: &Taker) -> NodeSpec {
             let text = format!("steps:0s@{a}mbit+5ms@{b}mbit:repeat=12ms");
             NodeSpec::Link(AnyLink::build(&parse_link(&text).unwrap()).unwrap())
         }
-        Taker::PassThrough => NodeSpec::Gate(AnyGate::PASS_THROUGH),
-        Taker::Credit(window, _) => NodeSpec::gate(Credit::new(*window)),
+        Taker::PassThrough => NodeSpec::Gate(AnyPacer::PASS_THROUGH),
+        Taker::Credit(window, _) | Taker::Polled(window, ..) => NodeSpec::gate(Credit::new(*window)),
+        Taker::Uplink(bytes) => {
+            let text = format!("uplink:bytes={bytes}");
+            NodeSpec::Link(AnyLink::build(&parse_link(&text).unwrap()).unwrap())
+        }
+        Taker::Cell(radio) => cell(radio),
     }
 }
 

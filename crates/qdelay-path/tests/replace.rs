@@ -33,7 +33,7 @@ fn discipline(text: &str) -> AnyQdisc {
 }
 
 /// queue -> (gate ->) link -> delay -> exit.
-fn path(qdisc: &str, text: &str, delay: Span, gate: Option<AnyGate>) -> Path {
+fn path(qdisc: &str, text: &str, delay: Span, gate: Option<AnyPacer>) -> Path {
     let builder = PathBuilder::new()
         .node("queue", queue(qdisc))
         .node("link", NodeSpec::Link(link(text)))
@@ -359,7 +359,7 @@ proptest! {
     fn nothing_is_lost_nothing_overtakes(
         steps in prop::collection::vec((prop_oneof![Just(0), 0_u64..2_000_000], step()), 1..200),
         first in (0..DISCIPLINES.len(), 0..ROUNDS.len()),
-        gate in prop_oneof![Just(None), Just(Some(AnyGate::PASS_THROUGH))],
+        gate in prop_oneof![Just(None), Just(Some(AnyPacer::PASS_THROUGH))],
     ) {
         let (disciplines, delay) = (DISCIPLINES[first.0], Span::from_micros(700));
         let mut path = path(disciplines, ROUNDS[first.1], delay, gate);

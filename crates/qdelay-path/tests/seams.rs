@@ -2,6 +2,7 @@
 
 mod common;
 use common::{Event, Log, drain, ms, packet, queue};
+use qdelay_core::pacer::Credit;
 use qdelay_core::{DropReason, Packet, Rate, Span, Time};
 use qdelay_path::*;
 
@@ -12,13 +13,13 @@ fn line(kbps: u64) -> NodeSpec {
 }
 
 /// classifier -> upper queue -> gate -> lower queue -> gate -> link (1000 bytes a ms) -> out
-fn hierarchy(upper: AnyGate, between: &[&str]) -> PathBuilder {
+fn hierarchy(upper: AnyPacer, between: &[&str]) -> PathBuilder {
     let mut builder = PathBuilder::new()
         .node(ENTRY, NodeSpec::Classifier(Rules::by(Key::Flow).route(0..=0, "upf", Some(7))))
         .node("upf", queue("taildrop"))
         .node("upper gate", NodeSpec::Gate(upper))
         .node("sdap", queue("taildrop"))
-        .node("lower gate", NodeSpec::Gate(AnyGate::PASS_THROUGH))
+        .node("lower gate", NodeSpec::Gate(AnyPacer::PASS_THROUGH))
         .node("link", line(8000))
         .node("out", NodeSpec::Exit)
         .chain(&["upf", "upper gate"]);
@@ -31,7 +32,7 @@ fn hierarchy(upper: AnyGate, between: &[&str]) -> PathBuilder {
 
 #[test]
 fn pass_through_gates_change_nothing() {
-    let mut path = hierarchy(AnyGate::PASS_THROUGH, &[]).build(1).unwrap();
+    let mut path = hierarchy(AnyPacer::PASS_THROUGH, &[]).build(1).unwrap();
     let (entry, mut log) = (path.node(ENTRY).unwrap(), Log::default());
     for handle in 0..5 {
         path.ingress(ms(0), entry, packet(handle, 1000), &mut log).unwrap();
@@ -54,7 +55,7 @@ fn pass_through_gates_change_nothing() {
 
 #[test]
 fn what_no_rule_takes_is_dropped() {
-    let mut path = hierarchy(AnyGate::PASS_THROUGH, &[]).build(1).unwrap();
+    let mut path = hierarchy(AnyPacer::PASS_THROUGH, &[]).build(1).unwrap();
     let (entry, mut log) = (path.node(ENTRY).unwrap(), Log::default());
     path.ingress(ms(1), entry, Packet { flow: 1, ..packet(9, 100) }, &mut log).unwrap();
     let reason = DropReason::Unroutable;
@@ -124,7 +125,7 @@ fn credit_of_dropped_packets_comes_back() {
     let dropped = path.counters(path.node("lower").unwrap()).unwrap().dropped_total().packets;
     assert!(dropped > 0);
     assert_eq!(log.delivered().len() as u64 + dropped, 100);
-    let Some(AnyGate::Credit(law)) = path.gate(path.node("gate").unwrap()) else { panic!() };
+    let Some(AnyPacer::Credit(law)) = path.gate(path.node("gate").unwrap()) else { panic!() };
     assert_eq!(law.out_bytes(), 0);
 }
 
@@ -244,7 +245,7 @@ fn every_build_error_names_the_node() {
     refused(two.connect("a", "x").connect("a", "y"), "a", "2 nodes");
     refused(new().node("x", NodeSpec::Exit).node("y", NodeSpec::Exit).connect("x", "y"), "x", "no output");
     let queue_only = new().node("q", queue("taildrop")).node("x", NodeSpec::Exit);
-    refused(queue_only.clone().connect("q", "x"), "q", "a gate or a link");
+    refused(queue_only.clone().connect("q", "x"), "q", "a gate, a link or a cell");
     refused(queue_only.clone().node("l", line(1)).chain(&["l", "x"]), "q", "one output");
     refused(new().node("l", line(1)).node("x", NodeSpec::Exit).connect("l", "x"), "l", "expected a queue");
     let pushed = new().node("d", delay()).node("l", line(1)).node("x", NodeSpec::Exit);

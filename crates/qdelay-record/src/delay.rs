@@ -55,6 +55,15 @@ impl DelayHistogram {
         self.max = self.max.max(delay);
     }
 
+    /// Records what `other` has recorded too.
+    pub fn merge(&mut self, other: &DelayHistogram) {
+        // Both have the same bounds.
+        let added = self.histogram.add(&other.histogram);
+        debug_assert!(added.is_ok());
+        self.sum_nanos += other.sum_nanos;
+        self.max = self.max.max(other.max);
+    }
+
     /// How many were recorded.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -133,6 +142,21 @@ mod tests {
         assert_eq!(summary.max, *exact.last().unwrap() as f64 / 1e6);
         let mean = exact.iter().sum::<u64>() as f64 / exact.len() as f64 / 1e6;
         assert!((summary.mean - mean).abs() < 1e-9 * mean);
+    }
+
+    #[test]
+    fn merged_is_as_recorded_in_one() {
+        let (mut one, mut other, mut both) =
+            (DelayHistogram::default(), DelayHistogram::default(), DelayHistogram::default());
+        for i in 0..1000_u64 {
+            let delay = Span::from_nanos(i * i * 77);
+            both.record(delay);
+            if i % 3 == 0 { one.record(delay) } else { other.record(delay) }
+        }
+        one.merge(&other);
+        assert_eq!(one, both);
+        one.merge(&DelayHistogram::default());
+        assert_eq!(one, both);
     }
 
     #[test]

@@ -6,10 +6,12 @@
 
 mod delay;
 mod fairness;
+mod occupancy;
 mod packet;
 pub mod parquet;
 
 pub use delay::{DelayHistogram, DelaySummary};
 pub use fairness::jain_index;
+pub use occupancy::{Occupancy, OccupancySummary};
 pub use packet::{Direction, Fate, PacketRecord, Recorder};
 pub use parquet::PacketFile;

@@ -8,8 +8,10 @@ use qdelay_traffic::segment::Segment;
 pub struct Contents {
     /// The TCP segment; empty for datagrams.
     pub segment: Segment,
-    /// When the packet entered the path.
+    /// When the packet entered the path; of a datagram that is sent back, when it did on its way there.
     pub created: Time,
+    /// Which datagram of its flow it is, from 0.
+    pub number: u64,
 }
 
 /// A store that reuses the place of what was taken out last, which is likely to be in the cache still.

@@ -182,6 +182,13 @@ impl Watch {
         }
     }
 
+    /// The bottleneck has dropped a packet that is out of its queue.
+    pub fn dropped_below(&mut self) {
+        if let Some(bins) = &mut self.bins {
+            bins.drops += 1;
+        }
+    }
+
     /// The bottleneck's queue has marked a packet.
     pub fn marked(&mut self) {
         if let Some(bins) = &mut self.bins {

@@ -69,8 +69,9 @@ impl Figures {
         }
     }
 
+    /// Whether a packet belongs to the figures of delay.
     #[inline]
-    fn counts(&self, now: Time, packet: &Packet) -> bool {
+    pub fn counts(&self, now: Time, packet: &Packet) -> bool {
         now >= self.from && packet.bytes >= self.min_packet_bytes && packet.flow != self.probe_flow
     }
 
@@ -127,6 +128,13 @@ impl Figures {
             if at_queue {
                 watch.dropped(now, packet);
             }
+        }
+    }
+
+    /// The bottleneck has dropped a packet that its queues had let go: see [`Figures::dropped`] too.
+    pub fn dropped_below(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.dropped_below();
         }
     }
 
@@ -195,6 +203,7 @@ impl Figures {
             detail: self
                 .watch
                 .map(|watch| Box::new(watch.finish(measured, offered_bytes, self.queue_delay.clone()))),
+            cell: None,
         }
     }
 }

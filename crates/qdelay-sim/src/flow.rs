@@ -2,10 +2,13 @@
 
 use crate::scenario::FlowSpec;
 use qdelay_core::{Random, Span, Time};
+use qdelay_record::DelayHistogram;
 use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::playout::Playout;
 use qdelay_traffic::tcp::Endpoint;
 use qdelay_traffic::transport::TransportConfig;
-use qdelay_traffic::udp::UdpSource;
+use qdelay_traffic::udp::{UdpConfig, UdpSource};
+use qdelay_traffic::voice::Call;
 
 /// An unlimited download: more than any run can send.
 const ENDLESS: u64 = 1 << 62;
@@ -16,7 +19,35 @@ pub enum Ends {
     /// A connection.
     Tcp { sender: Box<Endpoint>, receiver: Box<Endpoint>, bytes: Option<u64> },
     /// Datagrams; the far end counts.
-    Udp(UdpSource),
+    Udp(Datagrams),
+}
+
+/// Datagrams and what their far end does with them.
+pub struct Datagrams {
+    pub source: UdpSource,
+    /// Round trips after the warm-up, where the far end sends everything back.
+    pub echo: Option<Box<DelayHistogram>>,
+    /// Somebody listens to the far end.
+    pub listener: Option<Box<Listener>>,
+}
+
+/// The listening end of a call.
+pub struct Listener {
+    pub call: Call,
+    pub playout: Playout,
+}
+
+impl Datagrams {
+    fn new(source: UdpSource, config: Option<UdpConfig>) -> Datagrams {
+        let call = config.and_then(|config| config.call);
+        let listener =
+            |call: Call| Box::new(Listener { call, playout: Playout::new(call.playout, call.interval) });
+        Datagrams {
+            source,
+            echo: config.filter(|config| config.echo).map(|_| Box::default()),
+            listener: call.map(listener),
+        }
+    }
 }
 
 /// A flow as it runs.
@@ -58,7 +89,8 @@ impl Flow {
                 }
             }
             TransportConfig::Udp(config) => {
-                Ends::Udp(UdpSource::new(config, start, Random::derive(seed, &name, "source")))
+                let source = UdpSource::new(config, start, Random::derive(seed, &name, "source"));
+                Ends::Udp(Datagrams::new(source, Some(config)))
             }
         };
         Flow {
@@ -80,7 +112,7 @@ impl Flow {
         let source =
             UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO + Span::ZERO, random);
         Flow {
-            ends: Ends::Udp(source),
+            ends: Ends::Udp(Datagrams::new(source, None)),
             start: Time::ZERO,
             started: false,
             stop: Time::NEVER,

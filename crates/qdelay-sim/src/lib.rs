@@ -3,6 +3,7 @@
 //! A [`Scenario`] says what to run; [`run`] runs it and returns an [`Outcome`]. Same scenario and seed: same outcome, to the
 //! last bit, on every machine.
 
+mod cell;
 mod contents;
 mod detail;
 mod figures;
@@ -12,12 +13,15 @@ mod outcome;
 mod passage;
 mod run;
 mod scenario;
+mod stages;
 mod topology;
 
+pub use cell::{Backhaul, BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
 pub use figures::{Figures, Totals};
 pub use outcome::{
-    Detail, FlowOutcome, GroupOutcome, GroupSeries, NodeOutcome, Outcome, ReasonCount, Series,
+    BearerOutcome, CellGroup, CellOutcome, Detail, FlowOutcome, GroupOutcome, GroupSeries, NodeOutcome,
+    Outcome, ReasonCount, Series, Stage, VoiceOutcome,
 };
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};
-pub use scenario::{FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};
+pub use scenario::{Bottleneck, FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};

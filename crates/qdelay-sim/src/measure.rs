@@ -3,8 +3,10 @@
 use crate::contents::ContentsStore;
 use crate::figures::Figures;
 use crate::passage::{Passages, seen};
+use crate::stages::CellWatch;
+use crate::topology::Place;
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
-use qdelay_path::{NodeId, Observer};
+use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 
 /// A packet that has come out of the path.
@@ -20,6 +22,8 @@ pub struct Meter<'a, R> {
     pub link: NodeId,
     pub receivers: NodeId,
     pub figures: Figures,
+    /// Where the bottleneck is a cell.
+    pub cell: Option<Box<CellWatch>>,
     pub contents: ContentsStore,
     /// What came out and is not handed to its flow yet.
     pub arrivals: Vec<Arrival>,
@@ -34,7 +38,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if node != self.queue {
-            return;
+            return self.enqueued_in_cell(now, node, packet);
         }
         self.figures.enqueued(now, packet);
         if R::ON {
@@ -45,7 +49,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     #[inline]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if node != self.queue {
-            return;
+            return self.dequeued_in_cell(now, node, packet);
         }
         self.figures.dequeued(now, packet);
         if R::ON {
@@ -58,16 +62,43 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         if node != self.link {
             return;
         }
-        self.figures.departed(now, packet);
+        match &mut self.cell {
+            None => self.figures.departed(now, packet),
+            Some(cell) => {
+                cell.departed(now, packet, self.figures.counts(now, packet));
+                self.figures.departed(now, &cell.as_it_came(packet));
+            }
+        }
         if R::ON {
             self.passages.of(slot(packet)).departed = now;
         }
     }
 
     #[inline]
+    fn split(&mut self, now: Time, _node: NodeId, packet: &Packet, split: Split) {
+        if self.figures.counts(now, packet)
+            && let Some(cell) = &mut self.cell
+        {
+            cell.split(packet, split);
+        }
+    }
+
+    #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         let is_data = packet.handle & ACKNOWLEDGEMENT == 0;
-        self.figures.dropped(now, packet, is_data, node == self.queue);
+        match &mut self.cell {
+            None => self.figures.dropped(now, packet, is_data, node == self.queue),
+            Some(cell) => {
+                let (place, is_cell) = (cell.place(node.index()), node == self.link);
+                self.figures.dropped(now, packet, is_data, place.is_of_node());
+                if is_cell {
+                    self.figures.dropped_below();
+                }
+                if is_cell || place.is_of_node() {
+                    cell.dropped(now, place, is_cell, packet);
+                }
+            }
+        }
         if R::ON {
             self.record(now, packet, Fate::Dropped(reason));
         }
@@ -76,7 +107,8 @@ impl<R: Recorder> Observer for Meter<'_, R> {
 
     #[inline]
     fn marked(&mut self, _now: Time, node: NodeId, _packet: &Packet, _reason: MarkReason) {
-        if node == self.queue {
+        if node == self.queue || self.cell.as_ref().is_some_and(|cell| cell.place(node.index()).is_of_node())
+        {
             self.figures.marked();
         }
     }
@@ -96,6 +128,43 @@ impl<R: Recorder> Observer for Meter<'_, R> {
 }
 
 impl<R: Recorder> Meter<'_, R> {
+    /// A packet enters the path with these contents.
+    #[inline]
+    pub fn begin(&mut self, handle: u64) {
+        if R::ON {
+            self.passages.begin(ContentsStore::slot(handle));
+        }
+        if let Some(cell) = &mut self.cell {
+            cell.begin(ContentsStore::slot(handle));
+        }
+    }
+
+    /// A packet is offered to a queue other than the bottleneck's only one.
+    #[inline]
+    fn enqueued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        let Some(cell) = &mut self.cell else { return };
+        let place = cell.place(node.index());
+        if place != Place::Elsewhere && cell.enqueued(now, place, packet) {
+            self.figures.enqueued(now, packet);
+            if R::ON {
+                self.passages.of(slot(packet)).arrival = now;
+            }
+        }
+    }
+
+    /// A packet is taken from such a queue.
+    #[inline]
+    fn dequeued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        let Some(cell) = &mut self.cell else { return };
+        if matches!(cell.place(node.index()), Place::Rlc(_)) {
+            cell.taken(now, packet);
+            self.figures.dequeued(now, &cell.as_it_came(packet));
+            if R::ON {
+                self.passages.of(slot(packet)).dequeued = now;
+            }
+        }
+    }
+
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {
         let passage = *self.passages.of(slot(packet));
         let back = packet.handle & ACKNOWLEDGEMENT != 0;

@@ -1,8 +1,10 @@
 //! What a run gives: the measures of `docs/measures.md`.
 
 use qdelay_core::{DropReason, MarkReason, Span};
-use qdelay_path::{Counters, NodeId, Path};
-use qdelay_record::{DelayHistogram, DelaySummary};
+use qdelay_path::{CellUsage, Counters, NodeId, Path};
+use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
+use qdelay_traffic::playout::Heard;
+use qdelay_traffic::voice::Quality;
 
 /// The measures of one run. Equal scenarios give equal outcomes.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,86 @@ pub struct Outcome {
     pub nodes: Vec<NodeOutcome>,
     /// Groups and bins of time, where the scenario asks for any.
     pub detail: Option<Box<Detail>>,
+    /// What only a cell has.
+    pub cell: Option<Box<CellOutcome>>,
+}
+
+/// Where the delay of a packet arises on its way through a cell. All together are the time from the packet's arrival at the
+/// first of them until the UE hands it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Stage {
+    /// The link in front of the node, and its queue.
+    N3,
+    /// The UPF's queue.
+    Upf,
+    /// The SDAP's queue.
+    Sdap,
+    /// The queue of the RLC, until the first byte is taken.
+    Rlc,
+    /// From the first byte taken until a part of the packet is received for the first time.
+    Air,
+    /// From then until the packet is whole and handed up: other parts, repetitions, order.
+    Reassembly,
+}
+
+impl Stage {
+    /// In the order of the way.
+    pub const ALL: [Stage; 6] =
+        [Stage::N3, Stage::Upf, Stage::Sdap, Stage::Rlc, Stage::Air, Stage::Reassembly];
+
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::N3 => "n3",
+            Stage::Upf => "upf",
+            Stage::Sdap => "sdap",
+            Stage::Rlc => "rlc",
+            Stage::Air => "air",
+            Stage::Reassembly => "reassembly",
+        }
+    }
+}
+
+/// The measures that only a cell has. Delays are of data packets that UEs handed up after the warm-up; the probe's are left
+/// out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellOutcome {
+    /// Its TTI.
+    pub tti: Span,
+    /// What became of its resource blocks after the warm-up.
+    pub usage: CellUsage,
+    /// Delay by stage, of those that there are.
+    pub stages: Vec<(Stage, DelayHistogram)>,
+    /// Share of the packets whose last byte was taken at most a TTI after they came to the node; `None` without any.
+    pub within_tti: Option<f64>,
+    /// The same of each group; of all where there are no groups.
+    pub groups: Vec<CellGroup>,
+    /// Each bearer, in the order of the cell.
+    pub bearers: Vec<BearerOutcome>,
+}
+
+/// What the packets of a group met in a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellGroup {
+    /// Delay by stage.
+    pub stages: Vec<(Stage, DelayHistogram)>,
+    /// See [`CellOutcome::within_tti`].
+    pub within_tti: Option<f64>,
+}
+
+/// How full a bearer was after the warm-up: what its RLC has got and the MAC has not taken; a packet that is partly taken
+/// counts whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BearerOutcome {
+    /// The name of its UE.
+    pub ue: String,
+    /// Its own.
+    pub bearer: String,
+    /// IP bytes.
+    pub bytes: OccupancySummary,
+    /// Packets.
+    pub packets: OccupancySummary,
 }
 
 /// Measures by group of flows and over time.
@@ -141,6 +223,19 @@ pub struct FlowOutcome {
     pub final_srtt_ms: f64,
     /// Mean of the smoothed round trip as it was at the ends of the bins after the warm-up, ms; 0 without bins.
     pub srtt_mean_ms: f64,
+    /// Of datagrams that are sent back: from sending one to its return, after the warm-up.
+    pub round_trip: Option<Box<DelayHistogram>>,
+    /// Of a call: what was heard of it, after the warm-up.
+    pub voice: Option<VoiceOutcome>,
+}
+
+/// What was heard of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VoiceOutcome {
+    /// What became of its packets.
+    pub heard: Heard,
+    /// How that is rated.
+    pub quality: Quality,
 }
 
 /// What went through a node.
@@ -161,18 +256,22 @@ pub struct NodeOutcome {
 }
 
 impl ReasonCount {
-    /// What a node has dropped, by reason.
-    pub fn drops(counters: &Counters) -> Vec<ReasonCount> {
+    /// What nodes have dropped together, by reason.
+    pub fn drops<'a>(nodes: impl IntoIterator<Item = &'a Counters> + Clone) -> Vec<ReasonCount> {
+        let packets =
+            |reason| nodes.clone().into_iter().map(|counters| counters.dropped(reason).packets).sum();
         DropReason::ALL
-            .map(|reason| ReasonCount { reason: reason.name(), packets: counters.dropped(reason).packets })
+            .map(|reason| ReasonCount { reason: reason.name(), packets: packets(reason) })
             .into_iter()
             .filter(|count| count.packets > 0)
             .collect()
     }
-    /// What a node has marked, by reason.
-    pub fn marks(counters: &Counters) -> Vec<ReasonCount> {
+    /// What nodes have marked together, by reason.
+    pub fn marks<'a>(nodes: impl IntoIterator<Item = &'a Counters> + Clone) -> Vec<ReasonCount> {
+        let packets =
+            |reason| nodes.clone().into_iter().map(|counters| counters.marked(reason).packets).sum();
         MarkReason::ALL
-            .map(|reason| ReasonCount { reason: reason.name(), packets: counters.marked(reason).packets })
+            .map(|reason| ReasonCount { reason: reason.name(), packets: packets(reason) })
             .into_iter()
             .filter(|count| count.packets > 0)
             .collect()

@@ -2,17 +2,18 @@
 
 use crate::contents::{Contents, ContentsStore};
 use crate::figures::{Figures, Totals};
-use crate::flow::{Ends, Flow, UDP_HEADERS};
+use crate::flow::{Datagrams, Ends, Flow, UDP_HEADERS};
 use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
-use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
+use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount, VoiceOutcome};
 use crate::passage::Passages;
 use crate::scenario::{FlowSpec, Scenario};
+use crate::stages::CellWatch;
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
 use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::{Ecn, Packet, Span, Time};
-use qdelay_path::{AuditError, BuildError, LinkUsage, PathError};
+use qdelay_path::{AuditError, BuildError, CellUsage, Counters, LinkUsage, NodeId, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::segment::Segment;
 
@@ -98,6 +99,7 @@ struct Simulation<'a, R> {
     /// Segments of the call that is being handled.
     out: Vec<Segment>,
     usage_at_warmup: LinkUsage,
+    cell_usage_at_warmup: CellUsage,
 }
 
 impl<'a, R: Recorder> Simulation<'a, R> {
@@ -111,11 +113,15 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         for (slot, flow) in flows.iter().enumerate() {
             deadlines.set(slot, flow.start);
         }
+        let places = || topology.places.clone();
+        let cell =
+            scenario.bottleneck.as_cell().map(|cell| Box::new(CellWatch::new(scenario, cell, places())));
         let meter = Meter {
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
             figures: Figures::new(scenario),
+            cell,
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
             passages: Passages::default(),
@@ -129,6 +135,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             deadlines,
             out: Vec::new(),
             usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
+            cell_usage_at_warmup: CellUsage::default(),
         })
     }
 
@@ -147,7 +154,11 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     }
 
     fn close_bin(&mut self, now: Time) {
-        let backlog = self.topology.path.inside(self.topology.queue).packets;
+        let path = &self.topology.path;
+        let backlog = match self.meter.cell {
+            None => path.inside(self.topology.queue).packets,
+            Some(_) => self.node_queues().map(|node| path.inside(node).packets).sum(),
+        };
         let usage = self.link_usage(now.since(Time::ZERO));
         self.meter.figures.close_bin(now, backlog, usage);
         if now <= Time::ZERO + self.scenario.warmup {
@@ -187,8 +198,22 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     fn end_warmup(&mut self) {
         for flow in &mut self.flows {
             flow.delivered_at_warmup = flow.delivered_bytes;
+            if let Ends::Udp(Datagrams { source, listener: Some(listener), .. }) = &mut flow.ends {
+                listener.playout.restart(source.sent());
+            }
         }
         self.usage_at_warmup = self.link_usage(self.scenario.warmup);
+        self.cell_usage_at_warmup = self.cell_usage(self.scenario.warmup);
+    }
+
+    /// The queues of the node above a cell.
+    fn node_queues(&self) -> impl Iterator<Item = NodeId> {
+        let places = self.topology.path.nodes().zip(&self.topology.places);
+        places.filter(|(_, place)| place.is_of_node()).map(|(node, _)| node)
+    }
+
+    fn cell_usage(&self, at: Span) -> CellUsage {
+        self.topology.path.cell_usage(self.topology.link, Time::ZERO + at).unwrap_or_default()
     }
 
     fn link_usage(&self, at: Span) -> LinkUsage {
@@ -214,10 +239,24 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let index = packet.flow as usize;
         let flow = &mut self.flows[index];
         let deadline = match &mut flow.ends {
-            Ends::Udp(_) => {
+            Ends::Udp(datagrams) if arrival.at_receiver => {
+                let contents = *contents;
                 flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(UDP_HEADERS));
+                if let Some(listener) = &mut datagrams.listener {
+                    listener.playout.arrived(contents.number, contents.created, now);
+                }
+                let is_sent_back = datagrams.echo.is_some();
                 if index == self.scenario.flows.len() {
                     self.meter.figures.probed(now, contents.created);
+                }
+                self.meter.contents.free(packet.handle);
+                return if is_sent_back { self.echo(now, &packet, contents) } else { Ok(()) };
+            }
+            Ends::Udp(datagrams) => {
+                if let Some(round_trips) = &mut datagrams.echo
+                    && now >= Time::ZERO + self.scenario.warmup
+                {
+                    round_trips.record(now.since(contents.created));
                 }
                 self.meter.contents.free(packet.handle);
                 return Ok(());
@@ -253,12 +292,13 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             return self.wake_stopped(now, index);
         }
         match &mut flow.ends {
-            Ends::Udp(source) => {
+            Ends::Udp(Datagrams { source, .. }) => {
+                let number = source.sent();
                 let bytes = source.poll(now);
                 let next = source.next_deadline();
                 self.deadlines.set(index, next);
                 match bytes {
-                    Some(bytes) => self.send_datagram(now, index, bytes),
+                    Some(bytes) => self.send_datagram(now, index, bytes, number),
                     None => Ok(()),
                 }
             }
@@ -314,10 +354,8 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let end = if from_sender { sender } else { receiver };
         let direction = if from_sender { 0 } else { ACKNOWLEDGEMENT };
         for segment in self.out.drain(..) {
-            let handle = self.meter.contents.put(Contents { segment, created: now });
-            if R::ON {
-                self.meter.passages.begin(ContentsStore::slot(handle));
-            }
+            let handle = self.meter.contents.put(Contents { segment, created: now, number: 0 });
+            self.meter.begin(handle);
             let packet = Packet {
                 handle: handle | direction,
                 arrival: now,
@@ -332,11 +370,9 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         Ok(())
     }
 
-    fn send_datagram(&mut self, now: Time, index: usize, bytes: u32) -> Result<(), RunError> {
-        let handle = self.meter.contents.put(Contents { created: now, ..Contents::default() });
-        if R::ON {
-            self.meter.passages.begin(ContentsStore::slot(handle));
-        }
+    fn send_datagram(&mut self, now: Time, index: usize, bytes: u32, number: u64) -> Result<(), RunError> {
+        let handle = self.meter.contents.put(Contents { created: now, number, ..Contents::default() });
+        self.meter.begin(handle);
         let packet = Packet {
             handle,
             arrival: now,
@@ -347,6 +383,16 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             ..Packet::default()
         };
         self.topology.path.ingress(now, self.topology.data_entry[index], packet, &mut self.meter)?;
+        Ok(())
+    }
+
+    /// Sends a datagram back as it came.
+    fn echo(&mut self, now: Time, packet: &Packet, contents: Contents) -> Result<(), RunError> {
+        let handle = self.meter.contents.put(contents);
+        self.meter.begin(handle);
+        let entry = self.topology.ack_entry[packet.flow as usize];
+        let back = Packet { handle: handle | ACKNOWLEDGEMENT, arrival: now, class: 0, ..*packet };
+        self.topology.path.ingress(now, entry, back, &mut self.meter)?;
         Ok(())
     }
 
@@ -362,23 +408,52 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let measured = self.scenario.duration.saturating_sub(self.scenario.warmup).as_secs_f64();
         let usage = self.link_usage(self.scenario.duration);
         let specs = self.scenario.flows.iter();
-        let counters = path.counters(self.topology.queue);
+        // Whatever is dropped by the cell counts, and by any queue above it.
+        let bottleneck: Vec<&Counters> = match self.meter.cell {
+            None => path.counters(self.topology.queue).into_iter().collect(),
+            Some(_) => self
+                .node_queues()
+                .chain([self.topology.link])
+                .filter_map(|node| path.counters(node))
+                .collect(),
+        };
         let totals = Totals {
             offered_bytes: usage.offered_bytes - self.usage_at_warmup.offered_bytes,
             sent_bytes: usage.sent_bytes - self.usage_at_warmup.sent_bytes,
-            drops: counters.map(ReasonCount::drops).unwrap_or_default(),
-            marks: counters.map(ReasonCount::marks).unwrap_or_default(),
+            drops: ReasonCount::drops(bottleneck.iter().copied()),
+            marks: ReasonCount::marks(bottleneck.iter().copied()),
             flows: specs.zip(&self.flows).map(|(spec, flow)| flow_outcome(spec, flow, measured)).collect(),
             nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).collect(),
             probe_sent: self.scenario.probe.and_then(|_| self.flows.last()).map(datagrams),
         };
-        Ok(self.meter.figures.finish(self.scenario, totals))
+        let usage_at_end = self.cell_usage(self.scenario.duration);
+        let cell = self.scenario.bottleneck.as_cell().zip(self.meter.cell).map(|(spec, watch)| {
+            let usage = since(usage_at_end, self.cell_usage_at_warmup);
+            Box::new(watch.finish(spec, usage, Time::ZERO + self.scenario.duration))
+        });
+        Ok(Outcome { cell, ..self.meter.figures.finish(self.scenario, totals) })
+    }
+}
+
+/// A packet of a call that takes longer is too late for any listener.
+const UNDECIDED: Span = Span::from_secs(1);
+
+/// What became of resource blocks between two looks.
+fn since(now: CellUsage, before: CellUsage) -> CellUsage {
+    CellUsage {
+        offered_rbs: now.offered_rbs.saturating_sub(before.offered_rbs),
+        used_rbs: now.used_rbs.saturating_sub(before.used_rbs),
+        wasted_rbs: now.wasted_rbs.saturating_sub(before.wasted_rbs),
+        unfit_rbs: now.unfit_rbs.saturating_sub(before.unfit_rbs),
+        repeated_rbs: now.repeated_rbs.saturating_sub(before.repeated_rbs),
+        offered_bytes: now.offered_bytes.saturating_sub(before.offered_bytes),
+        sent_bytes: now.sent_bytes.saturating_sub(before.sent_bytes),
     }
 }
 
 fn datagrams(flow: &Flow) -> u64 {
     match &flow.ends {
-        Ends::Udp(source) => source.sent(),
+        Ends::Udp(Datagrams { source, .. }) => source.sent(),
         Ends::Tcp { .. } => 0,
     }
 }
@@ -393,6 +468,15 @@ fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64) -> FlowOutcome {
         packets_sent: datagrams(flow),
         ..FlowOutcome::default()
     };
+    if let Ends::Udp(Datagrams { source, echo, listener }) = &flow.ends {
+        outcome.round_trip = echo.clone();
+        outcome.voice = listener.as_ref().and_then(|listener| {
+            // Of packets that were sent at the very end nobody can say whether they would have been heard.
+            let undecided = UNDECIDED.as_nanos() / listener.call.interval.as_nanos().max(1);
+            let heard = listener.playout.heard(source.sent().saturating_sub(undecided));
+            (heard.sent > 0).then(|| VoiceOutcome { heard, quality: listener.call.quality(&heard) })
+        });
+    }
     if let Ends::Tcp { sender, .. } = &flow.ends {
         let counts = sender.sender().counts();
         outcome.packets_sent = counts.segments_sent;

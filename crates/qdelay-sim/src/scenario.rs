@@ -1,5 +1,6 @@
 //! What to run: a bottleneck, its flows, and for how long.
 
+use crate::cell::CellScenario;
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
 use qdelay_path::AnyLink;
@@ -8,11 +9,9 @@ use qdelay_traffic::transport::TransportConfig;
 /// One run. The data direction crosses the bottleneck; acknowledgements come back over the uplink.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The bottleneck's queue discipline.
-    pub qdisc: Arguments,
     /// The bottleneck.
-    pub link: LinkSpec,
-    /// What the acknowledgements cross.
+    pub bottleneck: Bottleneck,
+    /// What the acknowledgements cross; behind a cell each UE has such an uplink of its own.
     pub uplink: Option<Uplink>,
     /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink.
     pub base_rtt: Span,
@@ -34,6 +33,35 @@ pub struct Scenario {
     pub min_packet_bytes: u32,
     /// Width of the bins of the time series; `None` for no series.
     pub series: Option<Span>,
+}
+
+/// What the data direction crosses.
+#[derive(Clone, Debug)]
+pub enum Bottleneck {
+    /// A queue and the link that it feeds.
+    Link {
+        /// The queue's discipline.
+        qdisc: Arguments,
+        /// The link.
+        link: LinkSpec,
+    },
+    /// A cell of a mobile network, and the queues above it.
+    Cell(Box<CellScenario>),
+}
+
+impl Bottleneck {
+    /// A queue and a link.
+    pub fn link(qdisc: Arguments, link: impl Into<AnyLink>) -> Bottleneck {
+        Bottleneck::Link { qdisc, link: LinkSpec(link.into()) }
+    }
+    /// The discipline and the link, unless it is a cell.
+    pub fn as_link(&self) -> Option<(&Arguments, &LinkSpec)> {
+        if let Bottleneck::Link { qdisc, link } = self { Some((qdisc, link)) } else { None }
+    }
+    /// The cell, if it is one.
+    pub fn as_cell(&self) -> Option<&CellScenario> {
+        if let Bottleneck::Cell(cell) = self { Some(cell) } else { None }
+    }
 }
 
 /// A link, ready to be put on a path.
@@ -70,11 +98,15 @@ pub struct FlowSpec {
     pub access: Option<Rate>,
     /// Added to the base round trip, for this flow alone.
     pub extra_rtt: Span,
+    /// The UE that it goes to: a place in [`CellScenario::ues`]. Without a cell it is not looked at.
+    pub ue: usize,
+    /// The QoS flow of that UE that carries it: its QFI. Without a cell it is not looked at.
+    pub qfi: u8,
 }
 
 impl FlowSpec {
     /// A flow that starts at once, does not stop, and has the default codepoint, no access link and no extra round trip;
-    /// `typed` is its name too.
+    /// `typed` is its name too. In a cell it goes to the first UE, in QoS flow 1.
     pub fn new(typed: &str, transport: TransportConfig) -> FlowSpec {
         FlowSpec {
             name: typed.to_string(),
@@ -86,6 +118,8 @@ impl FlowSpec {
             dscp: 0,
             access: None,
             extra_rtt: Span::ZERO,
+            ue: 0,
+            qfi: 1,
         }
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{flow, link, ms, play, probe, rate, scenario};
 use qdelay_core::Span;
-use qdelay_sim::{Outcome, Scenario, Uplink, run};
+use qdelay_sim::{Bottleneck, Outcome, Scenario, Uplink, run};
 
 /// Everything that draws: PIE, BBR, exponential periods, the probe, jitter.
 fn busy(seed: u64) -> Scenario {
@@ -22,7 +22,8 @@ fn busy(seed: u64) -> Scenario {
 fn twice_the_same() {
     for qdisc in ["taildrop:limit=50", "headdrop:limit=50", "codel", "pie", "bode"] {
         let mut s = busy(3);
-        s.qdisc = scenario(qdisc, link("1mbit"), &[]).qdisc;
+        let Bottleneck::Link { link: bottleneck, .. } = s.bottleneck else { panic!() };
+        s.bottleneck = scenario(qdisc, bottleneck, &[]).bottleneck;
         assert_eq!(play(&s), play(&s), "{qdisc}");
     }
 }

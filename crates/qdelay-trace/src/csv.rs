@@ -356,7 +356,7 @@ fn shown_name(name: &[u8]) -> String {
     shown(name.trim_ascii())
 }
 
-fn read_time(line: u64, field: &[u8]) -> Result<Time, TraceError> {
+pub(crate) fn read_time(line: u64, field: &[u8]) -> Result<Time, TraceError> {
     match date(field) {
         Some(seconds) => Ok(Time::ZERO + Span::from_secs(seconds)),
         None => read_seconds(line, field).map_err(|error| match error.problem {
@@ -367,7 +367,7 @@ fn read_time(line: u64, field: &[u8]) -> Result<Time, TraceError> {
 }
 
 /// Seconds since 1970 of year, month, day, hour, minute and second, separated by one character each.
-fn date(field: &[u8]) -> Option<u64> {
+pub(crate) fn date(field: &[u8]) -> Option<u64> {
     let text = core::str::from_utf8(field).ok()?;
     let mut numbers = text.split(['.', '-', '/', '_', ' ', 'T', ':']).map(|part| {
         let digits = (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -2,7 +2,7 @@
 //!
 //! * [`schedule`]: delivery opportunities at whole milliseconds, as mahimahi replays them.
 //! * [`rates`]: a rate that changes in steps.
-//! * [`mahimahi`], [`mbps`], [`csv`]: the text formats, read from chunks of bytes of any size.
+//! * [`mahimahi`], [`mbps`], [`csv`], [`cqi`], [`capacity`]: the text formats, read from chunks of bytes of any size.
 //! * [`convert`]: from rates to opportunities and back.
 //! * [`info`]: the statistics of a trace.
 //! * [`synth`]: cellular-like traces made from a seed.
@@ -12,7 +12,9 @@
 #![no_std]
 extern crate alloc;
 
+pub mod capacity;
 pub mod convert;
+pub mod cqi;
 pub mod csv;
 pub mod error;
 pub mod info;
@@ -24,6 +26,8 @@ pub mod schedule;
 pub mod shipped;
 pub mod synth;
 
+pub use capacity::CapacitySteps;
+pub use cqi::{CqiCursor, CqiStep, CqiSteps, Gap};
 pub use error::{Problem, TraceError};
 pub use info::TraceInfo;
 pub use rates::{RateCursor, RateStep, RateSteps};

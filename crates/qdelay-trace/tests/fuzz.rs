@@ -11,7 +11,8 @@ use qdelay_core::{Rate, Span, Time};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
 use qdelay_trace::{
-    Problem, RateStep, RateSteps, Schedule, ScheduleBuilder, TraceError, convert, info, mahimahi, mbps, synth,
+    CapacitySteps, CqiSteps, Gap, Problem, RateStep, RateSteps, Schedule, ScheduleBuilder, TraceError,
+    capacity, convert, cqi, info, mahimahi, mbps, synth,
 };
 use std::time::Duration;
 
@@ -58,6 +59,8 @@ const PIECES: &[&[u8]] = &[
     b"2019.12.16_14.23.32",
     b"9999.99.99_99.99.99",
     b"t,v\n",
+    b"Timestamp,CQI\n",
+    b",16",
     &[b'7'; 70],
 ];
 
@@ -267,6 +270,125 @@ fn csv_takes_mutated_files() {
     fuzz(|u| {
         let text = csv_text(u)?;
         check_csv(u, &text)
+    });
+}
+
+/// A table of a CQI; some seconds are missing, some come twice.
+fn cqi_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let end = *u.choose(&["\n", "\r\n"])?;
+    let header = u.arbitrary()?;
+    let mut text = String::new();
+    if header {
+        text.push_str(u.choose(&["", "\u{feff}"])?);
+        text.push_str(&format!("Timestamp,Operator,CQI,State{end}"));
+    }
+    for ms in times(u)? {
+        let second = ms / 3 % 3600;
+        let cqi = *u.choose(&["-", "0", "1", "7", "7", "15", ""])?;
+        let date = format!("2018.01.27_13.{:02}.{:02}", second / 60, second % 60);
+        let row =
+            if header { format!("{date},\"B, C\",{cqi},D") } else { format!("{date},,,,,,,,,,{cqi},D") };
+        text.push_str(&format!("{row}{end}"));
+    }
+    mutate(u, text.into_bytes())
+}
+
+fn check_cqi(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
+    let seconds = |u: &mut Unstructured<'_>| Ok(Span::from_secs(u.int_in_range(0..=20)?));
+    let gap = if u.arbitrary()? { Gap::Hold } else { Gap::OutageAfter(seconds(u)?) };
+    let limit = if u.ratio(1, 8)? { u.int_in_range(0..=5)? } else { 10_000 };
+    let read = |chunks: &[&[u8]]| {
+        let mut parser = cqi::Parser::with_limit(gap, limit);
+        let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
+        parser.finish()
+    };
+    let whole = read(&[text]);
+    assert_eq!(whole, read(&chunks(u, text)?), "{}", text.escape_ascii());
+    match &whole {
+        Err(error) => check_error(error, text),
+        Ok(trace) => {
+            let held: u64 = trace.spans().map(|(_, span)| span.as_nanos()).sum();
+            assert_eq!(held, trace.period().as_nanos());
+            assert!(trace.spans().all(|(cqi, span)| cqi <= cqi::CQI_MAX && !span.is_zero()));
+            assert_eq!(CqiSteps::new(trace.steps().to_vec(), trace.period()).as_ref(), Ok(trace));
+            if gap == Gap::Hold {
+                assert!(trace.steps().iter().all(|step| step.cqi > 0));
+            }
+            check_window(u, trace)?;
+        }
+    }
+    Ok(())
+}
+
+/// At any time of a window the CQI is that of the whole.
+fn check_window(u: &mut Unstructured<'_>, trace: &CqiSteps) -> Result<()> {
+    let (start, length) = (u.int_in_range(0..=30_000)?, u.int_in_range(0..=30_000)?);
+    let Ok(window) = trace.window(Span::from_millis(start), Span::from_millis(length)) else { return Ok(()) };
+    let at = |trace: &CqiSteps, ms: u64| {
+        let time = Time::from_nanos(ms * 1_000_000);
+        trace.steps().iter().rev().find(|step| step.start <= time).unwrap().cqi
+    };
+    for ms in (0..length).step_by(97) {
+        assert_eq!(at(&window, ms), at(trace, start + ms));
+    }
+    Ok(())
+}
+
+#[test]
+fn cqi_takes_any_bytes() {
+    fuzz(|u| {
+        let mut text = if u.arbitrary()? { b"Timestamp,CQI\n".to_vec() } else { vec![] };
+        text.extend(u.arbitrary::<Vec<u8>>()?);
+        check_cqi(u, &text)
+    });
+}
+
+#[test]
+fn cqi_takes_mutated_files() {
+    fuzz(|u| {
+        let text = cqi_text(u)?;
+        check_cqi(u, &text)
+    });
+}
+
+fn check_capacity(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
+    let whole = capacity::parse(text);
+    let mut parser = capacity::Parser::new();
+    let _ = chunks(u, text)?.into_iter().try_for_each(|chunk| parser.feed(chunk));
+    assert_eq!(whole, parser.finish());
+    match &whole {
+        Err(error) => check_error(error, text),
+        Ok(trace) => {
+            let mut written = format!("{}\n", trace.values().len());
+            written.extend(trace.values().iter().map(|value| format!("{value}\n")));
+            assert_eq!(capacity::parse(written.as_bytes()).as_ref(), Ok(trace));
+            assert_eq!(CapacitySteps::new(trace.values().to_vec()).as_ref(), Ok(trace));
+            let packets: u64 = trace.values().iter().map(|&value| u64::from(value) * 100).sum();
+            let rates = trace.rates().unwrap();
+            let bits = rates.mean_mbps() * 1e6 * rates.period().as_secs_f64();
+            assert!((bits / 12_000.0 - packets as f64).abs() < 1e-6 * packets as f64);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn capacity_takes_any_bytes() {
+    fuzz(|u| {
+        let mut text = if u.arbitrary()? { b"3\n".to_vec() } else { vec![] };
+        text.extend(u.arbitrary::<Vec<u8>>()?);
+        check_capacity(u, &text)
+    });
+}
+
+#[test]
+fn capacity_takes_mutated_files() {
+    fuzz(|u| {
+        let values = times(u)?;
+        let mut text = format!("{}\n", values.len());
+        text.extend(values.iter().map(|value| format!("{}\n", value % 16)));
+        let text = mutate(u, text.into_bytes())?;
+        check_capacity(u, &text)
     });
 }
 

@@ -5,7 +5,9 @@
 
 use qdelay_core::Span;
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
-use qdelay_trace::{RateSteps, Schedule, TraceInfo, convert, info, mahimahi, mbps, synth};
+use qdelay_trace::{
+    Gap, RateSteps, Schedule, TraceInfo, capacity, convert, cqi, info, mahimahi, mbps, synth,
+};
 use std::path::PathBuf;
 
 fn folder() -> Option<PathBuf> {
@@ -106,6 +108,54 @@ fn tables_of_drive_tests() {
         assert_eq!(rates.period(), Span::from_secs(2950));
         assert_eq!(rates.steps().len(), 2592);
         assert!((40.0..70.0).contains(&rates.mean_mbps()), "{}", rates.mean_mbps());
+    }
+}
+
+/// Numbers of rows, least and greatest CQI as in the folder's `INDEX-cqi.tsv`; periods from the first row's date to a second
+/// after the last one's.
+#[test]
+fn tables_of_cqis() {
+    let Some(folder) = folder().filter(|folder| folder.join("cqi").is_dir()) else {
+        println!("skipped: QDELAY_TRACES has no folder cqi");
+        return;
+    };
+    let cases = [
+        ("4g-A_2018.01.27_13.58.29.csv", 5, 8, 953),
+        ("4g-B_2018.01.19_07.31.48.csv", 1, 15, 2214),
+        ("5g-Download_Driving_B_2019.12.16_07.22.43.csv", 1, 15, 2597),
+        ("5g-Download_Driving_B_2020.01.16_09.56.56.csv", 3, 15, 1825),
+        ("5g-Download_Static_B_2019.12.16_13.40.04.csv", 6, 15, 2282),
+        ("5g-Download_Static_B_2020.02.13_13.57.29.csv", 1, 15, 3498),
+    ];
+    for (name, least, greatest, seconds) in cases {
+        let text = std::fs::read(folder.join("cqi").join(name)).unwrap();
+        let held = cqi::parse(&text, Gap::Hold).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let cqis = || held.steps().iter().map(|step| step.cqi);
+        assert_eq!((cqis().min(), cqis().max()), (Some(least), Some(greatest)), "{name}");
+        assert_eq!(held.period(), Span::from_secs(seconds), "{name}");
+        // With outages it is never more than held, and the same wherever there is something.
+        let strict = cqi::parse(&text, Gap::OutageAfter(Span::from_secs(2))).unwrap();
+        assert_eq!(strict.period(), held.period(), "{name}");
+        let mut parser = cqi::Parser::new(Gap::Hold);
+        text.chunks(97).try_for_each(|chunk| parser.feed(chunk)).unwrap();
+        assert_eq!(parser.finish().unwrap(), held, "{name}");
+    }
+}
+
+/// The files that drove the emulator of a thesis: lengths, and the means over the 200 s that it used.
+#[test]
+fn files_of_capacities() {
+    let Some(folder) = folder().filter(|folder| folder.join("5g-thesis").is_dir()) else {
+        println!("skipped: QDELAY_TRACES has no folder 5g-thesis");
+        return;
+    };
+    for (name, seconds, packets) in [("pedestrian", 1571, 401), ("train", 4209, 465)] {
+        let path = folder.join("5g-thesis").join(format!("packets_{name}.txt"));
+        let trace = capacity::parse(&std::fs::read(path).unwrap()).unwrap();
+        assert_eq!(trace.period(), Span::from_secs(seconds));
+        let used = trace.window(Span::ZERO, Span::from_secs(200)).unwrap();
+        assert_eq!(used.values().iter().sum::<u32>() * 100 / 200, packets, "{name}");
+        assert!(trace.values().iter().all(|value| [1, 2, 3, 4, 6, 7, 9, 10, 12, 15].contains(value)));
     }
 }
 

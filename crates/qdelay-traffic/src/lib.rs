@@ -3,7 +3,10 @@
 extern crate alloc;
 
 pub mod control;
+pub mod emodel;
+pub mod playout;
 pub mod segment;
 pub mod tcp;
 pub mod transport;
 pub mod udp;
+pub mod voice;

@@ -1,8 +1,10 @@
-//! Transports as components: `cubic`, `bbr`, `reno` over TCP, and `udp`.
+//! Transports as components: `cubic`, `bbr`, `reno` over TCP; `udp`, `voip` and `gaming`.
 
 use crate::control::{BbrConfig, ControllerConfig, CubicConfig};
+use crate::playout::PlayoutSetting;
 use crate::tcp::{LossDetection, Pacing, Profile, RecoveryRule};
-use crate::udp::UdpConfig;
+use crate::udp::{Gaps, UdpConfig};
+use crate::voice::{Call, Codec};
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use qdelay_core::{Rate, Span};
@@ -102,6 +104,14 @@ const TCP_PARAMETERS: &[Parameter] = &[
         "controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"
     ),
     knob!("hystart", Unit::Switch, "", "", "Whether Cubic's slow start may end by HyStart", "on"),
+    knob!(
+        "aggregation",
+        Unit::Switch,
+        "",
+        "",
+        "Whether BBR's window allows for acknowledgements that come together",
+        "on, as in Linux from 5.1"
+    ),
     knob!("ecn", Unit::Switch, "", "", "Whether ECN is negotiated (RFC 3168)", "off"),
     knob!(
         "rcvbuf",
@@ -153,28 +163,151 @@ static UDP: Component = Component {
                 "",
             )
         },
+        PHASE,
+        ECHO,
     ],
     positional: Some("rate"),
 };
 
+const PHASE: Parameter = Parameter {
+    default: "0",
+    ..parameter("phase", Unit::Span, "From the start of the flow to its first datagram", "")
+};
+const ECHO: Parameter = Parameter {
+    default: "off",
+    ..parameter(
+        "echo",
+        Unit::Switch,
+        "Whether the far end sends each datagram back, so that round trips are measured",
+        "off; as irtt does",
+    )
+};
+
+static VOIP: Component = Component {
+    kind: Kind::Transport,
+    name: "voip",
+    about: "A call with G.711: RTP datagrams at a constant interval, and what the listener hears",
+    source: "RFC 3551 section 4.5.14; ITU-T G.107",
+    parameters: &[
+        Parameter {
+            default: "20ms",
+            min: "1ms",
+            max: "200ms",
+            ..parameter("interval", Unit::Span, "Speech in a packet", "RFC 3551 section 4.2")
+        },
+        PHASE,
+        Parameter {
+            min: "1ms",
+            ..parameter(
+                "talk",
+                Unit::Span,
+                "Mean length of talk spurts, with pause; without both, packets are sent in silence too",
+                "1004ms in ITU-T P.59",
+            )
+        },
+        Parameter {
+            min: "1ms",
+            ..parameter(
+                "pause",
+                Unit::Span,
+                "Mean length of pauses between talk spurts",
+                "1587ms in ITU-T P.59",
+            )
+        },
+        Parameter {
+            default: "on",
+            ..parameter(
+                "concealment",
+                Unit::Switch,
+                "Whether the listener's decoder conceals lost packets",
+                "G.711 Appendix I",
+            )
+        },
+        Parameter {
+            default: "adaptive",
+            ..parameter(
+                "playout",
+                Unit::Choice(&["fixed", "adaptive"]),
+                "How the listener's playout buffer finds its delay",
+                "Ramjee et al. 1994, algorithm 1",
+            )
+        },
+        Parameter {
+            default: "60ms",
+            max: "10s",
+            ..parameter("buffer", Unit::Span, "How long the first packet waits to be played", "three packets")
+        },
+        ECHO,
+    ],
+    positional: Some("interval"),
+};
+
+static GAMING: Component = Component {
+    kind: Kind::Transport,
+    name: "gaming",
+    about: "Updates of an online game: small datagrams at normally distributed intervals",
+    source: "Irazabal 2021 (5G QoS thesis), section 3.6",
+    parameters: &[
+        Parameter {
+            default: "40ms",
+            min: "1us",
+            ..parameter(
+                "interval",
+                Unit::Span,
+                "Mean time between datagrams",
+                "20, 40, 60 and 70 ms in the thesis",
+            )
+        },
+        Parameter {
+            default: "5ms",
+            ..parameter(
+                "deviation",
+                Unit::Span,
+                "Standard deviation of it; times that are not above zero are drawn again",
+                "5 ms in the thesis",
+            )
+        },
+        Parameter {
+            default: "200b",
+            min: "28",
+            max: "65535",
+            ..parameter("size", Unit::Bytes, "IP packet size", "")
+        },
+        PHASE,
+        ECHO,
+    ],
+    positional: Some("interval"),
+};
+
 /// Every transport.
-pub static COMPONENTS: &[&Component] = &[&CUBIC, &BBR, &RENO, &UDP];
+pub static COMPONENTS: &[&Component] = &[&CUBIC, &BBR, &RENO, &UDP, &VOIP, &GAMING];
 
 impl TransportConfig {
     /// What the arguments ask for.
     ///
     /// # Errors
-    /// An on-off source without an off period.
+    /// An on-off source without an off period, or talk spurts without pauses.
     pub fn build(arguments: &Arguments) -> Result<TransportConfig, ComponentError> {
-        if arguments.component().name == "udp" {
-            return udp(arguments).map(TransportConfig::Udp);
+        let datagrams = match arguments.component().name {
+            "udp" => Some(udp(arguments)?),
+            "voip" => Some(voip(arguments)?),
+            "gaming" => Some(gaming(arguments)),
+            _ => None,
+        };
+        if let Some(config) = datagrams {
+            let phase = arguments.span("phase").unwrap_or(Span::ZERO);
+            let echo = arguments.switch("echo") == Some(true);
+            return Ok(TransportConfig::Udp(UdpConfig { phase, echo, ..config }));
         }
         let profile = profile(arguments);
         let ns3 = profile.recovery_rule == RecoveryRule::Ns3;
         let controller = match (arguments.component().name, ns3) {
             ("reno", false) => ControllerConfig::Reno,
             ("reno", true) => ControllerConfig::Ns3Reno,
-            ("bbr", _) => ControllerConfig::Bbr(BbrConfig::default()),
+            ("bbr", _) => ControllerConfig::Bbr(BbrConfig {
+                aggregation: arguments.switch("aggregation") != Some(false),
+                ..BbrConfig::default()
+            }),
             (_, true) => ControllerConfig::Ns3Cubic { hystart: profile.hystart },
             (_, false) => {
                 ControllerConfig::Cubic(CubicConfig { hystart: profile.hystart, ..CubicConfig::default() })
@@ -222,13 +355,46 @@ fn udp(arguments: &Arguments) -> Result<UdpConfig, ComponentError> {
         let message = "off is given without on; expected both, or neither for a constant rate".to_string();
         return Err(ComponentError { typed: arguments.typed().to_string(), message });
     }
-    Ok(UdpConfig {
-        rate: arguments.rate("rate").unwrap_or(Rate::from_bps(2_000_000)),
-        bytes: arguments.whole("size").unwrap_or(1200) as u32,
+    let rate = arguments.rate("rate").unwrap_or(Rate::from_bps(2_000_000));
+    let bytes = arguments.whole("size").unwrap_or(1200) as u32;
+    let gaps = Gaps::OnOff {
+        gap: rate.time_for(u64::from(bytes)),
         on: arguments.span("on").unwrap_or(Span::MAX),
         off,
         exponential: arguments.text("periods") == Some("exponential"),
-    })
+    };
+    Ok(UdpConfig::new(bytes, gaps))
+}
+
+fn voip(arguments: &Arguments) -> Result<UdpConfig, ComponentError> {
+    let interval = arguments.span("interval").unwrap_or(Span::from_millis(20));
+    let gaps = match (arguments.span("talk"), arguments.span("pause")) {
+        (None, None) => Gaps::constant(interval),
+        (Some(talk), Some(pause)) => Gaps::Spurts { gap: interval, talk, pause },
+        _ => {
+            let message =
+                "one of talk and pause is given; expected both, or neither for packets in silence too";
+            return Err(ComponentError {
+                typed: arguments.typed().to_string(),
+                message: message.to_string(),
+            });
+        }
+    };
+    let codec =
+        if arguments.switch("concealment") == Some(false) { Codec::G711 } else { Codec::G711Concealed };
+    let buffer = arguments.span("buffer").unwrap_or(Span::from_millis(60));
+    let playout = match arguments.text("playout") {
+        Some("fixed") => PlayoutSetting::fixed(buffer),
+        _ => PlayoutSetting::adaptive(buffer),
+    };
+    let call = Some(Call { codec, interval, playout });
+    Ok(UdpConfig { call, ..UdpConfig::new(codec.packet_bytes(interval), gaps) })
+}
+
+fn gaming(arguments: &Arguments) -> UdpConfig {
+    let mean = arguments.span("interval").unwrap_or(Span::from_millis(40));
+    let deviation = arguments.span("deviation").unwrap_or(Span::from_millis(5));
+    UdpConfig::new(arguments.whole("size").unwrap_or(200) as u32, Gaps::Normal { mean, deviation })
 }
 
 #[cfg(test)]
@@ -250,13 +416,43 @@ mod tests {
         assert_eq!(bytes, None);
         let TransportConfig::Tcp { profile, .. } = build("bbr:mss=1000b") else { panic!("not TCP") };
         assert_eq!((profile.mss, profile.min_rto), (1000, Span::from_millis(200)));
+        for (text, aggregation) in [("bbr", true), ("bbr:aggregation=off", false)] {
+            let TransportConfig::Tcp { controller, .. } = build(text) else { panic!("not TCP") };
+            assert_eq!(controller, ControllerConfig::Bbr(BbrConfig { aggregation, ..BbrConfig::default() }));
+        }
     }
 
     #[test]
     fn datagrams() {
         let TransportConfig::Udp(config) = build("udp:4mbit:size=1000b") else { panic!("not UDP") };
-        assert_eq!((config.rate, config.bytes, config.on), (Rate::from_bps(4_000_000), 1000, Span::MAX));
+        assert_eq!(config, UdpConfig::new(1000, Gaps::constant(Span::from_millis(2))));
         let arguments = Arguments::parse(COMPONENTS, "udp:off=1s").unwrap();
         assert!(TransportConfig::build(&arguments).is_err());
+    }
+
+    #[test]
+    fn calls_and_games() {
+        let datagrams = |text| {
+            let TransportConfig::Udp(config) = build(text) else { panic!("not UDP") };
+            config
+        };
+        let ms = Span::from_millis;
+        let call = datagrams("voip");
+        assert_eq!((call.bytes, call.gaps, call.echo), (200, Gaps::constant(ms(20)), false));
+        let playout = PlayoutSetting::adaptive(ms(60));
+        assert_eq!(call.call, Some(Call { codec: Codec::G711Concealed, interval: ms(20), playout }));
+        let call = datagrams("voip:10ms:phase=300us:echo=on:concealment=off:playout=fixed:buffer=40ms");
+        assert_eq!((call.bytes, call.phase, call.echo), (120, Span::from_micros(300), true));
+        let playout = PlayoutSetting::fixed(ms(40));
+        assert_eq!(call.call, Some(Call { codec: Codec::G711, interval: ms(10), playout }));
+        let spurts = Gaps::Spurts { gap: ms(20), talk: ms(1004), pause: ms(1587) };
+        assert_eq!(datagrams("voip:talk=1004ms:pause=1587ms").gaps, spurts);
+        let one = Arguments::parse(COMPONENTS, "voip:talk=1s").unwrap();
+        assert!(TransportConfig::build(&one).unwrap_err().message.contains("expected both"));
+
+        let game = datagrams("gaming:70ms");
+        assert_eq!((game.bytes, game.gaps), (200, Gaps::Normal { mean: ms(70), deviation: ms(5) }));
+        assert_eq!(game.call, None);
+        assert!(Arguments::parse(COMPONENTS, "gaming:0ms").is_err());
     }
 }

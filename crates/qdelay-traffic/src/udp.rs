@@ -1,30 +1,92 @@
-//! Datagram sources: constant rate, on-off, and the probe that measures a queue from outside.
+//! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
 
+use crate::voice::Call;
 use qdelay_core::{Random, Rate, Span, Time};
 
 /// When datagrams leave and how large they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UdpConfig {
-    /// Rate while on, in bits of IP packets per second.
-    pub rate: Rate,
     /// IP packet size in bytes.
     pub bytes: u32,
-    /// Mean length of the on periods; [`Span::MAX`] for always on.
-    pub on: Span,
-    /// Mean length of the off periods.
-    pub off: Span,
-    /// Whether period lengths are exponential, or constant.
-    pub exponential: bool,
+    /// From the start of the flow to its first datagram. Where a cell serves at fixed times, all packets of a flow whose
+    /// interval is a multiple of the TTI meet the same part of it: the phase says which.
+    pub phase: Span,
+    /// The times between datagrams.
+    pub gaps: Gaps,
+    /// Whether the far end sends each datagram back, with its size.
+    pub echo: bool,
+    /// What the far end does with the datagrams if they carry speech; it changes nothing that is sent.
+    pub call: Option<Call>,
 }
 
-/// How the gaps between a source's datagrams are made.
-#[derive(Clone, Copy, Debug)]
-enum Gaps {
-    OnOff { config: UdpConfig, on_until: Time },
-    Uniform { low: Span, high: Span },
+/// How the times between a source's datagrams are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gaps {
+    /// Constant while on. With constant periods, or without off periods, nothing is random.
+    OnOff {
+        /// From one datagram to the next while on.
+        gap: Span,
+        /// Mean length of the on periods; [`Span::MAX`] for always on.
+        on: Span,
+        /// Mean length of the off periods.
+        off: Span,
+        /// Whether period lengths are exponential, or constant.
+        exponential: bool,
+    },
+    /// Multiples of a codec's interval: one while somebody talks, more over a pause. The codec's clock runs on in the pause,
+    /// so that the phase stays. Talk spurts and pauses have exponential lengths, rounded up to whole intervals.
+    Spurts {
+        /// From one packet of the codec to the next.
+        gap: Span,
+        /// Mean length of a talk spurt.
+        talk: Span,
+        /// Mean length of a pause.
+        pause: Span,
+    },
+    /// Normally distributed. A gap that is not above zero is drawn again.
+    Normal {
+        /// Mean before the cut at zero.
+        mean: Span,
+        /// Standard deviation before the cut at zero.
+        deviation: Span,
+    },
+    /// Uniform, both ends included.
+    Uniform {
+        /// Shortest gap.
+        low: Span,
+        /// Longest gap.
+        high: Span,
+    },
 }
 
-/// A source of datagrams.
+impl UdpConfig {
+    /// Datagrams of `bytes` bytes at a constant rate of IP packets, one way.
+    pub fn at_rate(rate: Rate, bytes: u32) -> UdpConfig {
+        UdpConfig::new(bytes, Gaps::constant(rate.time_for(u64::from(bytes))))
+    }
+
+    /// Datagrams of `bytes` bytes from the start of the flow on, one way.
+    pub const fn new(bytes: u32, gaps: Gaps) -> UdpConfig {
+        UdpConfig { bytes, phase: Span::ZERO, gaps, echo: false, call: None }
+    }
+}
+
+impl Gaps {
+    /// The same gap always.
+    pub const fn constant(gap: Span) -> Gaps {
+        Gaps::OnOff { gap, on: Span::MAX, off: Span::ZERO, exponential: false }
+    }
+
+    /// The gap, if it is the same always.
+    pub fn as_constant(&self) -> Option<Span> {
+        match *self {
+            Gaps::OnOff { gap, on: Span::MAX, .. } => Some(gap),
+            _ => None,
+        }
+    }
+}
+
+/// A source of datagrams. They are numbered from 0: the next is number [`UdpSource::sent`].
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     gaps: Gaps,
@@ -32,19 +94,28 @@ pub struct UdpSource {
     random: Random,
     next: Time,
     sent: u64,
+    /// End of the on period.
+    on_until: Time,
+    /// Packets of the talk spurt after the next one.
+    left: u64,
 }
 
 impl UdpSource {
-    /// Constant rate, or on-off.
+    /// A source whose flow starts at `start`.
     pub fn new(config: UdpConfig, start: Time, mut random: Random) -> UdpSource {
-        let on = period(config.on, config.exponential, &mut random);
-        let gaps = Gaps::OnOff { config, on_until: start + on };
-        UdpSource { gaps, bytes: config.bytes, random, next: start, sent: 0 }
+        let next = start + config.phase;
+        let (mut on_until, mut left) = (Time::NEVER, 0);
+        match config.gaps {
+            Gaps::OnOff { on, exponential, .. } => on_until = next + period(on, exponential, &mut random),
+            Gaps::Spurts { gap, talk, .. } => left = intervals(gap, talk, &mut random).saturating_sub(1),
+            Gaps::Normal { .. } | Gaps::Uniform { .. } => {}
+        }
+        UdpSource { gaps: config.gaps, bytes: config.bytes, random, next, sent: 0, on_until, left }
     }
 
     /// A probe: packets of `bytes` at gaps uniform between `low` and `high`.
     pub fn probe(bytes: u32, low: Span, high: Span, start: Time, random: Random) -> UdpSource {
-        UdpSource { gaps: Gaps::Uniform { low, high }, bytes, random, next: start, sent: 0 }
+        UdpSource::new(UdpConfig::new(bytes, Gaps::Uniform { low, high }), start, random)
     }
 
     /// When the next datagram leaves.
@@ -62,18 +133,27 @@ impl UdpSource {
             return None;
         }
         self.sent += 1;
-        match &mut self.gaps {
-            Gaps::Uniform { low, high } => {
-                let width = high.saturating_sub(*low).as_nanos();
-                self.next += *low + Span::from_nanos(self.random.below(width.saturating_add(1)));
-            }
-            Gaps::OnOff { config, on_until } => {
-                self.next += config.rate.time_for(u64::from(self.bytes));
-                if self.next >= *on_until {
-                    let off = period(config.off, config.exponential, &mut self.random);
-                    self.next = *on_until + off;
-                    *on_until = self.next + period(config.on, config.exponential, &mut self.random);
+        match self.gaps {
+            Gaps::OnOff { gap, on, off, exponential } => {
+                self.next += gap;
+                if self.next >= self.on_until {
+                    self.next = self.on_until + period(off, exponential, &mut self.random);
+                    self.on_until = self.next + period(on, exponential, &mut self.random);
                 }
+            }
+            Gaps::Spurts { gap, talk, pause } => {
+                let mut gaps = 1;
+                if self.left == 0 {
+                    gaps += intervals(gap, pause, &mut self.random);
+                    self.left = intervals(gap, talk, &mut self.random);
+                }
+                self.left = self.left.saturating_sub(1);
+                self.next += gap * gaps;
+            }
+            Gaps::Normal { mean, deviation } => self.next += normal(mean, deviation, &mut self.random),
+            Gaps::Uniform { low, high } => {
+                let width = high.saturating_sub(low).as_nanos();
+                self.next += low + Span::from_nanos(self.random.below(width.saturating_add(1)));
             }
         }
         Some(self.bytes)
@@ -87,9 +167,40 @@ fn period(mean: Span, exponential: bool, random: &mut Random) -> Span {
     Span::from_secs_f64(mean.as_secs_f64() * random.exponential())
 }
 
+/// An exponential length in whole intervals, at least one.
+fn intervals(interval: Span, mean: Span, random: &mut Random) -> u64 {
+    let length = period(mean, true, random).as_nanos();
+    length.div_ceil(interval.as_nanos().max(1)).max(1)
+}
+
+/// A mean above zero makes at least every second draw fit.
+fn normal(mean: Span, deviation: Span, random: &mut Random) -> Span {
+    if mean.is_zero() {
+        return Span::from_nanos(1);
+    }
+    loop {
+        let gap = mean.as_secs_f64() + deviation.as_secs_f64() * random.normal();
+        let gap = if gap > 0.0 { Span::from_secs_f64(gap) } else { Span::ZERO };
+        if !gap.is_zero() {
+            return gap;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
+
+    const START: Time = Time::from_nanos(7_000_000);
+
+    fn ms(n: u64) -> Span {
+        Span::from_millis(n)
+    }
+
+    fn random() -> Random {
+        Random::derive(1, "udp", "test")
+    }
 
     fn count(mut source: UdpSource, seconds: u64) -> u64 {
         let end = Time::ZERO + Span::from_secs(seconds);
@@ -100,25 +211,87 @@ mod tests {
         source.sent()
     }
 
-    const CONFIG: UdpConfig = UdpConfig {
-        rate: Rate::from_bps(1_000_000),
-        bytes: 1250,
-        on: Span::MAX,
-        off: Span::ZERO,
-        exponential: false,
-    };
+    /// Milliseconds between the first datagrams.
+    fn gaps(config: UdpConfig, number: usize) -> Vec<f64> {
+        let mut source = UdpSource::new(config, START, random());
+        assert_eq!(source.next_deadline(), START + config.phase);
+        let gap = |_| {
+            let now = source.next_deadline();
+            assert_eq!(source.poll(now - Span::from_nanos(1)), None);
+            assert_eq!(source.poll(now), Some(config.bytes));
+            source.next_deadline().since(now).as_millis_f64()
+        };
+        (0..number).map(gap).collect()
+    }
+
+    fn moments(values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let square = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / values.len() as f64;
+        (mean, libm::sqrt(square))
+    }
 
     #[test]
     fn rates() {
-        let random = || Random::derive(1, "udp", "test");
-        assert_eq!(count(UdpSource::new(CONFIG, Time::ZERO, random()), 10), 1000);
-        let half = UdpConfig { on: Span::from_millis(500), off: Span::from_millis(500), ..CONFIG };
-        assert_eq!(count(UdpSource::new(half, Time::ZERO, random()), 10), 500);
-        let random_half = UdpConfig { exponential: true, ..half };
-        let sent = count(UdpSource::new(random_half, Time::ZERO, random()), 2000) as f64;
+        let constant = UdpConfig::at_rate(Rate::from_bps(1_000_000), 1250);
+        assert_eq!(constant.gaps.as_constant(), Some(ms(10)));
+        assert_eq!(count(UdpSource::new(constant, Time::ZERO, random()), 10), 1000);
+        let on_off = |exponential| {
+            let gaps = Gaps::OnOff { gap: ms(10), on: ms(500), off: ms(500), exponential };
+            assert_eq!(gaps.as_constant(), None);
+            UdpConfig::new(1250, gaps)
+        };
+        assert_eq!(count(UdpSource::new(on_off(false), Time::ZERO, random()), 10), 500);
+        let sent = count(UdpSource::new(on_off(true), Time::ZERO, random()), 2000) as f64;
         assert!((sent / 100_000.0 - 1.0).abs() < 0.1, "{sent}");
-        let probe = UdpSource::probe(64, Span::from_millis(5), Span::from_millis(15), Time::ZERO, random());
+        let probe = UdpSource::probe(64, ms(5), ms(15), Time::ZERO, random());
         let sent = count(probe, 100) as f64;
         assert!((sent / 10_000.0 - 1.0).abs() < 0.02, "{sent}");
+    }
+
+    #[test]
+    fn a_constant_source_keeps_its_phase() {
+        let config = UdpConfig { phase: ms(3), ..UdpConfig::new(200, Gaps::constant(ms(20))) };
+        assert!(gaps(config, 1000).iter().all(|gap| *gap == 20.0));
+    }
+
+    #[test]
+    fn games() {
+        // 20 ms is four deviations from zero, where the cut changes nothing that this number of draws shows.
+        for mean in [20, 40, 60, 70] {
+            let all = gaps(UdpConfig::new(200, Gaps::Normal { mean: ms(mean), deviation: ms(5) }), 50_000);
+            let (found, deviation) = moments(&all);
+            assert!(
+                (found - mean as f64).abs() < 0.1 && (deviation - 5.0).abs() < 0.1,
+                "{found} {deviation}"
+            );
+            assert!(all.iter().all(|gap| *gap > 0.0));
+        }
+        // A normal distribution cut in its middle, at zero, has the mean sqrt(2 / pi).
+        let narrow = Gaps::Normal { mean: Span::from_nanos(1), deviation: ms(10) };
+        let (mean, _) = moments(&gaps(UdpConfig::new(200, narrow), 50_000));
+        assert!((mean / 10.0 - 0.797_885).abs() < 0.01, "{mean}");
+    }
+
+    /// The codec's clock runs on in pauses, and lengths are exponential: the mean of a length that is rounded up to intervals
+    /// of g is g / (1 - exp(-g / mean)).
+    #[test]
+    fn talk_spurts() {
+        let gaps_of = Gaps::Spurts { gap: ms(20), talk: ms(1004), pause: ms(1587) };
+        let all = gaps(UdpConfig::new(200, gaps_of), 200_000);
+        assert!(all.iter().all(|gap| *gap >= 20.0 && gap % 20.0 == 0.0));
+        let pauses: Vec<f64> = all.iter().filter(|gap| **gap > 20.0).map(|gap| gap - 20.0).collect();
+        let rounded = |mean: f64| 20.0 / (1.0 - libm::exp(-20.0 / mean));
+        let pause = pauses.iter().sum::<f64>() / pauses.len() as f64;
+        assert!((pause / rounded(1587.0) - 1.0).abs() < 0.05, "{pause}");
+        let talk = 20.0 * all.len() as f64 / pauses.len() as f64;
+        assert!((talk / rounded(1004.0) - 1.0).abs() < 0.05, "{talk}");
+    }
+
+    #[test]
+    fn a_late_host_gets_all_that_is_due() {
+        let mut source = UdpSource::new(UdpConfig::new(200, Gaps::constant(ms(20))), Time::ZERO, random());
+        let now = Time::ZERO + ms(45);
+        assert_eq!(core::iter::from_fn(|| source.poll(now)).count(), 3);
+        assert_eq!((source.next_deadline(), source.sent()), (Time::ZERO + ms(60), 3));
     }
 }

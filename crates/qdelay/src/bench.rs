@@ -16,7 +16,7 @@ use qdelay_core::{Rate, Span};
 use qdelay_experiment::engine::cannot_write;
 use qdelay_experiment::links;
 use qdelay_record::PacketFile;
-use qdelay_sim::{FlowSpec, LinkSpec, Outcome, RunError, Scenario};
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, RunError, Scenario};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
 
@@ -102,8 +102,7 @@ fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
         ..FlowSpec::new(&options.transport, transport)
     };
     Ok(Scenario {
-        qdisc,
-        link: LinkSpec(link),
+        bottleneck: Bottleneck::link(qdisc, link),
         uplink: None,
         base_rtt: BASE_RTT_MIN,
         jitter: Span::ZERO,

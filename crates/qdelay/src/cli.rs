@@ -446,7 +446,7 @@ Examples:
   qdelay list bode
   qdelay list --json")]
 pub struct List {
-    /// A kind (qdisc, transport, link) or the name of a component [default: all]
+    /// A kind (qdisc, pacer, transport, link) or the name of a component [default: all]
     pub what: Option<String>,
     /// Print JSON (docs/json.md)
     #[arg(long)]
@@ -648,6 +648,8 @@ pub enum ValidateAgainst {
 pub enum BenchCommand {
     /// Bulk flows through a 100 Mbit/s bottleneck: packets per CPU-second, and memory
     Dumbbell(Dumbbell),
+    /// A cell with a hundred UEs: simulated seconds per CPU-second, and memory
+    Cell(BenchCell),
     /// Real packets through a link, beside a bare copy loop over the same devices (root only)
     Link(BenchLink),
 }
@@ -677,6 +679,31 @@ pub struct BenchLink {
     /// How late packets leave a busy link, with real-time priority and spinning and without, instead of how fast it is
     #[arg(long)]
     pub punctual: bool,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay bench cell`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay bench cell
+  qdelay bench cell --duration 100s --json
+  qdelay bench cell --ues 10 --pacer drql --channel mcs:28")]
+pub struct BenchCell {
+    /// UEs, each with four bearers, a download and a call
+    #[arg(long, value_name = "N", default_value = "100", value_parser = values::cell_ues, allow_hyphen_values = true)]
+    pub ues: u64,
+    /// How long it runs, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub duration: Span,
+    /// Pacer above every bearer
+    #[arg(long, value_name = "PACER", default_value = "e5g-bdp")]
+    pub pacer: String,
+    /// Radio channel of every UE
+    #[arg(long, value_name = "CHANNEL", default_value = "fading:snr=15")]
+    pub channel: String,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

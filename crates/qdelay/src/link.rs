@@ -6,12 +6,13 @@ use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
 use crate::control::{Socket, SocketOptions};
 use crate::cost::Stopwatch;
 use crate::error::{Failure, one_line};
-use crate::link_logs::Logs;
 use crate::link_scenario;
 use crate::live::Panel;
+use crate::logs::{Logs, Wanted};
 use crate::run::{eprintln_line, library};
 use crate::run_table::milliseconds;
 use crate::text_table::{self, Column};
+use crate::verdict;
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{DropReason, Span, Time};
@@ -155,7 +156,13 @@ fn carry<R: Recorder>(
     recorder: R,
 ) -> Result<(R, Outcome), Failure> {
     let cannot = |error: &dyn std::fmt::Display| Failure::input("qdelay link", error);
-    let logs = Logs::open(options, &plan)?;
+    let wanted = Wanted {
+        command: "qdelay link",
+        mahimahi: options.log.as_deref(),
+        capture: options.pcap.as_deref(),
+        typed: [[&options.down, &options.qdisc], [&options.up, &options.up_qdisc]],
+    };
+    let logs = Logs::open(&wanted, &plan, |_, error| error.into())?;
     let is_watched = options.live || options.control.is_some();
     let metrics = is_watched.then(|| Metrics::new(&plan)).transpose().map_err(|error| cannot(&error))?;
     let socket =
@@ -381,23 +388,7 @@ fn text(outcome: &Outcome) -> String {
         row
     };
     let rows = ["down", "up"].into_iter().zip(&outcome.directions).map(row).collect();
-    let facts = &outcome.facts;
-    let mut text = format!("\n{}\n", text_table::table(&columns, rows));
-    let _ = writeln!(
-        text,
-        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); CPU {:.0}%",
-        facts.duration.as_secs_f64(),
-        facts.lateness.p50 * 1e3,
-        facts.lateness.p99 * 1e3,
-        facts.lateness.max * 1e3,
-        100.0 * facts.cpu.as_secs_f64() / facts.duration.as_secs_f64().max(1e-9),
-    );
-    let verdict = &facts.verdict;
-    let _ = match verdict.trustworthy {
-        true => writeln!(text, "trustworthy: on time, and every packet is accounted for"),
-        false => writeln!(text, "not trustworthy: {}", verdict.reasons.join("; ")),
-    };
-    text
+    format!("\n{}\n{}", text_table::table(&columns, rows), verdict::lines(&outcome.facts, ""))
 }
 
 fn json(options: &Link, outcome: &Outcome) -> String {

@@ -99,7 +99,7 @@ fn shown(options: &Link, case: &Case) -> Link {
     Link {
         down,
         up,
-        qdisc: scenario.qdisc.typed().to_string(),
+        qdisc: scenario.bottleneck.as_link().map_or("", |(qdisc, _)| qdisc.typed()).to_string(),
         up_qdisc: if scenario.uplink.is_some() {
             format!("taildrop:limit={limit}")
         } else {
@@ -128,8 +128,10 @@ mod tests {
     #[test]
     fn cases_by_number_and_name() {
         let library = Library::new();
-        let qdisc =
-            |chosen| choose(&study(""), chosen, &library).map(|case| case.scenario.qdisc.typed().to_string());
+        let qdisc = |chosen| {
+            choose(&study(""), chosen, &library)
+                .map(|case| case.resolved["path"]["qdisc"].as_str().unwrap().to_string())
+        };
         assert_eq!(qdisc(Some("1")).unwrap(), "bode");
         assert_eq!(
             (qdisc(Some("codel")).unwrap(), qdisc(Some("0-codel")).unwrap()),

@@ -6,8 +6,10 @@ use crate::error::Failure;
 use crate::output;
 use crate::text_table::{self, Column};
 use qdelay_core::component::{Component, Parameter};
-use qdelay_core::qdisc;
+use qdelay_core::{pacer, qdisc};
 use qdelay_experiment::links::components as links;
+use qdelay_experiment::scenario::declare::Form;
+use qdelay_experiment::scenario::registry;
 use qdelay_traffic::transport;
 use serde::Serialize;
 use std::fmt::Write;
@@ -23,7 +25,14 @@ pub fn run(options: &List) -> Result<(), Failure> {
 
 /// Every component in the order of its registry.
 fn all() -> Vec<&'static Component> {
-    qdisc::COMPONENTS.iter().chain(transport::COMPONENTS).copied().chain(links()).collect()
+    qdisc::COMPONENTS
+        .iter()
+        .chain(pacer::COMPONENTS)
+        .chain(transport::COMPONENTS)
+        .copied()
+        .chain(links())
+        .chain([Form::Channel, Form::Scheduler, Form::Rlc].into_iter().flat_map(registry))
+        .collect()
 }
 
 fn choose(what: Option<&str>) -> Result<Vec<&'static Component>, Failure> {
@@ -32,7 +41,10 @@ fn choose(what: Option<&str>) -> Result<Vec<&'static Component>, Failure> {
     let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|component| component.name).collect();
-        let message = format!("unknown; expected qdisc, transport or link, or one of {}", names.join(", "));
+        let message = format!(
+            "unknown; expected qdisc, pacer, transport, link, channel, scheduler or rlc, or one of {}",
+            names.join(", ")
+        );
         return Err(Failure::input(format!("'{what}'"), message));
     }
     Ok(chosen)

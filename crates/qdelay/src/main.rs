@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bench_cell;
 mod bench_link;
 mod cli;
 mod compare;
@@ -25,10 +26,10 @@ mod cost;
 mod error;
 mod gateway;
 mod link;
-mod link_logs;
 mod link_scenario;
 mod list;
 mod live;
+mod logs;
 mod output;
 mod real;
 mod report;
@@ -40,6 +41,7 @@ mod trace_command;
 mod usage;
 mod validate;
 mod values;
+mod verdict;
 
 use clap::Parser;
 use cli::{BenchCommand, Cli, Command, RunClock, ValidateAgainst};
@@ -83,6 +85,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Trace(command)) => trace_command::run(&command),
         Some(Command::Validate(options)) => validate::run(&options),
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options),
+        Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options),
         Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options),
     }
 }

@@ -26,6 +26,9 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     if groups.len() > 1 {
         let _ = write!(text, "\n{}\n", group_table(summary, &points, &groups));
     }
+    if summary.cases.iter().any(|case| case.cell.is_some()) {
+        let _ = write!(text, "\n{}\n{CELL_NOTE}", cell_table(summary, &points, &groups));
+    }
     for expect in &summary.expects {
         let _ = writeln!(text, "{}", expectation(expect));
     }
@@ -35,6 +38,62 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
         let _ = writeln!(text, "report: {}", one_line(&report.display().to_string()));
     }
     text
+}
+
+const CELL_NOTE: &str = "\
+mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken to first part received; reasm. until whole.
+in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
+";
+
+/// The names of stages, in the order of the way, that any case has.
+fn stages(summary: &Summary) -> Vec<&'static str> {
+    let has = |name: &&str| {
+        summary.cases.iter().filter_map(|case| case.cell.as_ref()).any(|cell| cell.stages.contains_key(*name))
+    };
+    qdelay_sim::Stage::ALL.map(qdelay_sim::Stage::name).into_iter().filter(has).collect()
+}
+
+/// Of each case and group: where the delay arose; and of the case how full its bearers were, and what was not used.
+fn cell_table(summary: &Summary, points: &[Point<'_>], groups: &BTreeSet<&String>) -> String {
+    let (axes, stages) = (axes(summary), stages(summary));
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::named(header(axis))).collect();
+    columns.push(Column::left("flows"));
+    columns
+        .extend(stages.iter().map(|name| Column::right(if *name == "reassembly" { "reasm." } else { name })));
+    columns.extend(["in TTI\n%", "R", "RLC kB\nmean", "RLC kB\np95", "RBs un-\nused %"].map(Column::right));
+    let mut rows = Vec::new();
+    for point in points.iter().take(ROWS) {
+        for name in groups {
+            let group = |case: &CaseSummary| case.groups.get(*name).cloned().unwrap_or_default();
+            let mut row = labels(point, &axes);
+            row.push(one_line(name));
+            for stage in &stages {
+                let mean = |case: &CaseSummary| {
+                    group(case)
+                        .stages
+                        .and_then(|stages| stages.get(*stage).map(|delay| delay.mean))
+                        .unwrap_or(0.0)
+                };
+                row.push(milliseconds(point.mean(mean)));
+            }
+            row.push(format!("{:.1}", 100.0 * point.mean(|case| group(case).within_tti.unwrap_or(0.0))));
+            let is_call = point.cases.iter().any(|case| group(case).voice.is_some());
+            let rating = point.mean(|case| group(case).voice.map_or(0.0, |voice| voice.r));
+            row.push(if is_call { format!("{rating:.0}") } else { String::new() });
+            let bearers = |figure: fn(&qdelay_experiment::results::Bearer) -> f64| {
+                let of = |case: &CaseSummary| {
+                    case.cell.as_ref().map_or(0.0, |cell| cell.bearers.values().map(figure).sum())
+                };
+                format!("{:.1}", point.mean(of) / 1000.0)
+            };
+            row.push(bearers(|bearer| bearer.bytes.mean));
+            row.push(bearers(|bearer| bearer.bytes.p95));
+            let unused = |case: &CaseSummary| case.cell.as_ref().map_or(0.0, |cell| cell.rbs_unused_share);
+            row.push(format!("{:.1}", 100.0 * point.mean(unused)));
+            rows.push(row);
+        }
+    }
+    text_table::table(&columns, rows)
 }
 
 /// Under a real clock: how many cases can be trusted, and which cannot.
@@ -87,7 +146,7 @@ fn axes(summary: &Summary) -> Vec<&str> {
 }
 
 fn header(name: &str) -> String {
-    name.trim_start_matches("path.").trim_start_matches("flow.").to_string()
+    name.trim_start_matches("path.").trim_start_matches("flow.").trim_start_matches("cell.").to_string()
 }
 
 fn labels(point: &Point<'_>, axes: &[&str]) -> Vec<String> {

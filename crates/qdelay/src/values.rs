@@ -74,6 +74,11 @@ pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
     count(text, "flows", 1_000).map(|n| n as usize)
 }
 
+/// UEs of a cell.
+pub fn cell_ues(text: &str) -> Result<u64, String> {
+    count(text, "UEs", 1_000)
+}
+
 /// Seconds that a measurement may take.
 pub fn bench_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -21,17 +21,25 @@ struct Room {
 const ROOMS: &[Room] = &[
     Room { name: "qdelay-core", knows: &[], is_pure: true },
     Room { name: "qdelay-trace", knows: &["qdelay-core"], is_pure: true },
-    Room { name: "qdelay-path", knows: &["qdelay-core", "qdelay-trace"], is_pure: true },
+    Room { name: "qdelay-ran", knows: &["qdelay-core", "qdelay-trace"], is_pure: true },
+    Room { name: "qdelay-path", knows: &["qdelay-core", "qdelay-trace", "qdelay-ran"], is_pure: true },
     Room { name: "qdelay-traffic", knows: &["qdelay-core"], is_pure: true },
     Room { name: "qdelay-record", knows: &["qdelay-core"], is_pure: false },
     Room {
         name: "qdelay-sim",
-        knows: &["qdelay-core", "qdelay-trace", "qdelay-path", "qdelay-traffic", "qdelay-record"],
+        knows: &[
+            "qdelay-core",
+            "qdelay-trace",
+            "qdelay-ran",
+            "qdelay-path",
+            "qdelay-traffic",
+            "qdelay-record",
+        ],
         is_pure: false,
     },
     Room {
         name: "qdelay-emu",
-        knows: &["qdelay-core", "qdelay-trace", "qdelay-path", "qdelay-record"],
+        knows: &["qdelay-core", "qdelay-trace", "qdelay-ran", "qdelay-path", "qdelay-record"],
         is_pure: false,
     },
     Room {
@@ -39,6 +47,7 @@ const ROOMS: &[Room] = &[
         knows: &[
             "qdelay-core",
             "qdelay-trace",
+            "qdelay-ran",
             "qdelay-path",
             "qdelay-traffic",
             "qdelay-record",
@@ -51,6 +60,7 @@ const ROOMS: &[Room] = &[
         knows: &[
             "qdelay-core",
             "qdelay-trace",
+            "qdelay-ran",
             "qdelay-path",
             "qdelay-traffic",
             "qdelay-record",
@@ -234,10 +244,10 @@ fn every_room_is_described() {
     }
 }
 
-/// A page for each discipline, with a row for each parameter that says what its declaration says.
+/// A page for each discipline and pacer, with a row for each parameter that says what its declaration says.
 #[test]
-fn every_discipline_has_a_page_with_its_parameters() {
-    for component in qdelay_core::qdisc::COMPONENTS {
+fn every_discipline_and_pacer_has_a_page_with_its_parameters() {
+    for component in qdelay_core::qdisc::COMPONENTS.iter().chain(qdelay_core::pacer::COMPONENTS) {
         let page = root().join("docs/algorithms").join(format!("{}.md", component.name));
         let text = read(&page);
         for parameter in component.parameters {

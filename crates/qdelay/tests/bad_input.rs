@@ -148,7 +148,7 @@ fn components() {
     refused("--transport", "udp:off=1s", &["off is given without on; expected both"]);
     refused("--link", "10", &["'10': rate=10: expected a number with a unit"]);
     refused("--link", "0", &["out of range; expected at least 1bit"]);
-    refused("--link", "wire:10mbit", &["unknown link 'wire'; known: rate, htb, line, steps, synth"]);
+    refused("--link", "wire:10mbit", &["unknown link 'wire'; known: rate, htb, line, steps, uplink, synth"]);
     refused("--link", "steps:6mbit", &["'6mbit' is not a step; expected a time and a rate"]);
     refused("--link", "synth:tube", &["preset=tube: expected one of lte-driving"]);
     refused("--link", "synth:subway:duration=1", &["duration=1: expected a number with a unit"]);
@@ -158,7 +158,12 @@ fn components() {
 fn other_commands() {
     refused(&["compere"], &["compere: unknown command; expected"]);
     refused(&["--colour"], &["--colour: unknown; expected"]);
-    refused(&["list", "blue"], &["'blue': unknown; expected qdisc, transport or link, or one of taildrop"]);
+    refused(
+        &["list", "blue"],
+        &[
+            "'blue': unknown; expected qdisc, pacer, transport, link, channel, scheduler or rlc, or one of taildrop",
+        ],
+    );
     refused(&["trace"], &["trace: a command is missing; expected"]);
     refused(&["trace", "info"], &["trace info: <FILE>... is missing; expected"]);
     refused(&["trace", "convert", "a", "b"], &["trace convert: --to <FORMAT> is missing; expected"]);
@@ -182,6 +187,11 @@ fn other_commands() {
     refused(&["trace", "synth", "fast"], &["'fast': unexpected; expected parameters as KEY=VALUE"]);
     refused(&["trace", "synth", "rate=5"], &["rate=5: expected a number with a unit"]);
     refused(&["bench"], &["bench: a command is missing; expected"]);
+    refused(&["bench", "cell", "--ues", "0"], &["--ues: '0': out of range; expected 1 to 1000"]);
+    refused(
+        &["bench", "cell", "--pacer", "e5g"],
+        &["bench cell: line 5: cell.pacer: 'e5g': unknown pacer 'e5g'"],
+    );
     refused(&["bench", "dumbbell", "--flows", "0"], &["--flows: '0': out of range; expected 1 to 1000"]);
     refused(
         &["bench", "dumbbell", "--qdisc", "pie,bode"],

@@ -24,6 +24,24 @@ fn the_dumbbell_fills_its_bottleneck() {
 }
 
 #[test]
+fn the_cell_is_busy() {
+    let report = json(&["bench", "cell", "--ues", "10", "--duration", "3s", "--json"]);
+    assert_eq!(
+        (&report["ues"], &report["bearers"], &report["rbs_offered"]),
+        (&10.into(), &40.into(), &300_000.into())
+    );
+    assert!(report["rbs_used"].as_u64().unwrap() > 200_000, "{report}");
+    assert!(report["throughput_mbps"].as_f64().unwrap() > 10.0, "{report}");
+    let speed = report["simulated_per_cpu_second"].as_f64().unwrap();
+    assert!((speed * report["cpu_seconds"].as_f64().unwrap() / 3.0 - 1.0).abs() < 0.01);
+    let text = succeed(&["bench", "cell", "--ues", "1", "--duration", "500ms", "--pacer", "vanilla"]);
+    assert!(
+        text.starts_with("1 UEs of 4 bearers for 0.5 s") && text.contains("simulated s per CPU-s"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_text_has_the_same_figures() {
     let text = succeed(&[
         "bench",

@@ -4,11 +4,18 @@ mod common;
 
 use common::{json, succeed};
 use qdelay_core::component::Component;
+use qdelay_experiment::scenario::declare::Form;
+use qdelay_experiment::scenario::registry;
 
 fn all() -> Vec<&'static Component> {
-    let registries =
-        [qdelay_core::qdisc::COMPONENTS, qdelay_traffic::transport::COMPONENTS, qdelay_path::LINKS];
-    registries.concat().into_iter().chain([&qdelay_trace::synth::COMPONENT]).collect()
+    let registries = [
+        qdelay_core::qdisc::COMPONENTS,
+        qdelay_core::pacer::COMPONENTS,
+        qdelay_traffic::transport::COMPONENTS,
+        qdelay_path::LINKS,
+    ];
+    let of_cells = [Form::Channel, Form::Scheduler, Form::Rlc].into_iter().flat_map(registry);
+    registries.concat().into_iter().chain([&qdelay_trace::synth::COMPONENT]).chain(of_cells).collect()
 }
 
 #[test]
@@ -53,6 +60,7 @@ fn the_json_covers_every_component() {
 fn kinds_and_names_choose() {
     let count = |what: &str| json(&["list", what, "--json"])["components"].as_array().unwrap().len();
     assert_eq!(count("qdisc"), qdelay_core::qdisc::COMPONENTS.len());
+    assert_eq!(count("pacer"), qdelay_core::pacer::COMPONENTS.len());
     assert_eq!(count("transport"), qdelay_traffic::transport::COMPONENTS.len());
     assert_eq!(count("bode"), 1);
 }

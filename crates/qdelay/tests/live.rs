@@ -4,10 +4,11 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod link_support;
 
 use common::{command, folder};
-use qdelay_emu::device::tun::{Tun, TunError};
-use qdelay_emu::netns::{Namespace, NamespaceError};
+use link_support::machine;
+use qdelay_emu::netns::Namespace;
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
@@ -15,30 +16,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
-
-/// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
-fn machine() -> Option<Namespace> {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: not root");
-        return None;
-    }
-    let machine = match Namespace::new() {
-        Ok(machine) => machine,
-        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            println!("skipped: {error}");
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
-    match machine.run(|| Tun::open("probe%d", 1500)) {
-        Ok(_) => Some(machine),
-        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            println!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
 
 /// A link whose command says `ready` and ends when it reads a line.
 struct Running {

@@ -37,7 +37,12 @@ impl Sink for Ear {
             DropReason::Red => Fate::Red(id),
             DropReason::RedForced => Fate::RedForced(id),
             DropReason::LongestFlow => Fate::Longest(id),
-            DropReason::Loss | DropReason::Unroutable => panic!("no discipline drops for {}", reason.name()),
+            DropReason::Loss
+            | DropReason::Unroutable
+            | DropReason::Air
+            | DropReason::Reassembly
+            | DropReason::RlcMaxRetransmissions
+            | DropReason::RlcReestablished => panic!("no discipline drops for {}", reason.name()),
         });
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {

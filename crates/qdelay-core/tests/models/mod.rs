@@ -11,6 +11,7 @@ pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
 pub mod linux;
+pub mod pacers;
 pub mod pie;
 pub mod priority;
 pub mod red;

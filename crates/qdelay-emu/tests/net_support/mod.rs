@@ -25,7 +25,19 @@ pub fn host() -> Option<Namespace> {
         Err(error) => panic!("{error}"),
     };
     match host.run(|| Tun::open("probe%d", 1500)) {
-        Ok(_) => Some(host),
+        Ok(tun) => {
+            drop(tun);
+            // A process that another test has just forked may have it for a moment longer.
+            eventually("the device of the probe is gone", || {
+                host.run(|| {
+                    ["dev", "igmp6"].iter().all(|file| {
+                        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+                        !text.unwrap_or_default().contains("probe")
+                    })
+                })
+            });
+            Some(host)
+        }
         Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
             println!("skipped: {error}");
             None

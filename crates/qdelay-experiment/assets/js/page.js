@@ -128,6 +128,7 @@ function renderTools() {
     make("span", { class: "of", text: "Distribution" }),
     toggle("log delay", "cdfLog", renderOverview, "Equal distances are equal ratios, in the right plot"),
     toggle("tail to 99.99\u202f%", "tail", renderOverview, "Percentages up to 99.99, each nine as wide as the one before"));
+  stageTools.replaceChildren(toggle("each bar in full", "stageShare", renderStages, "Every bar has the same length; otherwise lengths are delays"));
   seriesTools.replaceChildren(
     toggle("overlay", "overlay", renderSeries, "All selected cases in one plot"),
     toggle("same delay scale", "sameDelay", renderSeries, "The delay axes of all cases end at the same delay"),
@@ -183,6 +184,16 @@ function tableTools() {
   return make("div", { class: "tools" }, find, make("span", { class: "spacer" }),
     make("button", { type: "button", class: "tool", text: "CSV", title: "Save the table as CSV", onclick: () => saveTable(selectedPoints()) }));
 }
+
+// ---- delay by stage
+
+const stagesPlace = make("div");
+
+function renderStages() {
+  stagesPlace.replaceChildren(...stageTable(selectedPoints()));
+}
+
+const stageTools = make("div", { class: "tools" });
 
 // ---- time series
 
@@ -272,12 +283,13 @@ function update() {
   count.textContent = selected === data.cases.length ? `all ${plural(selected, "case")}` : `${whole(selected)} of ${plural(data.cases.length, "case")}`;
   renderOverview();
   renderTable();
+  if (knownStages.length) renderStages();
   renderSeries();
 }
 
 function build() {
   const expects = expectations();
-  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
+  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
   side = make("div", { class: "side-body" });
   const wide = matchMedia("(min-width: 1080px)");
   const fold = make("details", { class: "side", open: wide.matches }, make("summary", {}, "Select ", count), side);
@@ -285,7 +297,8 @@ function build() {
     make("nav", { class: "bar", "aria-label": "Sections" }, make("span", { class: "brand", text: "qdelay" }), ...links.map(([id, text]) => make("a", { href: `#${id}`, text }))),
     make("div", { class: axes.some((_, axis) => varies(axis)) ? "layout" : "layout single" }, fold, make("main", {}, header(),
       section("overview", "Delay and throughput", overviewTools, overview),
-      section("cases", "Cases", tableTools(), tablePlace), expects,
+      section("cases", "Cases", tableTools(), tablePlace),
+      knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null, expects,
       section("time", "Over time", seriesTools, make("p", { class: "tip", text: "Drag to zoom, double click to see everything; all plots follow. The grey area is what the link offered." }), seriesPlace),
       whatWasRun())),
     hint);

@@ -50,6 +50,7 @@ function defaultState() {
     each: false, // seed by itself, instead of their mean
     measure: "p99", rate: "throughput", delayLog: true, // plane
     cdfLog: true, tail: false,
+    stageShare: false, // delay by stage
     overlay: false, sameDelay: false, seriesLog: false, // time series
     find: "", sort: null, descending: false, // table
   };

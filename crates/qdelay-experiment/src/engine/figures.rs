@@ -1,11 +1,15 @@
 //! From the outcome of a run to what stands in its files.
 
 use crate::results::{
-    CaseSummary, Cdf, Delay, Flow, Group, GroupSeries, Node, SCHEMA_VERSION, Series, round,
+    Bearer, CaseSummary, Cdf, Cell, Delay, Flow, Group, GroupSeries, Level, Node, SCHEMA_VERSION, Series,
+    Voice, round,
 };
 use crate::scenario::Case;
-use qdelay_record::{DelayHistogram, DelaySummary};
-use qdelay_sim::{Detail, FlowOutcome, FlowSpec, GroupOutcome, NodeOutcome, Outcome, ReasonCount};
+use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
+use qdelay_sim::{
+    CellOutcome, Detail, FlowOutcome, FlowSpec, GroupOutcome, NodeOutcome, Outcome, ReasonCount, Stage,
+    VoiceOutcome,
+};
 use std::collections::BTreeMap;
 
 /// The percentiles of a curve, denser towards the end that matters.
@@ -52,6 +56,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
             detail.groups.iter().map(|group| (group.name.clone(), self::group(group, &flows))).collect()
         })
         .unwrap_or_default();
+    let groups = complete(groups, case, outcome);
     CaseSummary {
         schema_version: SCHEMA_VERSION,
         id: case.id.clone(),
@@ -78,6 +83,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         groups,
         flows,
         nodes: outcome.nodes.iter().map(|node| (node.name.clone(), Node::from(node))).collect(),
+        cell: outcome.cell.as_deref().map(cell),
         trustworthy: None,
         delay_cdf: detail.map(|detail| cdf(&detail.queue_delay)),
         group_delay_cdf: detail.map(|detail| {
@@ -115,6 +121,84 @@ fn flow(case: &Case, spec: &FlowSpec, flow: &FlowOutcome) -> Flow {
         final_cwnd: flow.final_cwnd,
         final_srtt_ms: round(flow.final_srtt_ms),
         srtt_mean_ms: round(flow.srtt_mean_ms),
+        ue: case
+            .scenario
+            .bottleneck
+            .as_cell()
+            .and_then(|cell| cell.ues.get(spec.ue))
+            .map(|ue| ue.name.clone()),
+        qfi: case.scenario.bottleneck.as_cell().map(|_| spec.qfi),
+        round_trip_ms: flow.round_trip.as_ref().map(|delays| Delay::from(&delays.summary())),
+        voice: flow.voice.map(|voice| self::voice(&[voice])),
+    }
+}
+
+/// What groups have that only some flows and only a cell have.
+fn complete(mut groups: BTreeMap<String, Group>, case: &Case, outcome: &Outcome) -> BTreeMap<String, Group> {
+    let named = |name: &String| case.scenario.groups.iter().position(|group| group == name);
+    for (name, group) in &mut groups {
+        let Some(place) = named(name) else { continue };
+        if let Some(of_cell) = outcome.cell.as_ref().and_then(|cell| cell.groups.get(place)) {
+            group.stages = Some(stages(&of_cell.stages));
+            group.within_tti = of_cell.within_tti.map(round);
+        }
+        let members = || {
+            let flows = case.scenario.flows.iter().zip(&outcome.flows);
+            flows.filter(|(spec, _)| spec.group == place).map(|(_, flow)| flow)
+        };
+        let mut round_trips: Option<DelayHistogram> = None;
+        for flow in members().filter_map(|flow| flow.round_trip.as_deref()) {
+            round_trips.get_or_insert_default().merge(flow);
+        }
+        group.round_trip_ms = round_trips.map(|delays| Delay::from(&delays.summary()));
+        let calls: Vec<VoiceOutcome> = members().filter_map(|flow| flow.voice).collect();
+        group.voice = (!calls.is_empty()).then(|| voice(&calls));
+    }
+    groups
+}
+
+/// Calls together; at least one.
+fn voice(calls: &[VoiceOutcome]) -> Voice {
+    let mean = |figure: fn(&VoiceOutcome) -> f64| {
+        round(calls.iter().map(figure).sum::<f64>() / calls.len().max(1) as f64)
+    };
+    Voice {
+        r: mean(|call| call.quality.r),
+        r_min: round(calls.iter().map(|call| call.quality.r).fold(f64::INFINITY, f64::min)),
+        mos: mean(|call| call.quality.mos),
+        mouth_to_ear_ms: mean(|call| call.quality.mouth_to_ear.as_millis_f64()),
+        loss_ratio: mean(|call| call.heard.loss),
+        late_ratio: mean(|call| call.heard.late as f64 / call.heard.sent.max(1) as f64),
+    }
+}
+
+fn stages(stages: &[(Stage, DelayHistogram)]) -> BTreeMap<String, Delay> {
+    stages.iter().map(|(stage, delays)| (stage.name().to_string(), Delay::from(&delays.summary()))).collect()
+}
+
+fn cell(cell: &CellOutcome) -> Cell {
+    let level = |level: &OccupancySummary| Level {
+        mean: round(level.mean),
+        p95: round(level.p95),
+        max: round(level.max),
+    };
+    let bearers = cell.bearers.iter().map(|bearer| {
+        let levels = Bearer { bytes: level(&bearer.bytes), packets: level(&bearer.packets) };
+        (format!("{}/{}", bearer.ue, bearer.bearer), levels)
+    });
+    let usage = cell.usage;
+    let unused = (usage.wasted_rbs + usage.unfit_rbs) as f64;
+    Cell {
+        tti_ms: round(cell.tti.as_millis_f64()),
+        stages: stages(&cell.stages),
+        within_tti: cell.within_tti.map(round),
+        rbs_offered: usage.offered_rbs,
+        rbs_used: usage.used_rbs,
+        rbs_wasted: usage.wasted_rbs,
+        rbs_unfit: usage.unfit_rbs,
+        rbs_repeated: usage.repeated_rbs,
+        rbs_unused_share: if usage.offered_rbs == 0 { 0.0 } else { round(unused / usage.offered_rbs as f64) },
+        bearers: bearers.collect(),
     }
 }
 
@@ -131,6 +215,8 @@ fn group(group: &GroupOutcome, flows: &[Flow]) -> Group {
         packets_sent: sent,
         packets_lost: group.packets_lost,
         loss_ratio: if sent == 0 { 0.0 } else { round(group.packets_lost as f64 / sent as f64) },
+        // Filled in where there are any.
+        ..Group::default()
     }
 }
 

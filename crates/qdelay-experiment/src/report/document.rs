@@ -76,6 +76,14 @@ struct Figures {
     marks: Option<u64>,
     loss: Option<Short<FIGURE_DIGITS>>,
     jain: Option<Short<FIGURE_DIGITS>>,
+    /// Of a cell: mean delay by stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stages: Option<BTreeMap<String, DelayPart>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_tti: Option<Short<FIGURE_DIGITS>>,
+    /// Of calls: their rating.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r: Option<Short<FIGURE_DIGITS>>,
 }
 
 #[derive(Serialize)]
@@ -271,6 +279,9 @@ fn case_figures(case: &CaseSummary) -> Figures {
         marks: Some(case.marks),
         loss: None,
         jain: Some(Short(case.jain)),
+        stages: case.cell.as_ref().map(|cell| stages(&cell.stages)),
+        within_tti: case.cell.as_ref().and_then(|cell| cell.within_tti).map(Short),
+        r: None,
     }
 }
 
@@ -288,7 +299,14 @@ fn group_figures(group: &Group) -> Figures {
         marks: None,
         loss: Some(Short(group.loss_ratio)),
         jain: None,
+        stages: group.stages.as_ref().map(stages),
+        within_tti: group.within_tti.map(Short),
+        r: group.voice.map(|voice| Short(voice.r)),
     }
+}
+
+fn stages(stages: &BTreeMap<String, Delay>) -> BTreeMap<String, DelayPart> {
+    stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
 }
 
 fn delay_part(delay: &Delay) -> DelayPart {

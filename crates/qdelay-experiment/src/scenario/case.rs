@@ -1,17 +1,19 @@
 //! One case: the settings of its point on every axis, what contradicts what, and the simulator's scenario.
 
+use super::cell_case::CellView;
 use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, PATH, RUN, Table};
 use super::fault::Fault;
 use super::layer::place;
 use super::matrix::Target;
 use super::setting::{Meaning, Setting, Uplink};
 use super::{Study, component};
-use crate::traces::{Library, TraceUsed};
-use qdelay_core::component::Value;
+use crate::traces::{Library, TraceUsed, channel};
+use qdelay_core::component::{Arguments, Value};
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line};
-use qdelay_sim::{FlowSpec, LinkSpec, ProbeSpec, Scenario};
+use qdelay_ran::radio::Channel;
+use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, ProbeSpec, Scenario};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
@@ -39,12 +41,12 @@ pub struct Case {
 
 /// The settings of one table at one point.
 pub(super) struct Settings<'a> {
-    table: &'static Table,
-    all: Vec<&'a Setting>,
+    pub table: &'static Table,
+    pub all: Vec<&'a Setting>,
 }
 
 impl<'a> Settings<'a> {
-    fn new(table: &'static Table, base: &'a [Setting]) -> Settings<'a> {
+    pub fn new(table: &'static Table, base: &'a [Setting]) -> Settings<'a> {
         Settings { table, all: base.iter().collect() }
     }
     /// The setting of `name`, which the table declares.
@@ -52,14 +54,15 @@ impl<'a> Settings<'a> {
         self.all[place(self.table, name)]
     }
     /// A duration that has a default.
-    fn span(&self, name: &str) -> Span {
+    pub fn span(&self, name: &str) -> Span {
         self.get(name).span().unwrap_or(Span::ZERO)
     }
-    fn json(&self) -> Map<String, serde_json::Value> {
+    pub fn json(&self) -> Map<String, serde_json::Value> {
         let pairs = self.table.keys.iter().zip(&self.all);
         pairs.map(|(key, setting)| (key.parameter.name.to_string(), setting.json())).collect()
     }
-    fn fault(&self, name: &str, message: impl std::fmt::Display) -> Fault {
+    /// What is wrong with the setting of `name`.
+    pub fn fault(&self, name: &str, message: impl std::fmt::Display) -> Fault {
         Fault::new(self.get(name).line, format!("{}.{name}", self.table.name), message)
     }
 }
@@ -68,6 +71,7 @@ impl<'a> Settings<'a> {
 pub(super) struct View<'a> {
     study: &'a Study,
     pub path: Settings<'a>,
+    cell: Option<CellView<'a>>,
     flows: Vec<Settings<'a>>,
     run: Settings<'a>,
 }
@@ -78,6 +82,7 @@ impl<'a> View<'a> {
         let mut view = View {
             study,
             path: Settings::new(&PATH, &study.path.settings),
+            cell: study.cell.as_ref().map(CellView::new),
             flows: study.flows.iter().map(|flow| Settings::new(&FLOW, &flow.layer.settings)).collect(),
             run: Settings::new(&RUN, &study.run.settings),
         };
@@ -93,8 +98,12 @@ impl<'a> View<'a> {
                 Target::Path(key) => view.path.all[key] = setting,
                 Target::Run(key) => view.run.all[key] = setting,
                 Target::Flow(flow, key) => view.flows[flow].all[key] = setting,
-                Target::EveryFlow(_) => {}
+                _ => {}
             }
+        }
+        if let Some(cell) = &mut view.cell {
+            let of_cell = |(target, _): &&'a (Target, Setting)| target.is_of_cell();
+            cell.set(points().filter(of_cell).map(|(target, setting)| (*target, setting)).collect());
         }
         view
     }
@@ -104,9 +113,25 @@ impl<'a> View<'a> {
     /// # Errors
     /// The contradiction, in the line of one of the settings.
     pub fn check(&self) -> Result<(), Fault> {
-        self.check_link()?;
+        match &self.cell {
+            Some(cell) => {
+                self.check_no_link()?;
+                cell.check()?;
+            }
+            None => self.check_link()?,
+        }
         self.check_times()?;
         self.check_flows()
+    }
+
+    /// With a cell there is no link.
+    fn check_no_link(&self) -> Result<(), Fault> {
+        for key in ["link", "trace", "trace_format", "once", "qdisc", "limit"] {
+            if self.path.get(key).given {
+                return Err(self.path.fault(key, "a cell is given; expected this without [cell] only"));
+            }
+        }
+        Ok(())
     }
 
     fn check_link(&self) -> Result<(), Fault> {
@@ -165,8 +190,25 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// Where the flows of an entry go: UEs by their place, and QFIs. Without a cell, to one place that nobody asks for.
+    fn destinations(&self, entry: usize) -> Result<Vec<(usize, u8)>, Fault> {
+        let flow = &self.flows[entry];
+        if let Some(cell) = &self.cell {
+            return cell.destinations(flow, self.study.flows[entry].line);
+        }
+        match ["ue", "qfi"].into_iter().find(|key| flow.get(key).is_set()) {
+            Some(key) => Err(flow.fault(key, "there is no cell; expected this with [cell] only")),
+            None => Ok(vec![(0, 1)]),
+        }
+    }
+
     fn check_flows(&self) -> Result<(), Fault> {
-        let counts = || self.flows.iter().map(|flow| flow.get("count").whole());
+        let mut counts: Vec<u64> = Vec::new();
+        for (entry, flow) in self.flows.iter().enumerate() {
+            let destinations = self.destinations(entry)?.len() as u64;
+            counts.push(flow.get("count").whole().saturating_mul(destinations));
+        }
+        let counts = || counts.iter().copied();
         let total = counts().fold(0, u64::saturating_add);
         if total > FLOWS_MAX {
             let message = format!("{total} flows are too many; expected at most {FLOWS_MAX} in all");
@@ -241,13 +283,16 @@ impl<'a> View<'a> {
     /// # Errors
     /// A trace that cannot be read, or a discipline that cannot be built with the path's limit.
     pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
+        let bottleneck = match &self.cell {
+            Some(cell) => Bottleneck::Cell(Box::new(cell.scenario(sources)?)),
+            None => Bottleneck::Link { qdisc: self.qdisc()?, link: LinkSpec(self.link(sources)?) },
+        };
         Ok(Scenario {
-            qdisc: self.qdisc()?,
-            link: LinkSpec(self.link(sources)?),
+            bottleneck,
             uplink: self.uplink(sources)?,
             base_rtt: self.path.span("rtt"),
             jitter: self.path.span("jitter"),
-            flows: self.flow_specs(seed),
+            flows: self.flow_specs(seed)?,
             groups: self.study.flows.iter().map(|flow| flow.name.clone()).collect(),
             probe: self.run.get("probe").is_on().then(ProbeSpec::default),
             duration: self.run.span("duration"),
@@ -259,14 +304,17 @@ impl<'a> View<'a> {
         })
     }
 
-    fn flow_specs(&self, seed: u64) -> Vec<FlowSpec> {
+    fn flow_specs(&self, seed: u64) -> Result<Vec<FlowSpec>, Fault> {
         let mut specs = Vec::new();
         for (group, (flow, settings)) in self.study.flows.iter().zip(&self.flows).enumerate() {
             let transport = settings.get("transport");
             let Meaning::Transport(config) = transport.meaning else { continue };
             let count = settings.get("count").whole();
-            for member in 1..=count {
-                let name = if count == 1 { flow.name.clone() } else { format!("{}-{member}", flow.name) };
+            let destinations = self.destinations(group)?;
+            let several = count > 1 || destinations.len() > 1;
+            let members = destinations.iter().flat_map(|to| (0..count).map(|_| *to)).zip(1_u64..);
+            for ((ue, qfi), member) in members {
+                let name = if several { format!("{}-{member}", flow.name) } else { flow.name.clone() };
                 specs.push(FlowSpec {
                     name,
                     group,
@@ -275,11 +323,13 @@ impl<'a> View<'a> {
                     dscp: if let Meaning::Dscp(number) = settings.get("dscp").meaning { number } else { 0 },
                     access: settings.get("access").rate(),
                     extra_rtt: settings.span("extra_rtt"),
+                    ue,
+                    qfi,
                     ..FlowSpec::new(&transport.text, config)
                 });
             }
         }
-        specs
+        Ok(specs)
     }
 
     /// Every key with its value.
@@ -287,6 +337,10 @@ impl<'a> View<'a> {
         let flow = |(flow, settings): (&super::Flow, &Settings<'_>)| {
             let mut keys = settings.json();
             keys.insert("name".to_string(), json!(flow.name));
+            if self.cell.is_none() {
+                keys.remove("ue");
+                keys.remove("qfi");
+            }
             serde_json::Value::Object(keys)
         };
         let flows: Vec<serde_json::Value> = self.study.flows.iter().zip(&self.flows).map(flow).collect();
@@ -297,7 +351,12 @@ impl<'a> View<'a> {
             "series".to_string(),
             json!(self.series().map_or("off".to_string(), |width| width.to_string())),
         );
-        json!({ "path": self.path.json(), "flow": flows, "run": run })
+        let Some(cell) = &self.cell else {
+            return json!({ "path": self.path.json(), "flow": flows, "run": run });
+        };
+        let mut path = self.path.json();
+        path.retain(|key, _| ["rtt", "jitter", "uplink", "uplink_limit"].contains(&key.as_str()));
+        json!({ "path": path, "cell": cell.json(), "flow": flows, "run": run })
     }
 
     /// Whether every packet is recorded.
@@ -318,11 +377,26 @@ pub(super) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    fn trace(&mut self, name: &str, format: Option<&str>, repeat: bool) -> Result<AnyLink, String> {
+    /// A trace as a link.
+    pub fn trace(&mut self, name: &str, format: Option<&str>, repeat: bool) -> Result<AnyLink, String> {
         let stand_in = self.fallback.get(name).map(String::as_str);
         let found = self.library.trace(name, format, repeat, stand_in)?;
         self.used.entry(found.name.clone()).or_insert(found.used);
         Ok(found.link)
+    }
+
+    /// A radio channel, from its file where it is in one.
+    pub fn channel(&mut self, arguments: &Arguments) -> Result<Channel, String> {
+        if channel::CHANNELS.iter().all(|component| component.name != arguments.component().name) {
+            return Channel::build(arguments).map_err(|error| error.to_string());
+        }
+        let stand_in = channel::file(arguments).ok().and_then(|name| self.fallback.get(name));
+        let found = self
+            .library
+            .channel(arguments, stand_in.map(String::as_str))
+            .map_err(|message| format!("'{}': {message}", arguments.typed()))?;
+        self.used.entry(found.name).or_insert(found.used);
+        Ok(found.channel)
     }
 }
 

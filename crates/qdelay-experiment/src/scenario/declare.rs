@@ -2,7 +2,8 @@
 //! come from here.
 
 use qdelay_core::component::{Component, Parameter, Unit};
-use qdelay_core::qdisc;
+use qdelay_core::{pacer, qdisc};
+use qdelay_ran::mac;
 use qdelay_traffic::transport;
 
 /// Most flows of a case.
@@ -11,6 +12,12 @@ pub const FLOWS_MAX: u64 = 10_000;
 pub const SEEDS_MAX: u64 = 10_000;
 /// Most bins of a time series.
 pub const BINS_MAX: u64 = 1_000_000;
+/// Most UEs of a cell.
+pub const UES_MAX: u64 = 1_000;
+/// Most data radio bearers of a UE.
+pub const BEARERS_MAX: usize = 30;
+/// Most QoS flows of a UE: their identifiers have six bits (TS 38.415 clause 5.5.3.3).
+pub const QOS_FLOWS_MAX: usize = 64;
 
 /// How a value is written, beyond its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +42,22 @@ pub enum Form {
     Seeds,
     /// A duration, or `off`.
     Series,
-    /// The name of a flow.
+    /// The name of a flow, UE or bearer.
     Name,
+    /// A radio channel.
+    Channel,
+    /// A pacer.
+    Pacer,
+    /// A MAC scheduler.
+    Scheduler,
+    /// A kind of radio link control.
+    Rlc,
+    /// A queue discipline, or `none`.
+    OptionalQdisc,
+    /// A link, or `none`.
+    OptionalLink,
+    /// A number of packets, or bytes with their unit.
+    Limit,
 }
 
 /// A key.
@@ -80,9 +101,13 @@ impl Form {
     /// The components that it chooses from; links are in [`crate::links::components`].
     pub fn registry(self) -> Option<Vec<&'static Component>> {
         match self {
-            Form::Qdisc => Some(qdisc::COMPONENTS.to_vec()),
+            Form::Qdisc | Form::OptionalQdisc => Some(qdisc::COMPONENTS.to_vec()),
             Form::Transport => Some(transport::COMPONENTS.to_vec()),
-            Form::Link | Form::Uplink => Some(crate::links::components()),
+            Form::Link | Form::Uplink | Form::OptionalLink => Some(crate::links::components()),
+            Form::Channel => Some(crate::radio::channels()),
+            Form::Pacer => Some(pacer::COMPONENTS.to_vec()),
+            Form::Scheduler => Some(mac::COMPONENTS.to_vec()),
+            Form::Rlc => Some(crate::radio::RLC.to_vec()),
             _ => None,
         }
     }
@@ -103,6 +128,10 @@ impl Key {
     const fn fixed(self) -> Key {
         Key { varies: false, ..self }
     }
+    /// The same key of a table whose values stand over those of the one above it.
+    const fn inherited(self) -> Key {
+        Key { parameter: Parameter { default: "", ..self.parameter }, ..self }
+    }
     /// What its value is, for people: `duration`, `qdisc`, `true|false`.
     pub fn describe(&self) -> String {
         match self.form {
@@ -118,6 +147,13 @@ impl Key {
             Form::Seeds => "number, list or range".to_string(),
             Form::Series => "duration or off".to_string(),
             Form::Name => "name".to_string(),
+            Form::Channel => "channel".to_string(),
+            Form::Pacer => "pacer".to_string(),
+            Form::Scheduler => "scheduler".to_string(),
+            Form::Rlc => "kind of RLC".to_string(),
+            Form::OptionalQdisc => "qdisc or none".to_string(),
+            Form::OptionalLink => "link or none".to_string(),
+            Form::Limit => "packets, or bytes with a unit".to_string(),
         }
     }
 }
@@ -196,6 +232,204 @@ pub static FLOW: Table = Table {
             "Rate of its own access link in front of the bottleneck; none where not given.",
         )
         .within("1bit", ""),
+        key("ue", Unit::Text, "", "The UEs of a cell that it goes to: a name under [[cell.ue]], or each: one flow for each of them.")
+            .of(Form::Name),
+        key("qfi", Unit::Count("QFI"), "", "The QoS flow of that UE that carries it; its only one where it is not given.")
+            .within("0", "63"),
+    ],
+};
+
+const UPF: Key = key(
+    "upf",
+    Unit::Text,
+    "none",
+    "The queue of each QoS flow at the user plane function; none: packets come to the SDAP at once.",
+)
+.of(Form::OptionalQdisc);
+const USP: Key =
+    key("usp", Unit::Text, "vanilla", "The pacer between the UPF's queue and the SDAP's.").of(Form::Pacer);
+const UPF_PACKETS: Key = key(
+    "upf_packets",
+    PACKETS,
+    "",
+    "Packets that may go on from a UPF's queue in each upf_period; any number where it is not given.",
+)
+.within("1", "1000000");
+const UPF_PERIOD: Key = key("upf_period", Unit::Span, "1ms", "See upf_packets.").within("1us", "10s");
+const SDAP: Key =
+    key("sdap", Unit::Text, "taildrop", "The queue of each QoS flow at the SDAP.").of(Form::Qdisc);
+const SDAP_ORDER: Key = key(
+    "sdap_order",
+    Unit::Choice(&["priority", "round_robin", "drr"]),
+    "priority",
+    "How a bearer takes from its QoS flows: always the most important, a packet of each in turn, or as many bytes of each.",
+);
+const SDAP_PACKETS: Key = key(
+    "sdap_packets",
+    PACKETS,
+    "",
+    "Packets that may go on from the SDAP to a bearer in each sdap_period; any number where it is not given.",
+)
+.within("1", "1000000");
+const SDAP_PERIOD: Key = key("sdap_period", Unit::Span, "1ms", "See sdap_packets.").within("1us", "10s");
+const PACER: Key =
+    key("pacer", Unit::Text, "vanilla", "What lets packets from the SDAP into the RLC's queue.")
+        .of(Form::Pacer);
+const FEEDBACK: Key =
+    key("feedback", Unit::Span, "0s", "How long it takes until a pacer hears of what happens below it.")
+        .within("0s", "10s");
+const POLLING: Key = key(
+    "polling",
+    Unit::Span,
+    "0s",
+    "Pacers look at multiples of this only; 0: whenever there is a reason to.",
+)
+.within("0s", "10s");
+const RLC: Key =
+    key("rlc", Unit::Text, "um", "Radio link control: unacknowledged, acknowledged or transparent mode.")
+        .of(Form::Rlc);
+const RLC_QUEUE: Key =
+    key("rlc_queue", Unit::Text, "taildrop", "The queue that the RLC takes from.").of(Form::Qdisc);
+const RLC_LIMIT: Key = key(
+    "rlc_limit",
+    Unit::Text,
+    "",
+    "What that queue holds, where the discipline's own limit is not given; else its default.",
+)
+.of(Form::Limit);
+const CHANNEL: Key = key("channel", Unit::Text, "mcs:28", "How good the radio channel is.").of(Form::Channel);
+const REPORT_DELAY: Key =
+    key("report_delay", Unit::Span, "0s", "How old a channel report is when the scheduler first uses it.")
+        .within("0s", "10s");
+const REPORT_PERIOD: Key =
+    key("report_period", Unit::Span, "0s", "How far channel reports are apart; 0: one for every TTI.")
+        .within("0s", "10s");
+
+/// `[cell]`.
+pub static CELL: Table = Table {
+    name: "cell",
+    about: "a cell as the bottleneck, in place of path.link, path.trace and path.qdisc",
+    keys: &[
+        key("technology", Unit::Choice(&["lte", "nr"]), "lte", "Which tables and slots it has.").fixed(),
+        key("prbs", Unit::Count("resource blocks"), "25", "Physical resource blocks of the carrier.").within("1", "275"),
+        key(
+            "bandwidth",
+            Unit::Choice(&["1.4mhz", "3mhz", "5mhz", "10mhz", "15mhz", "20mhz"]),
+            "",
+            "Of LTE, in place of prbs.",
+        ),
+        key("numerology", Unit::Count("numerology"), "0", "Of NR: slots of 1 ms, 500, 250 or 125 us.").within("0", "3"),
+        key("mcs_table", Unit::Choice(&["qam64", "qam256"]), "qam64", "Of NR: which modulations there are."),
+        key("layers", Unit::Count("layers"), "1", "Of NR: spatial layers.").within("1", "4"),
+        key("tti", Unit::Span, "", "Transmission time interval: a multiple of the slot; the slot where it is not given.")
+            .within("1us", "1s"),
+        key(
+            "unit",
+            Unit::Choice(&["bytes", "packets"]),
+            "bytes",
+            "What is counted; packets: each is 1500 bytes, and none is cut in pieces.",
+        ),
+        key("scheduler", Unit::Text, "round_robin", "Which UE gets which resource blocks.").of(Form::Scheduler),
+        key("sharing", Unit::Choice(&["priority", "equal"]), "priority", "How the bearers of a UE share what it gets."),
+        key("control", Unit::Choice(&["none", "testbed"]), "none", "Which TTIs carry less because of control."),
+        key("bler", Unit::Number, "0", "Share of transport blocks that are lost and sent again, where the MCS is right.").within("0", "0.99"),
+        key("harq_rtt", Unit::Span, "", "From a lost block to its repetition; the technology's where it is not given.")
+            .within("1us", "1s"),
+        key("harq_retransmissions", Unit::Count("repetitions"), "3", "After so many a block is lost for good.").within("0", "30"),
+        key("air", Unit::Span, "", "From the TTI in which a block is sent until it is decoded; the technology's where it is not given.")
+            .within("0s", "1s"),
+        CHANNEL,
+        REPORT_DELAY,
+        REPORT_PERIOD,
+        key("n3", Unit::Text, "none", "A link that packets cross before they come to the node.").of(Form::OptionalLink),
+        key(
+            "n3_overhead",
+            Unit::Bytes,
+            "36",
+            "Bytes that its tunnel adds to each packet, where the link's own overhead is not given: GTP-U, UDP and IP.",
+        )
+        .within("0", "1500b"),
+        key("n3_limit", PACKETS, "1000", "Packets its queue holds.").within("1", "10000000"),
+        UPF,
+        USP,
+        UPF_PACKETS,
+        UPF_PERIOD,
+        SDAP,
+        SDAP_ORDER,
+        SDAP_PACKETS,
+        SDAP_PERIOD,
+        PACER,
+        FEEDBACK,
+        POLLING,
+        RLC,
+        RLC_QUEUE,
+        RLC_LIMIT,
+    ],
+};
+
+/// `[[cell.ue]]`.
+pub static UE: Table = Table {
+    name: "cell.ue",
+    about: "a UE of the cell, or several that are alike",
+    keys: &[
+        key("name", Unit::Text, "", "What it is called; ue-1, ue-2... where it is not given.")
+            .of(Form::Name)
+            .fixed(),
+        key("count", Unit::Count("UEs"), "1", "How many of them; several are called NAME-1, NAME-2...")
+            .within("1", "1000"),
+        CHANNEL.inherited(),
+        REPORT_DELAY.inherited(),
+        REPORT_PERIOD.inherited(),
+    ],
+};
+
+/// `[[cell.ue.bearer]]`.
+pub static BEARER: Table = Table {
+    name: "cell.ue.bearer",
+    about: "a data radio bearer of a UE",
+    keys: &[
+        key("name", Unit::Text, "", "What it is called; drb-1, drb-2... where it is not given.")
+            .of(Form::Name)
+            .fixed(),
+        key(
+            "priority",
+            Unit::Count("priority"),
+            "1",
+            "The bearers of a UE are served in this order, 1 first; equal ones in turn.",
+        )
+        .within("1", "255"),
+        SDAP_ORDER.inherited(),
+        SDAP_PACKETS,
+        SDAP_PERIOD.inherited(),
+        PACER.inherited(),
+        FEEDBACK.inherited(),
+        POLLING.inherited(),
+        RLC.inherited(),
+        RLC_QUEUE.inherited(),
+        RLC_LIMIT,
+    ],
+};
+
+/// `[[cell.ue.bearer.qos_flow]]`.
+pub static QOS_FLOW: Table = Table {
+    name: "cell.ue.bearer.qos_flow",
+    about: "a QoS flow of a bearer",
+    keys: &[
+        key("qfi", Unit::Count("QFI"), "", "Its identifier, unlike that of any other of the UE; required.")
+            .within("0", "63")
+            .fixed(),
+        key(
+            "priority",
+            Unit::Count("priority"),
+            "1",
+            "With sdap_order = \"priority\": 1 first; equal ones as they stand.",
+        )
+        .within("1", "255"),
+        UPF.inherited(),
+        USP.inherited(),
+        UPF_PACKETS,
+        UPF_PERIOD.inherited(),
+        SDAP.inherited(),
     ],
 };
 
@@ -272,6 +506,7 @@ pub static TOP: &[(&str, &str)] = &[
     ("title", "What it is, in one line."),
     ("about", "What it is for, in any number of lines."),
     ("path", "The bottleneck, and the way to it and back."),
+    ("cell", "A cell of a mobile network as the bottleneck."),
     ("flow", "The flows: one table for each."),
     ("run", "For how long, how often, and what is kept."),
     ("matrix", "Keys with several values: one case for each combination."),
@@ -304,7 +539,7 @@ mod tests {
 
     #[test]
     fn defaults_can_be_read() {
-        for table in [PATH, FLOW, RUN, EXPECT] {
+        for table in [PATH, CELL, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
             for key in table.keys.iter().filter(|key| !key.parameter.default.is_empty()) {
                 let read = key.parameter.read(key.parameter.default);
                 assert!(read.is_ok(), "{}.{}: {read:?}", table.name, key.parameter.name);
@@ -314,7 +549,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_defined() {
-        for table in [PATH, FLOW, RUN, EXPECT] {
+        for table in [PATH, CELL, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
             let mut names = table.names();
             names.sort_unstable();
             names.dedup();

@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
                 }
             }
             [_] => Ok(text),
-            [name, ..] if MAPS.contains(name) => Ok(text),
+            [name, ..] if MAPS.contains(name) || GROUP_MAPS.contains(name) => Ok(text),
             [name, ..] => fail(format!("'{name}' is a number; expected nothing after it")),
         }
     }
@@ -175,7 +175,9 @@ const NO_MEASURES: &[&str] =
 /// Milliseconds that are one number and not a distribution.
 const SCALARS: &[&str] = &["jitter_ms"];
 /// What holds figures by a name that only a run knows.
-const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes"];
+const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes", "cell"];
+/// The same of a group.
+const GROUP_MAPS: &[&str] = &["stages", "voice"];
 
 fn prefixed(text: &str, figures: &[&str]) -> String {
     figures.iter().map(|figure| format!("{text}.{figure}")).collect::<Vec<_>>().join(", ")
@@ -291,6 +293,10 @@ mod tests {
         for name in NO_MEASURES.iter().chain(SCALARS).chain(MAPS) {
             assert!(fields.contains(name), "{name}");
         }
+        let fields = super::fields::<Group>();
+        for name in GROUP_MAPS {
+            assert!(fields.contains(name), "{name}");
+        }
     }
 
     #[test]
@@ -310,6 +316,11 @@ mod tests {
             "groups.video.loss_ratio",
             "groups.file.one_way_delay_ms.mean",
             "capacity_mbps",
+            "cell.stages.rlc.p99",
+            "cell.rbs_unused_share",
+            "groups.video.stages.sdap.mean",
+            "groups.video.voice.mos",
+            "groups.video.within_tti",
         ] {
             assert_eq!(read(good), Ok(good.to_string()));
         }

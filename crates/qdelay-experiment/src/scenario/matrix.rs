@@ -1,6 +1,6 @@
 //! `[matrix]`: keys with several values, and variants that set several keys at once.
 
-use super::declare::{FLOW, Key, PATH, RUN, Table};
+use super::declare::{BEARER, CELL, FLOW, Key, PATH, RUN, Table, UE};
 use super::document::{Entry, Node};
 use super::fault::{self, Fault};
 use super::layer::find;
@@ -23,6 +23,47 @@ pub(crate) enum Target {
     EveryFlow(usize),
     /// A key of one flow: the entry and the key.
     Flow(usize, usize),
+    /// A key of `[cell]`.
+    Cell(usize),
+    /// A key of every UE.
+    EveryUe(usize),
+    /// A key of one `[[cell.ue]]`: the entry and the key.
+    Ue(usize, usize),
+    /// A key of every bearer.
+    EveryBearer(usize),
+    /// A key of the bearers of one name: the name's place and the key.
+    Bearer(usize, usize),
+}
+
+impl Target {
+    /// Whether it is of the cell.
+    pub fn is_of_cell(self) -> bool {
+        matches!(
+            self,
+            Target::Cell(_)
+                | Target::EveryUe(_)
+                | Target::Ue(..)
+                | Target::EveryBearer(_)
+                | Target::Bearer(..)
+        )
+    }
+}
+
+/// What has a name of the user's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// The entries of `[[flow]]`.
+    pub flows: Vec<String>,
+    /// Those of `[[cell.ue]]`, and the names of bearers; `None` without a cell.
+    pub cell: Option<[Vec<String>; 2]>,
+}
+
+impl Known {
+    /// The table, the names and the word for `ue` or `bearer`.
+    fn of_cell(&self, kind: &str) -> (&'static Table, &[String], &'static str) {
+        let names = |place: usize| self.cell.as_ref().map_or(&[][..], |names| names[place].as_slice());
+        if kind == "ue" { (&UE, names(0), "UE") } else { (&BEARER, names(1), "bearer") }
+    }
 }
 
 /// An axis: its points, and what each sets.
@@ -44,15 +85,15 @@ struct Leaf<'a> {
     entry: &'a Entry,
 }
 
-/// Reads the entries of `[matrix]`; `flows` are the names of the flows.
+/// Reads the entries of `[matrix]`; `known` are the names that they may mean.
 ///
 /// # Errors
 /// The first in the file: an unknown key or flow, a value that its key does not accept, a label or value twice.
-pub(crate) fn read(entries: &[Entry], flows: &[String]) -> Result<Vec<Dimension>, Fault> {
+pub(crate) fn read(entries: &[Entry], known: &Known) -> Result<Vec<Dimension>, Fault> {
     let mut found: Vec<(usize, u32, Dimension)> = Vec::new();
     let (variants, axes): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| entry.key == "variant");
-    let mut leaves = leaves(&axes, "matrix", flows);
+    let mut leaves = leaves(&axes, "matrix", known);
     leaves.sort_by_key(|leaf| leaf.as_ref().map_or_else(|(at, _)| *at, |leaf| leaf.entry.at));
     // A fault in a variant that stands before the fault of an axis comes first.
     let mut faults: Vec<(usize, Fault)> = Vec::new();
@@ -66,7 +107,7 @@ pub(crate) fn read(entries: &[Entry], flows: &[String]) -> Result<Vec<Dimension>
         }
     }
     for entry in variants {
-        match self::variants(entry, flows) {
+        match self::variants(entry, known) {
             Ok(dimension) => found.push((entry.at, entry.line, dimension)),
             Err(fault) => faults.push((entry.at, fault)),
         }
@@ -96,10 +137,10 @@ fn refuse_shared(found: &[(usize, u32, Dimension)]) -> Result<(), Fault> {
 }
 
 /// The keys below `entries`, each with where a fault stands.
-fn leaves<'a>(entries: &[&'a Entry], place: &str, flows: &[String]) -> Vec<Result<Leaf<'a>, (usize, Fault)>> {
+fn leaves<'a>(entries: &[&'a Entry], place: &str, known: &Known) -> Vec<Result<Leaf<'a>, (usize, Fault)>> {
     let mut all = Vec::new();
     for entry in entries {
-        descend(entry, &[], place, flows, &mut all);
+        descend(entry, &[], place, known, &mut all);
     }
     all
 }
@@ -108,7 +149,7 @@ fn descend<'a>(
     entry: &'a Entry,
     above: &[&'a str],
     place: &str,
-    flows: &[String],
+    known: &Known,
     all: &mut Vec<Result<Leaf<'a>, (usize, Fault)>>,
 ) {
     let names: Vec<&str> = above.iter().copied().chain(entry.key.split('.')).collect();
@@ -130,14 +171,47 @@ fn descend<'a>(
     };
     match names.as_slice() {
         ["path"] | ["run"] | ["flow"] => {}
+        ["cell", ..] if known.cell.is_none() => {
+            let message = "there is no cell; expected a table [cell]";
+            return all.push(fail(Fault::new(entry.line, &path, message)));
+        }
+        ["cell"] | ["cell", "ue"] | ["cell", "bearer"] => {}
+        ["cell", key] => return all.push(key_of(&CELL, key, &Target::Cell)),
+        ["cell", "ue", key] if UE.position(key).is_some() => {
+            return all.push(key_of(&UE, key, &Target::EveryUe));
+        }
+        ["cell", "bearer", key] if BEARER.position(key).is_some() => {
+            return all.push(key_of(&BEARER, key, &Target::EveryBearer));
+        }
+        ["cell", kind @ ("ue" | "bearer"), name] => {
+            let (table, names, what) = known.of_cell(kind);
+            if !names.iter().any(|known| known == name) {
+                let known = [table.varying(), names.iter().map(String::as_str).collect()].concat();
+                let near = fault::near(name, known.iter().copied());
+                let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                let message = format!(
+                    "neither a key nor the name of a {what}; expected one of {}{hint}",
+                    listed(&known)
+                );
+                return all.push(fail(Fault::new(entry.line, &path, message)));
+            }
+        }
+        ["cell", kind @ ("ue" | "bearer"), name, key] => {
+            let (table, names, _) = known.of_cell(kind);
+            let position = names.iter().position(|known| known == name).unwrap_or(0);
+            return all.push(key_of(table, key, &|index| match *kind {
+                "ue" => Target::Ue(position, index),
+                _ => Target::Bearer(position, index),
+            }));
+        }
         ["path", key] => return all.push(key_of(&PATH, key, &Target::Path)),
         ["run", key] => return all.push(key_of(&RUN, key, &Target::Run)),
         ["flow", key] if FLOW.position(key).is_some() => {
             return all.push(key_of(&FLOW, key, &Target::EveryFlow));
         }
-        ["flow", flow] if flows.iter().any(|name| name == flow) => {}
+        ["flow", flow] if known.flows.iter().any(|name| name == flow) => {}
         ["flow", flow] => {
-            let known = [FLOW.varying(), flows.iter().map(String::as_str).collect()].concat();
+            let known = [FLOW.varying(), known.flows.iter().map(String::as_str).collect()].concat();
             let near = fault::near(flow, known.iter().copied());
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             let message = format!(
@@ -147,18 +221,22 @@ fn descend<'a>(
             return all.push(fail(Fault::new(entry.line, &path, message)));
         }
         ["flow", flow, key] => {
-            let position = flows.iter().position(|name| name == flow).unwrap_or(0);
+            let position = known.flows.iter().position(|name| name == flow).unwrap_or(0);
             return all.push(key_of(&FLOW, key, &|index| Target::Flow(position, index)));
         }
         _ => {
-            let known = ["path", "flow", "run", "variant"];
-            return all.push(fail(fault::unknown(entry.line, &path, names.first().unwrap_or(&""), &known)));
+            let known = if known.cell.is_some() {
+                &["path", "cell", "flow", "run", "variant"][..]
+            } else {
+                &["path", "flow", "run", "variant"][..]
+            };
+            return all.push(fail(fault::unknown(entry.line, &path, names.first().unwrap_or(&""), known)));
         }
     }
     match entry.value.table() {
         Some(entries) => {
             for entry in entries {
-                descend(entry, &names, place, flows, all);
+                descend(entry, &names, place, known, all);
             }
         }
         None => all.push(fail(setting::wrong_type(&path, &entry.value, "a table of keys"))),
@@ -204,6 +282,7 @@ fn meaning(setting: &Setting) -> String {
         Meaning::Value(value) => format!("{value:?}"),
         Meaning::Dscp(number) => number.to_string(),
         Meaning::Series(width) => format!("{width:?}"),
+        Meaning::Limit(limit) => format!("{limit:?}"),
         _ => setting.text.clone(),
     }
 }
@@ -263,7 +342,7 @@ fn label(path: &str, node: &Node) -> Result<String, Fault> {
     }
 }
 
-fn variants(entry: &Entry, flows: &[String]) -> Result<Dimension, Fault> {
+fn variants(entry: &Entry, known: &Known) -> Result<Dimension, Fault> {
     const PATH: &str = "matrix.variant";
     let expected = "tables, each under [[matrix.variant]]";
     let list = entry.value.list().filter(|list| !list.is_empty());
@@ -287,13 +366,13 @@ fn variants(entry: &Entry, flows: &[String]) -> Result<Dimension, Fault> {
         };
         let text = self::label("matrix.variant.label", &label.value)?;
         add_label(&mut seen, &mut dimension.labels, text, PATH, label.line)?;
-        dimension.points.push(variant(&keys, flows)?);
+        dimension.points.push(variant(&keys, known)?);
     }
     Ok(dimension)
 }
 
-fn variant(keys: &[&Entry], flows: &[String]) -> Result<Vec<(Target, Setting)>, Fault> {
-    let mut leaves = leaves(keys, "matrix.variant", flows);
+fn variant(keys: &[&Entry], known: &Known) -> Result<Vec<(Target, Setting)>, Fault> {
+    let mut leaves = leaves(keys, "matrix.variant", known);
     leaves.sort_by_key(|leaf| leaf.as_ref().map_or_else(|(at, _)| *at, |leaf| leaf.entry.at));
     let mut settings: Vec<(Target, Setting)> = Vec::new();
     for leaf in leaves {

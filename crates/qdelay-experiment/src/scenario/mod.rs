@@ -8,11 +8,14 @@
 //! | `matrix` | axes and variants |
 //! | `expectations` | `[[expect]]` |
 //! | `case` | a case's settings, contradictions, and the simulator's scenario |
+//! | `cell`, `cell_case` | `[cell]` and the tables below it; the same of a case |
 //! | `schema` | JSON Schema of the whole |
 //!
 //! Everything is read and checked once; a case only puts together what is there.
 
 mod case;
+mod cell;
+mod cell_case;
 mod component;
 pub mod declare;
 mod document;
@@ -31,11 +34,11 @@ use crate::InputError;
 use crate::expect::Expect;
 use crate::traces::Library;
 use case::{Sources, View};
-use declare::{FLOW, Form, PATH, RUN, TOP};
+use declare::{FLOW, Form, PATH, RUN, TOP, UE};
 use document::{Content, Entry, Node};
 use fault::Fault;
 use layer::{Layer, place};
-use matrix::{Dimension, Target};
+use matrix::{Dimension, Known, Target};
 use qdelay_core::Span;
 use qdelay_trace::shipped;
 use setting::{Meaning, Setting};
@@ -84,6 +87,8 @@ pub struct Study {
     /// Where `[path]` begins; 0 where it is missing.
     path_line: u32,
     path: Layer,
+    /// What is said under `[cell]`.
+    cell: Option<cell::Cell>,
     flows: Vec<Flow>,
     run: Layer,
     /// The axes but the seed's.
@@ -135,7 +140,13 @@ impl Study {
     /// As [`Study::case`].
     pub fn check(&self, library: &Library) -> Result<(), InputError> {
         let keys = ["link", "trace", "trace_format", "once", "qdisc", "limit", "uplink"];
-        let matters = |target: &Target| keys.iter().any(|key| *target == Target::Path(place(&PATH, key)));
+        let flow = ["ue", "qfi"].map(|key| place(&FLOW, key));
+        let matters = |target: &Target| match target {
+            Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
+            target => {
+                target.is_of_cell() || keys.iter().any(|key| *target == Target::Path(place(&PATH, key)))
+            }
+        };
         self.combinations(matters, |digits| {
             let view = View::new(self, digits);
             view.check()?;
@@ -258,6 +269,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
         place: name.to_string(),
         path_line: 0,
         path: Layer::defaults(&PATH),
+        cell: None,
         flows: Vec::new(),
         run: Layer::defaults(&RUN),
         dimensions: Vec::new(),
@@ -273,6 +285,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
                 study.path_line = entry.line;
                 study.path = Layer::read(&PATH, table(entry)?)?;
             }
+            "cell" => study.cell = Some(cell::Cell::read(table(entry)?, entry.line)?),
             "flow" => study.flows = flows(entry)?,
             "run" => study.run = Layer::read(&RUN, table(entry)?)?,
             "fallback" => study.fallback = fallback(table(entry)?)?,
@@ -288,8 +301,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
     }
     let section = |key: &str| entries.iter().find(|entry| entry.key == key);
     if let Some(entry) = section("matrix") {
-        let names: Vec<String> = study.flows.iter().map(|flow| flow.name.clone()).collect();
-        study.dimensions = matrix::read(table(entry)?, &names)?;
+        study.dimensions = matrix::read(table(entry)?, &known_names(&study))?;
     }
     override_duration(&mut study, overrides)?;
     axes(&mut study, overrides)?;
@@ -299,6 +311,16 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
         study.expects = expectations::read(entry, &study.axes, &names)?;
     }
     Ok(study)
+}
+
+/// What axes may name.
+fn known_names(study: &Study) -> Known {
+    let of_cell =
+        |cell: &cell::Cell| [cell.ues.iter().map(|ue| ue.name.clone()).collect(), cell.bearer_names.clone()];
+    Known {
+        flows: study.flows.iter().map(|flow| flow.name.clone()).collect(),
+        cell: study.cell.as_ref().map(of_cell),
+    }
 }
 
 /// `dir/my.toml` is the scenario `my`; a shipped one keeps its name. What it is called leads to a folder below another one.
@@ -425,11 +447,14 @@ fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
 fn check_combinations(study: &Study) -> Result<(), Fault> {
     let path = ["link", "trace", "once", "trace_format"].map(|key| Target::Path(place(&PATH, key)));
     let run = ["duration", "warmup", "series"].map(|key| Target::Run(place(&RUN, key)));
-    let flow = ["count", "start", "stop", "spread"].map(|key| place(&FLOW, key));
+    let flow = ["count", "start", "stop", "spread", "ue", "qfi"].map(|key| place(&FLOW, key));
     let matters = |target: &Target| match target {
         Target::Path(_) => path.contains(target),
         Target::Run(_) => run.contains(target),
         Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
+        // Counts of UEs decide what flows there are; whatever else contradicts each other is seen with the traces.
+        Target::EveryUe(key) | Target::Ue(_, key) => *key == place(&UE, "count"),
+        Target::Cell(_) | Target::EveryBearer(_) | Target::Bearer(..) => false,
     };
     study.combinations(matters, |digits| View::new(study, digits).check())
 }

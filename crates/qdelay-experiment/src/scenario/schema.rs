@@ -3,7 +3,7 @@
 //! It knows types, keys, choices and the forms of numbers with units. What contradicts what, and the ranges of values
 //! that are texts, only [`super::Study::parse`] knows.
 
-use super::declare::{EXPECT, FLOW, Form, Key, PATH, RUN, TOP, Table};
+use super::declare::{BEARER, CELL, EXPECT, FLOW, Form, Key, PATH, QOS_FLOW, RUN, TOP, Table, UE};
 use qdelay_core::component::{Component, Parameter, Unit};
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,17 @@ const RATE: &str = r"^(0|infinite|[0-9.]+([kmgKMG]?[bB][iI][tT]))$";
 const BYTES: &str = r"^[0-9.]+([kmKM]?[bB])?$";
 const SWITCH: &[&str] = &["on", "off"];
 
+/// The kinds of component that keys choose from.
+const KINDS: [(&str, Form); 7] = [
+    ("qdisc", Form::Qdisc),
+    ("transport", Form::Transport),
+    ("link", Form::Link),
+    ("channel", Form::Channel),
+    ("pacer", Form::Pacer),
+    ("scheduler", Form::Scheduler),
+    ("rlc", Form::Rlc),
+];
+
 /// The schema.
 pub fn schema() -> Value {
     let mut properties = Map::new();
@@ -19,6 +30,7 @@ pub fn schema() -> Value {
         let mut part = match *name {
             "title" | "about" => json!({ "type": "string" }),
             "path" => table(&PATH),
+            "cell" => cell(),
             "flow" => json!({ "type": "array", "minItems": 1, "items": table(&FLOW) }),
             "run" => table(&RUN),
             "matrix" => matrix(),
@@ -42,10 +54,10 @@ pub fn schema() -> Value {
 /// The kinds of component, and each key, which tables and axes refer to.
 fn definitions() -> Value {
     let mut all = Map::new();
-    for (name, form) in [("qdisc", Form::Qdisc), ("transport", Form::Transport), ("link", Form::Link)] {
+    for (name, form) in KINDS {
         all.insert(name.to_string(), component(form));
     }
-    for table in [&PATH, &FLOW, &RUN] {
+    for table in [&PATH, &CELL, &UE, &BEARER, &QOS_FLOW, &FLOW, &RUN] {
         for key in table.keys {
             all.insert(format!("{}.{}", table.name, key.parameter.name), value(key));
         }
@@ -65,6 +77,18 @@ fn object(properties: Map<String, Value>) -> Value {
 
 fn table(table: &Table) -> Value {
     object(table.keys.iter().map(|key| (key.parameter.name.to_string(), reference(table, key))).collect())
+}
+
+/// `[cell]` with its UEs, their bearers, and the QoS flows of these.
+fn cell() -> Value {
+    let below = |outer: &Table, name: &str, inner: Value| {
+        let mut schema = table(outer);
+        schema["properties"][name] = json!({ "type": "array", "minItems": 1, "items": inner });
+        schema
+    };
+    let mut qos_flow = table(&QOS_FLOW);
+    qos_flow["required"] = json!(["qfi"]);
+    below(&CELL, "ue", below(&UE, "bearer", below(&BEARER, "qos_flow", qos_flow)))
 }
 
 fn reference(table: &Table, key: &Key) -> Value {
@@ -95,6 +119,16 @@ fn value(key: &Key) -> Value {
         ] }),
         Form::Series => json!({ "anyOf": [{ "const": "off" }, { "type": "string", "pattern": SPAN }] }),
         Form::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" }),
+        Form::Channel => json!({ "$ref": "#/$defs/channel" }),
+        Form::Pacer => json!({ "$ref": "#/$defs/pacer" }),
+        Form::Scheduler => json!({ "$ref": "#/$defs/scheduler" }),
+        Form::Rlc => json!({ "$ref": "#/$defs/rlc" }),
+        Form::OptionalQdisc => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/qdisc" }] }),
+        Form::OptionalLink => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/link" }] }),
+        Form::Limit => json!({ "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "string", "pattern": r"^[0-9.]+([kmKM]?[bB])?$" },
+        ] }),
         Form::Trace | Form::TraceFormat => json!({ "type": "string", "minLength": 1 }),
     };
     describe(&mut value, parameter);
@@ -190,11 +224,18 @@ fn tagged(component: &Component) -> Value {
 fn matrix() -> Value {
     let axes = |table: &Table| varied(table, |key| points(reference(table, key)));
     let settings = |table: &Table| varied(table, |key| reference(table, key));
-    let with_flows = |keys: Map<String, Value>| {
+    let named = |keys: Map<String, Value>, about: &str| {
         let mut every = object(keys.clone());
         every["additionalProperties"] = object(keys);
-        every["additionalProperties"]["description"] = json!("one flow, by its name");
+        every["additionalProperties"]["description"] = json!(about);
         every
+    };
+    let with_flows = |keys: Map<String, Value>| named(keys, "one flow, by its name");
+    let of_cell = |keys: &dyn Fn(&Table) -> Map<String, Value>| {
+        let mut cell = object(keys(&CELL));
+        cell["properties"]["ue"] = named(keys(&UE), "one UE, by its name");
+        cell["properties"]["bearer"] = named(keys(&BEARER), "the bearers of one name");
+        cell
     };
     let variant = json!({
         "type": "object",
@@ -203,21 +244,23 @@ fn matrix() -> Value {
         "properties": {
             "label": { "type": "string", "minLength": 1 },
             "path": object(settings(&PATH)),
+            "cell": of_cell(&settings),
             "flow": with_flows(settings(&FLOW)),
             "run": object(settings(&RUN)),
         },
-        "patternProperties": { r"^(path|flow|run)\..+$": {} },
+        "patternProperties": { r"^(path|cell|flow|run)\..+$": {} },
     });
     json!({
         "type": "object",
         "additionalProperties": false,
         "properties": {
             "path": object(axes(&PATH)),
+            "cell": of_cell(&axes),
             "flow": with_flows(axes(&FLOW)),
             "run": object(axes(&RUN)),
             "variant": { "type": "array", "minItems": 1, "items": variant },
         },
-        "patternProperties": { r"^(path|flow|run)\..+$": { "$ref": "#/$defs/axis" } },
+        "patternProperties": { r"^(path|cell|flow|run)\..+$": { "$ref": "#/$defs/axis" } },
     })
 }
 
@@ -259,12 +302,12 @@ mod tests {
         for (name, _) in TOP {
             assert!(schema["properties"][name]["description"].is_string(), "{name}");
         }
-        for table in [PATH, RUN] {
+        for table in [PATH, CELL, RUN] {
             for name in table.names() {
                 assert!(schema["properties"][table.name]["properties"][name].is_object(), "{name}");
             }
         }
-        for (form, name) in [(Form::Qdisc, "qdisc"), (Form::Transport, "transport"), (Form::Link, "link")] {
+        for (name, form) in KINDS {
             let forms = schema["$defs"][name]["anyOf"].as_array().unwrap();
             assert_eq!(forms.len(), 1 + form.registry().unwrap().len());
         }

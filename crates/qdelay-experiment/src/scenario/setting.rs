@@ -8,13 +8,15 @@ use crate::links;
 use crate::traces::Format;
 use qdelay_core::component::{Arguments, Parameter, Unit, Value};
 use qdelay_core::qdisc::AnyQdisc;
-use qdelay_core::units::parse_rate;
+use qdelay_core::units::{parse_bytes, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
 use qdelay_traffic::transport::TransportConfig;
 use serde_json::json;
 
 /// Longest name of a flow.
 const NAME_MAX: usize = 64;
+/// The largest packet that flows send (an IP packet in an Ethernet frame).
+const MTU_BYTES: u64 = 1500;
 
 /// A key's value.
 #[derive(Clone, Debug)]
@@ -52,6 +54,23 @@ pub(crate) enum Meaning {
     Seeds(Vec<u64>),
     /// Width of the bins of the series; `None` for off.
     Series(Option<Span>),
+    /// A channel, pacer, scheduler or kind of RLC, as it is declared.
+    Component(Arguments),
+    /// A discipline that can be built; `None` for none.
+    OptionalQdisc(Option<Arguments>),
+    /// Whether there is a link; its text is checked, and built by whoever has the cache.
+    OptionalLink(bool),
+    /// What a queue holds.
+    Limit(Limit),
+}
+
+/// What a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(u64),
 }
 
 /// What kind of text an uplink is.
@@ -118,6 +137,25 @@ impl Setting {
             }
             Form::Series => series(&key.parameter, path, node)?,
             Form::Name => (flow_name(path, node)?, Meaning::Name),
+            Form::Channel | Form::Pacer | Form::Scheduler | Form::Rlc => {
+                let arguments = component::read(&key.form, path, node)?;
+                crate::radio::check(key.form, &arguments)
+                    .map_err(|error| Fault::new(node.line, path, error))?;
+                (arguments.typed().to_string(), Meaning::Component(arguments))
+            }
+            Form::OptionalQdisc if node.text() == Some("none") => {
+                ("none".to_string(), Meaning::OptionalQdisc(None))
+            }
+            Form::OptionalQdisc => {
+                let arguments = component::read(&key.form, path, node)?;
+                AnyQdisc::build(&arguments).map_err(|error| Fault::new(node.line, path, error))?;
+                (arguments.typed().to_string(), Meaning::OptionalQdisc(Some(arguments)))
+            }
+            Form::OptionalLink if node.text() == Some("none") => {
+                ("none".to_string(), Meaning::OptionalLink(false))
+            }
+            Form::OptionalLink => (component::read_link(path, node)?, Meaning::OptionalLink(true)),
+            Form::Limit => limit(path, node)?,
         };
         Ok(Setting { line: node.line, given: true, text, meaning })
     }
@@ -129,6 +167,7 @@ impl Setting {
             Meaning::Value(Value::Whole(n)) => json!(n),
             Meaning::Value(Value::Number(n)) => json!(n),
             Meaning::Value(Value::Switch(on)) => json!(on),
+            Meaning::Limit(Limit::Packets(n)) => json!(n),
             _ => json!(self.text),
         }
     }
@@ -143,6 +182,10 @@ impl Setting {
     /// The count or bytes that it is; 0 where unset.
     pub fn whole(&self) -> u64 {
         if let Meaning::Value(Value::Whole(n)) = self.meaning { n } else { 0 }
+    }
+    /// The number that it is; 0 where unset.
+    pub fn number(&self) -> f64 {
+        if let Meaning::Value(Value::Number(n)) = self.meaning { n } else { 0.0 }
     }
     /// Whether it is on.
     pub fn is_on(&self) -> bool {
@@ -245,6 +288,30 @@ fn series(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Mea
     }
 }
 
+/// A plain number is of packets; bytes have their unit.
+fn limit(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
+    const EXPECTED: &str = "a number of packets, such as 30, or bytes with their unit, such as \"64kb\"";
+    const PACKETS_MAX: u64 = 10_000_000;
+    let text = match &node.content {
+        Content::Text(text) | Content::Whole(text) => text.clone(),
+        _ => return Err(wrong_type(path, node, EXPECTED)),
+    };
+    let fail = |message: String| Fault::new(node.line, path, format!("'{text}': {message}"));
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        return match text.parse::<u64>() {
+            Ok(packets) if (1..=PACKETS_MAX).contains(&packets) => {
+                Ok((text, Meaning::Limit(Limit::Packets(packets))))
+            }
+            _ => Err(fail(format!("out of range; expected 1 to {PACKETS_MAX} packets"))),
+        };
+    }
+    match parse_bytes(&text) {
+        Ok(bytes) if bytes >= MTU_BYTES => Ok((text, Meaning::Limit(Limit::Bytes(bytes)))),
+        Ok(_) => Err(fail(format!("not a packet fits; expected at least {MTU_BYTES} bytes"))),
+        Err(_) => Err(fail(format!("expected {EXPECTED}"))),
+    }
+}
+
 /// As the command does: `none`, a plain rate as a line, a link by its name, or else a trace.
 fn uplink(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
     let Some(text) = node.text() else {
@@ -332,11 +399,11 @@ pub(crate) fn check_seeds(seeds: &[u64]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::declare::{FLOW, PATH, RUN};
+    use crate::scenario::declare::{BEARER, CELL, FLOW, PATH, QOS_FLOW, RUN, UE};
 
     #[test]
     fn every_default_is_read() {
-        for key in [PATH, FLOW, RUN].iter().flat_map(|table| table.keys) {
+        for key in [PATH, CELL, UE, BEARER, QOS_FLOW, FLOW, RUN].iter().flat_map(|table| table.keys) {
             let setting = Setting::default_of(key);
             assert_eq!(setting.is_set(), !key.parameter.default.is_empty(), "{}", key.parameter.name);
         }

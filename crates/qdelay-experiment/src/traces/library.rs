@@ -1,8 +1,10 @@
 //! Traces and links for scenarios: looked for in several places, read once, shared by all cases and threads.
 
-use super::{Format, TraceUsed, find_shipped, read_with_digest, unreadable};
+use super::{Format, TraceUsed, channel, find_shipped, read_with_digest, unreadable};
 use crate::scenario::build_link;
+use qdelay_core::component::Arguments;
 use qdelay_path::AnyLink;
+use qdelay_ran::radio::Channel;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -23,6 +25,20 @@ pub struct Found {
 /// What a trace is asked for by: name, format, whether it repeats, what stands in.
 type Key = (String, Option<String>, bool, Option<String>);
 
+/// A radio channel, ready for a cell.
+#[derive(Clone, Debug)]
+pub struct FoundChannel {
+    /// The file it is in: as asked for, or the shipped trace that stands in.
+    pub name: String,
+    /// The channel; a clone shares what was read.
+    pub channel: Channel,
+    /// Its digest, and what it stands in for.
+    pub used: TraceUsed,
+}
+
+/// What a channel is asked for by: its text, and what stands in.
+type ChannelKey = (String, Option<String>);
+
 /// Finds traces and builds links, each once. A name is looked for among the shipped traces, beside the scenario's file,
 /// as it is given, and in each added folder, in this order.
 #[derive(Debug, Default)]
@@ -30,6 +46,7 @@ pub struct Library {
     beside: Option<PathBuf>,
     folders: Vec<PathBuf>,
     traces: Mutex<BTreeMap<Key, Result<Found, String>>>,
+    channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
     links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
 }
 
@@ -72,9 +89,47 @@ impl Library {
         found
     }
 
-    /// The traces that have been found so far, by name.
+    /// The channel of [`channel::CHANNELS`] that `arguments` describe. Where its file is not found, the shipped trace
+    /// `stand_in`.
+    ///
+    /// # Errors
+    /// As [`Library::trace`].
+    pub fn channel(&self, arguments: &Arguments, stand_in: Option<&str>) -> Result<FoundChannel, String> {
+        let key = (arguments.typed().to_string(), stand_in.map(str::to_string));
+        let mut channels = lock(&self.channels);
+        if let Some(found) = channels.get(&key) {
+            return found.clone();
+        }
+        let found = self.find_channel(arguments, stand_in);
+        channels.insert(key, found.clone());
+        found
+    }
+
+    fn find_channel(&self, arguments: &Arguments, stand_in: Option<&str>) -> Result<FoundChannel, String> {
+        let name = channel::file(arguments)?;
+        if let Some((channel, digest)) = self.look(name, |input| channel::read(arguments, input))? {
+            let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: None };
+            return Ok(FoundChannel { name: name.to_string(), channel, used });
+        }
+        let Some((shipped, mut contents)) = stand_in.and_then(|name| Some((name, find_shipped(name)?)))
+        else {
+            return Err(self.nowhere(name));
+        };
+        let (trace, digest) = read_with_digest(&mut contents, &Format::Detect)?;
+        let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: Some(name.to_string()) };
+        Ok(FoundChannel { name: shipped.to_string(), channel: channel::of_trace(trace, true), used })
+    }
+
+    /// The traces and channels that have been found so far, by name.
     pub fn used(&self) -> BTreeMap<String, TraceUsed> {
-        lock(&self.traces).values().flatten().map(|found| (found.name.clone(), found.used.clone())).collect()
+        let traces: Vec<(String, TraceUsed)> = lock(&self.traces)
+            .values()
+            .flatten()
+            .map(|found| (found.name.clone(), found.used.clone()))
+            .collect();
+        let channels = lock(&self.channels);
+        let channels = channels.values().flatten().map(|found| (found.name.clone(), found.used.clone()));
+        channels.chain(traces).collect()
     }
 
     /// The link that `text` names.
@@ -113,11 +168,27 @@ impl Library {
         stand_in: Option<&str>,
     ) -> Result<Found, String> {
         let format = Format::parse(format).map_err(|error| error.message)?;
-        if let Some(mut contents) = find_shipped(name) {
-            return read(name, &mut contents, &format, repeat, None);
+        if let Some(found) = self.look(name, |input| read(name, input, &format, repeat, None))? {
+            return Ok(found);
         }
-        let places = self.places(name);
-        for path in &places {
+        if let Some(shipped) = stand_in
+            && let Some(mut contents) = find_shipped(shipped)
+        {
+            return read(shipped, &mut contents, &Format::Detect, repeat, Some(name));
+        }
+        Err(self.nowhere(name))
+    }
+
+    /// What `read` makes of the shipped trace or of the file called `name`; `None` where there is neither.
+    fn look<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&mut dyn Read) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        if let Some(mut contents) = find_shipped(name) {
+            return read(&mut contents).map(Some);
+        }
+        for path in &self.places(name) {
             match path.metadata() {
                 Ok(found) if found.is_dir() => {
                     return Err(format!("{} is a folder; expected a file with a trace", path.display()));
@@ -125,23 +196,22 @@ impl Library {
                 Ok(_) => {
                     let in_file = |message: String| format!("{}: {message}", path.display());
                     let mut file = File::open(path).map_err(|error| in_file(unreadable(&error)))?;
-                    return read(name, &mut file, &format, repeat, None).map_err(in_file);
+                    return read(&mut file).map(Some).map_err(in_file);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(error) => return Err(format!("{}: {}", path.display(), unreadable(&error))),
             }
         }
-        if let Some(shipped) = stand_in
-            && let Some(mut contents) = find_shipped(shipped)
-        {
-            return read(shipped, &mut contents, &Format::Detect, repeat, Some(name));
-        }
-        let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
-        Err(format!(
+        Ok(None)
+    }
+
+    fn nowhere(&self, name: &str) -> String {
+        let places: Vec<String> = self.places(name).iter().map(|path| path.display().to_string()).collect();
+        format!(
             "no trace '{name}': it is not shipped, and there is no {}; expected it in a folder given by --traces or \
             QDELAY_TRACES, or a stand-in under [fallback]",
             places.join(", no ")
-        ))
+        )
     }
 
     /// Where a file of this name may be, in order, each place once.

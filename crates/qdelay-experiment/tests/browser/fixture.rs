@@ -36,6 +36,8 @@ pub struct Fixture {
     pub bins: usize,
     pub expects: Vec<ExpectResult>,
     pub stands_in_for: Option<String>,
+    /// Whether the bottleneck is a cell.
+    pub cell: bool,
 }
 
 impl Default for Fixture {
@@ -51,6 +53,7 @@ impl Default for Fixture {
             bins: 120,
             expects: Vec::new(),
             stands_in_for: None,
+            cell: false,
         }
     }
 }
@@ -172,6 +175,11 @@ fn capacity(bins: usize, trace: usize) -> Vec<f64> {
         .collect()
 }
 
+fn stages(factor: f64) -> BTreeMap<String, Delay> {
+    let stage = |(name, mean): (&str, f64)| (name.to_string(), delays(&[mean * factor], 1.0));
+    [("sdap", 30.0), ("rlc", 10.0), ("air", 4.0), ("reassembly", 1.0)].into_iter().map(stage).collect()
+}
+
 fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usize]) -> CaseSummary {
     let bound = [900.0, 90.0, 140.0, 20.0, 45.0, 60.0][at[1] % 6] * [1.0, 0.7, 0.85][at[2] % 3];
     let share = [0.99, 0.95, 0.93, 0.88, 0.96, 0.91][at[1] % 6] * [1.0, 0.94, 0.9][at[2] % 3];
@@ -207,6 +215,9 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             goodput_mbps: part * 0.96,
             queue_delay_ms: delays(&samples, factor),
             loss_ratio: 0.01,
+            stages: fixture.cell.then(|| stages(factor)),
+            within_tti: fixture.cell.then_some(0.5),
+            voice: (fixture.cell && index == 0).then(|| Voice { r: 81.0, ..Voice::default() }),
             ..Group::default()
         };
         (name.clone(), group)
@@ -256,6 +267,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             .map(|name| Flow { name: name.clone(), group: name.clone(), ..Flow::default() })
             .collect(),
         nodes: BTreeMap::new(),
+        cell: fixture.cell.then(|| Cell { stages: stages(1.0), within_tti: Some(0.25), ..Cell::default() }),
         trustworthy: None,
         delay_cdf: Some(cdf(&samples, 1.0)),
         group_delay_cdf: Some(

@@ -1,7 +1,7 @@
 //! How users name links: the constant-rate ones, and rates in steps. Traces are files, which whoever opens them makes
 //! into a [`TraceLink`](super::TraceLink).
 
-use super::{AnyLink, Line, RateLink, Shaper};
+use super::{AnyLink, Line, RateLink, Shaper, Uplink};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -64,6 +64,42 @@ const REPEAT: Parameter = Parameter {
     about: "Start over after this long; the last rate holds for ever where it is not given.",
     source: "",
 };
+const REQUEST: Parameter = Parameter {
+    name: "sr",
+    unit: Unit::Span,
+    default: "10ms",
+    min: "125us",
+    max: "1s",
+    about: "Time between occasions of scheduling requests; the first is at 0.",
+    source: "TS 36.213 table 10.1.5-1",
+};
+const GRANT: Parameter = Parameter {
+    name: "grant",
+    unit: Unit::Span,
+    default: "8ms",
+    min: "0s",
+    max: "100ms",
+    about: "From a scheduling request or buffer status report to the first transmission it causes.",
+    source: "TS 36.213 section 8.0",
+};
+const SLOT: Parameter = Parameter {
+    name: "slot",
+    unit: Unit::Span,
+    default: "1ms",
+    min: "62500ns",
+    max: "1s",
+    about: "Time between slots; the first is at 0.",
+    source: "TS 36.211 section 4.1",
+};
+const SLOT_BYTES: Parameter = Parameter {
+    name: "bytes",
+    unit: Unit::Bytes,
+    default: "1000b",
+    min: "1b",
+    max: "1000000b",
+    about: "What a slot carries.",
+    source: "",
+};
 
 static CONSTANT: Component = Component {
     kind: Kind::Link,
@@ -97,11 +133,19 @@ static STEPS: Component = Component {
     parameters: &[PROFILE, OVERHEAD, REPEAT],
     positional: Some("profile"),
 };
+static UPLINK: Component = Component {
+    kind: Kind::Link,
+    name: "uplink",
+    about: "The uplink of a UE: a packet that finds it idle waits for a scheduling request and a grant.",
+    source: "TS 36.321 sections 5.4.3 to 5.4.5",
+    parameters: &[REQUEST, GRANT, SLOT, SLOT_BYTES, OVERHEAD],
+    positional: None,
+};
 
 /// The links that users can name.
-pub static LINKS: &[&Component] = &[&CONSTANT, &HTB, &LINE, &STEPS];
+pub static LINKS: &[&Component] = &[&CONSTANT, &HTB, &LINE, &STEPS, &UPLINK];
 
-/// Reads a link as users write it: `10mbit:overhead=14`, `htb:10mbit:burst=3kb`, `steps:0s@6mbit+10s@0:repeat=20s`. A text
+/// Reads a link as users write it: `10mbit:overhead=14`, `htb:10mbit:burst=3kb`, `steps:0s@6mbit+10s@0:repeat=20s`, `uplink:sr=20ms`. A text
 /// that begins with a number is the constant rate `rate`. Build it with [`AnyLink::build`].
 ///
 /// # Errors
@@ -132,6 +176,9 @@ fn build(arguments: &Arguments) -> Result<AnyLink, String> {
     if name == STEPS.name {
         return steps(arguments, overhead);
     }
+    if name == UPLINK.name {
+        return uplink(arguments, overhead);
+    }
     let rate = arguments.rate("rate").ok_or("no rate; expected one such as 10mbit")?;
     let line = name == LINE.name || (name == CONSTANT.name && arguments.text("model") == Some("line"));
     if !line {
@@ -142,6 +189,14 @@ fn build(arguments: &Arguments) -> Result<AnyLink, String> {
         return Err("a line has no burst; expected no burst, or model=htb".to_string());
     }
     Ok(Line::new(rate, overhead).into())
+}
+
+fn uplink(arguments: &Arguments, overhead: u32) -> Result<AnyLink, String> {
+    // The declared ranges keep them as they have to be; the defaults are there.
+    let span = |name: &str| arguments.span(name).unwrap_or_default();
+    let bytes = arguments.whole("bytes").and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or_default();
+    let uplink = Uplink::new(span("sr"), span("grant"), span("slot"), bytes, overhead);
+    Ok(uplink.ok_or("no slots; expected sr, slot and bytes above zero, and grant up to 10000 slots")?.into())
 }
 
 fn steps(arguments: &Arguments, overhead: u32) -> Result<AnyLink, String> {
@@ -185,13 +240,18 @@ mod tests {
         let AnyLink::Shaper(shaper) = link("infinite:burst=3kb").unwrap() else { panic!() };
         assert_eq!((shaper.rate(), shaper.burst_bytes()), (Rate::INFINITE, 3000));
         assert!(matches!(link("steps:0s@6mbit+10s@600kbit:repeat=20s:overhead=4"), Ok(AnyLink::Rate(_))));
+        let AnyLink::Uplink(uplink) = link("uplink:overhead=2:bytes=500").unwrap() else { panic!() };
+        assert_eq!((uplink.slot_bytes(), uplink.overhead_bytes()), (500, 2));
         assert_eq!(parse_link("10mbit:overhead=14").unwrap().typed(), "10mbit:overhead=14");
     }
 
     #[test]
     fn every_error_names_what_was_expected() {
         let message = |text| link(text).unwrap_err().to_string();
-        assert!(message("wire:10mbit").contains("known: rate, htb, line, steps"));
+        assert!(message("wire:10mbit").contains("known: rate, htb, line, steps, uplink"));
+        assert!(message("uplink:sr=0s").contains("125us"), "{}", message("uplink:sr=0s"));
+        assert!(message("uplink:bytes=0").contains("1b"));
+        assert!(message("uplink:10mbit").contains("uplink"));
         assert!(message("htb").contains("such as 10mbit"));
         assert!(message("10").contains("such as 10mbit"));
         assert!(message("0").contains("at least 1bit"));

@@ -6,6 +6,7 @@
 //! | [`Shaper`] | at the start of its slot, if the bucket is not in debt | a Linux HTB class with a burst |
 //! | [`TraceLink`] | at the opportunity that carries its last byte | mahimahi's `mm-link` |
 //! | [`RateLink`] | when its last bit is sent, at a rate that changes on the way | a line over [`RateSteps`](qdelay_trace::RateSteps) |
+//! | [`Uplink`] | in the granted slot that carries its last byte | scheduling requests and buffer status reports of LTE |
 //!
 //! Each adds `overhead` bytes to every packet: framing that the IP size does not show. An idle link has no events.
 
@@ -14,13 +15,16 @@ mod line;
 mod shaper;
 mod steps;
 mod trace;
+mod uplink;
 
 pub use component::{LINKS, parse_link};
 pub use line::Line;
 pub use shaper::Shaper;
 pub use steps::RateLink;
 pub use trace::TraceLink;
+pub use uplink::Uplink;
 
+use alloc::boxed::Box;
 use qdelay_core::{Rate, Time};
 
 /// Any of the links.
@@ -35,6 +39,8 @@ pub enum AnyLink {
     Trace(TraceLink),
     /// Store and forward at a rate that changes.
     Rate(RateLink),
+    /// Slots that have to be requested.
+    Uplink(Box<Uplink>),
 }
 
 impl AnyLink {
@@ -45,6 +51,7 @@ impl AnyLink {
             AnyLink::Shaper(link) => link.offered_bytes(now),
             AnyLink::Trace(link) => link.offered_bytes(now),
             AnyLink::Rate(link) => link.offered_bytes(now),
+            AnyLink::Uplink(link) => link.offered_bytes(now),
         }
     }
     /// Bytes the link adds to each packet.
@@ -54,6 +61,7 @@ impl AnyLink {
             AnyLink::Shaper(link) => link.overhead_bytes(),
             AnyLink::Trace(link) => link.overhead_bytes(),
             AnyLink::Rate(link) => link.overhead_bytes(),
+            AnyLink::Uplink(link) => link.overhead_bytes(),
         }
     }
 }
@@ -76,6 +84,11 @@ impl From<TraceLink> for AnyLink {
 impl From<RateLink> for AnyLink {
     fn from(link: RateLink) -> AnyLink {
         AnyLink::Rate(link)
+    }
+}
+impl From<Uplink> for AnyLink {
+    fn from(link: Uplink) -> AnyLink {
+        AnyLink::Uplink(Box::new(link))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Gates: asking their laws, and the signals they hear.
 
 use super::Path;
-use crate::gate::{Eligible, GateLaw};
 use crate::node::Role;
-use crate::{NodeId, Observer, Signal};
+use crate::{Count, Eligible, NodeId, Observer, Pacer, Signal};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Span, Time};
 
@@ -17,7 +16,7 @@ impl<Q: Qdisc> Path<Q> {
             gate.retry = Time::NEVER;
             let deadline = gate.deadline();
             self.deadlines.set(id.index(), deadline);
-            return self.wake(next, now, observer);
+            return self.wake(next, id, now, observer);
         }
         let passed = self.pass(id, now, observer);
         if let Some((packet, _)) = passed {
@@ -36,55 +35,131 @@ impl<Q: Qdisc> Path<Q> {
     ) -> Option<(Packet, NodeId)> {
         let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
         gate.retry = Time::NEVER;
+        gate.is_blocked = false;
+        let passed = if gate.inputs.deficits.is_some() {
+            self.pass_by_deficit(id, now, observer)
+        } else {
+            self.pass_in_turn(id, now, observer)
+        };
+        let node = &mut self.nodes[id.index()];
+        let Role::Gate(gate) = &mut node.role else { return None };
+        if let Some((packet, _, index)) = &passed {
+            node.counters.received.add(packet);
+            node.counters.forwarded.add(packet);
+            gate.law.forwarded(now, gate.unit.of(u64::from(packet.bytes)));
+            if let Some(clock) = &mut gate.clock {
+                clock.forwarded(now);
+            }
+            if let Some(refused) = &mut gate.refused {
+                refused.forwarded(*index);
+            }
+        }
+        let deadline = gate.deadline();
+        self.deadlines.set(id.index(), deadline);
+        let (packet, input, _) = passed?;
+        if !self.nodes[id.index()].listeners.is_empty() {
+            self.tell_gone(id, now, Count::of(&packet));
+        }
+        Some((packet, input))
+    }
+
+    /// In round robin and strict priority: the packet, its input and the place of that.
+    fn pass_in_turn<O: Observer>(
+        &mut self,
+        id: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<(Packet, NodeId, usize)> {
+        let Role::Gate(gate) = &self.nodes[id.index()].role else { return None };
         let (count, mut index) = (gate.inputs.nodes.len(), gate.inputs.first());
-        let mut passed = None;
         for _ in 0..count {
             let Role::Gate(gate) = &self.nodes[id.index()].role else { return None };
-            let (input, after) = (gate.inputs.nodes[index], gate.inputs.after(index));
-            if let Some(size) = self.head_bytes(input) {
-                let eligible = self.ask(id, now, size);
-                if !eligible {
-                    break;
+            let (input, after) = (*gate.inputs.nodes.get(index)?, gate.inputs.after(index));
+            if let Some(bytes) = self.head_bytes(input) {
+                if !self.ask(id, index, bytes, now) {
+                    return None;
                 }
                 if let Some(packet) = self.dequeue(input, now, observer) {
-                    let node = &mut self.nodes[id.index()];
-                    node.counters.received.add(&packet);
-                    node.counters.forwarded.add(&packet);
-                    let Role::Gate(gate) = &mut node.role else { return None };
+                    let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
                     gate.inputs.turn = after;
-                    passed = Some((packet, input));
-                    break;
+                    return Some((packet, input, index));
                 }
             }
             index = after;
         }
-        if let Some((packet, _)) = &passed {
-            let bytes = u64::from(packet.bytes);
-            if let Role::Gate(gate) = &mut self.nodes[id.index()].role {
-                gate.law.forwarded(now, bytes);
-            }
-            if !self.nodes[id.index()].listeners.is_empty() {
-                self.tell(id, now, Signal::Dequeued { bytes });
-            }
-        }
-        if let Role::Gate(gate) = &self.nodes[id.index()].role {
-            let deadline = gate.deadline();
-            self.deadlines.set(id.index(), deadline);
-        }
-        passed
+        None
     }
 
-    /// Whether the law of the gate `id` lets a packet of `size` go now; otherwise notes when to ask again.
+    /// As [`Path::pass_in_turn`], in deficit round robin.
+    fn pass_by_deficit<O: Observer>(
+        &mut self,
+        id: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<(Packet, NodeId, usize)> {
+        let Role::Gate(gate) = &self.nodes[id.index()].role else { return None };
+        // Where a discipline has only packets to drop, another input may have one.
+        for _ in 0..=gate.inputs.nodes.len() {
+            let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
+            let unit = gate.unit;
+            let mut deficits = gate.inputs.deficits.take()?;
+            let chosen = deficits.choose(|input| self.head_bytes(input).map(|bytes| unit.of(bytes)));
+            let place = chosen.and_then(|(index, _)| Some((index, *deficits.nodes.get(index)?)));
+            let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
+            gate.inputs.deficits = Some(deficits);
+            let (index, input) = place?;
+            let bytes = self.head_bytes(input)?;
+            if !self.ask(id, index, bytes, now) {
+                return None;
+            }
+            if let Some(packet) = self.dequeue(input, now, observer) {
+                let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
+                if let Some(deficits) = &mut gate.inputs.deficits {
+                    deficits.taken(index, unit.of(u64::from(packet.bytes)));
+                }
+                return Some((packet, input, index));
+            }
+        }
+        None
+    }
+
+    /// Whether the gate `id` lets the head of its input `index`, of `bytes`, go now; otherwise notes when to ask again, and
+    /// tells who listens.
     #[inline]
-    pub(super) fn ask(&mut self, id: NodeId, now: Time, size: u64) -> bool {
+    fn ask(&mut self, id: NodeId, index: usize, bytes: u64, now: Time) -> bool {
         let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return false };
-        match gate.law.next_eligible(now, size) {
+        gate.retry = Time::NEVER;
+        let opening = gate.opening(now);
+        if opening > now {
+            (gate.retry, gate.is_blocked) = (opening, true);
+            return false;
+        }
+        match gate.law.next_eligible(now, gate.unit.of(bytes)) {
             Eligible::Now => return true,
             // A law that answers with a time that has come would keep everything from going on.
-            Eligible::At(time) => gate.retry = time.max(now + Span::from_nanos(1)),
+            Eligible::At(time) => gate.retry = gate.opening(time.max(now + Span::from_nanos(1))),
             Eligible::OnSignal => {}
         }
+        gate.is_blocked = true;
+        if gate.refused.is_some() {
+            self.refuse(id, index, now);
+        }
         false
+    }
+
+    /// The law of the gate `id` refuses the head of its input `index`: says so, if it is the first time.
+    fn refuse(&mut self, id: NodeId, index: usize, now: Time) {
+        let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
+        let head = match gate.inputs.nodes.get(index).map(|input| &self.nodes[input.index()].role) {
+            Some(Role::Queue(queue)) => queue.head().copied(),
+            _ => None,
+        };
+        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        if let (Some(refused), Some(head)) = (&mut gate.refused, head)
+            && refused.is_news(index, &head)
+        {
+            self.tell(id, now, Signal::Refused);
+        }
     }
 
     #[inline]
@@ -95,24 +170,89 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
+    /// `gone` has left the node `from`: tells who listens.
+    #[inline(never)]
+    pub(super) fn tell_gone(&mut self, from: NodeId, now: Time, gone: Count) {
+        self.tell_count(from, now, gone, |bytes| Signal::Dequeued { bytes });
+    }
+
+    /// `left` is left in the queue `from`: tells who listens.
+    pub(super) fn tell_left(&mut self, from: NodeId, now: Time, left: Count) {
+        self.tell_count(from, now, left, |bytes| Signal::Remaining { bytes });
+    }
+
+    /// Tells each listener of `count` in its own unit.
+    fn tell_count(&mut self, from: NodeId, now: Time, count: Count, signal: fn(u64) -> Signal) {
+        for index in 0..self.nodes[from.index()].listeners.len() {
+            let unit = self.nodes[from.index()].listeners[index].unit;
+            self.tell_one(from, index, now, signal(unit.of_all(count.packets, count.bytes)));
+        }
+    }
+
     /// Sends `signal` from the node `from` to whoever listens.
     #[inline(never)]
     pub(super) fn tell(&mut self, from: NodeId, now: Time, signal: Signal) {
         for index in 0..self.nodes[from.index()].listeners.len() {
-            let listener = self.nodes[from.index()].listeners[index];
-            if !listener.kinds.includes(signal) {
-                continue;
-            }
+            self.tell_one(from, index, now, signal);
+        }
+    }
+
+    /// Sends `signal` to the listener `index` of the node `from`, if it listens for such.
+    #[inline]
+    fn tell_one(&mut self, from: NodeId, index: usize, now: Time, signal: Signal) {
+        let listener = self.nodes[from.index()].listeners[index];
+        if !listener.kinds.includes(signal) {
+            return;
+        }
+        let at = listener.gate.index();
+        let Role::Gate(gate) = &mut self.nodes[at].role else { return };
+        if !listener.delay.is_zero() {
             let arrival = now + listener.delay;
-            let Role::Gate(gate) = &mut self.nodes[listener.gate.index()].role else { continue };
             gate.post(arrival, signal);
-            if listener.delay.is_zero() {
-                self.hear(listener.gate, now);
-                self.deadlines.set(listener.gate.index(), now);
-            } else if arrival < self.deadlines.get(listener.gate.index()) {
-                self.deadlines.set(listener.gate.index(), arrival);
+            if arrival < self.deadlines.get(at) {
+                self.deadlines.set(at, arrival);
+            }
+            return;
+        }
+        if gate.inbox.front().is_none_or(|entry| entry.0 > now) {
+            gate.law.on_signal(now, signal);
+        } else {
+            gate.post(now, signal);
+            self.hear(listener.gate, now);
+        }
+        // One that holds nothing back has nothing to ask.
+        if let Role::Gate(gate) = &self.nodes[at].role
+            && gate.is_blocked
+        {
+            self.reconsider(listener.gate, now);
+        }
+    }
+
+    /// The gate `id`, which holds a packet back, has heard something: lets it run at once if it would let the packet go now.
+    /// Most of the time it would not, and this is cheaper than running it.
+    fn reconsider(&mut self, id: NodeId, now: Time) {
+        let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
+        let (count, mut index) = (gate.inputs.nodes.len(), gate.inputs.first());
+        if gate.inputs.deficits.is_none() && self.deadlines.get(id.index()) > now {
+            for _ in 0..count {
+                let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+                let Some(&input) = gate.inputs.nodes.get(index) else { return };
+                let after = gate.inputs.after(index);
+                if let Some(bytes) = self.head_bytes(input) {
+                    if self.ask(id, index, bytes, now) {
+                        break;
+                    }
+                    let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
+                    let deadline = gate.deadline();
+                    if deadline != self.deadlines.get(id.index()) {
+                        self.deadlines.set(id.index(), deadline);
+                    }
+                    return;
+                }
+                index = after;
             }
         }
+        self.deadlines.set(id.index(), now);
     }
 
     /// Gives the law of the gate `id` the signals that have arrived.
@@ -124,5 +264,48 @@ impl<Q: Qdisc> Path<Q> {
             gate.inbox.pop_front();
             gate.law.on_signal(now, signal);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Line, NodeSpec, PathBuilder};
+    use alloc::vec::Vec;
+    use qdelay_core::Rate;
+    use qdelay_core::pacer::{AnyPacer, Credit, PacerSetting};
+    use qdelay_core::qdisc::AnyQdisc;
+
+    /// The signals of a gate that lets packets through one by one, on their way to one that listens for all it tells.
+    #[test]
+    fn a_gate_tells_what_went_and_once_what_was_held() {
+        let queue = || NodeSpec::Queue(AnyQdisc::parse("taildrop").unwrap());
+        let usp = AnyPacer::parse("usp", &PacerSetting::default()).unwrap();
+        let mut path = PathBuilder::new()
+            .node("upf", queue())
+            .node("usp", NodeSpec::Gate(usp))
+            .node("sdap", queue())
+            .node("pacer", NodeSpec::gate(Credit::new(1000)))
+            .node("rlc", queue())
+            .node("line", NodeSpec::link(Line::new(Rate::from_bps(8_000_000), 0)))
+            .node("out", NodeSpec::Exit)
+            .chain(&["upf", "usp", "sdap", "pacer", "rlc", "line", "out"])
+            .feedback("rlc", "pacer", Span::ZERO)
+            .feedback("pacer", "usp", Span::from_secs(1))
+            .build(1)
+            .unwrap();
+        let [upf, gate] = ["upf", "usp"].map(|name| path.node(name).unwrap());
+        for handle in 0..4 {
+            let packet = Packet { handle, bytes: 1000, ..Packet::default() };
+            path.ingress(Time::ZERO, upf, packet, &mut ()).unwrap();
+        }
+        path.poll(Time::from_nanos(900_000_000), &mut ()).unwrap();
+        let Role::Gate(gate) = &path.nodes[gate.index()].role else { panic!() };
+        let heard: Vec<(u64, Signal)> =
+            gate.inbox.iter().map(|(time, signal)| (time.as_nanos() / 1_000_000 - 1000, *signal)).collect();
+        let gone = Signal::Dequeued { bytes: 1000 };
+        let held = Signal::Refused;
+        // The third is asked for again when the fourth comes, which is no news.
+        assert_eq!(heard, [(0, gone), (0, gone), (0, held), (1, gone), (1, held), (2, gone)]);
     }
 }

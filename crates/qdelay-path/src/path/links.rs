@@ -2,8 +2,8 @@
 
 use super::Path;
 use crate::link::AnyLink;
-use crate::node::{Role, Sending};
-use crate::{NodeId, Observer, Signal};
+use crate::node::{Link, Role, Sending};
+use crate::{Count, NodeId, Observer, Signal};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Time};
 use qdelay_trace::OPPORTUNITY_BYTES;
@@ -38,7 +38,7 @@ impl<Q: Qdisc> Path<Q> {
         let deadline = match &mut link.model {
             AnyLink::Line(line) => line.begin(now, packet.bytes),
             AnyLink::Rate(line) => line.begin(now, packet.bytes),
-            AnyLink::Shaper(_) | AnyLink::Trace(_) => Time::NEVER,
+            AnyLink::Shaper(_) | AnyLink::Trace(_) | AnyLink::Uplink(_) => Time::NEVER,
         };
         self.idle[id.index()] = false;
         self.deadlines.set(id.index(), deadline);
@@ -61,7 +61,7 @@ impl<Q: Qdisc> Path<Q> {
             observer.departed(now, id, sending.queue, &sending.packet);
             node.counters.forwarded.add(&sending.packet);
             if is_heard {
-                self.tell(id, now, Signal::Dequeued { bytes: u64::from(sending.packet.bytes) });
+                self.tell_gone(id, now, Count::of(&sending.packet));
             }
             self.push(next, sending.packet, now, observer);
         }
@@ -87,11 +87,12 @@ impl<Q: Qdisc> Path<Q> {
         self.push(next, packet, now, observer);
     }
 
-    /// A trace link may send up to 1504 bytes.
-    pub(super) fn opportunity<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let mut budget = OPPORTUNITY_BYTES;
+    /// A link that sends now and then sends up to `budget` bytes, overhead included. Returns what it has left, which is
+    /// nothing as long as there is anything to send.
+    #[inline(always)]
+    fn carry<O: Observer>(&mut self, id: NodeId, now: Time, mut budget: u64, observer: &mut O) -> u64 {
         while budget > 0 {
-            let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+            let Role::Link(link) = &mut self.nodes[id.index()].role else { return budget };
             let overhead = u64::from(link.model.overhead_bytes());
             let next = link.next;
             let mut sending = match link.sending.take() {
@@ -106,7 +107,7 @@ impl<Q: Qdisc> Path<Q> {
             if left > budget {
                 sending.sent_bytes += budget;
                 budget = 0;
-                let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+                let Role::Link(link) = &mut self.nodes[id.index()].role else { return budget };
                 link.sending = Some(sending);
             } else {
                 budget -= left;
@@ -115,6 +116,12 @@ impl<Q: Qdisc> Path<Q> {
                 self.push(next, sending.packet, now, observer);
             }
         }
+        budget
+    }
+
+    /// A trace link may send up to 1504 bytes.
+    pub(super) fn opportunity<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let budget = self.carry(id, now, OPPORTUNITY_BYTES, observer);
         let node = &mut self.nodes[id.index()];
         let Role::Link(link) = &mut node.role else { return };
         let AnyLink::Trace(trace) = &mut link.model else { return };
@@ -126,5 +133,43 @@ impl<Q: Qdisc> Path<Q> {
         if !node.listeners.is_empty() {
             self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
         }
+    }
+
+    /// A slot that an uplink has a grant for.
+    #[inline(never)]
+    pub(super) fn granted<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let Role::Link(Link { model: AnyLink::Uplink(uplink), .. }) = &self.nodes[id.index()].role else {
+            return;
+        };
+        let slot_bytes = uplink.slot_bytes();
+        let left = self.carry(id, now, slot_bytes, observer);
+        let waiting = self.waiting_bytes(id);
+        let node = &mut self.nodes[id.index()];
+        let is_heard = !node.listeners.is_empty();
+        let Role::Link(Link { model: AnyLink::Uplink(uplink), .. }) = &mut node.role else { return };
+        let next = uplink.sent(now, slot_bytes - left, waiting);
+        self.idle[id.index()] = next == Time::NEVER;
+        self.deadlines.set(id.index(), next);
+        if is_heard {
+            self.tell(id, now, Signal::Capacity { bytes: slot_bytes });
+        }
+    }
+
+    /// Bytes on the link of what the link `id` has before it, with the rest of a packet it has begun.
+    fn waiting_bytes(&self, id: NodeId) -> u64 {
+        let Role::Link(link) = &self.nodes[id.index()].role else { return 0 };
+        let overhead = u64::from(link.model.overhead_bytes());
+        let queue = |id: &NodeId| match &self.nodes[id.index()].role {
+            Role::Queue(queue) => queue.backlog().bytes + queue.backlog().packets * overhead,
+            _ => 0,
+        };
+        let input = |id: &NodeId| match &self.nodes[id.index()].role {
+            Role::Gate(gate) => gate.inputs.nodes.iter().map(queue).sum(),
+            _ => queue(id),
+        };
+        let begun = link.sending.as_ref().map_or(0, |sending| {
+            (u64::from(sending.packet.bytes) + overhead).saturating_sub(sending.sent_bytes)
+        });
+        begun + link.inputs.nodes.iter().map(input).sum::<u64>()
     }
 }

@@ -1,15 +1,16 @@
 //! The path: runs its nodes in order of time.
 
+mod cells;
 mod gates;
 mod links;
 mod queues;
 mod replace;
 mod run;
 
-use crate::gate::AnyGate;
+use crate::AnyPacer;
 use crate::link::AnyLink;
 use crate::node::{Node, Role};
-use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
+use crate::{AuditError, Cell, CellUsage, Count, Counters, LinkUsage, NodeId, Observer};
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,8 +27,8 @@ use qdelay_core::{Packet, Time};
 /// * [`Path::next_deadline`] says when the path has something to do next (perhaps early, never late);
 /// * [`Path::poll`] does everything that is due, each thing at its own time. Calling it at any other time does nothing.
 ///
-/// What comes of it is told to the [`Observer`]. Events of the same time run in a fixed order: trace links first, those
-/// further downstream before others; then nodes in the order they were declared; at one node in the order they came.
+/// What comes of it is told to the [`Observer`]. Events of the same time run in a fixed order: trace links and cells first,
+/// those further downstream before others; then nodes in the order they were declared; at one node in the order they came.
 /// All events that are due run before an arrival of the same time. So results do not depend on how often the host polls.
 #[derive(Clone, Debug)]
 pub struct Path<Q = AnyQdisc> {
@@ -53,7 +54,7 @@ pub enum PathError {
         /// The time of this call.
         told: Time,
     },
-    /// A packet was put into a node that takes none from outside: a gate or a link takes its packets from queues.
+    /// A packet was put into a node that takes none from outside: gates, links and cells take their packets from queues.
     NotAnEntry {
         /// The node, which may be of another path.
         node: NodeId,
@@ -114,28 +115,32 @@ impl<Q: Qdisc> Path<Q> {
             {
                 path.deadlines.set(index, queue.deadline);
             }
+            if let Role::Cell(Some(cell)) = &node.role {
+                path.deadlines.set(index, cell.cell.next_deadline());
+            }
         }
         path
     }
 
-    /// The order in which nodes run at the same time: trace links from the last to the first on the way of a packet, so that
+    /// The order in which nodes run at the same time: trace links and cells from the last to the first on the way of a packet, so that
     /// none sees a packet that another let go at that very time; then all others as declared. Nodes that never have a
     /// deadline are left out.
     fn order(&self) -> Vec<u32> {
         let role = |index: u32| &self.nodes[index as usize].role;
         let has_deadlines = |index: u32| match role(index) {
             Role::Queue(queue) => queue.has_timer,
-            Role::Gate(_) | Role::Link(_) | Role::Leaving(_) | Role::Delay(_) => true,
+            Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) | Role::Delay(_) => true,
             Role::Classifier(_) | Role::Exit => false,
         };
-        let is_trace = |index: u32| match role(index) {
+        let is_ahead = |index: u32| match role(index) {
             Role::Link(link) => matches!(link.model, AnyLink::Trace(_)),
             Role::Leaving(leaving) => matches!(leaving.successor, AnyLink::Trace(_)),
+            Role::Cell(_) => true,
             _ => false,
         };
-        let traces = self.along.iter().rev().copied().filter(|&index| is_trace(index));
-        let others = (0..self.nodes.len() as u32).filter(|&index| !is_trace(index));
-        traces.chain(others).filter(|&index| has_deadlines(index)).collect()
+        let ahead = self.along.iter().rev().copied().filter(|&index| is_ahead(index));
+        let others = (0..self.nodes.len() as u32).filter(|&index| !is_ahead(index));
+        ahead.chain(others).filter(|&index| has_deadlines(index)).collect()
     }
 
     /// Puts `packet` into `node` at `now`, after everything that is due by then.
@@ -151,7 +156,7 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         match self.nodes.get(node.index()).map(|entry| &entry.role) {
-            None | Some(Role::Gate(_) | Role::Link(_) | Role::Leaving(_)) => {
+            None | Some(Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_)) => {
                 return Err(PathError::NotAnEntry { node });
             }
             Some(_) => self.poll(now, observer)?,
@@ -202,7 +207,8 @@ impl<Q: Qdisc> Path<Q> {
     pub fn counters(&self, node: NodeId) -> Option<&Counters> {
         self.nodes.get(node.index()).map(|node| &node.counters)
     }
-    /// What a node holds now: a queue's backlog, the packet a link is sending, what a delay holds back.
+    /// What a node holds now: a queue's backlog, the packet a link is sending, what a cell has taken and not handed up, what a
+    /// delay holds back.
     pub fn inside(&self, node: NodeId) -> Count {
         self.nodes.get(node.index()).map_or(Count::default(), Node::inside)
     }
@@ -214,18 +220,33 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
     /// The law of a gate; `None` for another node.
-    pub fn gate(&self, node: NodeId) -> Option<&AnyGate> {
+    pub fn gate(&self, node: NodeId) -> Option<&AnyPacer> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Gate(gate)) => Some(&gate.law),
             _ => None,
         }
     }
-    /// What a link has sent, and what it could have sent up to `now`; `None` for another node.
+    /// The cell that a node is; `None` for another node.
+    pub fn cell(&self, node: NodeId) -> Option<&Cell> {
+        match self.nodes.get(node.index()).map(|node| &node.role) {
+            Some(Role::Cell(Some(cell))) => Some(&cell.cell),
+            _ => None,
+        }
+    }
+    /// What became of the resource blocks of a cell up to `now`; `None` for another node.
+    pub fn cell_usage(&self, node: NodeId, now: Time) -> Option<CellUsage> {
+        self.cell(node).map(|cell| cell.usage(now))
+    }
+    /// What a link or cell has sent, and what it could have sent up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {
         let node = self.nodes.get(node.index())?;
         match &node.role {
             Role::Link(link) => Some(link.usage(node.counters.forwarded, now)),
             Role::Leaving(leaving) => Some(leaving.link.usage(node.counters.forwarded, now)),
+            Role::Cell(Some(cell)) => {
+                let CellUsage { sent_bytes, offered_bytes, .. } = cell.usage(now);
+                Some(LinkUsage { sent_bytes, offered_bytes })
+            }
             _ => None,
         }
     }

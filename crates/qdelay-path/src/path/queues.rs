@@ -3,7 +3,7 @@
 use super::Path;
 use crate::link::AnyLink;
 use crate::node::{Queue, Role};
-use crate::{Counters, NodeId, Observer, Signal};
+use crate::{Count, Counters, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 
@@ -13,14 +13,14 @@ pub(super) struct Tally<'a, O> {
     pub(super) node: NodeId,
     pub(super) counters: &'a mut Counters,
     pub(super) observer: &'a mut O,
-    /// Bytes dropped during this call.
-    pub(super) gone_bytes: u64,
+    /// Dropped during this call.
+    pub(super) gone: Count,
 }
 
 impl<O: Observer> Sink for Tally<'_, O> {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
         self.counters.count_drop(packet, reason);
-        self.gone_bytes += u64::from(packet.bytes);
+        self.gone.add(packet);
         self.observer.dropped(self.now, self.node, packet, reason);
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
@@ -30,7 +30,7 @@ impl<O: Observer> Sink for Tally<'_, O> {
 }
 
 impl<Q: Qdisc> Queue<Q> {
-    /// Offers `packet` to the discipline; returns the bytes it dropped.
+    /// Offers `packet` to the discipline; returns what it dropped.
     #[inline]
     pub(super) fn enqueue<O: Observer>(
         &mut self,
@@ -39,10 +39,10 @@ impl<Q: Qdisc> Queue<Q> {
         now: Time,
         counters: &mut Counters,
         observer: &mut O,
-    ) -> u64 {
-        let mut sink = Tally { now, node, counters, observer, gone_bytes: 0 };
+    ) -> Count {
+        let mut sink = Tally { now, node, counters, observer, gone: Count::default() };
         self.qdisc.enqueue(&mut Context { now, random: &mut self.random, sink: &mut sink }, packet);
-        sink.gone_bytes
+        sink.gone
     }
 }
 
@@ -71,9 +71,10 @@ impl<Q: Qdisc> Path<Q> {
             // Taking from an empty queue is no news.
             queue.qdisc.head()?;
         }
-        let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
+        let mut sink =
+            Tally { now, node: at, counters: &mut node.counters, observer, gone: Count::default() };
         let packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
-        let gone_bytes = sink.gone_bytes;
+        let gone = sink.gone;
         if let Some(packet) = &packet {
             node.counters.forwarded.add(packet);
             observer.dequeued(now, at, packet);
@@ -82,46 +83,48 @@ impl<Q: Qdisc> Path<Q> {
             self.follow_timer(at, now);
         }
         if is_heard {
-            self.tell_of_dequeue(at, now, gone_bytes + packet.map_or(0, |packet| u64::from(packet.bytes)));
+            self.tell_of_dequeue(at, now, gone + packet.as_ref().map_or(Count::default(), Count::of));
         }
         packet
     }
 
-    /// `bytes` have left the queue `at`.
+    /// `gone` has left the queue `at`.
     #[inline(never)]
-    pub(super) fn tell_of_dequeue(&mut self, at: NodeId, now: Time, bytes: u64) {
+    pub(super) fn tell_of_dequeue(&mut self, at: NodeId, now: Time, gone: Count) {
         let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
-        let remaining = queue.backlog().bytes;
-        self.tell(at, now, Signal::Dequeued { bytes });
-        self.tell(at, now, Signal::Remaining { bytes: remaining });
+        let left = queue.backlog();
+        self.tell_gone(at, now, gone);
+        self.tell_left(at, now, Count { packets: left.packets, bytes: left.bytes });
     }
 
     #[cold]
     pub(super) fn run_timer<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[at.index()];
         let Role::Queue(queue) = &mut node.role else { return };
-        let mut sink = Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
+        let mut sink =
+            Tally { now, node: at, counters: &mut node.counters, observer, gone: Count::default() };
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
             old.qdisc.poll(&mut Context { now, random: &mut old.random, sink: &mut sink });
         }
         queue.qdisc.poll(&mut Context { now, random: &mut queue.random, sink: &mut sink });
-        let gone_bytes = sink.gone_bytes;
+        let gone = sink.gone;
         queue.retire();
         queue.deadline = queue.next_deadline();
         // A discipline that asks for the time it was just called at would keep everything from going on.
         self.deadlines.set(at.index(), queue.deadline.max(now + Span::from_nanos(1)));
-        if gone_bytes > 0 {
-            self.tell(at, now, Signal::Dequeued { bytes: gone_bytes });
+        if gone.packets > 0 {
+            self.tell_gone(at, now, gone);
         }
     }
 
-    /// The node `id`, a gate or link, has something to take. A busy link looks by itself when it is done.
+    /// The node `id`, a gate, link or cell, has something to take from `input`. A busy link looks by itself when it is done.
     #[inline]
-    pub(super) fn wake<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+    pub(super) fn wake<O: Observer>(&mut self, id: NodeId, input: NodeId, now: Time, observer: &mut O) {
         match &self.nodes[id.index()].role {
             Role::Link(_) => self.wake_link(id, now, observer),
             Role::Gate(gate) if gate.pulled => self.wake_link(gate.next, now, observer),
             Role::Gate(_) => self.deadlines.set(id.index(), now),
+            Role::Cell(_) => self.wake_cell(id, input, now),
             // A link that leaves is busy, as long as it is there.
             Role::Leaving(_) => {}
             Role::Queue(_) | Role::Classifier(_) | Role::Delay(_) | Role::Exit => {}
@@ -138,6 +141,7 @@ impl<Q: Qdisc> Path<Q> {
             AnyLink::Line(_) | AnyLink::Rate(_) => return self.begin_sending(id, now, observer),
             AnyLink::Shaper(shaper) => shaper.eligible().max(now),
             AnyLink::Trace(trace) => trace.skip(now),
+            AnyLink::Uplink(uplink) => uplink.request(now),
         };
         self.idle[id.index()] = false;
         self.deadlines.set(id.index(), deadline);
@@ -166,6 +170,9 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Option<(Packet, NodeId)> {
         let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        if link.inputs.deficits.is_some() {
+            return self.pull_by_deficit(id, now, observer);
+        }
         let (count, mut index) = (link.inputs.nodes.len(), link.inputs.first());
         for _ in 0..count {
             let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
@@ -180,6 +187,33 @@ impl<Q: Qdisc> Path<Q> {
                 return taken;
             }
             index = after;
+        }
+        None
+    }
+
+    /// As [`Path::pull`], in deficit round robin over queues.
+    fn pull_by_deficit<O: Observer>(
+        &mut self,
+        id: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<(Packet, NodeId)> {
+        let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        // Where a discipline has only packets to drop, another input may have one.
+        for _ in 0..=link.inputs.nodes.len() {
+            let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
+            let mut deficits = link.inputs.deficits.take()?;
+            let chosen = deficits.choose(|input| self.head_bytes(input));
+            let place = chosen.and_then(|(index, _)| Some((index, *deficits.nodes.get(index)?)));
+            let taken = place.map(|(_, input)| self.dequeue(input, now, observer));
+            if let (Some((index, _)), Some(Some(packet))) = (place, &taken) {
+                deficits.taken(index, u64::from(packet.bytes));
+            }
+            let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
+            link.inputs.deficits = Some(deficits);
+            if let Some(packet) = taken? {
+                return place.map(|(_, input)| (packet, input));
+            }
         }
         None
     }

@@ -7,6 +7,8 @@
 //! * link: the packet in transmission ends when it would have, and the new link starts then. A token bucket that is in debt
 //!   is in transmission until it is not. What the old link would never end, because its rate stays zero or its trace
 //!   is over, leaves at once. A schedule or profile begins at the time of the replacement;
+//! * gate: the new law is asked for the packet at the head at once, and begins as a new one does: it knows nothing of what the
+//!   old one has let through, but hears of it where it listens for that. Signals on their way reach it;
 //! * delay: packets on their way keep their times. One that comes later waits for those before it, however short the new
 //!   delay is.
 //!
@@ -15,11 +17,13 @@
 //! A path that nothing is ever replaced in pays nothing for this: queues without timers and links look at no more than before.
 
 use super::Path;
+use crate::gate::Refused;
 use crate::link::AnyLink;
 use crate::node::{Leaving, Link, Past, Queue, Retired, Retiring, Role};
-use crate::{DelaySpec, NodeId, Observer, PathError, Signal};
+use crate::{AnyPacer, Count, DelaySpec, NodeId, Observer, Pacer, PathError, Signal};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Context, Packet, Random, Time};
@@ -69,7 +73,7 @@ impl<Q: Qdisc> Path<Q> {
         let successor = match link {
             AnyLink::Trace(link) => AnyLink::Trace(link.beginning_at(now)),
             AnyLink::Rate(link) => AnyLink::Rate(link.beginning_at(now)),
-            AnyLink::Line(_) | AnyLink::Shaper(_) => link,
+            AnyLink::Line(_) | AnyLink::Shaper(_) | AnyLink::Uplink(_) => link,
         };
         let end = match &self.nodes[node.index()].role {
             Role::Link(link) => link.end(now, self.deadlines.get(node.index())),
@@ -85,6 +89,47 @@ impl<Q: Qdisc> Path<Q> {
         });
         self.idle[node.index()] = false;
         self.deadlines.set(node.index(), end);
+        self.run(now, observer);
+        Ok(())
+    }
+
+    /// Gives the gate `node` another law at `now`, after everything that is due by then.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, or the node is no gate.
+    pub fn replace_gate<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        law: AnyPacer,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        self.require(node, "gate", |role| matches!(role, Role::Gate(_)))?;
+        self.poll(now, observer)?;
+        let kinds = law.listens();
+        let mut hears_refusals = Vec::new();
+        for (index, teller) in self.nodes.iter_mut().enumerate() {
+            for listener in teller.listeners.iter_mut().filter(|listener| listener.gate == node) {
+                listener.kinds = kinds;
+            }
+            if teller.listeners.iter().any(|listener| listener.kinds.refused) {
+                hears_refusals.push(index);
+            }
+        }
+        if let Role::Gate(gate) = &mut self.nodes[node.index()].role {
+            gate.law = law;
+            gate.inbox.retain(|entry| kinds.includes(entry.1));
+            (gate.retry, gate.is_blocked) = (Time::NEVER, true);
+        }
+        for (index, teller) in self.nodes.iter_mut().enumerate() {
+            let Role::Gate(gate) = &mut teller.role else { continue };
+            if !hears_refusals.contains(&index) {
+                gate.refused = None;
+            } else if gate.refused.is_none() {
+                gate.refused = Some(Box::new(Refused::new(gate.inputs.nodes.len())));
+            }
+        }
+        self.deadlines.set(node.index(), now);
         self.run(now, observer);
         Ok(())
     }
@@ -153,8 +198,13 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[at.index()];
         let Role::Queue(queue) = &mut node.role else { return None };
         let had_any = queue.backlog().packets > 0;
-        let mut sink =
-            super::queues::Tally { now, node: at, counters: &mut node.counters, observer, gone_bytes: 0 };
+        let mut sink = super::queues::Tally {
+            now,
+            node: at,
+            counters: &mut node.counters,
+            observer,
+            gone: Count::default(),
+        };
         let mut packet = None;
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
             packet = old.qdisc.take(&mut Context { now, random: &mut old.random, sink: &mut sink });
@@ -167,7 +217,7 @@ impl<Q: Qdisc> Path<Q> {
         if packet.is_none() && queue.retiring.is_none() {
             packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
         }
-        let gone_bytes = sink.gone_bytes;
+        let gone = sink.gone;
         if let Some(packet) = &packet {
             node.counters.forwarded.add(packet);
             observer.dequeued(now, at, packet);
@@ -175,7 +225,7 @@ impl<Q: Qdisc> Path<Q> {
         let is_heard = !node.listeners.is_empty();
         self.follow_timer(at, now);
         if is_heard && had_any {
-            self.tell_of_dequeue(at, now, gone_bytes + packet.map_or(0, |packet| u64::from(packet.bytes)));
+            self.tell_of_dequeue(at, now, gone + packet.as_ref().map_or(Count::default(), Count::of));
         }
         packet
     }
@@ -199,6 +249,17 @@ impl<Q: Qdisc> Path<Q> {
                     return self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
                 }
                 has_sent = true;
+            }
+            // An uplink sends what it has begun slot by slot.
+            if let AnyLink::Uplink(uplink) = &mut link.model {
+                let wire = u64::from(sending.packet.bytes) + u64::from(uplink.overhead_bytes());
+                let (left, slot_bytes) = (wire - sending.sent_bytes, uplink.slot_bytes());
+                let deadline = uplink.sent(now, left.min(slot_bytes), left.saturating_sub(slot_bytes));
+                if left > slot_bytes && deadline < Time::NEVER {
+                    sending.sent_bytes += slot_bytes;
+                    link.sending = Some(sending);
+                    return self.deadlines.set(id.index(), deadline);
+                }
             }
             observer.departed(now, id, sending.queue, &sending.packet);
             self.forwarded(id, &sending.packet, now);
@@ -226,6 +287,7 @@ impl<Q: Qdisc> Path<Q> {
             AnyLink::Line(_) | AnyLink::Rate(_) => now,
             AnyLink::Shaper(shaper) => shaper.eligible().max(now),
             AnyLink::Trace(trace) => trace.skip(now),
+            AnyLink::Uplink(uplink) => uplink.request(now),
         };
         self.deadlines.set(id.index(), deadline);
     }
@@ -262,7 +324,7 @@ impl Link {
             AnyLink::Shaper(shaper) => shaper.eligible(),
             _ if self.sending.is_none() => now,
             AnyLink::Trace(trace) => trace.next(),
-            AnyLink::Line(_) | AnyLink::Rate(_) => deadline,
+            AnyLink::Line(_) | AnyLink::Rate(_) | AnyLink::Uplink(_) => deadline,
         };
         if end == Time::NEVER { now } else { end.max(now) }
     }

@@ -4,7 +4,7 @@ use super::Path;
 use crate::delay::Entry;
 use crate::link::AnyLink;
 use crate::node::Role;
-use crate::{NodeId, Observer, Signal};
+use crate::{Count, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
 
@@ -42,7 +42,7 @@ impl<Q: Qdisc> Path<Q> {
                 let Some(packet) = packet else { return };
                 node.counters.forwarded.add(&packet);
                 if !node.listeners.is_empty() {
-                    self.tell(id, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+                    self.tell_gone(id, now, Count::of(&packet));
                 }
                 self.push(next, packet, now, observer);
             }
@@ -50,8 +50,10 @@ impl<Q: Qdisc> Path<Q> {
                 AnyLink::Line(_) | AnyLink::Rate(_) => self.finish_sending(id, now, observer),
                 AnyLink::Shaper(_) => self.release(id, now, observer),
                 AnyLink::Trace(_) => self.opportunity(id, now, observer),
+                AnyLink::Uplink(_) => self.granted(id, now, observer),
             },
             Role::Gate(_) => self.run_gate(id, now, observer),
+            Role::Cell(_) => self.run_cell(id, now, observer),
             Role::Leaving(_) => self.run_leaving(id, now, observer),
             Role::Queue(_) => self.run_timer(id, now, observer),
             // These have no deadlines.
@@ -65,7 +67,7 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[id.index()];
         node.counters.forwarded.add(packet);
         if !node.listeners.is_empty() {
-            self.tell(id, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+            self.tell_gone(id, now, Count::of(packet));
         }
     }
 
@@ -85,16 +87,16 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Queue(queue) => {
                     packet.arrival = now;
                     observer.enqueued(now, to, &packet);
-                    let gone_bytes = queue.enqueue(to, packet, now, &mut node.counters, observer);
+                    let gone = queue.enqueue(to, packet, now, &mut node.counters, observer);
                     let (puller, has_timer) = (queue.puller, queue.has_timer);
                     if has_timer {
                         self.follow_timer(to, now);
                     }
-                    if gone_bytes > 0 {
-                        self.tell(to, now, Signal::Dequeued { bytes: gone_bytes });
+                    if gone.packets > 0 {
+                        self.tell_gone(to, now, gone);
                     }
                     if self.idle[puller.index()] {
-                        self.wake(puller, now, observer);
+                        self.wake(puller, to, now, observer);
                     }
                     return;
                 }
@@ -108,7 +110,7 @@ impl<Q: Qdisc> Path<Q> {
                     observer.delivered(now, to, &packet);
                     node.counters.forwarded.add(&packet);
                     if !node.listeners.is_empty() {
-                        self.tell(to, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+                        self.tell_gone(to, now, Count::of(&packet));
                     }
                     return;
                 }
@@ -120,13 +122,13 @@ impl<Q: Qdisc> Path<Q> {
                     None => return self.discard(to, &packet, now, DropReason::Unroutable, observer),
                 },
                 // The builder connects nothing that pushes to these.
-                Role::Gate(_) | Role::Link(_) | Role::Leaving(_) => {
+                Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) => {
                     return self.discard(to, &packet, now, DropReason::Unroutable, observer);
                 }
             };
             node.counters.forwarded.add(&packet);
             if !node.listeners.is_empty() {
-                self.tell(to, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+                self.tell_gone(to, now, Count::of(&packet));
             }
             to = next;
         }
@@ -144,6 +146,6 @@ impl<Q: Qdisc> Path<Q> {
     ) {
         self.nodes[at.index()].counters.count_drop(packet, reason);
         observer.dropped(now, at, packet, reason);
-        self.tell(at, now, Signal::Dequeued { bytes: u64::from(packet.bytes) });
+        self.tell_gone(at, now, Count::of(packet));
     }
 }

@@ -3,7 +3,7 @@
 
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{DropReason, Packet, Time};
-use qdelay_path::{NodeId, NodeSpec, Observer, Path};
+use qdelay_path::{NodeId, NodeSpec, Observer, Path, Split};
 
 /// Writes down everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub enum Event {
     Enqueued { now: Time, node: NodeId, handle: u64 },
     Dequeued { now: Time, node: NodeId, handle: u64, arrival: Time },
     Departed { now: Time, node: NodeId, queue: NodeId, handle: u64, arrival: Time },
+    Split { now: Time, node: NodeId, handle: u64, split: Split },
     Dropped { now: Time, node: NodeId, handle: u64, reason: DropReason },
     Delivered { now: Time, node: NodeId, handle: u64, class: u16 },
 }
@@ -26,6 +27,7 @@ impl Event {
             Event::Enqueued { now, .. }
             | Event::Dequeued { now, .. }
             | Event::Departed { now, .. }
+            | Event::Split { now, .. }
             | Event::Dropped { now, .. }
             | Event::Delivered { now, .. } => now,
         }
@@ -42,6 +44,9 @@ impl Observer for Log {
     fn departed(&mut self, now: Time, node: NodeId, queue: NodeId, packet: &Packet) {
         let (handle, arrival) = (packet.handle, packet.arrival);
         self.events.push(Event::Departed { now, node, queue, handle, arrival });
+    }
+    fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
+        self.events.push(Event::Split { now, node, handle: packet.handle, split });
     }
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.events.push(Event::Dropped { now, node, handle: packet.handle, reason });

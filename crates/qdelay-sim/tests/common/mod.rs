@@ -4,7 +4,7 @@
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
 use qdelay_path::{AnyLink, TraceLink, parse_link};
-use qdelay_sim::{FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario, run};
+use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario, run};
 use qdelay_traffic::transport::{self, TransportConfig};
 
 pub fn ms(n: u64) -> Span {
@@ -30,8 +30,10 @@ pub fn flow(text: &str) -> FlowSpec {
 /// Ten seconds over 40 ms, without a warm-up.
 pub fn scenario(qdisc: &str, link: LinkSpec, flows: &[&str]) -> Scenario {
     Scenario {
-        qdisc: Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap(),
-        link,
+        bottleneck: Bottleneck::Link {
+            qdisc: Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap(),
+            link,
+        },
         uplink: None,
         base_rtt: ms(40),
         jitter: Span::ZERO,

@@ -92,11 +92,13 @@ pub enum Mode {
 pub struct BbrConfig {
     /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are moved to the nearest bound).
     pub hz: u32,
+    /// Whether the window allows for acknowledgements that come together, as Linux does from 5.1 on (default true).
+    pub aggregation: bool,
 }
 
 impl Default for BbrConfig {
     fn default() -> BbrConfig {
-        BbrConfig { hz: 250 }
+        BbrConfig { hz: 250, aggregation: true }
     }
 }
 
@@ -119,6 +121,7 @@ pub struct Bbr {
     round_start: bool,
     policer: Policer,
     aggregation: Aggregation,
+    allows_for_aggregation: bool,
 
     // The model: smallest round trip, microseconds, and the tick at which it was seen.
     min_rtt: u32,
@@ -162,6 +165,7 @@ impl Bbr {
             round_start: false,
             policer: Policer::default(),
             aggregation: Aggregation::default(),
+            allows_for_aggregation: config.aggregation,
             min_rtt: u32::MAX,
             min_rtt_tick: 0,
             full_bw: 0,
@@ -317,7 +321,8 @@ impl Bbr {
 
 impl Controller for Bbr {
     fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random) {
-        *self = Bbr::new(BbrConfig { hz: self.jiffies.hz() });
+        let config = BbrConfig { hz: self.jiffies.hz(), aggregation: self.allows_for_aggregation };
+        *self = Bbr::new(config);
         window.ssthresh = u32::MAX;
         self.min_rtt = u32::try_from(connection.min_rtt.as_micros()).unwrap_or(u32::MAX);
         self.min_rtt_tick = self.jiffies.at(connection.now);

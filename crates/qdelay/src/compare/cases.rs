@@ -7,7 +7,7 @@ use qdelay_core::component::{Arguments, Component, Value};
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Random, Span};
 use qdelay_path::AnyLink;
-use qdelay_sim::{FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};
+use qdelay_sim::{FlowSpec, ProbeSpec, Scenario, Uplink};
 use qdelay_traffic::transport::TransportConfig;
 
 /// Most cases of one command.
@@ -153,8 +153,7 @@ fn case(
     let flow =
         |index| FlowSpec { start: flow_start(seed, index, common.flows), ..FlowSpec::new(name, *transport) };
     let scenario = Scenario {
-        qdisc: qdisc.clone(),
-        link: LinkSpec(bottleneck.link.clone()),
+        bottleneck: qdelay_sim::Bottleneck::link(qdisc.clone(), bottleneck.link.clone()),
         uplink: common.uplink.clone(),
         base_rtt: common.base_rtt,
         jitter: common.jitter,

@@ -7,7 +7,7 @@
 //! | `privileges`, `notify`, `signals` | being a service |
 //! | `reload` | reading the configuration again |
 //! | `http`, `exposition` | `/metrics` |
-//! | `logs`, `verdict` | what is left of it |
+//! | `verdict` | what is left of it |
 //!
 //! Everything that takes rights is opened first, by the only thread; then the rights are given up, and then others are started.
 //! The main thread carries packets and does nothing else. Others ask it for a copy of its counts, and tell it what to run.
@@ -17,7 +17,6 @@ mod document;
 mod exposition;
 mod http;
 mod keys;
-mod logs;
 mod notify;
 mod privileges;
 mod reload;
@@ -29,10 +28,10 @@ use crate::cli::Gateway;
 use crate::control::client::Client;
 use crate::control::{Reload, Socket, SocketOptions};
 use crate::error::{Failure, one_line};
+use crate::logs::{Kind, Logs, Wanted};
 use crate::output;
 use crate::run::eprintln_line;
 use config::Config;
-use logs::Logs;
 use notify::Notify;
 use privileges::User;
 use qdelay_core::Time;
@@ -83,7 +82,7 @@ pub fn run(options: &Gateway) -> Result<(), Failure> {
     let (service, sides, mut waiter, inbox) = open(path, &config, wait)?;
     let has_locked_memory = waiter.granted().memory.is_granted();
     give_up_rights(&config, service.user.as_ref(), has_locked_memory)?;
-    let logs = Logs::open(&config)?;
+    let logs = logs(&config)?;
     match config.log("packets") {
         None => carry(&config, service, sides, &mut waiter, inbox, logs, ()).map(drop),
         Some(file) => {
@@ -93,6 +92,22 @@ pub fn run(options: &Gateway) -> Result<(), Failure> {
             recorder.close().map_err(|error| Failure::Check(cannot_write(file, &error).to_string()))
         }
     }
+}
+
+fn logs(config: &Config) -> Result<Logs, Failure> {
+    let wanted = Wanted {
+        command: PLACE,
+        mahimahi: config.log("mahimahi"),
+        capture: config.log("pcap"),
+        typed: ["down", "up"].map(|direction| config.written(direction)),
+    };
+    Logs::open(&wanted, &config.plan, |kind, error| {
+        let key = match kind {
+            Kind::Mahimahi => "mahimahi",
+            Kind::Capture => "pcap",
+        };
+        config.failure("log", key, error)
+    })
 }
 
 /// What is served beside the data thread.

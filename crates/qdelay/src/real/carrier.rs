@@ -123,8 +123,8 @@ impl Carrier<'_> {
         let path = emulator.path();
         let counters = path.counters(places.queue[Port::Outside.index()]);
         let ends = PathEnd {
-            drops: counters.map(ReasonCount::drops).unwrap_or_default(),
-            marks: counters.map(ReasonCount::marks).unwrap_or_default(),
+            drops: ReasonCount::drops(counters),
+            marks: ReasonCount::marks(counters),
             nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).map(renamed).collect(),
         };
         let (_, gauge) = emulator.into_parts();

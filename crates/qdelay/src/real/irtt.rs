@@ -27,8 +27,8 @@ pub fn is_call(flow: &FlowSpec) -> bool {
 /// Bytes of a packet's contents and the time from one packet to the next; `None` where it is not like a call.
 pub fn gap(flow: &FlowSpec) -> Option<(u32, Span)> {
     let TransportConfig::Udp(udp) = flow.transport else { return None };
-    let gap = udp.rate.time_for(u64::from(udp.bytes));
-    let is_call = udp.on == Span::MAX && BYTES.contains(&udp.bytes) && (GAP[0]..=GAP[1]).contains(&gap);
+    let gap = udp.gaps.as_constant()?;
+    let is_call = BYTES.contains(&udp.bytes) && (GAP[0]..=GAP[1]).contains(&gap);
     is_call.then_some((udp.bytes - HEADERS, gap))
 }
 
@@ -109,7 +109,15 @@ mod tests {
     #[test]
     fn what_is_like_a_call() {
         assert_eq!(gap(&flow("udp:80kbit:size=200b")), Some((172, Span::from_millis(20))));
-        for other in ["udp:1mbit", "cubic", "udp:80kbit:size=200b:on=1s:off=1s", "udp:16kbit:size=40b"] {
+        assert_eq!(gap(&flow("voip:10ms:echo=on")), Some((92, Span::from_millis(10))));
+        for other in [
+            "udp:1mbit",
+            "cubic",
+            "udp:80kbit:size=200b:on=1s:off=1s",
+            "udp:16kbit:size=40b",
+            "voip:talk=1s:pause=1s",
+            "gaming",
+        ] {
             assert!(!is_call(&flow(other)), "{other}");
         }
     }

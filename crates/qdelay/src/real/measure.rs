@@ -7,11 +7,11 @@ use super::carrier::PathEnd;
 use super::ports::{self, Way};
 use super::programs::Told;
 use super::stream::Stream;
-use qdelay_core::{Packet, Time};
+use qdelay_core::{Packet, Rate, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_emu::plan::Places;
-use qdelay_path::{AnyLink, LinkUsage, NodeId};
+use qdelay_path::{AnyLink, Line, LinkUsage, NodeId};
 use qdelay_sim::{Figures, FlowOutcome, Outcome, Scenario, Totals};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -76,7 +76,10 @@ impl<'a> Gauge<'a> {
             measured: Measured {
                 figures: Figures::new(scenario),
                 flows: vec![Flow::default(); flows],
-                link: scenario.link.0.clone(),
+                link: scenario
+                    .bottleneck
+                    .as_link()
+                    .map_or(Line::new(Rate::INFINITE, 0).into(), |(_, link)| link.0.clone()),
                 sent_bytes: 0,
             },
             current,

@@ -238,8 +238,9 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
     // Flows know nothing of each other, as in the simulator.
     let mut settings = vec![("tcp_no_metrics_save", "1")];
     // A socket is born with the default of the machine and iperf3 changes it once it is connected. Where that default is BBR, the
-    // pacing that BBR switched on stays (Linux, `sk_pacing_status`), and Cubic would be paced as no Cubic is.
-    settings.push(("tcp_congestion_control", "reno"));
+    // pacing that BBR switched on stays (Linux, `sk_pacing_status`), and Cubic would be paced as no Cubic is. Who asks for just
+    // that gets it so.
+    settings.push(("tcp_congestion_control", if support::wants_pacing(scenario) { "bbr" } else { "reno" }));
     if support::wants_ecn(scenario) {
         settings.push(("tcp_ecn", "1"));
     }

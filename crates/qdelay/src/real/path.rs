@@ -7,11 +7,15 @@ use qdelay_emu::plan::{Direction, Plan};
 use qdelay_path::{AnyLink, Line};
 use qdelay_sim::Scenario;
 
+/// What cannot be real.
+pub const ONLY_LINKS: &str =
+    "a cell is for the simulator; expected a scenario with path.link or path.trace, not [cell]";
+
 /// Data goes through the bottleneck, then takes half of the round trip and the jitter; acknowledgements go through the uplink,
 /// then take the other half.
 ///
 /// # Errors
-/// A discipline that cannot be built.
+/// A cell, or a discipline that cannot be built.
 pub fn plan(scenario: &Scenario) -> Result<Plan, String> {
     let half = scenario.base_rtt / 2;
     let (limit, link) = match &scenario.uplink {
@@ -20,10 +24,11 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, String> {
     };
     let tail_drop = Arguments::parse(qdisc::COMPONENTS, &format!("taildrop:limit={limit}"));
     let build = |arguments: &Arguments| AnyQdisc::build(arguments).map_err(|error| error.to_string());
+    let (qdisc, bottleneck) = scenario.bottleneck.as_link().ok_or(ONLY_LINKS)?;
     Ok(Plan {
         down: Direction {
-            qdisc: build(&scenario.qdisc)?,
-            link: scenario.link.0.clone(),
+            qdisc: build(qdisc)?,
+            link: bottleneck.0.clone(),
             delay: half,
             jitter: scenario.jitter,
             loss: 0.0,

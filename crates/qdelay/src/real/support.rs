@@ -3,7 +3,8 @@
 use super::MTU;
 use super::irtt;
 use qdelay_sim::{FlowSpec, Scenario};
-use qdelay_traffic::tcp::Profile;
+use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::tcp::{Pacing, Profile};
 use qdelay_traffic::transport::TransportConfig;
 use std::process::{Command, Stdio};
 
@@ -15,6 +16,9 @@ pub const FLOWS_MAX: usize = 200;
 /// # Errors
 /// What cannot, and what can.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
+    if scenario.bottleneck.as_cell().is_some() {
+        return Err(super::path::ONLY_LINKS.to_string());
+    }
     if scenario.flows.len() > FLOWS_MAX {
         return Err(format!(
             "{} flows are too many for real programs; expected at most {FLOWS_MAX}",
@@ -31,6 +35,14 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
     {
         return Err("some TCP flows use ECN and some do not: the kernel's setting is one for all; expected all or none \
                     under the real clock"
+            .to_string());
+    }
+    let mut paced = scenario.flows.iter().filter_map(paced);
+    if let Some(first) = paced.next()
+        && paced.any(|other| other != first)
+    {
+        return Err("some of Cubic and Reno are paced (pacing=always) and some are not: the namespace of the senders has one \
+                    default; expected all or none under the real clock"
             .to_string());
     }
     if scenario.flows.iter().any(is_tcp) { check_iperf3() } else { Ok(()) }
@@ -65,6 +77,19 @@ pub fn wants_ecn(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| ecn(flow) == Some(true))
 }
 
+/// Whether its flows of Cubic and Reno are paced all the same.
+pub fn wants_pacing(scenario: &Scenario) -> bool {
+    scenario.flows.iter().any(|flow| paced(flow) == Some(true))
+}
+
+/// Nothing where there is no choice: BBR always is.
+fn paced(flow: &FlowSpec) -> Option<bool> {
+    match flow.transport {
+        TransportConfig::Tcp { controller: ControllerConfig::Bbr(_), .. } | TransportConfig::Udp(_) => None,
+        TransportConfig::Tcp { profile, .. } => Some(profile.pacing == Pacing::Always),
+    }
+}
+
 fn ecn(flow: &FlowSpec) -> Option<bool> {
     match flow.transport {
         TransportConfig::Tcp { profile, .. } => Some(profile.ecn),
@@ -90,18 +115,26 @@ fn check_flow(flow: &FlowSpec) -> Result<(), String> {
             Err(format!("'{}': iperf3 delivers no exact number of bytes; expected no bytes", flow.typed))
         }
         // The kernel has knobs of its own, which are not ours to turn for one flow.
-        TransportConfig::Tcp { profile, .. } if (Profile { ecn: false, ..profile }) != Profile::linux() => {
-            Err(format!(
-                "'{}': the kernel's TCP is what it is; expected cubic, bbr or reno, with ecn at most",
-                flow.typed
-            ))
-        }
+        TransportConfig::Tcp { profile, .. } if !is_kernel(profile) => Err(format!(
+            "'{}': the kernel's TCP is what it is; expected cubic, bbr or reno, with ecn or pacing=always at most",
+            flow.typed
+        )),
+        TransportConfig::Udp(udp) if udp.echo && !irtt::is_call(flow) => Err(format!(
+            "'{}': only irtt's server sends datagrams back, of a call without pauses; expected echo=off",
+            flow.typed
+        )),
         TransportConfig::Udp(udp) if udp.bytes > u32::from(MTU) => Err(format!(
             "'{}': packets of {} bytes would be fragmented; expected a size of at most {MTU}",
             flow.typed, udp.bytes
         )),
         _ => Ok(()),
     }
+}
+
+/// Whether the kernel can be made to do as `profile` says.
+fn is_kernel(profile: Profile) -> bool {
+    let pacing = if profile.pacing == Pacing::Always { Pacing::Controller } else { profile.pacing };
+    Profile { ecn: false, pacing, ..profile } == Profile::linux()
 }
 
 /// What a machine without it has to install.

@@ -8,7 +8,7 @@ use crate::compare::cases::{Axes, Case, flow_start};
 use crate::error::Failure;
 use qdelay_core::{Rate, Span};
 use qdelay_path::Shaper;
-use qdelay_sim::{FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario};
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, ProbeSpec, Scenario};
 
 /// What the hosts' own processing adds to a round trip (forwarding 5 us and 7 us, receiver 9 us, sender 13 us).
 const HOST_DELAY: Span = Span::from_micros(34);
@@ -143,8 +143,10 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
     let flows = table.number(row, "flows") as usize;
     let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
     let scenario = Scenario {
-        qdisc: parse_qdisc(&qdisc)?,
-        link: LinkSpec(Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES).into()),
+        bottleneck: Bottleneck::link(
+            parse_qdisc(&qdisc)?,
+            Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES),
+        ),
         uplink: None,
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         jitter: Span::ZERO,

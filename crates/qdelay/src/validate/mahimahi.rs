@@ -7,7 +7,7 @@ use crate::compare::cases::{Axes, Case};
 use crate::error::Failure;
 use qdelay_core::Span;
 use qdelay_path::TraceLink;
-use qdelay_sim::{FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
+use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
 use std::path::Path;
 
 /// The phase of the flow against the trace decides what a long outage finds in the queue, and whether BBR takes it for a
@@ -99,15 +99,14 @@ pub fn discipline(name: &str) -> &str {
 /// A transport of the table, as it was. The reference's Cubic was paced: on its machine sockets are made with BBR, the default, and
 /// iperf3 chooses Cubic once they are connected, which leaves the pacing on. The same kernel through `qdelay link`, with sockets
 /// made so, gets what the reference got; without, what our plain Cubic gets.
-fn transport(name: &str) -> &str {
+pub fn transport(name: &str) -> &str {
     if name == "cubic" { "cubic:pacing=always" } else { name }
 }
 
 fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
     let typed = discipline(qdisc);
     let scenario = Scenario {
-        qdisc: parse_qdisc(typed)?,
-        link: LinkSpec(link.clone().into()),
+        bottleneck: Bottleneck::link(parse_qdisc(typed)?, link.clone()),
         uplink: Some(Uplink { link: LinkSpec(uplink()?.into()), limit: 1000 }),
         base_rtt: host.base_rtt,
         jitter: host.jitter,

@@ -7,7 +7,7 @@ use crate::compare::cases::{Axes, Case};
 use crate::error::Failure;
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::Line;
-use qdelay_sim::{FlowSpec, LinkSpec, Outcome, Scenario};
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 const FLOWS: u64 = 20;
@@ -63,13 +63,13 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
         extra_rtt: Span::from_micros(index * 20_000 / (FLOWS - 1)),
         ..FlowSpec::new(&typed, config)
     });
+    let discipline = parse_qdisc(&match qdisc {
+        // The queue's quantum is the device's MTU in ns-3.
+        "fq_codel" => "fq_codel:limit=10240:quantum=1500b:ecn=off".to_string(),
+        other => format!("{other}:limit=1000"),
+    })?;
     let scenario = Scenario {
-        qdisc: parse_qdisc(&match qdisc {
-            // The queue's quantum is the device's MTU in ns-3.
-            "fq_codel" => "fq_codel:limit=10240:quantum=1500b:ecn=off".to_string(),
-            other => format!("{other}:limit=1000"),
-        })?,
-        link: LinkSpec(Line::new(Rate::from_mbps(100.0), PPP_BYTES).into()),
+        bottleneck: Bottleneck::link(discipline, Line::new(Rate::from_mbps(100.0), PPP_BYTES)),
         uplink: None,
         base_rtt: Span::from_millis(10),
         jitter: Span::ZERO,

@@ -258,17 +258,25 @@ pub fn echo_server(machine: &Namespace) -> u16 {
 
 /// Sends so many bytes to an [`echo_server`] and sees that they come back as they were.
 pub fn converse(server: SocketAddr, bytes: u32) {
-    let mut stream = TcpStream::connect_timeout(&server, LONG).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
-    stream.set_write_timeout(Some(LONG)).unwrap();
+    try_converse(server, bytes).unwrap();
+}
+
+/// As [`converse`], where TCP may give up or wait for longer than [`LONG`]; what comes back must be right all the same.
+pub fn try_converse(server: SocketAddr, bytes: u32) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect_timeout(&server, LONG)?;
+    stream.set_read_timeout(Some(LONG))?;
+    stream.set_write_timeout(Some(LONG))?;
     let sent: Vec<u8> = (0..bytes).map(|number| (number % 251) as u8).collect();
-    let (mut writer, to_send) = (stream.try_clone().unwrap(), sent.clone());
+    let (mut writer, to_send) = (stream.try_clone()?, sent.clone());
     let writing = std::thread::spawn(move || {
-        writer.write_all(&to_send).unwrap();
-        writer.shutdown(std::net::Shutdown::Write).unwrap();
+        writer.write_all(&to_send)?;
+        writer.shutdown(std::net::Shutdown::Write)
     });
     let mut received = Vec::new();
-    stream.read_to_end(&mut received).unwrap();
-    writing.join().unwrap();
+    let read = stream.read_to_end(&mut received);
+    assert!(sent.starts_with(&received), "{} of {} bytes", received.len(), sent.len());
+    writing.join().unwrap()?;
+    read?;
     assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+    Ok(())
 }

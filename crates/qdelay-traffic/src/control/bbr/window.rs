@@ -21,7 +21,8 @@ impl Bbr {
     /// Slow start towards the target; falls to it at once where the pipe was full.
     pub(super) fn approach_target(&self, connection: &Connection, cwnd: u32, acked: u32) -> u32 {
         let bdp = self.bdp(self.bw(), self.cwnd_gain);
-        let addition = if self.full_bw_reached { self.aggregation.addition(self.bw()) } else { 0 };
+        let allows = self.full_bw_reached && self.allows_for_aggregation;
+        let addition = if allows { self.aggregation.addition(self.bw()) } else { 0 };
         let target = self.with_batches(bdp.saturating_add(addition), connection.mss);
         let grown = cwnd.saturating_add(acked);
         let cwnd = if self.full_bw_reached {

@@ -8,7 +8,7 @@ use crate::error::Failure;
 use qdelay_core::Span;
 use qdelay_experiment::scenario::Case;
 use qdelay_experiment::traces::{Found, Library};
-use qdelay_sim::{FlowSpec, LinkSpec, Scenario, Uplink};
+use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Scenario, Uplink};
 use std::collections::BTreeMap;
 
 /// What the real runs are held against.
@@ -127,7 +127,8 @@ impl Common<'_> {
                 delay_p99_ms: table.number(row, "delay_p99_ms"),
             };
             let qdisc = text("qdisc");
-            self.cell(text("trace"), text("transport"), qdisc, mahimahi::discipline(qdisc), Some(figures))
+            let transport = mahimahi::transport(text("transport"));
+            self.cell(text("trace"), transport, qdisc, mahimahi::discipline(qdisc), Some(figures))
         };
         (0..table.len()).map(cell).collect()
     }
@@ -151,8 +152,7 @@ impl Common<'_> {
 
     fn run(&self, name: &str, found: &Found, transport: &str, qdisc: &str) -> Result<Run, Failure> {
         let scenario = Scenario {
-            qdisc: parse_qdisc(qdisc)?,
-            link: LinkSpec(found.link.clone()),
+            bottleneck: Bottleneck::link(parse_qdisc(qdisc)?, found.link.clone()),
             uplink: Some(Uplink { link: LinkSpec(mahimahi::uplink()?.into()), limit: UPLINK_LIMIT }),
             base_rtt: self.base_rtt,
             jitter: Span::ZERO,

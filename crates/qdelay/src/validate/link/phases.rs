@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use qdelay_experiment::links;
     use qdelay_experiment::traces::Library;
-    use qdelay_sim::LinkSpec;
+    use qdelay_sim::Bottleneck;
 
     #[test]
     fn the_simulated_flow_begins_when_the_real_one_did() {
@@ -144,7 +144,7 @@ mod tests {
         let mut scenario = test_scenario();
         // In a burst every millisecond will do; between bursts none.
         for (link, near) in [("10mbit", 1), ("synth:lte-driving:duration=10s", 10)] {
-            scenario.link = LinkSpec(links::parse(link).unwrap());
+            scenario.bottleneck = bottleneck(link);
             for target in [25, 300, 1234] {
                 let target = Span::from_millis(target);
                 let start = start_for(&scenario, Time::ZERO + target);
@@ -155,12 +155,16 @@ mod tests {
         }
     }
 
+    fn bottleneck(link: &str) -> Bottleneck {
+        let qdisc = super::super::super::parse_qdisc("taildrop").unwrap();
+        Bottleneck::link(qdisc, links::parse(link).unwrap())
+    }
+
     fn test_scenario() -> Scenario {
-        use super::super::super::{parse_qdisc, parse_transport};
+        use super::super::super::parse_transport;
         use qdelay_sim::FlowSpec;
         Scenario {
-            qdisc: parse_qdisc("taildrop").unwrap(),
-            link: LinkSpec(links::parse("10mbit").unwrap()),
+            bottleneck: bottleneck("10mbit"),
             uplink: None,
             base_rtt: Span::from_millis(10),
             jitter: Span::ZERO,

@@ -1,16 +1,38 @@
-//! What a gateway writes while it runs: mahimahi's logs of both directions, and a packet capture.
+//! What a real link writes while it runs: mahimahi's logs of both directions, and a packet capture.
 
-use super::config::Config;
 use crate::error::Failure;
 use crate::run::eprintln_line;
 use qdelay_core::Time;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
 use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
+use qdelay_emu::plan::Plan;
+use qdelay_experiment::InputError;
 use qdelay_experiment::engine::cannot_write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What is to be written.
+pub struct Wanted<'a> {
+    /// The command, for headers and errors.
+    pub command: &'static str,
+    /// What mahimahi's logs begin with: `.down` and `.up` are added.
+    pub mahimahi: Option<&'a Path>,
+    /// The capture.
+    pub capture: Option<&'a Path>,
+    /// Link and discipline as they were typed, down and up.
+    pub typed: [[&'a str; 2]; 2],
+}
+
+/// Which of the files could not be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of mahimahi's logs.
+    Mahimahi,
+    /// The capture.
+    Capture,
+}
 
 /// The logs that were asked for.
 #[derive(Default)]
@@ -32,43 +54,43 @@ impl Tap for Logs {
 }
 
 impl Logs {
-    /// Opens what `config` asks for. Each has a thread of its own from then on.
+    /// Opens what is wanted. Each log has a thread of its own from then on, so this comes before the caller's becomes a real-time
+    /// thread. `failure` says how the caller tells of a file that cannot be created.
     ///
     /// # Errors
     /// A file that cannot be created.
-    pub fn open(config: &Config) -> Result<Logs, Failure> {
-        let (prefix, capture) = (config.log("mahimahi"), config.log("pcap"));
-        if prefix.is_none() && capture.is_none() {
+    pub fn open(
+        wanted: &Wanted,
+        plan: &Plan,
+        failure: impl Fn(Kind, InputError) -> Failure,
+    ) -> Result<Logs, Failure> {
+        if wanted.mahimahi.is_none() && wanted.capture.is_none() {
             return Ok(Logs::default());
         }
-        let layout = Layout::of(&config.plan).map_err(|error| Failure::input("qdelay gateway", error))?;
+        let layout = Layout::of(plan).map_err(|error| Failure::input(wanted.command, error))?;
         let began = began();
         let mut logs = Logs::default();
-        if let Some(prefix) = prefix {
-            for (place, (port, ending)) in
-                [(Port::Outside, "down"), (Port::Inside, "up")].into_iter().enumerate()
-            {
-                let mut path = prefix.as_os_str().to_os_string();
-                path.push(format!(".{ending}"));
-                let path = PathBuf::from(path);
-                let [link, qdisc] = config.written(ending);
+        if let Some(prefix) = wanted.mahimahi {
+            let ends = [(Port::Outside, "down"), (Port::Inside, "up")];
+            for (place, ((port, ending), [link, qdisc])) in ends.into_iter().zip(wanted.typed).enumerate() {
+                let path = with_ending(prefix, ending);
                 let header = MahimahiOptions {
                     trace: link.to_string(),
                     file: path.display().to_string(),
-                    command_line: "qdelay gateway".to_string(),
+                    command_line: wanted.command.to_string(),
                     queue: qdisc.to_string(),
                     began,
                     ..MahimahiOptions::default()
                 };
                 let log = MahimahiLog::create(&path, &layout, port, header)
-                    .map_err(|error| config.failure("log", "mahimahi", cannot_write(&path, &error)))?;
+                    .map_err(|error| failure(Kind::Mahimahi, cannot_write(&path, &error)))?;
                 logs.mahimahi[place] = Some((path, log));
             }
         }
-        if let Some(path) = capture {
+        if let Some(path) = wanted.capture {
             let header = PcapngOptions { began, ..PcapngOptions::default() };
             let log = PcapngLog::create(path, &layout, &header)
-                .map_err(|error| config.failure("log", "pcap", cannot_write(path, &error)))?;
+                .map_err(|error| failure(Kind::Capture, cannot_write(path, &error)))?;
             logs.capture = Some((path.to_path_buf(), log));
         }
         Ok(logs)
@@ -90,6 +112,13 @@ fn missing(path: &Path, closed: io::Result<LogSummary>) -> u64 {
             1
         }
     }
+}
+
+fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_os_string();
+    name.push(".");
+    name.push(ending);
+    name.into()
 }
 
 /// When the run begins, for headers that want a date.

@@ -6,9 +6,27 @@
 //! Packets that are lost between the gate and the node that reports are never reported, and their credit does not come
 //! back: take the feedback from the first queue behind the gate, which reports its drops as well.
 
-use super::{Eligible, GateLaw};
-use crate::{Signal, Signals};
-use qdelay_core::Time;
+use super::{Eligible, Pacer, Signal, Signals};
+use crate::Time;
+use crate::component::{Arguments, Component, Kind, Parameter, Unit};
+
+/// What `credit` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "credit",
+    about: "a fixed window of bytes between the gate and the node that reports what it sent",
+    source: "sliding windows of any transport; nothing of 5G",
+    parameters: &[Parameter {
+        name: "window",
+        unit: Unit::Bytes,
+        default: "15kb",
+        min: "1b",
+        max: "",
+        about: "most bytes that went through and were not reported as gone",
+        source: "5G QoS thesis section 3.6.4: ten full packets are far more than a TTI of 5 MHz takes",
+    }],
+    positional: Some("window"),
+};
 
 /// The law of a fixed window.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +40,17 @@ impl Credit {
     pub const fn new(window_bytes: u64) -> Credit {
         Credit { window_bytes, out_bytes: 0 }
     }
+    /// The window that `arguments` describe.
+    pub(super) fn build(arguments: &Arguments) -> Credit {
+        Credit::new(arguments.whole("window").unwrap_or(15_000))
+    }
     /// Bytes that went through and have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {
         self.out_bytes
     }
 }
 
-impl GateLaw for Credit {
+impl Pacer for Credit {
     #[inline]
     fn next_eligible(&mut self, _: Time, size_bytes: u64) -> Eligible {
         let fits = self.out_bytes.saturating_add(size_bytes) <= self.window_bytes;
@@ -36,7 +58,7 @@ impl GateLaw for Credit {
     }
     #[inline]
     fn forwarded(&mut self, _: Time, bytes: u64) {
-        self.out_bytes += bytes;
+        self.out_bytes = self.out_bytes.saturating_add(bytes);
     }
     #[inline]
     fn on_signal(&mut self, _: Time, signal: Signal) {

@@ -1,0 +1,319 @@
+//! 5G-BDP: what one TTI takes, spread over the TTI.
+//!
+//! Source: 5G QoS thesis section 3.3, Algorithm 2. After each TTI the budget for the next is what the TTI just served could
+//! have carried, less what is left in the RLC buffer. At a fraction `e` of the TTI, `e + offset` of the budget may have gone.
+//!
+//! A bearer with nothing to send is not reported, where the thesis sets new values in every TTI: with an empty RLC buffer the
+//! budget is set anew after every TTI without a report, from the capacity reported last and an MTU at least.
+//!
+//! Differences from the reference:
+//! * The time since the last report counts as one TTI at most: a late report does not make the budget grow without end.
+//! * "No budget where the capacity is not above what is left" (line 7) is kept, as such a buffer is served, and reported, in
+//!   the next TTI; the thesis's emulator takes one packet there: `full=mtu`.
+//! * A packet goes when a byte of it may: section 3.4 says that its size is not looked at. The emulator, which counts packets,
+//!   rounds down: `fit=whole`, which in bytes leaves a part of most TTIs unused. An empty RLC buffer takes a packet larger than
+//!   the budget when all of the budget may have gone.
+
+use super::below::Below;
+use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE, first_time};
+use super::{Eligible, Pacer, Served, Signal, Signals};
+use crate::component::{Arguments, Component, Kind, Parameter, Unit};
+use crate::{Span, Time};
+
+/// What `5g-bdp` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "5g-bdp",
+    about: "sends what one TTI takes, less what is left, spread over the TTI (bandwidth-delay product)",
+    source: "5G QoS thesis section 3.3, Algorithm 2",
+    parameters: &[
+        Parameter {
+            name: "offset",
+            unit: Unit::Number,
+            default: "0.33",
+            min: "0.01",
+            max: "1",
+            about: "this part of the budget may go at the beginning of the TTI, and beyond the budget at its end",
+            source: "5G QoS thesis section 3.6.1 (NORMALIZED_OFFSET)",
+        },
+        Parameter {
+            name: "full",
+            unit: Unit::Choice(&["none", "mtu"]),
+            default: "none",
+            min: "",
+            max: "",
+            about: "the budget where as much is left as a TTI takes",
+            source: "5G QoS thesis section 3.3, Algorithm 2, line 7; its emulator: one packet",
+        },
+        MTU,
+        parameters::fit("begun", "5G QoS thesis section 3.4: the size of the packet is not considered"),
+        SILENCE,
+    ],
+    positional: None,
+};
+
+/// The budget where as much is left as a TTI takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Nothing.
+    Nothing,
+    /// One full packet.
+    Mtu,
+}
+
+/// The parameters of 5G-BDP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BdpParameters {
+    /// The TTI of the cell.
+    pub tti: Span,
+    /// The part of the budget that may go at the beginning of a TTI, 0.01 to 1.
+    pub offset: f64,
+    /// The budget where as much is left as a TTI takes.
+    pub full: WhenFull,
+    /// A full packet, bytes.
+    pub mtu_bytes: u64,
+    /// When a packet has room within the budget.
+    pub fit: Fit,
+    /// After this long without a report the RLC buffer is taken for empty.
+    pub silence: Span,
+}
+
+/// With no offset an idle bearer's whole budget would be allowed when its next TTI begins, thus never.
+const LEAST_OFFSET: f64 = 0.01;
+
+/// The law of 5G-BDP.
+#[derive(Clone, Copy, Debug)]
+pub struct Bdp {
+    parameters: BdpParameters,
+    below: Below,
+    capacity_bytes: u64,
+    /// `bytes_to_send` of Algorithm 2.
+    budget_bytes: u64,
+    /// Sent since `last`.
+    sent_bytes: u64,
+    /// When the budget was set.
+    last: Time,
+}
+
+impl Bdp {
+    /// The law with `parameters`; an offset out of its range is clamped.
+    pub fn new(parameters: BdpParameters) -> Bdp {
+        let tti = parameters.tti.max(Span::from_nanos(1));
+        let mtu_bytes = parameters.mtu_bytes.max(1);
+        let offset = parameters.offset.clamp(LEAST_OFFSET, 1.0);
+        Bdp {
+            parameters: BdpParameters { tti, mtu_bytes, offset, ..parameters },
+            below: Below::new(parameters.silence),
+            capacity_bytes: 0,
+            budget_bytes: mtu_bytes,
+            sent_bytes: 0,
+            last: Time::ZERO,
+        }
+    }
+
+    /// The law that `arguments` describe.
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Bdp {
+        Bdp::new(BdpParameters {
+            tti: setting.tti(),
+            offset: arguments.number("offset").unwrap_or(0.33),
+            full: if arguments.text("full") == Some("mtu") { WhenFull::Mtu } else { WhenFull::Nothing },
+            mtu_bytes: setting.mtu(arguments),
+            fit: Fit::of(arguments),
+            silence: setting.silence(arguments),
+        })
+    }
+
+    /// The budget of this TTI, bytes.
+    pub const fn budget_bytes(&self) -> u64 {
+        self.budget_bytes
+    }
+
+    fn served(&mut self, now: Time, served: &Served) {
+        self.below.served(now, served);
+        self.capacity_bytes = served.capacity_bytes;
+        let budget = match served.capacity_bytes.saturating_sub(served.remaining_bytes) {
+            0 if self.parameters.full == WhenFull::Mtu => self.parameters.mtu_bytes,
+            budget => budget,
+        };
+        self.set(now, budget);
+    }
+
+    fn set(&mut self, now: Time, budget_bytes: u64) {
+        self.budget_bytes = budget_bytes;
+        self.sent_bytes = 0;
+        self.last = now;
+    }
+
+    /// Sets the budgets of the TTIs that went by without a report.
+    fn catch_up(&mut self, now: Time) {
+        if self.below.forget(now) {
+            self.set(now, self.capacity_bytes.max(self.parameters.mtu_bytes));
+        }
+        let ttis = now.since(self.last).as_nanos() / self.parameters.tti.as_nanos();
+        if self.below.is_empty() && ttis > 0 {
+            let last = self.last + self.parameters.tti * ttis;
+            self.set(last, self.capacity_bytes.max(self.parameters.mtu_bytes));
+        }
+    }
+
+    /// What may have gone at `now` (soll_tx), bytes.
+    fn may_have_gone(&self, now: Time) -> f64 {
+        let elapsed = now.since(self.last).as_nanos() as f64 / self.parameters.tti.as_nanos() as f64;
+        (elapsed.min(1.0) + self.parameters.offset) * self.budget_bytes as f64
+    }
+}
+
+impl Pacer for Bdp {
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        self.catch_up(now);
+        let (tti, budget) = (self.parameters.tti, self.budget_bytes as f64);
+        // Bytes that must be allowed: at least so many, or more than so many.
+        let (bytes, more) = match self.parameters.fit {
+            Fit::Begun => (self.sent_bytes as f64, true),
+            Fit::Whole if self.below.is_empty() => (size_bytes.min(self.budget_bytes) as f64, false),
+            Fit::Whole => (self.sent_bytes.saturating_add(size_bytes) as f64, false),
+        };
+        let is_allowed = |gone: f64| if more { gone > bytes } else { gone >= bytes };
+        if self.budget_bytes > 0 && is_allowed(self.may_have_gone(now)) {
+            return Eligible::Now;
+        }
+        // Without a report nothing more happens after one TTI, but that an empty buffer starts another.
+        let end = self.last + tti;
+        let otherwise = if self.below.is_empty() { end } else { self.below.deadline() };
+        if self.budget_bytes == 0 || now >= end || !is_allowed(self.may_have_gone(end)) {
+            return Eligible::At(otherwise);
+        }
+        let estimate = (bytes / budget - self.parameters.offset) * tti.as_nanos() as f64;
+        let allowed = first_time(self.last, estimate, |time| is_allowed(self.may_have_gone(time)));
+        Eligible::At(allowed.min(otherwise))
+    }
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        self.below.forwarded(now, bytes);
+        self.sent_bytes = self.sent_bytes.saturating_add(bytes);
+    }
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        if let Signal::Served(served) = signal {
+            self.served(now, &served);
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { served: true, ..Signals::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AnyPacer;
+    use super::super::testing::{Asked, ms, parse, refused, served, us};
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn law(text: &str) -> Bdp {
+        match parse(text) {
+            AnyPacer::Bdp(law) => law,
+            other => panic!("{other:?}"),
+        }
+    }
+    /// Asks at the times it names, up to `end`, for packets of `size`; when they went, in microseconds rounded up.
+    fn drain(law: &mut Bdp, mut now: Time, end: Time, size: u64) -> Vec<u64> {
+        let mut went = Vec::new();
+        while now < end {
+            match law.ask(now, size) {
+                Eligible::Now => {
+                    went.push(now.as_nanos().div_ceil(1000));
+                    law.forwarded(now, size);
+                }
+                Eligible::At(time) => {
+                    assert!(time > now);
+                    now = time;
+                }
+                Eligible::OnSignal => break,
+            }
+        }
+        went
+    }
+
+    #[test]
+    fn the_budget_is_what_a_tti_takes_less_what_is_left() {
+        let mut law = law("5g-bdp");
+        law.on_signal(ms(5), served(2289, 2289, 711));
+        assert_eq!(law.budget_bytes(), 1578);
+        law.on_signal(ms(6), served(2289, 2289, 2288));
+        assert_eq!(law.budget_bytes(), 1);
+        law.on_signal(ms(7), served(2289, 2289, 2289));
+        assert_eq!(law.budget_bytes(), 0);
+        assert_eq!(law.ask(ms(7), 40), Eligible::At(ms(27)), "its silence");
+        law.on_signal(ms(8), served(900, 900, 5000));
+        assert_eq!(law.budget_bytes(), 0);
+        let mut law = self::law("5g-bdp:full=mtu");
+        law.on_signal(ms(7), served(2289, 2289, 2289));
+        assert_eq!(law.budget_bytes(), 1500);
+        assert_eq!(law.ask(ms(7), 40), Eligible::Now);
+    }
+
+    #[test]
+    fn whole_packets_are_spread_over_the_tti() {
+        // Four packets a TTI of 10 ms: at soll = 1, 2, 3, 4, 5 packets, thus at 0, 0.17, 0.42, 0.67, 0.92 of it.
+        let setting = PacerSetting { tti: Span::from_millis(10), mtu_bytes: 1500 };
+        let arguments = Arguments::parse(super::super::COMPONENTS, "5g-bdp:fit=whole").unwrap();
+        let mut law = Bdp::build(&arguments, &setting);
+        law.on_signal(ms(100), served(6000, 6000, 0));
+        assert_eq!(drain(&mut law, ms(100), ms(110), 1500), [100_000, 101_700, 104_200, 106_700, 109_200]);
+        law.on_signal(ms(110), served(6000, 6000, 1500));
+        assert_eq!(drain(&mut law, ms(110), ms(120), 1500), [110_034, 113_367, 116_700]);
+    }
+
+    #[test]
+    fn begun_packets_go_while_the_budget_is_above_what_went() {
+        let mut law = law("5g-bdp");
+        law.on_signal(ms(1), served(2289, 2289, 289));
+        // (e + 0.33) x 2000 > 0, 1500; 3000 is beyond 2660.
+        assert_eq!(drain(&mut law, ms(1), ms(2), 1500), [1000, 1421]);
+        law.on_signal(ms(2), served(2289, 2289, 1000));
+        assert_eq!(
+            drain(&mut law, ms(2), ms(3), 200),
+            [2000, 2000, 2000, 2136, 2291, 2446, 2601, 2757, 2912]
+        );
+    }
+
+    #[test]
+    fn a_late_report_adds_no_budget() {
+        let mut law = law("5g-bdp:fit=whole");
+        law.on_signal(ms(1), served(2289, 2289, 289));
+        assert_eq!(
+            drain(&mut law, ms(1), ms(1) + Span::from_millis(15), 1500),
+            [1420],
+            "2660 at the end of the TTI"
+        );
+    }
+
+    #[test]
+    fn an_idle_bearer_has_the_last_capacity_in_every_tti() {
+        let mut law = law("5g-bdp");
+        assert_eq!((law.ask(us(2500), 1500), law.budget_bytes()), (Eligible::Now, 1500));
+        law.on_signal(ms(3), served(4000, 1500, 0));
+        law.on_signal(ms(4), served(3000, 10, 0));
+        assert_eq!(law.ask(us(7250), 1500), Eligible::Now);
+        assert_eq!((law.last, law.budget_bytes()), (ms(7), 3000));
+        law.on_signal(ms(8), served(0, 0, 0));
+        assert_eq!(law.ask(us(8999), 40), Eligible::At(ms(9)), "an outage");
+        assert_eq!(law.ask(ms(9), 40), Eligible::Now);
+    }
+
+    #[test]
+    fn an_empty_buffer_takes_what_is_larger_than_the_budget() {
+        let mut law = law("5g-bdp:fit=whole");
+        law.on_signal(ms(3), served(549, 100, 0));
+        assert_eq!(law.ask(ms(3), 1500), Eligible::At(us(3670)));
+        assert_eq!(law.ask(us(3670), 1500), Eligible::Now);
+        law.forwarded(us(3670), 1500);
+        assert_eq!(law.ask(us(3670), 1500), Eligible::At(us(23_670)));
+        assert_eq!(law.ask(us(23_670), 60_000), Eligible::At(us(24_340)), "a new TTI after the silence");
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(refused("5g-bdp:offset=1.1").contains("0.01 to 1"));
+        assert!(refused("5g-bdp:full=two").contains("expected one of none, mtu"));
+    }
+}

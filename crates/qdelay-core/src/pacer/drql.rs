@@ -1,0 +1,311 @@
+//! DRQL, Dynamic RLC Queue Limit: a limit on the bytes in the RLC buffer that falls by what was never needed and grows
+//! when the buffer ran empty. It is Linux's dynamic queue limits (BQL) in steps of the TTI.
+//!
+//! Source: 5G QoS thesis section 3.2, Algorithm 1. After each TTI: where nothing is left and the limit had held a packet
+//! back, the limit grows by `increase`. Where something is left, the least that was left over an `interval` is taken off
+//! it, down to an MTU. Otherwise the interval begins anew.
+//!
+//! Differences from the reference:
+//! * Lines 14 and 19 test that the interval is *not* over; here it is over when `interval` has passed. The interval is no
+//!   TTI (line 1) but ten, which gives the published curves. Where nothing was left and nothing held back it always begins
+//!   anew, without line 19's condition.
+//! * The thesis does not say by how much the limit grows: by a factor of 1.2, rounded up to a byte, and the interval begins
+//!   anew, as in its emulator.
+//! * "The limit was reached" is remembered from a packet that was held back to the next report, rather than compared at the
+//!   report.
+//! * A packet that is larger than the limit goes into an empty buffer.
+
+use super::below::Below;
+use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
+use super::{Eligible, Pacer, Served, Signal, Signals};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Span, Time};
+use alloc::format;
+use alloc::string::ToString;
+
+/// What `drql` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "drql",
+    about: "limits the bytes in the RLC buffer to what the TTIs take (dynamic RLC queue limit)",
+    source: "5G QoS thesis section 3.2, Algorithm 1",
+    parameters: &[
+        Parameter {
+            name: "interval",
+            unit: Unit::Span,
+            default: "",
+            min: "1us",
+            max: "100s",
+            about: "over which the least that was left is sought (T); 10 TTIs where it is not given",
+            source: "the thesis's emulator; 5G QoS thesis section 3.2 has one TTI",
+        },
+        Parameter {
+            name: "increase",
+            unit: Unit::Number,
+            default: "1.2",
+            min: "1",
+            max: "10",
+            about: "the limit is multiplied by it when the buffer ran empty",
+            source: "the thesis's emulator; the thesis has no number",
+        },
+        Parameter {
+            name: "round",
+            unit: Unit::Choice(&["byte", "mtu"]),
+            default: "byte",
+            min: "",
+            max: "",
+            about: "a limit that grew is rounded up to whole bytes, or to full packets (where packets are the unit)",
+            source: "the thesis's emulator: packets",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Bytes,
+            default: "1536000b",
+            min: "1b",
+            max: "",
+            about: "greatest limit, and the first (MAX_VAL_LIMIT)",
+            source: "5G QoS thesis section 3.6.1: 1024 packets",
+        },
+        MTU,
+        parameters::fit("whole", "5G QoS thesis section 3.2: the limit is the queue's"),
+        SILENCE,
+    ],
+    positional: None,
+};
+
+/// The parameters of DRQL.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DrqlParameters {
+    /// Over which the least that was left is sought.
+    pub interval: Span,
+    /// What the limit is multiplied by, at least 1.
+    pub increase: f64,
+    /// A limit that grew is rounded up to a multiple of this, bytes, at least 1.
+    pub round_bytes: u64,
+    /// Greatest limit, bytes; at least `mtu_bytes`.
+    pub max_bytes: u64,
+    /// Least limit, bytes.
+    pub mtu_bytes: u64,
+    /// When a packet has room within the limit.
+    pub fit: Fit,
+    /// After this long without a report the RLC buffer is taken for empty.
+    pub silence: Span,
+}
+
+/// The law of DRQL.
+#[derive(Clone, Copy, Debug)]
+pub struct Drql {
+    parameters: DrqlParameters,
+    below: Below,
+    limit_bytes: u64,
+    /// The least that was left in this interval; nothing yet.
+    least_bytes: Option<u64>,
+    /// When the interval began.
+    last: Time,
+    /// A packet was held back since the last report.
+    limit_reached: bool,
+}
+
+impl Drql {
+    /// The law with `parameters`.
+    pub fn new(parameters: DrqlParameters) -> Drql {
+        let max_bytes = parameters.max_bytes.max(parameters.mtu_bytes);
+        Drql {
+            parameters: DrqlParameters { max_bytes, ..parameters },
+            below: Below::new(parameters.silence),
+            limit_bytes: max_bytes,
+            least_bytes: None,
+            last: Time::ZERO,
+            limit_reached: false,
+        }
+    }
+
+    /// The law that `arguments` describe.
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Drql, ComponentError> {
+        let mtu_bytes = setting.mtu(arguments);
+        let max_bytes = arguments.whole("max").unwrap_or(1_536_000);
+        if max_bytes < mtu_bytes {
+            let message = format!("max {max_bytes} is below the MTU of {mtu_bytes} bytes");
+            return Err(ComponentError { typed: arguments.typed().to_string(), message });
+        }
+        Ok(Drql::new(DrqlParameters {
+            interval: arguments.span("interval").unwrap_or(setting.tti() * 10),
+            increase: arguments.number("increase").unwrap_or(1.2),
+            round_bytes: if arguments.text("round") == Some("mtu") { mtu_bytes } else { 1 },
+            max_bytes,
+            mtu_bytes,
+            fit: Fit::of(arguments),
+            silence: setting.silence(arguments),
+        }))
+    }
+
+    /// The limit, bytes.
+    pub const fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    fn served(&mut self, now: Time, served: &Served) {
+        self.below.served(now, served);
+        let DrqlParameters { interval, increase, round_bytes, max_bytes, mtu_bytes, .. } = self.parameters;
+        let remaining = served.remaining_bytes;
+        if remaining > 0 {
+            let least = self.least_bytes.map_or(remaining, |least| least.min(remaining));
+            self.least_bytes = Some(least);
+            if now >= self.last + interval {
+                self.limit_bytes = self.limit_bytes.saturating_sub(least).max(mtu_bytes);
+                self.restart(now);
+            }
+        } else {
+            if self.limit_reached {
+                let grown = libm::ceil(self.limit_bytes as f64 * increase) as u64;
+                self.limit_bytes =
+                    grown.div_ceil(round_bytes.max(1)).saturating_mul(round_bytes.max(1)).min(max_bytes);
+            }
+            self.restart(now);
+        }
+        self.limit_reached = false;
+    }
+
+    fn restart(&mut self, now: Time) {
+        self.last = now;
+        self.least_bytes = None;
+    }
+}
+
+impl Pacer for Drql {
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        self.below.forget(now);
+        let used = self.below.bytes();
+        if self.below.is_empty() || self.parameters.fit.has_room(used, size_bytes, self.limit_bytes) {
+            return Eligible::Now;
+        }
+        self.limit_reached = true;
+        Eligible::At(self.below.deadline())
+    }
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        self.below.forwarded(now, bytes);
+    }
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        if let Signal::Served(served) = signal {
+            self.served(now, &served);
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { served: true, ..Signals::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AnyPacer;
+    use super::super::testing::{Asked, ms, parse, refused, served};
+    use super::*;
+
+    fn law(text: &str) -> Drql {
+        match parse(text) {
+            AnyPacer::Drql(law) => law,
+            other => panic!("{other:?}"),
+        }
+    }
+    /// Sends full packets until one is held back; how many went.
+    fn fill(law: &mut Drql, now: Time) -> u64 {
+        let mut count = 0;
+        while law.ask(now, 1500) == Eligible::Now {
+            law.forwarded(now, 1500);
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn what_was_never_needed_is_taken_off() {
+        let mut law = law("drql:max=10500b");
+        assert_eq!(fill(&mut law, ms(0)), 7);
+        for tti in 1..10 {
+            law.on_signal(ms(tti), served(2289, 2289, 8211 - 100 * (tti % 3)));
+            assert_eq!(law.limit_bytes(), 10_500);
+        }
+        law.on_signal(ms(10), served(2289, 2289, 8300));
+        assert_eq!(law.limit_bytes(), 10_500 - 8011, "the least of ten TTIs");
+        assert_eq!(law.least_bytes, None);
+        law.on_signal(ms(11), served(2289, 2289, 6000));
+        assert_eq!(law.limit_bytes(), 2489);
+        law.on_signal(ms(20), served(2289, 2289, 5000));
+        assert_eq!(law.limit_bytes(), 1500, "an MTU remains");
+    }
+
+    #[test]
+    fn it_grows_at_once_when_the_buffer_ran_empty() {
+        let mut law = law("drql:max=3000b");
+        law.limit_bytes = 1501;
+        assert_eq!(fill(&mut law, ms(1)), 1);
+        law.on_signal(ms(2), served(2289, 1500, 0));
+        assert_eq!(law.limit_bytes(), 1802, "1801.2 rounded up");
+        law.on_signal(ms(3), served(2289, 1500, 0));
+        assert_eq!((law.limit_bytes(), law.last), (1802, ms(3)), "nobody was held back");
+        for tti in 4..10 {
+            fill(&mut law, ms(tti));
+            law.on_signal(ms(tti), served(2289, 1500, 0));
+        }
+        assert_eq!(law.limit_bytes(), 3000);
+    }
+
+    #[test]
+    fn it_grows_by_full_packets_where_these_are_the_unit() {
+        let mut law = law("drql:max=9000b:round=mtu");
+        law.limit_bytes = 1500;
+        for (tti, limit) in [(1, 3000), (2, 4500), (3, 6000), (4, 7500), (5, 9000), (6, 9000)] {
+            fill(&mut law, ms(tti));
+            law.on_signal(ms(tti), served(15000, 1500, 0));
+            assert_eq!(law.limit_bytes(), limit, "{tti}");
+        }
+    }
+
+    #[test]
+    fn an_empty_buffer_begins_the_interval_anew() {
+        let mut law = law("drql:max=6000b:interval=3ms");
+        law.on_signal(ms(1), served(2289, 100, 50));
+        law.on_signal(ms(2), served(2289, 100, 0));
+        assert_eq!((law.least_bytes, law.last), (None, ms(2)));
+        law.on_signal(ms(4), served(2289, 100, 700));
+        assert_eq!(law.limit_bytes(), 6000);
+        law.on_signal(ms(5), served(2289, 100, 900));
+        assert_eq!(law.limit_bytes(), 5300);
+    }
+
+    #[test]
+    fn the_limit_is_held() {
+        let mut law = law("drql:max=4000b");
+        assert_eq!(fill(&mut law, ms(0)), 2);
+        assert_eq!(law.ask(ms(0), 1000), Eligible::Now);
+        assert_eq!(law.ask(ms(0), 1001), Eligible::At(ms(20)));
+        law.on_signal(ms(1), served(500, 500, 2500));
+        assert_eq!(law.ask(ms(1), 1500), Eligible::Now);
+        assert_eq!(law.ask(ms(1), 1501), Eligible::At(ms(21)));
+        assert_eq!(law.ask(ms(21), 1501), Eligible::Now, "nobody reported for 20 ms");
+    }
+
+    #[test]
+    fn a_packet_may_pass_the_limit_where_it_may_be_begun() {
+        let mut law = law("drql:max=4000b:fit=begun");
+        assert_eq!(fill(&mut law, ms(0)), 3);
+        law.on_signal(ms(1), served(501, 501, 3999));
+        assert_eq!(fill(&mut law, ms(1)), 1);
+        law.on_signal(ms(2), served(1499, 1499, 4000));
+        assert_eq!(fill(&mut law, ms(2)), 0);
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_limit_goes_alone() {
+        let mut law = law("drql:max=1500b");
+        assert_eq!(law.ask(ms(0), 9000), Eligible::Now);
+        law.forwarded(ms(0), 9000);
+        assert_eq!(law.ask(ms(0), 40), Eligible::At(ms(20)));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(refused("drql:max=1499b").contains("max 1499 is below the MTU of 1500 bytes"));
+        assert!(refused("drql:increase=0.9").contains("1 to 10"));
+    }
+}

@@ -1,0 +1,322 @@
+//! DynRLC: a limit on the packets in the RLC buffer that follows how long they stay there.
+//!
+//! Source: 5G QoS thesis sections 3.1, 3.6.1 and 3.6.4, which describe the algorithm of Kumar, Francini, Panwar and
+//! Sharma ("Dynamic Control of RLC Buffer Size for Latency Minimization in Mobile RAN", 2018). Every `interval` the mean
+//! sojourn of the packets that left is held against `target`: at or below it the limit grows by `alpha` times its distance
+//! to `max`, above it shrinks by `alpha` times its distance to `min`. A packet goes where it leaves at most the limit.
+//!
+//! Differences from the reference:
+//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, which passes `max`.
+//! * The thesis's testbed is described by growth of 1 + `alpha` an interval, which is `step=factor`.
+//! * An interval in which no packet left says nothing of the sojourn: it goes on until one did.
+//! * An empty buffer takes a packet whatever the limit.
+
+use super::below::Below;
+use super::parameters::{PacerSetting, SILENCE};
+use super::{Eligible, Pacer, Served, Signal, Signals};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Span, Time};
+use alloc::format;
+use alloc::string::ToString;
+
+/// What `dynrlc` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "dynrlc",
+    about: "limits the packets in the RLC buffer by how long they stay there",
+    source: "5G QoS thesis sections 3.6.1 and 3.6.4 (DynRLC)",
+    parameters: &[
+        Parameter {
+            name: "interval",
+            unit: Unit::Span,
+            default: "10ms",
+            min: "1us",
+            max: "100s",
+            about: "how often the limit is set anew",
+            source: "5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1)",
+        },
+        Parameter {
+            name: "target",
+            unit: Unit::Span,
+            default: "3ms",
+            min: "1us",
+            max: "100s",
+            about: "sojourn in the RLC buffer that is aimed at",
+            source: "5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms",
+        },
+        Parameter {
+            name: "alpha",
+            unit: Unit::Number,
+            default: "0.05",
+            min: "0.0001",
+            max: "1",
+            about: "size of a step",
+            source: "5G QoS thesis section 3.6.4: 0.05; 0.1 in its emulator",
+        },
+        Parameter {
+            name: "min",
+            unit: Unit::Count("packets"),
+            default: "1",
+            min: "1",
+            max: "10000000",
+            about: "least limit",
+            source: "5G QoS thesis section 3.6.4: 1; 2 in its emulator",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Count("packets"),
+            default: "10",
+            min: "1",
+            max: "10000000",
+            about: "greatest limit",
+            source: "5G QoS thesis section 3.6.4: 10; 20 in its emulator",
+        },
+        Parameter {
+            name: "start",
+            unit: Unit::Count("packets"),
+            default: "",
+            min: "1",
+            max: "10000000",
+            about: "first limit; the middle of the bounds where it is not given",
+            source: "the thesis's emulator: 10, of 2 to 20",
+        },
+        Parameter {
+            name: "step",
+            unit: Unit::Choice(&["distance", "factor"]),
+            default: "distance",
+            min: "",
+            max: "",
+            about: "alpha of the distance to a bound (distance), or alpha of the limit itself (factor)",
+            source: "the thesis's emulator; 5G QoS thesis section 3.6.4 (1.05 to the power of the intervals)",
+        },
+        SILENCE,
+    ],
+    positional: None,
+};
+
+/// What a step of the limit is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The distance to the bound it goes to.
+    Distance,
+    /// The limit.
+    Factor,
+}
+
+/// The parameters of DynRLC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DynRlcParameters {
+    /// How often the limit is set anew.
+    pub interval: Span,
+    /// Mean sojourn in the RLC buffer up to which the limit grows.
+    pub target: Span,
+    /// Size of a step, above 0 and at most 1.
+    pub alpha: f64,
+    /// Least limit, packets, at least 1.
+    pub min_packets: u64,
+    /// Greatest limit, packets, at least `min_packets`.
+    pub max_packets: u64,
+    /// First limit, packets; clamped to the bounds.
+    pub start_packets: f64,
+    /// What a step is a part of.
+    pub step: Step,
+    /// After this long without a report the RLC buffer is taken for empty.
+    pub silence: Span,
+}
+
+/// The law of DynRLC.
+#[derive(Clone, Copy, Debug)]
+pub struct DynRlc {
+    parameters: DynRlcParameters,
+    below: Below,
+    limit_packets: f64,
+    /// When the limit was set last.
+    last: Time,
+    left_packets: u64,
+    left_sojourn: Span,
+}
+
+impl DynRlc {
+    /// The law with `parameters`; an alpha, a limit or a bound out of its range is clamped.
+    pub fn new(parameters: DynRlcParameters) -> DynRlc {
+        let min_packets = parameters.min_packets.max(1);
+        let max_packets = parameters.max_packets.max(min_packets);
+        let alpha = parameters.alpha.clamp(0.0, 1.0);
+        let mut law = DynRlc {
+            parameters: DynRlcParameters { min_packets, max_packets, alpha, ..parameters },
+            below: Below::new(parameters.silence),
+            limit_packets: 0.0,
+            last: Time::ZERO,
+            left_packets: 0,
+            left_sojourn: Span::ZERO,
+        };
+        law.set_limit(parameters.start_packets);
+        law
+    }
+
+    /// The law that `arguments` describe.
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<DynRlc, ComponentError> {
+        let min_packets = arguments.whole("min").unwrap_or(1);
+        let max_packets = arguments.whole("max").unwrap_or(10);
+        let fail = |message| Err(ComponentError { typed: arguments.typed().to_string(), message });
+        if min_packets > max_packets {
+            return fail(format!("min {min_packets} is above max {max_packets}"));
+        }
+        let middle = (min_packets + max_packets) as f64 / 2.0;
+        let start_packets = arguments.whole("start").map_or(middle, |start| start as f64);
+        if start_packets < min_packets as f64 || start_packets > max_packets as f64 {
+            return fail(format!(
+                "start {start_packets} is not within {min_packets} to {max_packets} (min, max)"
+            ));
+        }
+        Ok(DynRlc::new(DynRlcParameters {
+            interval: arguments.span("interval").unwrap_or(Span::from_millis(10)),
+            target: arguments.span("target").unwrap_or(Span::from_millis(3)),
+            alpha: arguments.number("alpha").unwrap_or(0.05),
+            min_packets,
+            max_packets,
+            start_packets,
+            step: if arguments.text("step") == Some("factor") { Step::Factor } else { Step::Distance },
+            silence: setting.silence(arguments),
+        }))
+    }
+
+    /// The limit, packets with fraction.
+    pub const fn limit_packets(&self) -> f64 {
+        self.limit_packets
+    }
+
+    fn set_limit(&mut self, packets: f64) {
+        let bounds = (self.parameters.min_packets as f64, self.parameters.max_packets as f64);
+        self.limit_packets = packets.max(bounds.0).min(bounds.1);
+    }
+
+    fn served(&mut self, now: Time, served: &Served) {
+        self.below.served(now, served);
+        self.left_packets += u64::from(served.left_packets);
+        self.left_sojourn += served.left_sojourn;
+        if self.left_packets == 0 || now < self.last + self.parameters.interval {
+            return;
+        }
+        let DynRlcParameters { target, alpha, min_packets, max_packets, step, .. } = self.parameters;
+        let (limit, is_late) = (self.limit_packets, self.left_sojourn > target * self.left_packets);
+        self.set_limit(match (step, is_late) {
+            (Step::Distance, false) => limit + alpha * (max_packets as f64 - limit),
+            (Step::Distance, true) => limit - alpha * (limit - min_packets as f64),
+            (Step::Factor, false) => limit * (1.0 + alpha),
+            (Step::Factor, true) => limit * (1.0 - alpha),
+        });
+        self.last = now;
+        (self.left_packets, self.left_sojourn) = (0, Span::ZERO);
+    }
+}
+
+impl Pacer for DynRlc {
+    fn next_eligible(&mut self, now: Time, _: u64) -> Eligible {
+        self.below.forget(now);
+        let packets = self.below.packets();
+        if self.below.is_empty() || packets.saturating_add(1) as f64 <= self.limit_packets {
+            return Eligible::Now;
+        }
+        Eligible::At(self.below.deadline())
+    }
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        self.below.forwarded(now, bytes);
+    }
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        if let Signal::Served(served) = signal {
+            self.served(now, &served);
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { served: true, ..Signals::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AnyPacer;
+    use super::super::testing::{Asked, ms, parse, refused};
+    use super::*;
+
+    fn law(text: &str) -> DynRlc {
+        match parse(text) {
+            AnyPacer::DynRlc(law) => law,
+            other => panic!("{other:?}"),
+        }
+    }
+    /// `packets` left after a mean sojourn of `sojourn_ms`; `remaining` are left.
+    fn left(law: &mut DynRlc, at: u64, packets: u32, sojourn_ms: u64, remaining: u64) {
+        let served = Served {
+            left_packets: packets,
+            left_sojourn: Span::from_millis(sojourn_ms * u64::from(packets)),
+            remaining_packets: remaining,
+            remaining_bytes: 1500 * remaining,
+            ..Served::default()
+        };
+        law.on_signal(ms(at), Signal::Served(served));
+    }
+
+    #[test]
+    fn the_limit_goes_towards_either_bound() {
+        let mut law = law("dynrlc:interval=100ms:target=11ms:alpha=0.1:min=2:max=20:start=10");
+        left(&mut law, 99, 3, 5, 0);
+        assert_eq!(law.limit_packets(), 10.0, "the interval is not over");
+        left(&mut law, 100, 1, 5, 0);
+        assert_eq!(law.limit_packets(), 11.0);
+        left(&mut law, 200, 4, 11, 0);
+        assert!((law.limit_packets() - 11.9).abs() < 1e-12, "at the target it grows");
+        left(&mut law, 300, 4, 12, 0);
+        assert!((law.limit_packets() - 10.91).abs() < 1e-12);
+        (4..1000).for_each(|i| left(&mut law, i * 100, 1, 50, 0));
+        assert!((law.limit_packets() - 2.0).abs() < 1e-9);
+        (1000..2000).for_each(|i| left(&mut law, i * 100, 1, 1, 0));
+        assert!((law.limit_packets() - 20.0).abs() < 1e-9 && law.limit_packets() <= 20.0);
+    }
+
+    #[test]
+    fn the_mean_is_of_the_packets_of_the_interval() {
+        let mut law = law("dynrlc:start=5");
+        left(&mut law, 10, 0, 0, 3);
+        assert_eq!(law.limit_packets(), 5.0, "nobody left");
+        left(&mut law, 12, 3, 2, 3);
+        assert!((law.limit_packets() - 5.25).abs() < 1e-12);
+        left(&mut law, 15, 1, 7, 3);
+        left(&mut law, 22, 1, 1, 3);
+        assert!((law.limit_packets() - (5.25 - 0.05 * 4.25)).abs() < 1e-12, "a mean of 4 ms");
+    }
+
+    #[test]
+    fn factor_steps_from_1_to_10_within_500_ms() {
+        let mut law = law("dynrlc:step=factor:start=1");
+        (1..=50).for_each(|i| left(&mut law, i * 10, 1, 1, 0));
+        assert_eq!(law.limit_packets(), 10.0);
+        left(&mut law, 510, 1, 9, 0);
+        assert_eq!(law.limit_packets(), 9.5);
+        (52..200).for_each(|i| left(&mut law, i * 10, 1, 9, 0));
+        assert_eq!(law.limit_packets(), 1.0);
+    }
+
+    #[test]
+    fn packets_up_to_the_limit_go() {
+        let mut law = law("dynrlc:start=3");
+        law.limit_packets = 3.9;
+        for _ in 0..3 {
+            assert_eq!(law.ask(ms(1), 1500), Eligible::Now);
+            law.forwarded(ms(1), 1500);
+        }
+        assert_eq!(law.ask(ms(2), 40), Eligible::At(ms(21)));
+        left(&mut law, 2, 1, 1, 2);
+        assert_eq!(law.ask(ms(2), 40), Eligible::Now);
+        law.forwarded(ms(2), 40);
+        assert_eq!(law.ask(ms(21), 40), Eligible::At(ms(22)));
+        assert_eq!(law.ask(ms(22), 40), Eligible::Now, "nobody reported for 20 ms");
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(refused("dynrlc:min=5:max=4").contains("min 5 is above max 4"));
+        assert!(refused("dynrlc:start=11").contains("start 11 is not within 1 to 10"));
+        assert!(refused("dynrlc:alpha=2").contains("0.0001 to 1"));
+    }
+}

@@ -1,0 +1,453 @@
+//! e5G-BDP: paces by an average of what the RLC buffer sent, and holds large packets back until late in the TTI.
+//!
+//! Source: 5G QoS thesis section 3.4, Algorithms 3 to 5 and the example of Figure 3.4. After each `period` the bytes that the
+//! MAC took in it enter a moving average, the bandwidth. The bytes that may be in the RLC buffer ("paced bytes") grow with the
+//! time since then, a little faster than the bandwidth. A packet goes where
+//!
+//! * what went and what was left do not exceed what one period can carry, and either
+//! * `reduce` times the paced bytes exceed what went and the packet, whatever was left; or
+//! * the paced bytes reach what went, what was left, and a part of the packet: a third, or a fifth where nothing went yet or
+//!   nothing was left.
+//!
+//! A bearer with nothing to send is not reported, where the thesis calculates in every TTI: with an empty RLC buffer every
+//! period without a report counts as one in which nothing was sent.
+//!
+//! Differences from the reference:
+//! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as Figure 3.4 has it, not Algorithm 5.
+//! * Neither the average nor `reduce` have numbers in the thesis: a normalised average of one pole, and 0.65, as the second rule
+//!   ignores what is left and a value near 1 lets a queue stand.
+//! * The bytes that the MAC took are those reported rather than calculated from what was sent and left, which counts packets that
+//!   the RLC buffer dropped. They are divided by the periods that really passed.
+//! * An average below `idle` counts as zero: it never is zero, and below 65 bytes a TTI a full packet would wait for ever.
+//! * The part of a packet larger than the MTU is that of the MTU.
+//! * The period is 1 ms, as the thesis says, or the TTI where that is longer.
+
+use super::below::Below;
+use super::parameters::{MTU, PacerSetting, SILENCE, first_time};
+use super::{Eligible, Pacer, Served, Signal, Signals};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Span, Time};
+use alloc::format;
+use alloc::string::ToString;
+
+/// What `e5g-bdp` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "e5g-bdp",
+    about: "paces by the average of what the RLC buffer sent, large packets late in the TTI (enhanced 5G-BDP)",
+    source: "5G QoS thesis section 3.4, Algorithms 3 to 5",
+    parameters: &[
+        Parameter {
+            name: "alpha",
+            unit: Unit::Number,
+            default: "0.7",
+            min: "0.001",
+            max: "1",
+            about: "weight of the last period in the average of the bandwidth",
+            source: "the authors' program for OpenAirInterface; the thesis has no number",
+        },
+        Parameter {
+            name: "reduce",
+            unit: Unit::Number,
+            default: "0.65",
+            min: "0",
+            max: "1",
+            about: "part of the paced bytes up to which packets go whatever is left (reduce_const)",
+            source: "5G QoS thesis section 3.4: above 0, at most 1",
+        },
+        Parameter {
+            name: "idle",
+            unit: Unit::Bytes,
+            default: "100b",
+            min: "0",
+            max: "",
+            about: "an average bandwidth below this, in a period, counts as none; a twentieth of the MTU at least",
+            source: "the authors' program for OpenAirInterface",
+        },
+        Parameter {
+            name: "period",
+            unit: Unit::Span,
+            default: "",
+            min: "1us",
+            max: "1s",
+            about: "between calculations of the bandwidth; 1ms, or the TTI where it is longer, where it is not given",
+            source: "5G QoS thesis section 3.4 (TTI)",
+        },
+        MTU,
+        SILENCE,
+    ],
+    positional: None,
+};
+
+/// The parameters of e5G-BDP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EnhancedBdpParameters {
+    /// The TTI of the cell.
+    pub tti: Span,
+    /// Between calculations of the bandwidth; at least a TTI.
+    pub period: Span,
+    /// Weight of the last period in the average, above 0 and at most 1.
+    pub alpha: f64,
+    /// Part of the paced bytes up to which packets go whatever is left, 0 to 1.
+    pub reduce: f64,
+    /// A bandwidth below this counts as none, bytes in a period; a twentieth of the MTU at least.
+    pub idle_bytes: u64,
+    /// A full packet, bytes.
+    pub mtu_bytes: u64,
+    /// After this long without a report the RLC buffer is taken for empty.
+    pub silence: Span,
+}
+
+/// The law of e5G-BDP.
+#[derive(Clone, Copy, Debug)]
+pub struct EnhancedBdp {
+    parameters: EnhancedBdpParameters,
+    below: Below,
+    /// Bytes in a period, on average.
+    bandwidth: f64,
+    /// Most bytes that one period carries; nothing told yet.
+    max_bytes: Option<u64>,
+    /// Sent by the gate since `last` (srs_bytes).
+    sent_bytes: u64,
+    /// Taken by the MAC since `last` (rms_bytes).
+    taken_bytes: u64,
+    /// Left in the RLC buffer at `last` (last_acc_bytes).
+    left_bytes: u64,
+    /// When the bandwidth was calculated (last_tti).
+    last: Time,
+}
+
+impl EnhancedBdp {
+    /// The law with `parameters`; weights out of their ranges are clamped.
+    pub fn new(parameters: EnhancedBdpParameters) -> EnhancedBdp {
+        let tti = parameters.tti.max(Span::from_nanos(1));
+        let mtu_bytes = parameters.mtu_bytes.max(1);
+        let parameters = EnhancedBdpParameters {
+            tti,
+            period: parameters.period.max(tti),
+            alpha: parameters.alpha.clamp(0.0, 1.0),
+            reduce: parameters.reduce.clamp(0.0, 1.0),
+            mtu_bytes,
+            // Below a twenty-third of the MTU a full packet would wait in vain for the paced bytes to reach a fifth of it.
+            idle_bytes: parameters.idle_bytes.max(mtu_bytes / 20 + 1),
+            ..parameters
+        };
+        EnhancedBdp {
+            parameters,
+            below: Below::new(parameters.silence),
+            bandwidth: 0.0,
+            max_bytes: None,
+            sent_bytes: 0,
+            taken_bytes: 0,
+            left_bytes: 0,
+            last: Time::ZERO,
+        }
+    }
+
+    /// The law that `arguments` describe.
+    pub(super) fn build(
+        arguments: &Arguments,
+        setting: &PacerSetting,
+    ) -> Result<EnhancedBdp, ComponentError> {
+        let tti = setting.tti();
+        let period = arguments.span("period").unwrap_or(tti.max(Span::from_millis(1)));
+        if period < tti {
+            let message = format!("period {period} is shorter than the TTI of {tti}");
+            return Err(ComponentError { typed: arguments.typed().to_string(), message });
+        }
+        Ok(EnhancedBdp::new(EnhancedBdpParameters {
+            tti,
+            period,
+            alpha: arguments.number("alpha").unwrap_or(0.7),
+            reduce: arguments.number("reduce").unwrap_or(0.65),
+            idle_bytes: arguments.whole("idle").unwrap_or(100),
+            mtu_bytes: setting.mtu(arguments),
+            silence: setting.silence(arguments),
+        }))
+    }
+
+    /// The average bandwidth, bytes in a period.
+    pub const fn bandwidth_bytes(&self) -> f64 {
+        self.bandwidth
+    }
+
+    /// The bytes that may be in the RLC buffer at `now`, as far as they are paced (Algorithm 5).
+    pub fn paced_bytes(&self, now: Time) -> f64 {
+        let elapsed = now.since(self.last).as_nanos() as f64 / self.parameters.period.as_nanos() as f64;
+        if !self.is_idle() {
+            let increase = if elapsed <= 0.5 { FIRST_HALF } else { SECOND_HALF };
+            increase * elapsed * self.bandwidth + (self.parameters.mtu_bytes / 7) as f64
+        } else if self.left_bytes == 0 && elapsed > 0.5 {
+            (self.parameters.mtu_bytes / 4) as f64
+        } else {
+            0.0
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.bandwidth < self.parameters.idle_bytes as f64
+    }
+
+    fn served(&mut self, now: Time, served: &Served) {
+        self.catch_up(now);
+        self.below.served(now, served);
+        self.taken_bytes = self.taken_bytes.saturating_add(served.sent_bytes);
+        let EnhancedBdpParameters { tti, period, .. } = self.parameters;
+        let (tti, period) = (tti.as_nanos(), period.as_nanos());
+        let elapsed = now.since(self.last).as_nanos().saturating_add(tti / 2);
+        if elapsed < period {
+            return;
+        }
+        let capacity = u128::from(served.capacity_bytes) * u128::from(period) / u128::from(tti);
+        self.max_bytes = Some(u64::try_from(capacity).unwrap_or(u64::MAX));
+        let periods = (now.since(self.last).as_nanos().saturating_add(period / 2) / period).max(1);
+        self.calculate(periods, periods, served.remaining_bytes);
+        self.last = now;
+    }
+
+    /// Ends `periods`, over the first `spread` of which the bytes that were taken are spread (Algorithm 4).
+    fn calculate(&mut self, spread: u64, periods: u64, left_bytes: u64) {
+        let average = |bandwidth: f64, bytes: f64, periods: u64| {
+            let kept = match periods {
+                1 => 1.0 - self.parameters.alpha,
+                _ => libm::pow(1.0 - self.parameters.alpha, periods as f64),
+            };
+            kept * bandwidth + (1.0 - kept) * bytes
+        };
+        self.bandwidth = average(self.bandwidth, self.taken_bytes as f64 / spread as f64, spread);
+        if periods > spread {
+            self.bandwidth = average(self.bandwidth, 0.0, periods - spread);
+        }
+        self.left_bytes = left_bytes;
+        (self.sent_bytes, self.taken_bytes) = (0, 0);
+    }
+
+    /// Ends the periods that went by without a report.
+    fn catch_up(&mut self, now: Time) {
+        if self.below.forget(now) {
+            self.calculate(1, 1, 0);
+            self.last = now;
+        }
+        let period = self.parameters.period;
+        let periods = now.since(self.last).as_nanos() / period.as_nanos();
+        if self.below.is_empty() && periods > 0 {
+            self.calculate(1, periods, 0);
+            self.last += period * periods;
+        }
+    }
+}
+
+/// How much faster than the bandwidth the paced bytes grow, in the first and in the second half of a period (Algorithm 5).
+const FIRST_HALF: f64 = 1.2;
+const SECOND_HALF: f64 = 1.33;
+
+impl Pacer for EnhancedBdp {
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        self.catch_up(now);
+        // An empty buffer starts another period by itself; a report ends one otherwise.
+        let end = self.last + self.parameters.period;
+        let otherwise = if self.below.is_empty() { end } else { self.below.deadline() };
+        let queued = self.sent_bytes.saturating_add(self.left_bytes);
+        if self.max_bytes.is_some_and(|most| queued > most) {
+            return Eligible::At(otherwise);
+        }
+        let part = if self.sent_bytes != 0 && self.left_bytes != 0 { 3 } else { 5 };
+        let extra = size_bytes.min(self.parameters.mtu_bytes) / part;
+        let whole = self.sent_bytes.saturating_add(size_bytes) as f64;
+        let begun = queued.saturating_add(extra) as f64;
+        let reduce = self.parameters.reduce;
+        let may_go = |time: Time| {
+            let paced = self.paced_bytes(time);
+            paced * reduce > whole || begun <= paced
+        };
+        if may_go(now) {
+            return Eligible::Now;
+        }
+        // The time from which the paced bytes suffice: in the first half, at its end, where they jump, or in the second.
+        let period = self.parameters.period.as_nanos() as f64;
+        let half = libm::floor(period / 2.0) + 1.0;
+        let first = if self.is_idle() {
+            half
+        } else {
+            let needed = begun.min(if reduce > 0.0 { whole / reduce } else { f64::INFINITY });
+            let bytes = (needed - (self.parameters.mtu_bytes / 7) as f64) / self.bandwidth;
+            let early = bytes / FIRST_HALF * period;
+            if early < half { early } else { half.max(bytes / SECOND_HALF * period) }
+        };
+        let time = first_time(self.last, first, may_go);
+        if time > now && may_go(time) { Eligible::At(time.min(otherwise)) } else { Eligible::At(otherwise) }
+    }
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        self.catch_up(now);
+        self.below.forwarded(now, bytes);
+        self.sent_bytes = self.sent_bytes.saturating_add(bytes);
+    }
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        if let Signal::Served(served) = signal {
+            self.served(now, &served);
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { served: true, ..Signals::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AnyPacer;
+    use super::super::testing::{Asked, ms, parse, refused, served, us};
+    use super::*;
+
+    fn law(text: &str) -> EnhancedBdp {
+        match parse(text) {
+            AnyPacer::EnhancedBdp(law) => law,
+            other => panic!("{other:?}"),
+        }
+    }
+    /// As it stands in Figure 3.4: 1000 bytes a TTI, 600 left, at 5 ms.
+    fn figure() -> EnhancedBdp {
+        let mut law = law("e5g-bdp");
+        law.last = ms(4);
+        law.bandwidth = 1000.0;
+        law.below.forwarded(ms(4), 1600);
+        law.on_signal(ms(5), served(2289, 1000, 600));
+        assert_eq!((law.left_bytes, law.sent_bytes, law.last), (600, 0, ms(5)));
+        assert!((law.bandwidth - 1000.0).abs() < 1e-9);
+        law.bandwidth = 1000.0;
+        law
+    }
+
+    #[test]
+    fn the_example_of_figure_3_4() {
+        let mut law = figure();
+        let quarters = [5250, 5500, 5750, 6000].map(us);
+        let paced = quarters.map(|time| law.paced_bytes(time));
+        for (paced, expected) in paced.into_iter().zip([514.0, 814.0, 1211.5, 1544.0]) {
+            assert!((paced - expected).abs() < 1e-9, "{paced} is not {expected}");
+        }
+        // 600 left and a fifth of the packet are 900 bytes.
+        assert_ne!(law.ask(quarters[0], 1500), Eligible::Now);
+        assert_ne!(law.ask(quarters[1], 1500), Eligible::Now);
+        // The small one: 640 bytes.
+        assert_eq!(law.ask(quarters[2], 200), Eligible::Now);
+        law.forwarded(quarters[2], 200);
+        // The large one again: 200 + 600 + 500 bytes; the paced 1300 are there from 0.8165 of the TTI on.
+        assert_eq!(law.ask(quarters[2], 1500), Eligible::At(Time::from_nanos(5_816_542)));
+        assert_eq!(law.ask(quarters[3] - Span::from_nanos(1), 1500), Eligible::Now);
+    }
+
+    #[test]
+    fn the_time_is_found_in_either_half_and_at_the_jump_between_them() {
+        let mut law = figure();
+        law.parameters.reduce = 0.0;
+        // 600 + 20 bytes: 406 / 1200 of the TTI.
+        assert_eq!(law.ask(ms(5), 100), Eligible::At(Time::from_nanos(5_338_334)));
+        // 600 + 200 bytes: 586 / 1200; 600 + 240: at half there are 814, right behind 879.
+        assert_eq!(law.ask(ms(5), 1000), Eligible::At(Time::from_nanos(5_488_334)));
+        assert_eq!(law.ask(ms(5), 1200), Eligible::At(Time::from_nanos(5_500_001)));
+        // 600 + 300 bytes: 686 / 1330.
+        assert_eq!(law.ask(ms(5), 1500), Eligible::At(Time::from_nanos(5_515_790)));
+    }
+
+    #[test]
+    fn what_is_left_does_not_hold_back_what_the_reduced_pace_covers() {
+        let mut law = figure();
+        law.left_bytes = 2000;
+        // More than 100 of 0.65 x paced at once: 139; more than 200: 307.69 paced, 93.69 / 1200.
+        assert_eq!(law.ask(ms(5), 100), Eligible::Now);
+        assert_eq!(law.ask(ms(5), 200), Eligible::At(Time::from_nanos(5_078_077)));
+        law.parameters.reduce = 0.0;
+        assert_eq!(law.ask(ms(5), 100), Eligible::At(Time::from_nanos(6_357_895)), "if the report is late");
+    }
+
+    #[test]
+    fn more_than_a_tti_carries_is_held_back() {
+        let mut law = figure();
+        law.max_bytes = Some(800);
+        law.bandwidth = 5000.0;
+        assert_eq!(law.ask(us(5900), 201), Eligible::Now);
+        law.forwarded(us(5900), 201);
+        assert_eq!(law.ask(us(5900), 40), Eligible::At(ms(25)), "its silence");
+        law.on_signal(ms(6), served(0, 0, 0));
+        assert_eq!(law.max_bytes, Some(0));
+        assert_eq!(law.ask(ms(6), 40), Eligible::Now, "nothing was sent and nothing is left");
+    }
+
+    #[test]
+    fn the_bandwidth_is_an_average() {
+        let mut law = law("e5g-bdp:alpha=0.25");
+        law.forwarded(us(500), 1500);
+        law.on_signal(ms(1), served(2289, 1000, 500));
+        assert_eq!((law.bandwidth, law.left_bytes), (250.0, 500));
+        law.on_signal(ms(2), served(2289, 500, 0));
+        assert_eq!(law.bandwidth, 312.5);
+        // Two TTIs without a report, one with, of 400 bytes.
+        law.forwarded(us(4500), 400);
+        assert!((law.bandwidth - 312.5 * 0.5625).abs() < 1e-9 && law.last == ms(4));
+        law.on_signal(ms(5), served(2289, 400, 0));
+        assert!((law.bandwidth - (312.5 * 0.421_875 + 100.0)).abs() < 1e-9);
+        // A report that is a TTI late stands for two.
+        law.forwarded(us(5500), 400);
+        law.on_signal(ms(7), served(2289, 400, 0));
+        let expected = (312.5 * 0.421_875 + 100.0) * 0.5625 + 0.4375 * 200.0;
+        assert!((law.bandwidth - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_bandwidth_an_empty_buffer_takes_a_packet_in_the_second_half() {
+        let mut law = law("e5g-bdp");
+        assert_eq!(law.ask(us(7200), 1500), Eligible::At(Time::from_nanos(7_500_001)));
+        assert_eq!(law.ask(Time::from_nanos(7_500_001), 1500), Eligible::Now);
+        law.forwarded(us(7600), 1500);
+        assert_eq!(law.ask(us(7700), 40), Eligible::At(us(27_600)), "1500 of 375 went");
+        // 99 bytes a TTI count as none, 100 do not; something is left.
+        law.on_signal(ms(8), served(2289, 1, 1499));
+        law.bandwidth = 99.9;
+        assert_eq!((law.paced_bytes(us(8900)), law.ask(us(8900), 40)), (0.0, Eligible::At(ms(28))));
+        law.bandwidth = 100.0;
+        assert!((law.paced_bytes(us(9000)) - 347.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_small_bandwidth_starves_nobody() {
+        for bandwidth in [0.0, 20.0, 64.0, 99.0, 100.0, 120.0] {
+            for size in [40, 1500, 60_000] {
+                let mut law = law("e5g-bdp");
+                law.bandwidth = bandwidth;
+                law.last = ms(10);
+                let mut now = ms(10);
+                while let Eligible::At(time) = law.ask(now, size) {
+                    now = time;
+                }
+                assert!(now <= ms(11), "{size} bytes at {bandwidth} bytes a TTI went at {now}");
+            }
+        }
+    }
+
+    #[test]
+    fn periods_longer_than_a_tti_gather_its_reports() {
+        let setting = PacerSetting { tti: Span::from_micros(250), mtu_bytes: 1500 };
+        let arguments = Arguments::defaults(&COMPONENT);
+        let mut law = EnhancedBdp::build(&arguments, &setting).unwrap();
+        law.forwarded(us(100), 3000);
+        for (at, left) in [(250, 2400), (500, 1800), (750, 1200)] {
+            law.on_signal(us(at), served(700, 600, left));
+            assert_eq!((law.bandwidth, law.left_bytes, law.last), (0.0, 0, Time::ZERO));
+        }
+        law.on_signal(us(1000), served(700, 600, 600));
+        assert!((law.bandwidth - 0.7 * 2400.0).abs() < 1e-9);
+        assert_eq!((law.left_bytes, law.max_bytes, law.last), (600, Some(2800), ms(1)));
+        // What was taken before the bearer became idle counts in the period it was taken in.
+        law.on_signal(us(1250), served(700, 600, 0));
+        law.ask(us(3100), 1500);
+        assert_eq!(law.last, ms(3));
+        assert!((law.bandwidth - (0.7 * 600.0 + 0.3 * 1680.0) * 0.3).abs() < 1e-9);
+        let error = AnyPacer::parse("e5g-bdp:period=100us", &setting).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("period 100us is shorter than the TTI of 250us"));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(refused("e5g-bdp:reduce=1.5").contains("0 to 1"));
+    }
+}

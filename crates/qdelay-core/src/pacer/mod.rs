@@ -1,0 +1,172 @@
+//! Pacers: laws that decide when a packet may go from one queue to the next.
+//!
+//! A pacer holds no packet, so it fits a gate of a path as well as a RAN stack that keeps its own buffers. It is asked
+//! when the packet at the head of the upper queue may go, is told what went and what the nodes below signal back, and
+//! answers with a time or waits for the next signal. Nothing polls it, unless its host wants to.
+
+mod any;
+mod bdp;
+mod below;
+mod credit;
+mod drql;
+mod dynrlc;
+mod e5g_bdp;
+mod parameters;
+mod size;
+#[cfg(test)]
+mod testing;
+mod usp;
+
+pub use any::AnyPacer;
+pub use bdp::{Bdp, BdpParameters, WhenFull};
+pub use credit::Credit;
+pub use drql::{Drql, DrqlParameters};
+pub use dynrlc::{DynRlc, DynRlcParameters, Step};
+pub use e5g_bdp::{EnhancedBdp, EnhancedBdpParameters};
+pub use parameters::{Fit, PacerSetting};
+pub use size::{PACKET_BYTES, SizeUnit};
+pub use usp::{Usp, UspParameters};
+
+use crate::component::{Component, Kind};
+use crate::{Span, Time};
+
+/// Every pacer, in the order they are listed.
+pub static COMPONENTS: &[&Component] = &[
+    &VANILLA,
+    &dynrlc::COMPONENT,
+    &drql::COMPONENT,
+    &bdp::COMPONENT,
+    &e5g_bdp::COMPONENT,
+    &usp::COMPONENT,
+    &credit::COMPONENT,
+];
+
+/// What `vanilla` is: it takes nothing.
+static VANILLA: Component = Component {
+    kind: Kind::Pacer,
+    name: "vanilla",
+    about: "no pacer: everything goes on to the next queue at once, as in a 3GPP stack",
+    source: "5G QoS thesis section 3.6.1 (Vanilla)",
+    parameters: &[],
+    positional: None,
+};
+
+/// When a packet may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eligible {
+    /// At once.
+    Now,
+    /// Not before this time. The law is asked again then, or earlier.
+    At(Time),
+    /// Not before another signal has come.
+    OnSignal,
+}
+
+/// What one transmission time interval (TTI) did for one bearer, as its radio link control (RLC) entity saw it. A bearer
+/// that had nothing to send is not told of: the next one it hears of may be many TTIs later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Bytes that the bearer could have sent in this TTI, had it had as many: what it was granted, and what of the grant's
+    /// neighbours nobody else used.
+    pub capacity_bytes: u64,
+    /// Bytes of packets that were taken from its buffer.
+    pub sent_bytes: u64,
+    /// Bytes that are left in its buffer, the unsent rest of a packet that is partly sent included.
+    pub remaining_bytes: u64,
+    /// Packets that are left in its buffer, one that is partly sent included.
+    pub remaining_packets: u64,
+    /// Packets whose last byte was taken in this TTI.
+    pub left_packets: u32,
+    /// The sum of the times these were in the buffer.
+    pub left_sojourn: Span,
+}
+
+/// A message to a pacer. It arrives after the delay of its feedback, in order of arrival time; one without delay arrives
+/// right after the operation that caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// `bytes` have left the node: sent on, or dropped there.
+    Dequeued {
+        /// IP bytes.
+        bytes: u64,
+    },
+    /// A packet was taken from the queue, and `bytes` are left in it.
+    Remaining {
+        /// IP bytes.
+        bytes: u64,
+    },
+    /// The link had an opportunity to send `bytes`. Told at each opportunity it had something to send at.
+    Capacity {
+        /// Bytes on the link, overhead included.
+        bytes: u64,
+    },
+    /// The gate that tells it has held a packet back: the node below it takes no more for now. Told once for each packet
+    /// that is held.
+    Refused,
+    /// A radio bearer was served.
+    Served(Served),
+}
+
+/// Which signals a law listens for; the others are not made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// Listens for [`Signal::Dequeued`].
+    pub dequeued: bool,
+    /// Listens for [`Signal::Remaining`].
+    pub remaining: bool,
+    /// Listens for [`Signal::Capacity`].
+    pub capacity: bool,
+    /// Listens for [`Signal::Refused`].
+    pub refused: bool,
+    /// Listens for [`Signal::Served`].
+    pub served: bool,
+}
+
+impl Signals {
+    /// None of them.
+    pub const NONE: Signals =
+        Signals { dequeued: false, remaining: false, capacity: false, refused: false, served: false };
+
+    /// Whether `signal` is one of them.
+    pub const fn includes(self, signal: Signal) -> bool {
+        match signal {
+            Signal::Dequeued { .. } => self.dequeued,
+            Signal::Remaining { .. } => self.remaining,
+            Signal::Capacity { .. } => self.capacity,
+            Signal::Refused => self.refused,
+            Signal::Served(_) => self.served,
+        }
+    }
+}
+
+/// The law of a pacer.
+pub trait Pacer {
+    /// When the packet at the head, of `size_bytes` IP bytes, may go. Asked any number of times for the same packet: when
+    /// it arrives, when a signal has come, when the time answered before is there. A discipline may drop the head as it
+    /// is taken and send another, so [`Pacer::forwarded`] counts, not the size asked for here.
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible;
+    /// A packet of `bytes` IP bytes went through.
+    fn forwarded(&mut self, now: Time, bytes: u64);
+    /// A signal has arrived. The host asks for the head again right after.
+    fn on_signal(&mut self, now: Time, signal: Signal);
+    /// Which signals the law listens for.
+    fn listens(&self) -> Signals;
+}
+
+/// Lets everything through at once: what a 3GPP stack does without a pacer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassThrough;
+
+impl Pacer for PassThrough {
+    #[inline]
+    fn next_eligible(&mut self, _: Time, _: u64) -> Eligible {
+        Eligible::Now
+    }
+    #[inline]
+    fn forwarded(&mut self, _: Time, _: u64) {}
+    #[inline]
+    fn on_signal(&mut self, _: Time, _: Signal) {}
+    fn listens(&self) -> Signals {
+        Signals::NONE
+    }
+}

@@ -1,0 +1,145 @@
+//! What the pacers of a cell share: what they are told of it, and the parameters that several of them have.
+
+use crate::component::{Arguments, Parameter, Unit};
+use crate::{Span, Time};
+
+/// What a pacer has to know of the cell below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacerSetting {
+    /// The transmission time interval of the cell.
+    pub tti: Span,
+    /// A full packet (IP bytes).
+    pub mtu_bytes: u64,
+}
+
+impl Default for PacerSetting {
+    /// LTE's 1 ms and Ethernet's 1500 bytes.
+    fn default() -> PacerSetting {
+        PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500 }
+    }
+}
+
+impl PacerSetting {
+    /// The TTI, never zero.
+    pub(super) fn tti(&self) -> Span {
+        self.tti.max(Span::from_nanos(1))
+    }
+    /// The MTU that `arguments` name, or the cell's; never zero.
+    pub(super) fn mtu(&self, arguments: &Arguments) -> u64 {
+        arguments.whole("mtu").unwrap_or(self.mtu_bytes).max(1)
+    }
+    /// The patience that `arguments` name: by default 20 TTIs and at least 20 ms.
+    pub(super) fn silence(&self, arguments: &Arguments) -> Span {
+        arguments.span("silence").unwrap_or((self.tti() * 20).max(Span::from_millis(20)))
+    }
+}
+
+/// When a packet has room in what is left of a limit or a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// When all of it fits.
+    Whole,
+    /// When a byte of it fits: the limit may be passed by less than a packet.
+    Begun,
+}
+
+impl Fit {
+    /// Whether a packet of `size` has room where `used` of `limit` are used.
+    pub(super) fn has_room(self, used: u64, size: u64, limit: u64) -> bool {
+        match self {
+            Fit::Whole => used.saturating_add(size) <= limit,
+            Fit::Begun => used < limit,
+        }
+    }
+    /// The fit that `arguments` name.
+    pub(super) fn of(arguments: &Arguments) -> Fit {
+        if arguments.text("fit") == Some("whole") { Fit::Whole } else { Fit::Begun }
+    }
+}
+
+/// `fit` with `default`.
+pub(super) const fn fit(default: &'static str, source: &'static str) -> Parameter {
+    Parameter {
+        name: "fit",
+        unit: Unit::Choice(&["whole", "begun"]),
+        default,
+        min: "",
+        max: "",
+        about: "a packet goes when all of it has room (whole), or when a byte of it has (begun)",
+        source,
+    }
+}
+
+/// `mtu`: bytes.
+pub(super) const MTU: Parameter = Parameter {
+    name: "mtu",
+    unit: Unit::Bytes,
+    default: "",
+    min: "1b",
+    max: "64kb",
+    about: "a full packet (IP bytes); the path's MTU where it is not given",
+    source: "5G QoS thesis sections 3.2 and 3.4 (MTU)",
+};
+
+/// `silence`: a duration.
+pub(super) const SILENCE: Parameter = Parameter {
+    name: "silence",
+    unit: Unit::Span,
+    default: "",
+    min: "1us",
+    max: "100s",
+    about: "without a report for this long, the buffer below is taken for empty; 20 TTIs and at least 20ms where it is \
+            not given",
+    source: "none: reports that are lost must not stop a bearer",
+};
+
+/// The first nanosecond from `start` on at which `holds`, which never stops holding before it begins again. `estimate`
+/// is the answer in nanoseconds after `start`, but for the rounding of its arithmetic.
+pub(super) fn first_time(start: Time, estimate: f64, holds: impl Fn(Time) -> bool) -> Time {
+    const NANOSECOND: Span = Span::from_nanos(1);
+    // A cast to an unsigned number ends at its bounds; not-a-number becomes 0.
+    let mut time = start + Span::from_nanos(libm::ceil(estimate) as u64);
+    for _ in 0..2 {
+        if !holds(time) {
+            time += NANOSECOND;
+        }
+    }
+    for _ in 0..2 {
+        if time > start && holds(time - NANOSECOND) {
+            time = time - NANOSECOND;
+        }
+    }
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_found_in_spite_of_rounding() {
+        let start = Time::from_nanos(1000);
+        for exact in [1000, 1001, 1500] {
+            for error in [-1.5, -1.0, -0.2, 0.0, 0.2, 1.0, 1.5] {
+                let estimate = exact as f64 - 1000.0 + error;
+                let found = first_time(start, estimate, |time| time.as_nanos() >= exact);
+                assert_eq!(found, Time::from_nanos(exact), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn room_for_the_whole_and_for_a_byte() {
+        assert!(Fit::Whole.has_room(1000, 500, 1500) && !Fit::Whole.has_room(1001, 500, 1500));
+        assert!(Fit::Begun.has_room(1499, 500, 1500) && !Fit::Begun.has_room(1500, 500, 1500));
+    }
+
+    #[test]
+    fn the_patience_is_20_ttis_and_20_ms() {
+        let silence = |micros| {
+            let setting = PacerSetting { tti: Span::from_micros(micros), mtu_bytes: 1500 };
+            setting.silence(&Arguments::defaults(&super::super::drql::COMPONENT))
+        };
+        assert_eq!([silence(125), silence(1000), silence(10_000)], [20, 20, 200].map(Span::from_millis));
+    }
+}

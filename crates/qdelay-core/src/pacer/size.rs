@@ -1,0 +1,43 @@
+//! What a packet counts as, where sizes are compared with capacity.
+
+/// In which unit sizes and capacities are counted. Both are told in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SizeUnit {
+    /// Each packet as the bytes it has.
+    #[default]
+    Bytes,
+    /// Each packet as [`PACKET_BYTES`], whatever its size: what an emulator that counts packets does.
+    Packets,
+}
+
+/// What a packet counts as where packets are the unit: an Ethernet payload, in bytes.
+pub const PACKET_BYTES: u64 = 1500;
+
+impl SizeUnit {
+    /// What one packet of `bytes` IP bytes counts as, in bytes.
+    #[inline]
+    pub const fn of(self, bytes: u64) -> u64 {
+        self.of_all(1, bytes)
+    }
+    /// What `packets` packets of `bytes` IP bytes altogether count as, in bytes.
+    #[inline]
+    pub const fn of_all(self, packets: u64, bytes: u64) -> u64 {
+        match self {
+            SizeUnit::Bytes => bytes,
+            SizeUnit::Packets => packets.saturating_mul(PACKET_BYTES),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_what_it_has_or_one_packet() {
+        assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Bytes.of(bytes)), [40, 1500, 9000]);
+        assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Packets.of(bytes)), [1500; 3]);
+        assert_eq!((SizeUnit::Bytes.of_all(3, 77), SizeUnit::Packets.of_all(3, 77)), (77, 4500));
+        assert_eq!(SizeUnit::Packets.of_all(u64::MAX, 0), u64::MAX);
+    }
+}

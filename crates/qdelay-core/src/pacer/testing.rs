@@ -1,0 +1,47 @@
+//! What the tests of the pacers share.
+
+use super::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use crate::Time;
+use alloc::string::{String, ToString};
+
+pub fn ms(ms: u64) -> Time {
+    us(ms * 1000)
+}
+
+pub fn us(us: u64) -> Time {
+    Time::from_nanos(us * 1000)
+}
+
+/// The pacer above a cell of 1 ms and 1500 bytes.
+pub fn parse(text: &str) -> AnyPacer {
+    AnyPacer::parse(text, &PacerSetting::default()).unwrap()
+}
+
+/// The error that `text` makes.
+pub fn refused(text: &str) -> String {
+    AnyPacer::parse(text, &PacerSetting::default()).map(|_| ()).unwrap_err().to_string()
+}
+
+/// A TTI that could have carried `capacity` bytes, carried `sent` and left `remaining`.
+pub fn served(capacity: u64, sent: u64, remaining: u64) -> Signal {
+    Signal::Served(Served {
+        capacity_bytes: capacity,
+        sent_bytes: sent,
+        remaining_bytes: remaining,
+        remaining_packets: remaining.div_ceil(1500),
+        ..Served::default()
+    })
+}
+
+/// Asks twice: asking changes no answer.
+pub trait Asked {
+    fn ask(&mut self, now: Time, size: u64) -> Eligible;
+}
+
+impl<P: Pacer> Asked for P {
+    fn ask(&mut self, now: Time, size: u64) -> Eligible {
+        let first = self.next_eligible(now, size);
+        assert_eq!(self.next_eligible(now, size), first);
+        first
+    }
+}

@@ -1,0 +1,318 @@
+//! USP, UPF-SDAP pacer: keeps in the SDAP queue what the RLC buffer accepts between two looks of the UPF.
+//!
+//! Source: 5G QoS thesis section 3.5, Algorithms 6 and 7. It stands between the UPF and the SDAP and hears of the gate below:
+//! what went through it, and when it held a packet back ("saturation"). After a saturation the optimal occupancy is calculated
+//! anew: the bytes that went down in an `interval`, over the number of times that the UPF looks in it. Packets go while the SDAP
+//! queue holds less; in the second half of an interval, less than twice as much.
+//!
+//! Differences from the reference:
+//! * The thesis has no formula for the occupancy; this one is in its prose. Its emulator takes a tenth of the packets that
+//!   entered the SDAP since the last saturation, and keeps the doubled value.
+//! * The bytes are measured over an interval at least, and brought to exactly one: saturations come many times in a TTI where the
+//!   gate below spreads its packets.
+//! * The UPF does not look now and then, it is told: `looks` says how often it would.
+//! * An empty SDAP queue takes a packet whatever the occupancy.
+//! * Where the gate below is silent for `silence` after it let a packet through, the SDAP queue is taken for empty (it may have
+//!   dropped packets, of which the gate tells nothing); where it held one back last, after ten times as long.
+
+use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
+use super::{Eligible, Pacer, Signal, Signals};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::{Span, Time};
+use alloc::format;
+use alloc::string::ToString;
+
+/// What `usp` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "usp",
+    about: "keeps in the SDAP queue what the RLC buffer accepts between two looks of the UPF (UPF-SDAP pacer)",
+    source: "5G QoS thesis section 3.5, Algorithms 6 and 7",
+    parameters: &[
+        Parameter {
+            name: "interval",
+            unit: Unit::Span,
+            default: "",
+            min: "1us",
+            max: "100s",
+            about: "over which the accepted bytes are measured (T); the TTI where it is not given",
+            source: "5G QoS thesis section 3.5, Algorithm 6, line 1",
+        },
+        Parameter {
+            name: "looks",
+            unit: Unit::Count("looks"),
+            default: "10",
+            min: "1",
+            max: "1000000",
+            about: "times that the UPF looks in an interval (num_ticks)",
+            source: "5G QoS thesis section 3.6.1: every 1ms of a TTI of 10ms",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Bytes,
+            default: "1536000b",
+            min: "1b",
+            max: "",
+            about: "greatest occupancy, and the first (MAX_OCC)",
+            source: "5G QoS thesis section 3.6.1: 1024 packets",
+        },
+        MTU,
+        parameters::fit("begun", "5G QoS thesis section 3.5: while the occupancy is below the optimal one"),
+        SILENCE,
+    ],
+    positional: None,
+};
+
+/// The parameters of USP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UspParameters {
+    /// Over which the accepted bytes are measured.
+    pub interval: Span,
+    /// Times that the UPF looks in an interval, at least 1.
+    pub looks: u64,
+    /// Greatest occupancy, bytes; at least `mtu_bytes`.
+    pub max_bytes: u64,
+    /// Least occupancy, bytes.
+    pub mtu_bytes: u64,
+    /// When a packet has room within the occupancy.
+    pub fit: Fit,
+    /// After this long without a signal the SDAP queue is taken for empty.
+    pub silence: Span,
+}
+
+/// The law of USP.
+#[derive(Clone, Copy, Debug)]
+pub struct Usp {
+    parameters: UspParameters,
+    /// In the SDAP queue: what went there and was not reported as gone.
+    queued_bytes: u64,
+    /// The last signal, or when something was sent into the empty queue.
+    heard: Time,
+    /// The gate below held a packet back, and nothing went through it since.
+    is_held: bool,
+    occupancy_bytes: u64,
+    /// The gate below held a packet back since the occupancy was calculated.
+    is_saturated: bool,
+    /// What went down since `last`.
+    accepted_bytes: u64,
+    /// When the measurement began.
+    last: Time,
+}
+
+/// How many times `silence` a gate may hold a packet back before it is taken for gone.
+const HELD: u64 = 10;
+
+impl Usp {
+    /// The law with `parameters`.
+    pub fn new(parameters: UspParameters) -> Usp {
+        let max_bytes = parameters.max_bytes.max(parameters.mtu_bytes);
+        let (interval, looks) = (parameters.interval.max(Span::from_nanos(1)), parameters.looks.max(1));
+        Usp {
+            parameters: UspParameters { interval, looks, max_bytes, ..parameters },
+            queued_bytes: 0,
+            heard: Time::ZERO,
+            is_held: false,
+            occupancy_bytes: max_bytes,
+            is_saturated: false,
+            accepted_bytes: 0,
+            last: Time::ZERO,
+        }
+    }
+
+    /// The law that `arguments` describe.
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Usp, ComponentError> {
+        let mtu_bytes = setting.mtu(arguments);
+        let max_bytes = arguments.whole("max").unwrap_or(1_536_000);
+        if max_bytes < mtu_bytes {
+            let message = format!("max {max_bytes} is below the MTU of {mtu_bytes} bytes");
+            return Err(ComponentError { typed: arguments.typed().to_string(), message });
+        }
+        Ok(Usp::new(UspParameters {
+            interval: arguments.span("interval").unwrap_or(setting.tti()),
+            looks: arguments.whole("looks").unwrap_or(10),
+            max_bytes,
+            mtu_bytes,
+            fit: Fit::of(arguments),
+            silence: setting.silence(arguments),
+        }))
+    }
+
+    /// The optimal occupancy of the SDAP queue at `now`, bytes (Algorithm 7).
+    pub fn occupancy_bytes(&self, now: Time) -> u64 {
+        if now > self.half() {
+            self.clamp(self.occupancy_bytes.saturating_mul(2))
+        } else {
+            self.occupancy_bytes
+        }
+    }
+
+    fn half(&self) -> Time {
+        self.last + self.parameters.interval / 2
+    }
+
+    fn clamp(&self, bytes: u64) -> u64 {
+        bytes.clamp(self.parameters.mtu_bytes, self.parameters.max_bytes)
+    }
+
+    /// `bytes` went through the gate below (Algorithm 6).
+    fn dequeued(&mut self, now: Time, bytes: u64) {
+        let interval = self.parameters.interval;
+        if now >= self.last + interval {
+            if self.is_saturated {
+                self.is_saturated = false;
+                // Accepted in exactly one interval, over the looks in it, rounded up.
+                let accepted = u128::from(self.accepted_bytes) * u128::from(interval.as_nanos());
+                let share = u128::from(now.since(self.last).as_nanos()) * u128::from(self.parameters.looks);
+                let bytes = accepted.div_ceil(share.max(1));
+                self.occupancy_bytes = self.clamp(u64::try_from(bytes).unwrap_or(u64::MAX));
+            }
+            self.last = now;
+            self.accepted_bytes = 0;
+        }
+        self.accepted_bytes = self.accepted_bytes.saturating_add(bytes);
+        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+        (self.heard, self.is_held) = (now, false);
+    }
+
+    /// When the silence will have been too long.
+    fn deadline(&self) -> Time {
+        self.heard + self.parameters.silence * if self.is_held { HELD } else { 1 }
+    }
+}
+
+impl Pacer for Usp {
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        if self.queued_bytes > 0 && now >= self.deadline() {
+            (self.queued_bytes, self.is_held) = (0, false);
+        }
+        let (fit, queued) = (self.parameters.fit, self.queued_bytes);
+        if queued == 0 || fit.has_room(queued, size_bytes, self.occupancy_bytes(now)) {
+            return Eligible::Now;
+        }
+        let doubled = self.half() + Span::from_nanos(1);
+        if now < doubled && fit.has_room(queued, size_bytes, self.occupancy_bytes(doubled)) {
+            return Eligible::At(doubled.min(self.deadline()));
+        }
+        Eligible::At(self.deadline())
+    }
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        if self.queued_bytes == 0 {
+            self.heard = now;
+        }
+        self.queued_bytes = self.queued_bytes.saturating_add(bytes);
+    }
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        match signal {
+            Signal::Dequeued { bytes } => self.dequeued(now, bytes),
+            Signal::Refused => {
+                self.is_saturated = true;
+                (self.heard, self.is_held) = (now, true);
+            }
+            _ => {}
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { dequeued: true, refused: true, ..Signals::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AnyPacer;
+    use super::super::testing::{Asked, ms, parse, refused, us};
+    use super::*;
+
+    fn law(text: &str) -> Usp {
+        match parse(text) {
+            AnyPacer::Usp(law) => law,
+            other => panic!("{other:?}"),
+        }
+    }
+    fn gone(law: &mut Usp, now: Time, bytes: u64) {
+        law.on_signal(now, Signal::Dequeued { bytes });
+    }
+    fn held(law: &mut Usp, now: Time) {
+        law.on_signal(now, Signal::Refused);
+    }
+
+    #[test]
+    fn the_occupancy_is_what_goes_down_between_two_looks() {
+        let mut law = law("usp:interval=10ms:looks=2");
+        assert_eq!(law.occupancy_bytes(ms(0)), 1_536_000);
+        (0..100).for_each(|_| law.forwarded(ms(0), 1500));
+        gone(&mut law, ms(10), 1500);
+        assert_eq!((law.last, law.occupancy_bytes), (ms(10), 1_536_000), "nothing was held back");
+        gone(&mut law, ms(12), 1500);
+        held(&mut law, ms(13));
+        gone(&mut law, ms(19), 3000);
+        assert_eq!(law.occupancy_bytes, 1_536_000, "an interval is not over");
+        gone(&mut law, ms(20), 1500);
+        assert_eq!((law.last, law.occupancy_bytes, law.accepted_bytes), (ms(20), 3000, 1500));
+        held(&mut law, ms(21));
+        gone(&mut law, ms(25), 7500);
+        gone(&mut law, ms(32), 1500);
+        assert_eq!(law.occupancy_bytes, 3750, "9000 bytes in 12 ms");
+        gone(&mut law, ms(50), 1500);
+        assert_eq!((law.last, law.occupancy_bytes), (ms(50), 3750));
+    }
+
+    #[test]
+    fn it_is_doubled_in_the_second_half_and_clamped() {
+        let mut law = law("usp:interval=10ms:max=4000b");
+        law.occupancy_bytes = 1700;
+        law.last = ms(100);
+        assert_eq!([105_000, 105_001].map(|at| law.occupancy_bytes(us(at))), [1700, 3400]);
+        law.forwarded(ms(100), 1700);
+        assert_eq!(law.ask(ms(101), 1500), Eligible::At(ms(105) + Span::from_nanos(1)));
+        law.forwarded(ms(105), 1700);
+        assert_eq!(law.ask(ms(106), 1500), Eligible::At(ms(120)), "its silence");
+        law.occupancy_bytes = 2500;
+        assert_eq!(law.occupancy_bytes(ms(106)), 4000);
+        held(&mut law, ms(106));
+        gone(&mut law, ms(111), 100);
+        assert_eq!(law.occupancy_bytes, 1500, "an MTU at least");
+    }
+
+    #[test]
+    fn packets_go_while_less_is_queued() {
+        let mut law = law("usp");
+        law.occupancy_bytes = 1600;
+        law.last = ms(5);
+        for _ in 0..2 {
+            assert_eq!(law.ask(ms(5), 1500), Eligible::Now);
+            law.forwarded(ms(5), 1500);
+        }
+        assert_eq!(law.ask(ms(5), 1500), Eligible::At(us(5500) + Span::from_nanos(1)));
+        gone(&mut law, us(5100), 1400);
+        assert_ne!(law.ask(us(5100), 1500), Eligible::Now);
+        gone(&mut law, us(5200), 1);
+        assert_eq!(law.ask(us(5200), 1500), Eligible::Now);
+        law.parameters.fit = Fit::Whole;
+        assert_ne!(law.ask(us(5200), 2), Eligible::Now);
+        assert_eq!(law.ask(us(5200), 1), Eligible::Now);
+        gone(&mut law, us(5200), 5000);
+        assert_eq!(law.ask(us(5200), 60_000), Eligible::Now, "nothing is queued");
+    }
+
+    #[test]
+    fn a_silent_gate_is_given_up() {
+        let mut law = law("usp:max=1500b");
+        law.forwarded(ms(5), 1500);
+        assert_eq!(law.ask(ms(6), 40), Eligible::At(ms(25)));
+        held(&mut law, ms(6));
+        assert_eq!(law.ask(ms(7), 40), Eligible::At(ms(206)), "it has a packet");
+        gone(&mut law, ms(8), 100);
+        law.forwarded(ms(8), 100);
+        assert_eq!(law.ask(ms(9), 40), Eligible::At(ms(28)));
+        assert_eq!(law.ask(ms(28), 40), Eligible::Now);
+        assert_eq!(law.queued_bytes, 0);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(refused("usp:max=1499b").contains("max 1499 is below the MTU of 1500 bytes"));
+        assert!(
+            refused("usp:looks=0").contains("at least 1") || refused("usp:looks=0").contains("1 to 1000000")
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! The 5G QoS thesis's pacers, polled: Algorithms 1 to 7 line by line, with the readings that the pages of `docs/algorithms`
+//! name. Each is called at the end of every TTI, whether the bearer had anything to send or not, and asked for every poll.
+
+use super::Ns;
+
+/// What a TTI did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tti {
+    pub capacity: u64,
+    pub remaining: u64,
+    pub remaining_packets: u64,
+    /// Sojourns of the packets that left.
+    pub sojourns: u64,
+    pub left: u64,
+    /// Whether anything was there to be served.
+    pub busy: bool,
+}
+
+/// A polled pacer between the SDAP and the RLC.
+pub trait Polled {
+    fn end_of_tti(&mut self, now: Ns, tti: Tti);
+    /// Whether a packet of `size` may go. `in_rlc`: bytes and packets in the RLC buffer now.
+    fn may_go(&mut self, now: Ns, size: u64, in_rlc: (u64, u64)) -> bool;
+    fn went(&mut self, size: u64);
+}
+
+/// Algorithm 1.
+pub struct Drql {
+    pub interval: Ns,
+    pub increase: f64,
+    pub max: f64,
+    pub mtu: f64,
+    pub begun: bool,
+    pub limit: f64,
+    pub min_val: f64,
+    pub last_time: Ns,
+    pub limit_reached: bool,
+}
+
+impl Polled for Drql {
+    fn end_of_tti(&mut self, now: Ns, tti: Tti) {
+        if !tti.busy {
+            return;
+        }
+        let remaining = tti.remaining as f64;
+        let buffer_starved = tti.remaining == 0 && self.limit_reached;
+        if buffer_starved {
+            self.limit = (self.limit * self.increase).ceil().min(self.max);
+            self.last_time = now;
+            self.min_val = f64::INFINITY;
+        } else if remaining > 0.0 {
+            if self.min_val > remaining {
+                self.min_val = remaining;
+            }
+            if now >= self.last_time + self.interval {
+                self.last_time = now;
+                self.limit = (self.limit - self.min_val).max(self.mtu);
+                self.min_val = f64::INFINITY;
+            }
+        } else {
+            self.last_time = now;
+            self.min_val = f64::INFINITY;
+        }
+        self.limit_reached = false;
+    }
+    fn may_go(&mut self, _: Ns, size: u64, (bytes, _): (u64, u64)) -> bool {
+        let room = if self.begun { (bytes as f64) < self.limit } else { (bytes + size) as f64 <= self.limit };
+        let may = bytes == 0 || room;
+        self.limit_reached |= !may;
+        may
+    }
+    fn went(&mut self, _: u64) {}
+}
+
+/// DynRLC as sections 3.6.1 and 3.6.4 describe it.
+pub struct DynRlc {
+    pub interval: Ns,
+    pub target: Ns,
+    pub alpha: f64,
+    pub bounds: (f64, f64),
+    pub by_factor: bool,
+    pub limit: f64,
+    pub last_time: Ns,
+    pub sojourns: Vec<(u64, u64)>,
+}
+
+impl Polled for DynRlc {
+    fn end_of_tti(&mut self, now: Ns, tti: Tti) {
+        if tti.left > 0 {
+            self.sojourns.push((tti.sojourns, tti.left));
+        }
+        if !tti.busy || now < self.last_time + self.interval || self.sojourns.is_empty() {
+            return;
+        }
+        let sum: u64 = self.sojourns.iter().map(|x| x.0).sum();
+        let count: u64 = self.sojourns.iter().map(|x| x.1).sum();
+        let (low, high) = self.bounds;
+        if sum <= self.target * count {
+            self.limit += self.alpha * if self.by_factor { self.limit } else { high - self.limit };
+        } else {
+            self.limit -= self.alpha * if self.by_factor { self.limit } else { self.limit - low };
+        }
+        self.limit = self.limit.clamp(low, high);
+        self.last_time = now;
+        self.sojourns.clear();
+    }
+    fn may_go(&mut self, _: Ns, _: u64, (_, packets): (u64, u64)) -> bool {
+        packets == 0 || (packets + 1) as f64 <= self.limit
+    }
+    fn went(&mut self, _: u64) {}
+}
+
+/// Algorithm 2.
+pub struct Bdp {
+    pub tti: Ns,
+    pub offset: f64,
+    pub mtu: u64,
+    pub full_mtu: bool,
+    pub begun: bool,
+    pub capacity: u64,
+    pub bytes_to_send: u64,
+    pub bytes_tx: u64,
+    pub last_time: Ns,
+}
+
+impl Polled for Bdp {
+    fn end_of_tti(&mut self, now: Ns, tti: Tti) {
+        if tti.busy {
+            self.capacity = tti.capacity;
+            self.bytes_to_send = if tti.capacity > tti.remaining {
+                tti.capacity - tti.remaining
+            } else if self.full_mtu {
+                self.mtu
+            } else {
+                0
+            };
+        } else {
+            self.bytes_to_send = self.capacity.max(self.mtu);
+        }
+        self.bytes_tx = 0;
+        self.last_time = now;
+    }
+    fn may_go(&mut self, now: Ns, size: u64, (in_rlc, _): (u64, u64)) -> bool {
+        let normal_tti = ((now - self.last_time) as f64 / self.tti as f64).min(1.0) + self.offset;
+        let soll_tx = normal_tti * self.bytes_to_send as f64;
+        let optimal = soll_tx - self.bytes_tx as f64;
+        if self.bytes_to_send == 0 {
+            false
+        } else if self.begun {
+            optimal > 0.0
+        } else if in_rlc == 0 {
+            soll_tx >= size.min(self.bytes_to_send) as f64
+        } else {
+            soll_tx >= (self.bytes_tx + size) as f64
+        }
+    }
+    fn went(&mut self, size: u64) {
+        self.bytes_tx += size;
+    }
+}
+
+/// Algorithms 3 to 5.
+pub struct EnhancedBdp {
+    pub tti: Ns,
+    pub alpha: f64,
+    pub reduce_const: f64,
+    pub idle: f64,
+    pub mtu: u64,
+    pub bandwidth: f64,
+    pub max_bytes: u64,
+    pub srs_bytes: i64,
+    pub last_acc_bytes: i64,
+    pub last_tti: Ns,
+}
+
+impl EnhancedBdp {
+    fn calculate_paced_bytes(&self, now: Ns) -> f64 {
+        let elapsed = (now - self.last_tti) as f64 / self.tti as f64;
+        let incr = if elapsed <= 0.5 { 1.2 } else { 1.33 };
+        let mut paced_bytes = 0.0;
+        if self.bandwidth >= self.idle && self.bandwidth > 0.0 {
+            paced_bytes = incr * elapsed * self.bandwidth + (self.mtu / 7) as f64;
+        } else if self.last_acc_bytes == 0 && elapsed > 0.5 {
+            paced_bytes = (self.mtu / 4) as f64;
+        }
+        paced_bytes
+    }
+}
+
+impl Polled for EnhancedBdp {
+    fn end_of_tti(&mut self, now: Ns, tti: Tti) {
+        if tti.busy {
+            self.max_bytes = tti.capacity;
+        }
+        let acc_bytes = tti.remaining as i64;
+        let rms_bytes = (self.srs_bytes - (acc_bytes - self.last_acc_bytes)).max(0);
+        self.bandwidth = self.alpha * rms_bytes as f64 + (1.0 - self.alpha) * self.bandwidth;
+        self.srs_bytes = 0;
+        self.last_acc_bytes = acc_bytes;
+        self.last_tti = now;
+    }
+    fn may_go(&mut self, now: Ns, size: u64, _: (u64, u64)) -> bool {
+        if (self.srs_bytes + self.last_acc_bytes) as u64 > self.max_bytes {
+            return false;
+        }
+        let paced_bytes = self.calculate_paced_bytes(now);
+        if paced_bytes * self.reduce_const > (size as i64 + self.srs_bytes) as f64 {
+            return true;
+        }
+        let counted = size.min(self.mtu) as i64;
+        let extra_bytes =
+            if self.srs_bytes != 0 && self.last_acc_bytes != 0 { counted / 3 } else { counted / 5 };
+        (self.srs_bytes + self.last_acc_bytes + extra_bytes) as f64 <= paced_bytes
+    }
+    fn went(&mut self, size: u64) {
+        self.srs_bytes += size as i64;
+    }
+}
+
+/// Algorithms 6 and 7, between the UPF and the SDAP.
+pub struct Usp {
+    pub t: Ns,
+    pub looks: u64,
+    pub range: (u64, u64),
+    pub begun: bool,
+    pub optimal_occ: u64,
+    pub saturation_detected: bool,
+    pub dequeued_bytes: u64,
+    pub dequeued_bytes_last: u64,
+    pub last_time: Ns,
+}
+
+impl Usp {
+    pub fn dequeued(&mut self, now: Ns, bytes: u64) {
+        let elapsed = now - self.last_time;
+        if elapsed >= self.t {
+            if self.saturation_detected {
+                self.saturation_detected = false;
+                let accepted = (self.dequeued_bytes - self.dequeued_bytes_last) as f64;
+                let per_look = accepted * self.t as f64 / (elapsed as f64 * self.looks as f64);
+                self.optimal_occ = (per_look.ceil() as u64).clamp(self.range.0, self.range.1);
+            }
+            self.last_time = now;
+            self.dequeued_bytes_last = self.dequeued_bytes;
+        }
+        self.dequeued_bytes += bytes;
+    }
+    pub fn get_opt_occupancy(&self, now: Ns) -> u64 {
+        if now > self.last_time + self.t / 2 {
+            (2 * self.optimal_occ).clamp(self.range.0, self.range.1)
+        } else {
+            self.optimal_occ
+        }
+    }
+    pub fn may_go(&self, now: Ns, size: u64, in_sdap: u64) -> bool {
+        let occupancy = self.get_opt_occupancy(now);
+        in_sdap == 0 || if self.begun { in_sdap < occupancy } else { in_sdap + size <= occupancy }
+    }
+}

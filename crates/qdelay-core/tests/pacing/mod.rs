@@ -1,0 +1,127 @@
+//! A bearer for the tests of pacers: an upper queue, the pacer, an RLC buffer, and a MAC that serves it every TTI.
+
+#![allow(dead_code)]
+
+use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use qdelay_core::{Span, Time};
+use std::collections::VecDeque;
+
+pub const US: u64 = 1_000;
+pub const MS: u64 = 1_000_000;
+
+pub fn at(nanos: u64) -> Time {
+    Time::from_nanos(nanos)
+}
+
+pub fn build(text: &str, tti: u64) -> AnyPacer {
+    let setting = PacerSetting { tti: Span::from_nanos(tti), mtu_bytes: 1500 };
+    AnyPacer::parse(text, &setting).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// An RLC buffer that segments.
+#[derive(Default)]
+pub struct Rlc {
+    /// Bytes that are left of each packet, and when it came.
+    pub packets: VecDeque<(u64, u64)>,
+}
+
+impl Rlc {
+    pub fn push(&mut self, now: u64, bytes: u64) {
+        self.packets.push_back((bytes, now));
+    }
+    pub fn bytes(&self) -> u64 {
+        self.packets.iter().map(|packet| packet.0).sum()
+    }
+    /// A TTI that can carry `capacity` bytes.
+    pub fn serve(&mut self, now: u64, capacity: u64) -> Served {
+        let mut served = Served { capacity_bytes: capacity, ..Served::default() };
+        let mut room = capacity;
+        while room > 0
+            && let Some((bytes, came)) = self.packets.front_mut()
+        {
+            let taken = room.min(*bytes);
+            *bytes -= taken;
+            room -= taken;
+            served.sent_bytes += taken;
+            if *bytes == 0 {
+                served.left_packets += 1;
+                served.left_sojourn += Span::from_nanos(now - *came);
+                self.packets.pop_front();
+            }
+        }
+        served.remaining_bytes = self.bytes();
+        served.remaining_packets = self.packets.len() as u64;
+        served
+    }
+}
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Bytes sent over bytes that could have been.
+    pub utilization: f64,
+    /// Mean bytes in the RLC buffer right before it is served.
+    pub mean_before: f64,
+    /// Mean sojourn of a packet in the RLC buffer, in TTIs.
+    pub sojourn: f64,
+}
+
+/// A full upper queue of packets of `size` above a channel of `capacity(tti)` bytes, for `ttis`; a report arrives `delay` after
+/// its TTI. The pacer is asked when it said, and after each signal, as a gate does.
+pub fn saturate(
+    text: &str,
+    tti: u64,
+    ttis: u64,
+    delay: u64,
+    size: u64,
+    capacity: impl Fn(u64) -> u64,
+) -> Outcome {
+    let mut pacer = build(text, tti);
+    let mut rlc = Rlc::default();
+    let mut reports: VecDeque<(u64, Served)> = VecDeque::new();
+    let (mut ask, mut tick) = (0, 1);
+    let (mut offered, mut sent, mut before, mut left, mut sojourn) = (0, 0, 0, 0, Span::ZERO);
+    while tick <= ttis {
+        let report = reports.front().map_or(u64::MAX, |report| report.0);
+        let now = (tick * tti).min(report).min(ask);
+        if now == tick * tti {
+            if !rlc.packets.is_empty() {
+                before += rlc.bytes();
+                let served = rlc.serve(now, capacity(tick));
+                sent += served.sent_bytes;
+                left += u64::from(served.left_packets);
+                sojourn += served.left_sojourn;
+                reports.push_back((now + delay, served));
+            }
+            offered += capacity(tick);
+            tick += 1;
+        }
+        while let Some(&(time, served)) = reports.front()
+            && time <= now
+        {
+            pacer.on_signal(at(now), Signal::Served(served));
+            reports.pop_front();
+        }
+        ask = loop {
+            match pacer.next_eligible(at(now), size) {
+                Eligible::Now => {
+                    pacer.forwarded(at(now), size);
+                    rlc.push(now, size);
+                }
+                Eligible::At(time) => {
+                    assert!(time.as_nanos() > now, "{text} asks at {now} to be asked at {time:?}");
+                    break time.as_nanos();
+                }
+                Eligible::OnSignal => break u64::MAX,
+            }
+            if rlc.packets.len() > 100_000 {
+                break u64::MAX;
+            }
+        };
+    }
+    Outcome {
+        utilization: sent as f64 / offered as f64,
+        mean_before: before as f64 / ttis as f64,
+        sojourn: sojourn.as_nanos() as f64 / (left * tti) as f64,
+    }
+}

@@ -1,0 +1,50 @@
+"use strict";
+// Where the delay arose on the way through a cell: a bar for each selected point, a part of it for each stage.
+
+const STAGES = [
+  ["n3", "N3", "The link in front of the node, and its queue"],
+  ["upf", "UPF", "The queue of the user plane function"],
+  ["sdap", "SDAP", "The queue of the QoS flow, above the pacer"],
+  ["rlc", "RLC", "The queue of the bearer, until the first byte is taken"],
+  ["air", "Air", "From the first byte taken until a part of the packet is received"],
+  ["reassembly", "Reassembly", "From then until the packet is whole and handed up"],
+];
+
+/** The stages that any point of the page has, in the order of the way. */
+const knownStages = STAGES.filter(([name]) => entries.some((entry) => entry.figures.stages && own(entry.figures.stages, name)));
+const stageColour = (name) => colourOf(STAGES.findIndex(([known]) => known === name));
+const stageMean = (point, name) => figure(point, `stages.${name}.mean`);
+
+const STAGE_COLUMNS = [
+  { title: "In TTI", unit: "%", path: "within_tti", factor: 100, help: "Packets whose last byte was taken at most a TTI after they came to the node" },
+  { title: "R", unit: "", path: "r", help: "Rating of calls by the E-model, 0 to 93" },
+];
+
+function stageTable(points) {
+  const rows = points.filter((point) => knownStages.some(([name]) => stageMean(point, name)))
+    .map((point) => ({ point, means: knownStages.map(([name]) => stageMean(point, name)?.mean ?? 0) }))
+    .map((row) => ({ ...row, total: row.means.reduce((sum, ms) => sum + ms, 0) }));
+  if (!rows.length) return [make("p", { class: "empty", text: "Nothing is selected that went through a cell." })];
+  const columns = STAGE_COLUMNS.filter((column) => rows.some(({ point }) => cell(point, column)));
+  const largest = Math.max(...rows.map(({ total }) => total));
+  const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
+  const key = make("ul", { class: "key", "aria-label": "Key" },
+    ...knownStages.map(([name, title, help]) => make("li", { title: help }, swatch(stageColour(name), "square"), title)));
+  const table = make("table", { class: "plain stages" },
+    make("thead", {}, make("tr", {}, head(""), head("Mean delay"), head("Sum (ms)", null, "figure"),
+      ...knownStages.map(([, title, help]) => head(title, help, "figure")),
+      ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
+    make("tbody", {}, ...rows.map((row) => stageRow(row, columns, state.stageShare ? row.total : largest))));
+  return [key, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Delay by stage" }, table)];
+}
+
+function stageRow({ point, means, total }, columns, full) {
+  const part = ([name, title], at) => make("span", {
+    class: "stage", title: `${title}: ${number(means[at])} ms`, style: `width:${full > 0 ? ((100 * means[at]) / full).toFixed(2) : 0}%;background:${stageColour(name)}` });
+  return make("tr", { "data-stages": point.key, onmouseenter: () => pointAt(point.key), onmouseleave: () => pointAt(null) },
+    make("td", { class: "text" }, swatch(colourOf(point.colour), shapeOf(point.shape)), ` ${point.label}`),
+    make("td", { class: "stage-bar" }, make("div", {}, ...knownStages.map(part))),
+    make("td", { class: "figure", text: number(total) }),
+    ...means.map((ms) => make("td", { class: "figure", text: number(ms) })),
+    ...columns.map((column) => make("td", { class: "figure", text: number(cell(point, column)?.mean) })));
+}

@@ -1,0 +1,186 @@
+//! Cells: what a cell takes from the path and gives back to it.
+//!
+//! A cell's node has received what the MAC has taken from the queues, and holds it until it is handed up or lost. What the
+//! cell did for a bearer in a TTI is told as a signal of the queue of that bearer, because that is what a pacer above it
+//! listens to.
+
+use super::Path;
+use crate::node::{CellNode, Role};
+use crate::{NodeId, Observer, Served, Signal, Split};
+use qdelay_core::qdisc::{Backlog, Qdisc};
+use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_ran::Source;
+
+impl<Q: Qdisc> Path<Q> {
+    /// A packet has come into the queue `input` of the cell `id`.
+    #[inline(never)]
+    pub(super) fn wake_cell(&mut self, id: NodeId, input: NodeId, now: Time) {
+        let Role::Queue(queue) = &self.nodes[input.index()].role else { return };
+        // Only the first is news. A queue that dropped it again has none.
+        if queue.backlog().packets != 1 {
+            return;
+        }
+        let bearer = usize::from(queue.place);
+        let Role::Cell(Some(node)) = &mut self.nodes[id.index()].role else { return };
+        node.cell.wake(now, bearer);
+        let deadline = node.cell.next_deadline().max(now);
+        if deadline != self.deadlines.get(id.index()) {
+            self.deadlines.set(id.index(), deadline);
+        }
+    }
+
+    /// The cell `id` has something to do at `now`.
+    #[inline(never)]
+    pub(super) fn run_cell<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let Role::Cell(place) = &mut self.nodes[id.index()].role else { return };
+        // Nothing that a cell causes comes back to it before it is done: what it hands up goes down the path, and gates
+        // that hear of it run later.
+        let Some(mut node) = place.take() else { return };
+        let CellNode { cell, queues, next } = &mut *node;
+        cell.run(now, &mut Surroundings { path: self, observer, now, id, queues, next: *next });
+        // A cell that asks for the time it was just called at would keep everything from going on.
+        let deadline = cell.next_deadline().max(now + Span::from_nanos(1));
+        if let Role::Cell(place) = &mut self.nodes[id.index()].role {
+            *place = Some(node);
+        }
+        self.deadlines.set(id.index(), deadline);
+    }
+}
+
+/// The path as the cell `id` sees it while it runs.
+struct Surroundings<'a, Q, O> {
+    path: &'a mut Path<Q>,
+    observer: &'a mut O,
+    now: Time,
+    id: NodeId,
+    queues: &'a [NodeId],
+    next: NodeId,
+}
+
+impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
+    #[inline]
+    fn backlog(&self, bearer: usize) -> Backlog {
+        match self.queues.get(bearer).map(|queue| &self.path.nodes[queue.index()].role) {
+            Some(Role::Queue(queue)) => queue.backlog(),
+            _ => Backlog::default(),
+        }
+    }
+    #[inline]
+    fn pull(&mut self, bearer: usize) -> Option<Packet> {
+        let packet = self.path.dequeue(*self.queues.get(bearer)?, self.now, self.observer)?;
+        self.path.nodes[self.id.index()].counters.received.add(&packet);
+        Some(packet)
+    }
+    #[inline]
+    fn departed(&mut self, bearer: usize, packet: &Packet) {
+        if let Some(queue) = self.queues.get(bearer) {
+            self.observer.departed(self.now, self.id, *queue, packet);
+        }
+    }
+    #[inline]
+    fn delivered(&mut self, _: usize, packet: Packet, split: Split) {
+        self.observer.split(self.now, self.id, &packet, split);
+        self.path.forwarded(self.id, &packet, self.now);
+        self.path.push(self.next, packet, self.now, self.observer);
+    }
+    fn dropped(&mut self, _: usize, packet: &Packet, reason: DropReason) {
+        self.path.discard(self.id, packet, self.now, reason, self.observer);
+    }
+    #[inline]
+    fn served(&mut self, bearer: usize, served: Served) {
+        if let Some(queue) = self.queues.get(bearer)
+            && !self.path.nodes[queue.index()].listeners.is_empty()
+        {
+            self.path.tell(*queue, self.now, Signal::Served(served));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AnyPacer, CellSetting, NodeSpec, PathBuilder};
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use qdelay_core::pacer::PacerSetting;
+    use qdelay_core::qdisc::AnyQdisc;
+    use qdelay_ran::UeSetting;
+    use qdelay_ran::radio::Channel;
+    use qdelay_ran::rlc::RlcSetting;
+    use qdelay_ran::tables::Carrier;
+
+    /// Two bearers of one UE, each with a pacer that hears of its own queue, a second later: what is on its way to each.
+    #[test]
+    fn what_a_tti_did_is_told_to_those_above_that_bearer() {
+        let queue = || NodeSpec::Queue(AnyQdisc::parse("taildrop").unwrap());
+        let pacer = || NodeSpec::Gate(AnyPacer::parse("e5g-bdp", &PacerSetting::default()).unwrap());
+        let carrier = Carrier::lte(25).unwrap();
+        let block = u64::from(carrier.block_bytes(28, 25));
+        let rlc = RlcSetting::transparent();
+        let ue = UeSetting::new(Channel::Mcs(28)).bearer(rlc, 1).bearer(rlc, 2);
+        let mut path = PathBuilder::new()
+            .node("a", queue())
+            .node("b", queue())
+            .node("rlc a", queue())
+            .node("rlc b", queue())
+            .node("gate a", pacer())
+            .node("gate b", pacer())
+            .node("cell", NodeSpec::cell(CellSetting::new(carrier).ue(ue)))
+            .node("out", NodeSpec::Exit)
+            .chain(&["a", "gate a", "rlc a", "cell", "out"])
+            .chain(&["b", "gate b", "rlc b", "cell"])
+            .feedback("rlc a", "gate a", Span::from_secs(1))
+            .feedback("rlc b", "gate b", Span::from_secs(1))
+            .build(1)
+            .unwrap();
+        let node = |path: &Path, name: &str| path.node(name).unwrap();
+        let (rlc_a, rlc_b) = (node(&path, "rlc a"), node(&path, "rlc b"));
+        let at = Time::from_nanos(300_000);
+        for (handle, (entry, bytes)) in
+            [(rlc_a, 1000), (rlc_b, 1000), (rlc_b, 1100), (rlc_b, 50)].into_iter().enumerate()
+        {
+            let packet = Packet { handle: handle as u64, bytes, ..Packet::default() };
+            path.ingress(at, entry, packet, &mut ()).unwrap();
+        }
+        path.poll(Time::from_nanos(900_000_000), &mut ()).unwrap();
+        let heard = |path: &Path, name: &str| -> Vec<(u64, Served)> {
+            let Role::Gate(gate) = &path.nodes[node(path, name).index()].role else { panic!() };
+            let served = |signal: &Signal| match *signal {
+                Signal::Served(served) => Some(served),
+                _ => None,
+            };
+            let ms = |time: Time| time.as_nanos() / 1_000_000 - 1000;
+            gate.inbox.iter().filter_map(|(time, signal)| Some((ms(*time), served(signal)?))).collect()
+        };
+        // The first goes before the second, of which one fits beside it.
+        let first = Served {
+            capacity_bytes: block - 1000,
+            sent_bytes: 1000,
+            left_packets: 1,
+            left_sojourn: Span::from_micros(700),
+            ..Served::default()
+        };
+        let told_a = heard(&path, "gate a");
+        assert_eq!(told_a, vec![(1, Served { capacity_bytes: told_a[0].1.capacity_bytes, ..first })]);
+        let told_b = heard(&path, "gate b");
+        let second = Served {
+            capacity_bytes: block - 1000,
+            sent_bytes: 1000,
+            remaining_bytes: 1150,
+            remaining_packets: 2,
+            left_packets: 1,
+            left_sojourn: Span::from_micros(700),
+        };
+        let third = Served {
+            capacity_bytes: block,
+            sent_bytes: 1150,
+            left_packets: 2,
+            left_sojourn: Span::from_micros(1700) * 2,
+            ..Served::default()
+        };
+        assert_eq!(told_b, vec![(1, second), (2, third)]);
+        // What the first could have sent: the second's part as well, or not; but not more than the block.
+        assert!((1000..=block).contains(&told_a[0].1.capacity_bytes), "{told_a:?}");
+        path.audit().unwrap();
+    }
+}

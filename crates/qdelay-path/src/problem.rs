@@ -1,0 +1,165 @@
+//! Why a path cannot be built.
+
+use alloc::string::String;
+use core::fmt;
+use qdelay_ran::CellError;
+
+/// Why a path could not be built: the node it is about, and what was expected there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuildError {
+    /// The node's name; empty where it is about the whole path.
+    pub node: String,
+    /// What is wrong.
+    pub problem: BuildProblem,
+}
+
+/// What is wrong with a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BuildProblem {
+    /// There is no node.
+    Empty,
+    /// More than 65535 nodes.
+    TooMany(usize),
+    /// Its name is empty.
+    NoName,
+    /// Two nodes have its name.
+    DuplicateName,
+    /// It is named by `by` but was not declared.
+    Unknown {
+        /// The node or statement that names it.
+        by: String,
+    },
+    /// It has this many outputs where it must have one.
+    Outputs(usize),
+    /// It is an exit and has an output.
+    ExitOutput,
+    /// A queue whose output takes nothing from queues.
+    NoPuller {
+        /// The output.
+        to: String,
+    },
+    /// A gate, link or cell with no queue before it.
+    NoUpstream,
+    /// A gate, link or cell whose input cannot be taken from.
+    NotPullable {
+        /// The input.
+        from: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// Packets can come back to it.
+    Cycle,
+    /// Two of a classifier's ranges overlap.
+    Overlap {
+        /// First and last key of one.
+        one: (u32, u32),
+        /// First and last key of the other.
+        other: (u32, u32),
+    },
+    /// A probability of loss that is not within 0 to 1.
+    Loss,
+    /// It is meant to hear signals but is not a gate.
+    NotAGate {
+        /// What it is.
+        kind: &'static str,
+    },
+    /// It was given polling, opportunities or a unit of sizes, but is not a gate.
+    NoClock {
+        /// What it is.
+        kind: &'static str,
+    },
+    /// It is given no opportunity ever: no packet in a period, or a period of no time.
+    NoOpportunity,
+    /// A quantum of no bytes.
+    NoQuantum,
+    /// A link in deficit round robin with a gate among its inputs.
+    DeficitThroughGate {
+        /// The gate.
+        from: String,
+    },
+    /// A cell that cannot be.
+    Cell(CellError),
+    /// A cell with more or fewer queues before it than it has bearers.
+    Bearers {
+        /// Its bearers.
+        bearers: usize,
+        /// Its queues.
+        queues: usize,
+    },
+    /// It was given an order of inputs but takes from none, or from one for each bearer.
+    NotAPuller {
+        /// What it is.
+        kind: &'static str,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.node.is_empty() {
+            write!(f, "node '{}': ", self.node)?;
+        }
+        self.problem.fmt(f)
+    }
+}
+impl core::error::Error for BuildError {}
+
+impl fmt::Display for BuildProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildProblem::Empty => f.write_str("the path has no nodes; expected at least one"),
+            BuildProblem::TooMany(count) => write!(f, "the path has {count} nodes; expected at most 65535"),
+            BuildProblem::NoName => f.write_str("a node has an empty name; expected a name"),
+            BuildProblem::DuplicateName => {
+                f.write_str("two nodes have this name; expected names that differ")
+            }
+            BuildProblem::Unknown { by } => write!(f, "no such node, but {by} names it"),
+            BuildProblem::Outputs(0) => f.write_str("nothing comes after it; expected one output"),
+            BuildProblem::Outputs(count) => {
+                write!(f, "{count} nodes come after it; expected one output (only a classifier has more)")
+            }
+            BuildProblem::ExitOutput => f.write_str("it is an exit; expected no output"),
+            BuildProblem::NoPuller { to } => {
+                write!(
+                    f,
+                    "it is a queue before '{to}', which takes nothing from it; expected a gate, a link or a cell"
+                )
+            }
+            BuildProblem::NoUpstream => {
+                f.write_str("nothing comes before it to take packets from; expected a queue")
+            }
+            BuildProblem::NotPullable { from, kind } => {
+                write!(f, "it takes packets, but '{from}' before it is a {kind}; expected a queue in between")
+            }
+            BuildProblem::Cycle => {
+                f.write_str("packets can come back to it; expected edges that lead from ingress to exits")
+            }
+            BuildProblem::Overlap { one, other } => write!(
+                f,
+                "ranges {}-{} and {}-{} overlap; expected each key in one range",
+                one.0, one.1, other.0, other.1
+            ),
+            BuildProblem::Loss => f.write_str("loss is not a probability; expected 0 to 1"),
+            BuildProblem::NotAGate { kind } => {
+                write!(f, "feedback leads to it, but it is a {kind}; expected a gate")
+            }
+            BuildProblem::NoClock { kind } => write!(
+                f,
+                "it has polling, opportunities or a unit of sizes, but it is a {kind}; expected a gate"
+            ),
+            BuildProblem::NoOpportunity => f.write_str(
+                "it never has an opportunity; expected at least one packet in a period above zero",
+            ),
+            BuildProblem::NoQuantum => f.write_str("its quantum is 0; expected at least 1 byte"),
+            BuildProblem::DeficitThroughGate { from } => {
+                write!(f, "it takes packets in deficit round robin, but '{from}' is a gate; expected queues")
+            }
+            BuildProblem::Cell(error) => error.fmt(f),
+            BuildProblem::Bearers { bearers, queues } => {
+                write!(f, "it is a cell of {bearers} bearers with {queues} queues; expected one for each")
+            }
+            BuildProblem::NotAPuller { kind } => {
+                write!(f, "it has an order of inputs, but it is a {kind}; expected a gate or a link")
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Nothing is allocated for a packet: once its queues have grown, a path runs without a call of the allocator.
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+mod common;
+use common::{packet, queue};
+use qdelay_core::pacer::PacerSetting;
+use qdelay_core::{Packet, Rate, Span, Time};
+use qdelay_path::*;
+use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::tables::Carrier;
+use qdelay_ran::{HarqSetting, UeSetting};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is the system allocator's; the count is a plain cell of the thread's that needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.with(|calls| calls.set(calls.get() + 1));
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Two ways at once: classifier, queue, gate, queue, gate, queue, cell; and queue, gate, line, delay, queue, uplink.
+fn path(law: &str, rlc: RlcSetting) -> Path {
+    let pacer = |text: &str| {
+        let setting = PacerSetting::default();
+        NodeSpec::Gate(AnyPacer::parse(text, &setting).unwrap())
+    };
+    let harq = HarqSetting { bler: Bler::new(0.1, Bler::SLOPE).unwrap(), ..HarqSetting::default() };
+    let ue = || UeSetting::new(Channel::Mcs(20)).bearer(rlc, 1);
+    let cell = CellSetting::new(Carrier::lte(25).unwrap()).harq(harq).ue(ue()).ue(ue());
+    let rules = Rules::by(Key::Flow).route(0..=3, "a", None).route(4..=7, "b", None);
+    let uplink = AnyLink::build(&parse_link("uplink:bytes=3kb").unwrap()).unwrap();
+    let mut builder = PathBuilder::new().node("entry", NodeSpec::Classifier(rules.otherwise("plain", None)));
+    for way in ["a", "b"] {
+        let name = |what: &str| format!("{way} {what}");
+        builder = builder
+            .node(way, queue("sfq"))
+            .node(&name("usp"), pacer("usp"))
+            .node(&name("sdap"), queue("taildrop:limit=100"))
+            .node(&name("pacer"), pacer(law))
+            .node(&name("rlc"), queue("codel"))
+            .chain(&[way, &name("usp"), &name("sdap"), &name("pacer"), &name("rlc"), "cell"])
+            .feedback(&name("rlc"), &name("pacer"), Span::from_micros(300))
+            .feedback(&name("pacer"), &name("usp"), Span::ZERO)
+            .polling(&name("usp"), Span::from_micros(100))
+            .opportunities(&name("pacer"), 10, Span::from_millis(1));
+    }
+    builder
+        .node("cell", NodeSpec::cell(cell))
+        .node("plain", queue("taildrop:limit=100"))
+        .node("gate", pacer("credit:6000b"))
+        .node("line", NodeSpec::link(Line::new(Rate::from_bps(20_000_000), 0)))
+        .node("delay", NodeSpec::delay(Span::from_millis(2)))
+        .node("up", queue("taildrop:limit=100"))
+        .node("uplink", NodeSpec::Link(uplink))
+        .node("out", NodeSpec::Exit)
+        .connect("cell", "out")
+        .chain(&["plain", "gate", "line", "delay", "up", "uplink", "out"])
+        .feedback("delay", "gate", Span::from_micros(100))
+        .build(1)
+        .unwrap()
+}
+
+/// Counts what comes out.
+#[derive(Default)]
+struct Out {
+    delivered: u64,
+}
+impl Observer for Out {
+    fn delivered(&mut self, _: Time, _: NodeId, _: &Packet) {
+        self.delivered += 1;
+    }
+}
+
+#[test]
+fn nothing_is_allocated_for_a_packet() {
+    for (law, rlc) in [
+        ("vanilla", RlcSetting::transparent()),
+        ("e5g-bdp", RlcSetting::lte_um()),
+        ("drql", RlcSetting::lte_am()),
+        ("dynrlc", RlcSetting::nr_um()),
+        ("5g-bdp", RlcSetting::nr_am()),
+    ] {
+        let mut path = path(law, rlc);
+        let (entry, mut out, mut handle) = (path.node("entry").unwrap(), Out::default(), 0);
+        let mut turn = |path: &mut Path, out: &mut Out, from_ms: u64, to_ms: u64| {
+            for step in from_ms * 4..to_ms * 4 {
+                let now = Time::from_nanos(step * 250_000);
+                // More than anything carries for half a second, less for the next.
+                let burst = if step % 4000 < 2000 { 3 } else { 1 };
+                for flow in 0..burst {
+                    let flow = (step as u32).wrapping_mul(7).wrapping_add(flow) % 12;
+                    let packet = Packet { flow, ..packet(handle, 1200) };
+                    path.ingress(now, entry, packet, out).unwrap();
+                    handle += 1;
+                }
+            }
+        };
+        turn(&mut path, &mut out, 0, 20_000);
+        let (calls, before) = (CALLS.with(Cell::get), out.delivered);
+        turn(&mut path, &mut out, 20_000, 40_000);
+        let calls = CALLS.with(Cell::get) - calls;
+        // Where packets are sent in parts, a window of numbered PDUs is kept, and each of its places grows with the worst PDU that
+        // it has ever had: ever more seldom, but for longer than anyone wants to wait here.
+        let most = if rlc == RlcSetting::transparent() { 0 } else { (out.delivered - before) / 1000 };
+        assert!(calls <= most, "{law}: {calls} for {} packets", out.delivered - before);
+        assert!(out.delivered - before > 40_000, "{law}: {}", out.delivered - before);
+        path.audit().unwrap();
+    }
+}

@@ -1,0 +1,116 @@
+//! What became of the resource blocks, TTIs without anything to send included.
+//!
+//! Such TTIs make no events. They are counted when the next one with data comes, or when somebody asks: resource blocks by
+//! multiplying, and bytes too where the channel is constant; else TTI by TTI from the channel.
+
+use super::CellUsage;
+use crate::mac::Grid;
+use crate::radio::Radio;
+use qdelay_core::{Span, Time};
+
+/// When TTIs begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    pub phase: Span,
+    pub tti: Span,
+}
+
+impl Clock {
+    /// When TTI number `tti` begins.
+    pub fn time(self, tti: u64) -> Time {
+        Time::ZERO + self.phase + self.tti * tti
+    }
+    /// The first TTI that does not begin before `now`.
+    pub fn from(self, now: Time) -> u64 {
+        now.since(Time::ZERO + self.phase).as_nanos().div_ceil(self.tti.as_nanos().max(1))
+    }
+    /// The first TTI that begins after `now`.
+    pub fn after(self, now: Time) -> u64 {
+        let begin = Time::ZERO + self.phase;
+        if now < begin { 0 } else { now.since(begin).as_nanos() / self.tti.as_nanos().max(1) + 1 }
+    }
+}
+
+/// A UE whose channel says what idle TTIs would have carried.
+pub(super) struct Idle<'a> {
+    pub radio: &'a mut Radio,
+    /// It never changes.
+    pub is_constant: bool,
+}
+
+/// The account of a cell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    pub usage: CellUsage,
+    /// The first TTI that is not counted.
+    pub next: u64,
+    /// The UE that was served last.
+    pub last_ue: u32,
+}
+
+impl Account {
+    /// Nobody had anything to send in the TTIs before `until` that are not counted yet.
+    pub fn idle(&mut self, until: u64, grid: &Grid, clock: Clock, idle: Idle<'_>) {
+        if until <= self.next {
+            return;
+        }
+        let (from, period) = (self.next, grid.period());
+        self.next = until;
+        let rbs = repeated(from, until, period, |tti| {
+            let frame = grid.frame(tti);
+            frame.count(frame.all())
+        });
+        let Idle { radio, is_constant } = idle;
+        let bytes = |tti| {
+            let frame = grid.frame(tti);
+            frame.bytes(radio.known(clock.time(tti)), frame.all())
+        };
+        let bytes = if is_constant { repeated(from, until, period, bytes) } else { sum(from, until, bytes) };
+        self.usage.offered_rbs = self.usage.offered_rbs.saturating_add(rbs);
+        self.usage.wasted_rbs = self.usage.wasted_rbs.saturating_add(rbs);
+        self.usage.offered_bytes = self.usage.offered_bytes.saturating_add(bytes);
+    }
+}
+
+/// The sum over TTIs of what repeats after `period` of them.
+fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
+    let rounds = (until - from) / period.max(1);
+    if rounds < 2 {
+        return sum(from, until, of);
+    }
+    let round = sum(from, from + period, &mut of);
+    // A round later is the same, and no time is asked for twice.
+    round.saturating_mul(rounds).saturating_add(sum(from + rounds * period, until, of))
+}
+
+fn sum(from: u64, until: u64, of: impl FnMut(u64) -> u64) -> u64 {
+    (from..until).map(of).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_ttis() {
+        let clock = Clock { phase: Span::from_nanos(300), tti: Span::from_nanos(1000) };
+        for (now, from, after) in
+            [(0, 0, 0), (300, 0, 1), (301, 1, 1), (1299, 1, 1), (1300, 1, 2), (1301, 2, 2)]
+        {
+            let now = Time::from_nanos(now);
+            assert_eq!((clock.from(now), clock.after(now)), (from, after), "{now}");
+        }
+        assert_eq!(clock.time(2), Time::from_nanos(2300));
+        assert_eq!(clock.time(u64::MAX), Time::NEVER);
+    }
+
+    #[test]
+    fn rounds_are_multiplied() {
+        let of = |tti: u64| [3, 5, 8][(tti % 3) as usize];
+        for from in 0..4 {
+            for until in from..30 {
+                assert_eq!(repeated(from, until, 3, of), (from..until).map(of).sum());
+            }
+        }
+    }
+}

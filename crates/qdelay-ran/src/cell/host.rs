@@ -1,0 +1,50 @@
+//! The host of a cell, as a bearer sees it.
+
+use super::{Source, Split};
+use crate::rlc::{Receiver, Supply};
+use qdelay_core::{DropReason, Packet, Span, Time};
+
+/// The queue of one bearer, while it sends.
+pub(super) struct Queue<'a, S> {
+    pub source: &'a mut S,
+    pub bearer: usize,
+    pub now: Time,
+    /// Packets whose last byte was taken.
+    pub left_packets: u32,
+    /// How long they were in the queue and partly taken, altogether.
+    pub left_sojourn: Span,
+}
+
+impl<S: Source> Supply for Queue<'_, S> {
+    #[inline]
+    fn pull(&mut self) -> Option<Packet> {
+        self.source.pull(self.bearer)
+    }
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.source.backlog(self.bearer).packets == 0
+    }
+    #[inline]
+    fn departed(&mut self, packet: &Packet) {
+        self.left_packets += 1;
+        self.left_sojourn += self.now.since(packet.arrival);
+        self.source.departed(self.bearer, packet);
+    }
+}
+
+/// Where the packets of one bearer go.
+pub(super) struct Output<'a, S> {
+    pub source: &'a mut S,
+    pub bearer: usize,
+}
+
+impl<S: Source> Receiver for Output<'_, S> {
+    #[inline]
+    fn delivered(&mut self, packet: Packet, split: Split) {
+        self.source.delivered(self.bearer, packet, split);
+    }
+    #[inline]
+    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
+        self.source.dropped(self.bearer, packet, reason);
+    }
+}

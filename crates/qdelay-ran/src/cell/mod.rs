@@ -1,0 +1,353 @@
+//! A cell: resource blocks to UEs and their bearers, a TTI at a time.
+//!
+//! The packets that wait are not the cell's: they stand in queues of the host's, one for each bearer, and are taken through
+//! [`Source`]. The cell holds what is partly sent, on the air or not yet whole.
+//!
+//! TTI number `k` begins at `phase + k tti`. What happens at one time happens in this order: blocks are decoded, timers of
+//! bearers run out, the TTI begins. A packet that comes at the time a TTI begins is too late for it. In a TTI
+//!
+//! 1. blocks that were lost are repeated, oldest first ([`harq`](crate::harq));
+//! 2. the scheduler shares what is left among the UEs with data, by what it knows of their channels ([`mac`](crate::mac));
+//!    resource blocks are given in groups (RBG), which stand one behind the other from the first on;
+//! 3. a UE's bearers fill its block in the order of their priorities ([`Sharing`]), each through its
+//!    RLC ([`rlc`](crate::rlc)); the rest of the block is padding;
+//! 4. every bearer that had something to send is told what the TTI did for it ([`Source::served`]), and every resource
+//!    block is counted ([`CellUsage`]).
+//!
+//! Blocks of fewer than [`LEAST_BYTES`] are not sent while there is more to send: a header would eat them up. A UE that does
+//! not get that much waits, and its turn comes first in round robin.
+//!
+//! Nothing is done for UEs without data, and nothing at all in TTIs in which nobody has any.
+//!
+//! # What `Served` says
+//!
+//! `capacity_bytes` is what the bearer's block would have held had it had as much data as it likes: the groups its UE got,
+//! those nobody used, less what the UE's other bearers used. Headers of MAC, RLC and PDCP are part of it, as they are of a
+//! block; `sent_bytes` and `remaining_bytes` are bytes of packets. It is zero in an outage, and where the UE repeated a
+//! block.
+//!
+//! # Differences from the reference
+//! * One carrier, one direction, one block a UE and TTI. Uplink and control channels are spans of time, and are not lost.
+//! * Every UE may be served in every TTI: the control channel has room for all (LTE has room for 5 to 10 of them).
+//! * Bearers have no prioritised bit rate (TS 36.321 clause 5.4.3.1), which the standard asks of the uplink only.
+
+mod account;
+mod activity;
+mod host;
+mod setting;
+mod tti;
+
+pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
+
+use crate::harq::{Blocks, HarqSetting};
+use crate::mac::{Candidate, Grid, Sharing, State, Turns};
+use crate::radio::{Channel, Radio};
+use crate::rlc::{Bearer, Mode, RlcSetting};
+use account::{Account, Clock, Idle};
+use activity::Activity;
+use alloc::format;
+use alloc::vec::Vec;
+use host::Output;
+use qdelay_core::deadlines::Deadlines;
+use qdelay_core::pacer::Served;
+use qdelay_core::qdisc::Backlog;
+use qdelay_core::{DropReason, Packet, Random, Span, Time};
+
+/// The smallest block that is worth its headers, in bytes; where a bearer has less than that to send, as little as it has.
+/// It holds the largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
+pub const LEAST_BYTES: u64 = 32;
+
+/// Where the delay of a delivered packet arose, from when its first byte was taken from the queue of its bearer. What it
+/// waited before that is its queue's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// From its first byte taken until a part of it was received for the first time.
+    pub air: Span,
+    /// From then until it was whole and handed up: its other parts, retransmissions, and order.
+    pub reassembly: Span,
+}
+
+/// What a cell takes packets from and tells what became of them. Bearers are numbered over all UEs, in the order they were
+/// declared.
+pub trait Source {
+    /// What waits in the queue of `bearer`.
+    fn backlog(&self, bearer: usize) -> Backlog;
+    /// Takes the next packet from the queue of `bearer`, which may drop others on the way. [`Packet::arrival`] is when it
+    /// entered that queue.
+    fn pull(&mut self, bearer: usize) -> Option<Packet>;
+    /// The last byte of `packet` was taken by the MAC.
+    fn departed(&mut self, bearer: usize, packet: &Packet);
+    /// `packet` is whole at the UE and was handed up.
+    fn delivered(&mut self, bearer: usize, packet: Packet, split: Split);
+    /// `packet` is lost.
+    fn dropped(&mut self, bearer: usize, packet: &Packet, reason: DropReason);
+    /// What this TTI did for `bearer`. Told once for each TTI in which the bearer had something to send at its beginning.
+    fn served(&mut self, bearer: usize, served: Served);
+}
+
+/// What became of the resource blocks: `used + wasted + unfit = offered`, in every TTI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellUsage {
+    /// Resource blocks that could carry data.
+    pub offered_rbs: u64,
+    /// Resource blocks that carried data, retransmissions and padding within a granted block included.
+    pub used_rbs: u64,
+    /// Resource blocks that nobody had data for.
+    pub wasted_rbs: u64,
+    /// Resource blocks left while somebody had data, because no whole group or whole header fitted, because its channel was
+    /// out, or because it repeated a block.
+    pub unfit_rbs: u64,
+    /// Of the used: those that repeated an earlier transport block.
+    pub repeated_rbs: u64,
+    /// Bytes that the offered resource blocks would have carried for the UEs that were served, each weighted by what it was
+    /// served (in a TTI without any: for the one served last). By the channel as the scheduler knew it.
+    pub offered_bytes: u64,
+    /// Bytes of packets that were taken, in the cell's unit.
+    pub sent_bytes: u64,
+}
+
+/// A cell. Told the time by its host, as a path is: [`Cell::next_deadline`] may be early, never late.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    clock: Clock,
+    grid: Grid,
+    harq: HarqSetting,
+    sharing: Sharing,
+    /// From the beginning of a block to when it is decoded.
+    air: Span,
+    /// TTIs from a block to its repetition.
+    harq_ttis: u64,
+    scheduler: State,
+    ues: Vec<Ue>,
+    bearers: Vec<BearerState>,
+    /// Of each bearer, apart from the above: what every TTI asks of all bearers with data stands close together.
+    rlcs: Vec<Bearer>,
+    activity: Activity,
+    blocks: Blocks,
+    timers: Deadlines,
+    account: Account,
+    /// The next TTI that has something to do; the highest number for none.
+    tti: u64,
+    next: Time,
+    /// Of the TTI in hand, kept for what they have allocated.
+    candidates: Vec<Candidate>,
+    /// In the order of the candidates.
+    loads: Vec<Load>,
+    plan: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Ue {
+    radio: Radio,
+    /// Its channel never changes.
+    is_constant: bool,
+    random: Random,
+    /// Its first bearer.
+    first: usize,
+    turns: Turns,
+    /// The TTI after the one in which it last repeated a block; 0 for none.
+    repeated: u64,
+}
+
+#[derive(Clone, Debug)]
+struct BearerState {
+    ue: u32,
+    /// Smaller blocks are of no use.
+    least_bytes: u64,
+    /// What is left of a packet that is partly taken, as RLC says.
+    partly: Backlog,
+}
+
+/// A bearer that had something to send at the beginning of the TTI in hand.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    bearer: u32,
+    /// Its number within its UE.
+    local: u8,
+    /// What of its block it used.
+    used_bytes: u64,
+    /// What it is told.
+    served: Served,
+}
+
+impl Cell {
+    /// The cell that `setting` describes. Random streams are derived from `seed` and `name`, for each UE its own.
+    ///
+    /// # Errors
+    /// The first thing wrong with the setting, with what was expected.
+    pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
+        setting.check()?;
+        let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
+        for (ue, of) in setting.ues.iter().enumerate() {
+            let name = format!("{name} UE {ue}");
+            let radio = of.channel.start(&setting.carrier, setting.tti, of.reported, seed, &name);
+            ues.push(Ue {
+                radio: radio.map_err(|error| CellError::Radio { ue, error })?,
+                is_constant: matches!(of.channel, Channel::Mcs(_) | Channel::Cqi { .. }),
+                random: Random::derive(seed, &name, "harq"),
+                first: bearers.len(),
+                turns: Turns::new(of.bearers.iter().map(|bearer| bearer.priority).collect()),
+                repeated: 0,
+            });
+            for (bearer, &setting::BearerSetting { rlc, .. }) in of.bearers.iter().enumerate() {
+                rlcs.push(Bearer::new(rlc).map_err(|error| CellError::Rlc { ue, bearer, error })?);
+                bearers.push(BearerState {
+                    ue: ue as u32,
+                    least_bytes: least_bytes(&rlc),
+                    partly: Backlog::default(),
+                });
+            }
+        }
+        Ok(Cell {
+            clock: Clock { phase: setting.phase, tti: setting.tti },
+            harq: setting.harq,
+            sharing: setting.sharing,
+            air: setting.air_span(),
+            harq_ttis: setting.harq_ttis(),
+            scheduler: State::new(setting.scheduler, ues.len(), setting.tti),
+            activity: Activity::new(ues.len()),
+            blocks: Blocks::default(),
+            timers: Deadlines::new(bearers.len()),
+            account: Account::default(),
+            tti: u64::MAX,
+            next: Time::NEVER,
+            candidates: Vec::new(),
+            loads: Vec::new(),
+            plan: Vec::new(),
+            ues,
+            bearers,
+            rlcs,
+            grid: Grid {
+                slots: setting.slots(),
+                carrier: setting.carrier,
+                control: setting.control,
+                unit: setting.unit,
+            },
+        })
+    }
+    /// How many bearers it has: the host connects as many queues, in their order.
+    pub fn bearers(&self) -> usize {
+        self.bearers.len()
+    }
+    /// A packet has come into the empty queue of `bearer`. To say so of a queue that is not empty does no harm.
+    pub fn wake(&mut self, now: Time, bearer: usize) {
+        let Some(state) = self.bearers.get(bearer) else { return };
+        let ue = state.ue as usize;
+        self.activity.begin(ue, bearer - self.ues[ue].first);
+        let after = self.clock.after(now);
+        if self.tti >= after {
+            // The TTI that begins now, if one does, is over for this packet.
+            self.count_idle(after);
+            self.tti = self.account.next;
+            self.next = self.next.min(self.clock.time(self.tti));
+        }
+    }
+    /// When there is something to do next.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.next
+    }
+    /// Does what is due at `now`: receptions, timers, a TTI. At any other time it does nothing.
+    pub fn run<S: Source>(&mut self, now: Time, source: &mut S) {
+        while self.next <= now && self.next < Time::NEVER {
+            let at = self.next;
+            self.decode(at, source);
+            while self.timers.next() <= at {
+                let bearer = self.timers.first();
+                self.rlcs[bearer].poll(at, &mut Output { source, bearer });
+                self.follow(bearer, source);
+            }
+            self.find_tti(at);
+            if self.tti < u64::MAX && self.clock.time(self.tti) <= at {
+                self.run_tti(at, source);
+                self.find_tti(at);
+            }
+            let tti = if self.tti < u64::MAX { self.clock.time(self.tti) } else { Time::NEVER };
+            self.next = tti.min(self.blocks.next_decoded()).min(self.timers.next());
+        }
+    }
+    /// Packets it holds: partly sent, on the air, not yet whole, or kept until they are acknowledged and not yet delivered.
+    pub fn inside(&self) -> Backlog {
+        self.rlcs.iter().map(Bearer::inside).fold(Backlog::default(), |all, one| Backlog {
+            packets: all.packets + one.packets,
+            bytes: all.bytes + one.bytes,
+        })
+    }
+    /// What became of the resource blocks from the beginning of the run to `now`, TTIs without anything to send included,
+    /// and the one that begins at `now` too. Its cost grows with the time since the last TTI with data.
+    pub fn usage(&self, now: Time) -> CellUsage {
+        let mut account = self.account.clone();
+        if let Some(ue) = self.ues.get(account.last_ue as usize) {
+            let idle = Idle { radio: &mut ue.radio.clone(), is_constant: ue.is_constant };
+            account.idle(self.clock.after(now), &self.grid, self.clock, idle);
+        }
+        account.usage
+    }
+
+    /// Counts TTIs before `until` that are not counted: nobody had anything to send in them.
+    fn count_idle(&mut self, until: u64) {
+        if let Some(ue) = self.ues.get_mut(self.account.last_ue as usize) {
+            let idle = Idle { radio: &mut ue.radio, is_constant: ue.is_constant };
+            self.account.idle(until, &self.grid, self.clock, idle);
+        }
+    }
+
+    /// Blocks whose time on the air is over.
+    fn decode<S: Source>(&mut self, now: Time, source: &mut S) {
+        while let Some(number) = self.blocks.decoded(now) {
+            let block = self.blocks.get(number);
+            if block.is_lost && block.repeated < self.harq.retransmissions {
+                let tti = block.tti + self.harq_ttis;
+                self.blocks.repeat(number, tti);
+                continue;
+            }
+            let (is_lost, parts) = (block.is_lost, core::mem::take(&mut block.parts));
+            for &(bearer, id) in &parts {
+                let bearer = bearer as usize;
+                let (rlc, mut output) = (&mut self.rlcs[bearer], Output { source, bearer });
+                if is_lost {
+                    rlc.lost(now, id, &mut output);
+                } else {
+                    rlc.received(now, id, &mut output);
+                }
+                self.follow(bearer, source);
+            }
+            self.blocks.get(number).parts = parts;
+            self.blocks.close(number);
+        }
+    }
+
+    /// Something was told to the RLC of `bearer`: its timers may be others, and it may have something to send.
+    fn follow<S: Source>(&mut self, bearer: usize, source: &S) {
+        self.set_timer(bearer);
+        let (rlc, state) = (&self.rlcs[bearer], &mut self.bearers[bearer]);
+        state.partly = rlc.remaining();
+        let (ue, first) = (state.ue as usize, self.ues[state.ue as usize].first);
+        if !self.activity.has(ue, bearer - first) && rlc.wanted_bytes(source.backlog(bearer)) > 0 {
+            self.activity.begin(ue, bearer - first);
+        }
+    }
+
+    fn set_timer(&mut self, bearer: usize) {
+        let deadline = self.rlcs[bearer].next_deadline();
+        if deadline != self.timers.get(bearer) {
+            self.timers.set(bearer, deadline);
+        }
+    }
+
+    /// The next TTI that has something to do, from `now` on.
+    fn find_tti(&mut self, now: Time) {
+        let least = self.account.next.max(self.clock.from(now));
+        let repetition = self.blocks.next_repetition().map_or(u64::MAX, |tti| tti.max(least));
+        self.tti = if self.activity.is_empty() { repetition } else { least };
+    }
+}
+
+/// The smallest block that is of use to a bearer that has as much to send.
+fn least_bytes(rlc: &RlcSetting) -> u64 {
+    match rlc.mode {
+        // A packet goes whole: any but the largest fits, and those need more.
+        Mode::Transparent { counted_bytes } => u64::from(counted_bytes.unwrap_or(1500)),
+        Mode::LteUm(_) | Mode::NrUm(_) | Mode::LteAm(_) | Mode::NrAm(_) => LEAST_BYTES,
+    }
+}

@@ -1,0 +1,315 @@
+//! One TTI: repetitions, the plan of the scheduler, blocks, and what everybody is told.
+
+use super::host::Queue;
+use super::{Cell, Load, Source, Ue};
+use crate::mac::{Candidate, Frame, Look, Prbs, Sharing};
+use qdelay_core::Time;
+use qdelay_core::pacer::Served;
+
+/// What became of the resource blocks of the TTI in hand.
+#[derive(Default)]
+struct Filled {
+    /// Groups, from the first on.
+    groups: u16,
+    /// The resource blocks in them.
+    rbs: u64,
+    /// Of these, in repetitions.
+    repeated_rbs: u64,
+    /// Sum of resource blocks, times bytes that the whole carrier would have carried for whom they were given to.
+    weighted_bytes: u128,
+    /// Bytes of packets.
+    sent_bytes: u64,
+    /// A block was to be repeated and found no room.
+    is_kept: bool,
+}
+
+impl Filled {
+    fn add(&mut self, groups: u16, rbs: u64, whole_bytes: u64) {
+        self.groups += groups;
+        self.rbs += rbs;
+        self.weighted_bytes += u128::from(rbs) * u128::from(whole_bytes);
+    }
+}
+
+/// Asks the radios.
+struct Radios<'a> {
+    ues: &'a mut [Ue],
+    frame: Frame<'a>,
+    now: Time,
+}
+
+impl Look for Radios<'_> {
+    #[inline]
+    fn look(&mut self, candidate: &mut Candidate) {
+        if candidate.looked {
+            return;
+        }
+        candidate.looked = true;
+        candidate.quality = self.ues[candidate.ue as usize].radio.known(self.now);
+        candidate.rate_bytes = self.frame.bytes(candidate.quality, self.frame.all());
+        if candidate.rate_bytes == 0 {
+            return;
+        }
+        let groups_for = |bytes| match bytes > candidate.rate_bytes {
+            true => self.frame.groups(),
+            false => self.frame.groups_for(candidate.quality, 0, bytes),
+        };
+        candidate.need = groups_for(candidate.wanted_bytes);
+        candidate.least = groups_for(candidate.wanted_bytes.min(candidate.least_bytes));
+    }
+}
+
+impl Cell {
+    /// TTI number `self.tti`, which begins at `now`.
+    pub(super) fn run_tti<S: Source>(&mut self, now: Time, source: &mut S) {
+        let tti = self.tti;
+        self.count_idle(tti);
+        // Borrowed apart from the rest of the cell.
+        let grid = self.grid.clone();
+        let frame = grid.frame(tti);
+        let mut filled = Filled::default();
+        self.repeat(tti, now, frame, &mut filled);
+        self.collect(tti, source);
+        if self.candidates.is_empty() && filled.groups == 0 && !filled.is_kept {
+            return;
+        }
+        self.account.next = tti + 1;
+        self.plan.clear();
+        let mut radios = Radios { ues: &mut self.ues, frame, now };
+        let free = frame.groups() - filled.groups;
+        self.scheduler.plan(tti, &mut self.candidates, free, &mut radios, &mut self.plan);
+        self.fill(tti, now, frame, source, &mut filled);
+        self.settle(now, frame, source, &filled);
+        self.count(frame, &filled);
+    }
+
+    /// Repeats the blocks that are due and find room.
+    fn repeat(&mut self, tti: u64, now: Time, frame: Frame<'_>, filled: &mut Filled) {
+        while let Some(number) = self.blocks.due(tti) {
+            let block = self.blocks.get(number);
+            let ue = &mut self.ues[block.ue as usize];
+            if ue.repeated == tti + 1 || block.groups > frame.groups() - filled.groups {
+                self.blocks.keep(number, tti);
+                filled.is_kept = true;
+                continue;
+            }
+            ue.repeated = tti + 1;
+            block.repeated += 1;
+            block.tti = tti;
+            let rbs = frame.count(frame.prbs(filled.groups, block.groups));
+            let whole_bytes = frame.bytes(block.chosen, frame.all());
+            filled.repeated_rbs += rbs;
+            filled.add(block.groups, rbs, whole_bytes);
+            self.account.last_ue = block.ue;
+            self.send(number, now);
+        }
+        self.blocks.end();
+    }
+
+    /// Puts a block on the air, and draws whether it arrives.
+    fn send(&mut self, number: u32, now: Time) {
+        let block = self.blocks.get(number);
+        let ue = &mut self.ues[block.ue as usize];
+        let loss = self.harq.loss(block.chosen, block.repeated, ue.radio.quality(now));
+        block.is_lost = loss >= 1.0 || (loss > 0.0 && ue.random.unit() < loss);
+        self.blocks.send(number, now + self.air);
+    }
+
+    /// The UEs and bearers that have something to send.
+    fn collect<S: Source>(&mut self, tti: u64, source: &S) {
+        self.candidates.clear();
+        self.loads.clear();
+        let mut from = 0;
+        while let Some(number) = self.activity.first_from(from) {
+            from = number + 1;
+            let ue = &self.ues[number];
+            let first_bearer = self.loads.len();
+            let (mut wanted, mut least) = (0_u64, u64::MAX);
+            let mut mask = self.activity.bearers(number);
+            while mask != 0 {
+                let local = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                let bearer = ue.first + local;
+                let wanted_bytes = self.rlcs[bearer].wanted_bytes(source.backlog(bearer));
+                if wanted_bytes == 0 {
+                    self.activity.end(number, local);
+                    continue;
+                }
+                let (bearer, local) = (bearer as u32, local as u8);
+                self.loads.push(Load { bearer, local, used_bytes: 0, served: Served::default() });
+                wanted = wanted.saturating_add(wanted_bytes);
+                least = least.min(self.bearers[bearer as usize].least_bytes);
+            }
+            let bearers = self.loads.len() - first_bearer;
+            if bearers == 0 {
+                continue;
+            }
+            if self.sharing == Sharing::EqualShare {
+                least = least.saturating_mul(bearers as u64);
+            }
+            self.candidates.push(Candidate {
+                bearers: bearers as u32,
+                first_bearer: first_bearer as u32,
+                // Who repeats a block sends no other: as in an outage.
+                looked: ue.repeated == tti + 1,
+                ..Candidate::new(number as u32, wanted, least)
+            });
+        }
+    }
+
+    /// Fills the blocks that are planned.
+    fn fill<S: Source>(
+        &mut self,
+        tti: u64,
+        now: Time,
+        frame: Frame<'_>,
+        source: &mut S,
+        filled: &mut Filled,
+    ) {
+        let planned: u16 = self.plan.iter().map(|&number| self.candidates[number as usize].groups).sum();
+        let mut spare = frame.groups() - filled.groups - planned;
+        for place in 0..self.plan.len() {
+            let number = self.plan[place] as usize;
+            let candidate = self.candidates[number];
+            let (ue, quality) = (candidate.ue, candidate.quality);
+            let mut groups = candidate.groups;
+            let mut prbs = frame.prbs(filled.groups, groups);
+            let mut bytes = frame.bytes(quality, prbs);
+            if spare > 0 {
+                // Groups further up may be smaller than the first ones, which the plan counted with.
+                let aim = candidate.wanted_bytes.min(frame.bytes(quality, frame.prbs(0, groups)));
+                while bytes < aim && groups < candidate.groups + spare {
+                    groups += 1;
+                    prbs = frame.prbs(filled.groups, groups);
+                    bytes = frame.bytes(quality, prbs);
+                }
+            }
+            let block = self.blocks.open(ue, quality, groups, tti);
+            filled.sent_bytes += self.fill_block(block, &candidate, now, bytes, source);
+            let candidate = &mut self.candidates[number];
+            if self.blocks.get(block).parts.is_empty() {
+                self.blocks.close(block);
+                self.scheduler.failed(ue);
+                (candidate.groups, candidate.prbs) = (0, Prbs::default());
+                continue;
+            }
+            spare -= groups - candidate.groups;
+            (candidate.groups, candidate.prbs) = (groups, prbs);
+            filled.add(groups, frame.count(prbs), candidate.rate_bytes);
+            self.account.last_ue = ue;
+            self.scheduler.carried(ue, bytes);
+            self.send(block, now);
+        }
+    }
+
+    /// Lets the bearers of a UE fill `bytes` of its block. Returns the bytes of packets.
+    fn fill_block<S: Source>(
+        &mut self,
+        number: u32,
+        candidate: &Candidate,
+        now: Time,
+        bytes: u64,
+        source: &mut S,
+    ) -> u64 {
+        let block = self.blocks.get(number);
+        let turns = &mut self.ues[block.ue as usize].turns;
+        let (first, count) = (candidate.first_bearer as usize, candidate.bearers as usize);
+        let loads = &mut self.loads[first..first + count];
+        let share = bytes / (loads.len() as u64).max(1);
+        let (mut left, mut sent, mut sent_bytes) = (bytes, 0, 0);
+        for place in 0..turns.len() {
+            let local = turns.at(place);
+            let Some(load) = loads.iter_mut().find(|load| usize::from(load.local) == local) else { continue };
+            let grant = match self.sharing {
+                Sharing::Priority => left,
+                Sharing::EqualShare => share,
+            };
+            let bearer = load.bearer as usize;
+            let rlc = &mut self.rlcs[bearer];
+            let mut queue = Queue { source, bearer, now, left_packets: 0, left_sojourn: Default::default() };
+            let done = rlc.transmit(now, grant, &mut queue);
+            load.served.left_packets = queue.left_packets;
+            load.served.left_sojourn = queue.left_sojourn;
+            load.served.sent_bytes = done.sdu_bytes;
+            load.used_bytes = done.used_bytes;
+            self.bearers[bearer].partly = rlc.remaining();
+            left = left.saturating_sub(done.used_bytes);
+            sent_bytes += done.sdu_bytes;
+            if let Some(id) = done.block {
+                block.parts.push((bearer as u32, id));
+                sent |= 1 << local;
+            }
+            let deadline = rlc.next_deadline();
+            if deadline != self.timers.get(bearer) {
+                self.timers.set(bearer, deadline);
+            }
+        }
+        turns.end(sent);
+        sent_bytes
+    }
+
+    /// Tells every bearer that had something to send what the TTI did for it, and forgets those that have nothing left.
+    fn settle<S: Source>(&mut self, now: Time, frame: Frame<'_>, source: &mut S, filled: &Filled) {
+        let left_groups = frame.groups() - filled.groups;
+        let left = frame.prbs(filled.groups, left_groups);
+        let mut candidates = core::mem::take(&mut self.candidates);
+        for candidate in &mut candidates {
+            let mut whole = 0;
+            if left_groups > 0 || candidate.groups > 0 {
+                Radios { ues: &mut self.ues, frame, now }.look(candidate);
+                whole = frame.bytes(candidate.quality, candidate.prbs + left);
+            }
+            let (first, count) = (candidate.first_bearer as usize, candidate.bearers as usize);
+            let loads = &self.loads[first..first + count];
+            let used: u64 = loads.iter().map(|load| load.used_bytes).sum();
+            for load in loads {
+                let bearer = load.bearer as usize;
+                let (queue, partly) = (source.backlog(bearer), self.bearers[bearer].partly);
+                let capacity_bytes = match self.sharing {
+                    Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
+                    Sharing::EqualShare => whole / u64::from(candidate.bearers),
+                };
+                let queued_bytes = self.grid.unit.of_all(queue.packets, queue.bytes);
+                let served = Served {
+                    capacity_bytes,
+                    remaining_bytes: queued_bytes + partly.bytes,
+                    remaining_packets: queue.packets + partly.packets,
+                    ..load.served
+                };
+                source.served(bearer, served);
+                // What it was told may have brought new packets.
+                if candidate.groups > 0 && self.rlcs[bearer].wanted_bytes(source.backlog(bearer)) == 0 {
+                    self.activity.end(candidate.ue as usize, usize::from(load.local));
+                }
+            }
+        }
+        self.candidates = candidates;
+    }
+
+    /// Counts the resource blocks.
+    fn count(&mut self, frame: Frame<'_>, filled: &Filled) {
+        let all = frame.count(frame.all());
+        let left = all - filled.rbs;
+        let is_content = |candidate: &Candidate| {
+            candidate.groups > 0 && frame.bytes(candidate.quality, candidate.prbs) >= candidate.wanted_bytes
+        };
+        let whole_bytes = if filled.rbs > 0 {
+            (filled.weighted_bytes / u128::from(filled.rbs)) as u64
+        } else {
+            let last = &mut self.ues[self.account.last_ue as usize];
+            frame.bytes(last.radio.known(self.clock.time(self.account.next - 1)), frame.all())
+        };
+        let usage = &mut self.account.usage;
+        usage.offered_rbs += all;
+        usage.used_rbs += filled.rbs;
+        usage.repeated_rbs += filled.repeated_rbs;
+        if left > 0 {
+            match !filled.is_kept && self.candidates.iter().all(is_content) {
+                true => usage.wasted_rbs += left,
+                false => usage.unfit_rbs += left,
+            }
+        }
+        usage.offered_bytes = usage.offered_bytes.saturating_add(whole_bytes);
+        usage.sent_bytes += filled.sent_bytes;
+    }
+}

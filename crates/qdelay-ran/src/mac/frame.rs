@@ -1,0 +1,233 @@
+//! The resource blocks of one TTI.
+//!
+//! A TTI is one slot or several. In a slot with control fewer resource blocks carry data; so there are two sorts of slots,
+//! and what a UE gets is the same groups in each slot of the TTI.
+
+use crate::radio::{Control, Quality};
+use crate::tables::Carrier;
+use core::ops::Add;
+use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
+
+/// Resource blocks in each slot of a TTI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prbs {
+    /// In a slot without control.
+    pub full: u16,
+    /// In a slot with control.
+    pub reduced: u16,
+}
+
+impl Add for Prbs {
+    type Output = Prbs;
+    fn add(self, other: Prbs) -> Prbs {
+        Prbs { full: self.full + other.full, reduced: self.reduced + other.reduced }
+    }
+}
+
+/// What does not change from TTI to TTI.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    pub carrier: Carrier,
+    pub control: Control,
+    pub unit: SizeUnit,
+    /// Slots in a TTI.
+    pub slots: u64,
+}
+
+/// A TTI.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'a> {
+    grid: &'a Grid,
+    full_slots: u64,
+    reduced_slots: u64,
+    /// All that carry data.
+    all: Prbs,
+}
+
+impl Grid {
+    /// TTI number `tti`.
+    #[inline]
+    pub fn frame(&self, tti: u64) -> Frame<'_> {
+        let prbs = self.carrier.prbs();
+        let (mut full_slots, mut reduced_slots, mut reduced) = (0, 0, 0);
+        let first = tti.wrapping_mul(self.slots);
+        for slot in first..first.saturating_add(self.slots) {
+            let here = self.control.data_prbs(slot, prbs);
+            if here == prbs {
+                full_slots += 1;
+            } else {
+                (reduced, reduced_slots) = (here, reduced_slots + 1);
+            }
+        }
+        let all = Prbs { full: if full_slots > 0 { prbs } else { 0 }, reduced };
+        Frame { grid: self, full_slots, reduced_slots, all }
+    }
+
+    /// After how many TTIs frames repeat.
+    pub fn period(&self) -> u64 {
+        let slots = u64::from(self.control.period_slots());
+        let (mut a, mut b) = (slots, self.slots);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        slots / a
+    }
+}
+
+impl Frame<'_> {
+    /// All resource blocks that carry data.
+    pub fn all(&self) -> Prbs {
+        self.all
+    }
+    /// How many groups they make.
+    pub fn groups(&self) -> u16 {
+        self.all.full.max(self.all.reduced).div_ceil(self.grid.carrier.rbg_prbs().max(1))
+    }
+    /// Those of `groups` groups from group `at` on.
+    #[inline]
+    pub fn prbs(&self, at: u16, groups: u16) -> Prbs {
+        let size = u32::from(self.grid.carrier.rbg_prbs());
+        let (from, to) = (u32::from(at) * size, (u32::from(at) + u32::from(groups)) * size);
+        let within = |all: u16| {
+            let all = u32::from(all);
+            (to.min(all) - from.min(all)) as u16
+        };
+        Prbs { full: within(self.all.full), reduced: within(self.all.reduced) }
+    }
+    /// Resource blocks over all slots.
+    #[inline]
+    pub fn count(&self, prbs: Prbs) -> u64 {
+        self.full_slots * u64::from(prbs.full) + self.reduced_slots * u64::from(prbs.reduced)
+    }
+    /// Bytes they carry for a UE with this channel.
+    #[inline]
+    pub fn bytes(&self, quality: Quality, prbs: Prbs) -> u64 {
+        let bytes = match quality {
+            Quality::Mcs(mcs) => {
+                let carrier = &self.grid.carrier;
+                let mut bytes = self.full_slots * u64::from(carrier.block_bytes(mcs, prbs.full));
+                if self.reduced_slots > 0 {
+                    bytes += self.reduced_slots * u64::from(carrier.block_bytes(mcs, prbs.reduced));
+                }
+                bytes
+            }
+            Quality::Bytes(bytes) => {
+                let (part, all) = (self.count(prbs), self.count(self.all));
+                if part == all {
+                    bytes
+                } else {
+                    (u128::from(bytes) * u128::from(part) / u128::from(all.max(1))) as u64
+                }
+            }
+            Quality::Outage => 0,
+        };
+        match self.grid.unit {
+            SizeUnit::Bytes => bytes,
+            SizeUnit::Packets => bytes - bytes % PACKET_BYTES,
+        }
+    }
+    /// The least number of groups from group `at` on that carry `bytes`; all of them where that is too few. None in an
+    /// outage.
+    pub fn groups_for(&self, quality: Quality, at: u16, bytes: u64) -> u16 {
+        if matches!(quality, Quality::Outage | Quality::Bytes(0)) {
+            return 0;
+        }
+        let (mut low, mut high) = (0, self.groups().saturating_sub(at));
+        // More resource blocks carry more, but for one: I_TBS 6 carries 328 bits in one PRB, and 176 in two.
+        let mut middle = 1.min(high);
+        while low < high {
+            if self.bytes(quality, self.prbs(at, middle)) >= bytes {
+                high = middle;
+            } else {
+                low = (middle + 1).min(high);
+            }
+            middle = low + (high - low) / 2;
+        }
+        high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::McsTable;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn grid(prbs: u16, slots: u64, control: Control, unit: SizeUnit) -> Grid {
+        Grid { carrier: Carrier::lte(prbs).unwrap(), control, unit, slots }
+    }
+    fn control() -> Control {
+        Control::new(10, 0, 2, 8).unwrap()
+    }
+
+    #[test]
+    fn the_parts_of_a_tti_are_the_whole() {
+        for (prbs, slots) in [(6, 1), (25, 1), (25, 10), (100, 4), (15, 7)] {
+            let grid = grid(prbs, slots, control(), SizeUnit::Bytes);
+            for tti in 0..20 {
+                let frame = grid.frame(tti);
+                let slots: u64 = (tti * slots..(tti + 1) * slots)
+                    .map(|slot| u64::from(control().data_prbs(slot, prbs)))
+                    .sum();
+                assert_eq!(frame.count(frame.all()), slots);
+                let single: u64 = (0..frame.groups()).map(|group| frame.count(frame.prbs(group, 1))).sum();
+                assert_eq!(single, slots);
+                assert_eq!(frame.prbs(0, frame.groups()), frame.all());
+                let (there, back) = (grid.frame(tti), grid.frame(tti + grid.period()));
+                assert_eq!((there.all, there.full_slots), (back.all, back.full_slots));
+            }
+        }
+    }
+
+    #[test]
+    fn more_resource_blocks_carry_more() {
+        let nr = |table, layers| Carrier::nr(1, 273, table, layers, Default::default()).unwrap();
+        for carrier in [Carrier::lte(100).unwrap(), nr(McsTable::Qam64, 1), nr(McsTable::Qam256, 4)] {
+            for mcs in 0..=carrier.mcs_max() {
+                let bytes = |prbs| carrier.block_bytes(mcs, prbs);
+                let first = if carrier.is_lte() { 2 } else { 0 };
+                assert!((first..=carrier.prbs()).map(bytes).is_sorted(), "MCS {mcs}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tti_of_slots_carries_what_they_do() {
+        let many = grid(25, 10, control(), SizeUnit::Bytes);
+        let one = grid(25, 1, control(), SizeUnit::Bytes);
+        let all = |grid: &Grid, tti| {
+            let frame = grid.frame(tti);
+            frame.bytes(Quality::Mcs(20), frame.all())
+        };
+        assert_eq!(all(&many, 0), (0..10).map(|slot| all(&one, slot)).sum());
+    }
+
+    #[test]
+    fn packets_are_whole() {
+        let grid = grid(25, 10, Control::NONE, SizeUnit::Packets);
+        let frame = grid.frame(0);
+        assert_eq!(frame.bytes(Quality::Bytes(7499), frame.all()), 6000);
+        assert_eq!(frame.bytes(Quality::Bytes(7500), frame.prbs(0, 12)), 6000, "24 of 25 resource blocks");
+        assert_eq!(frame.groups_for(Quality::Bytes(7500), 0, 1500), 3, "6 of 25 carry 1800");
+        assert_eq!(frame.groups_for(Quality::Outage, 0, 1500), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_fewer_groups_carry_it(
+            bytes in 1_u64..40_000, at in 0_u16..13, mcs in 0_u8..29, slots in 1_u64..12, tti in 0_u64..10,
+            prbs in prop::sample::select(vec![6, 25]),
+        ) {
+            let control = Control::new(10, 0, 2, 4).unwrap();
+            let grid = grid(prbs, slots, control, SizeUnit::Bytes);
+            let (frame, quality) = (grid.frame(tti), Quality::Mcs(mcs));
+            prop_assume!(at < frame.groups());
+            let found = frame.groups_for(quality, at, bytes);
+            let first = (0..=frame.groups() - at)
+                .find(|&n| frame.bytes(quality, frame.prbs(at, n)) >= bytes)
+                .unwrap_or(frame.groups() - at);
+            prop_assert_eq!(found, first);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Proportional fair (Jalali, Padovani and Pankaj, "Data throughput of CDMA-HDR", VTC 2000): to the UE whose rate now is
+//! highest for the throughput `T` it had lately.
+//!
+//! `T` decays with the window and grows with the bytes of new blocks. A rate counts for the whole carrier; repetitions do
+//! not count. UEs without data are not looked at, but their `T` decays as that of the others does.
+//!
+//! # Differences from the reference
+//! * The weight of a TTI is `1 - exp(-TTI / window)` in place of `TTI / window`, so that any window from a TTI on is good.
+//! * `T` is held one byte above its average, so that who never got anything has a finite metric.
+//! * All `T` decay by the same factor, which changes no order. So instead, what is added is multiplied by a weight that
+//!   grows from TTI to TTI, and nothing is done for UEs that are not served.
+//! * A UE gets as many groups as its data needs, not one at a time: with a channel that is as good in all groups, and `T`
+//!   taken at the beginning of the TTI, that is the same.
+
+use super::ranked::Next;
+use super::{Candidate, Look};
+use alloc::vec;
+use alloc::vec::Vec;
+use qdelay_core::Span;
+
+/// Weights begin anew at this power of e, far below where they overflow.
+const HIGHEST_EXPONENT: f64 = 300.0;
+
+#[derive(Clone, Debug)]
+pub(crate) struct ProportionalFair {
+    next: Next,
+    /// `T` of each UE, times the weight of now.
+    weighted: Vec<f64>,
+    /// Powers of e that a TTI decays by.
+    decay: f64,
+    /// The TTI whose weight is 1.
+    base: u64,
+    /// Of the TTI in hand.
+    weight: f64,
+}
+
+impl ProportionalFair {
+    pub fn new(ues: usize, tti: Span, window: Span) -> ProportionalFair {
+        let decay = tti.as_secs_f64() / window.as_secs_f64();
+        ProportionalFair { next: Next::default(), weighted: vec![0.0; ues], decay, base: 0, weight: 1.0 }
+    }
+
+    pub fn plan<L: Look>(
+        &mut self,
+        tti: u64,
+        candidates: &mut [Candidate],
+        groups: u16,
+        look: &mut L,
+        plan: &mut Vec<u32>,
+    ) {
+        let mut exponent = self.decay * tti.saturating_sub(self.base) as f64;
+        if exponent > HIGHEST_EXPONENT {
+            let factor = libm::exp(-exponent);
+            self.weighted.iter_mut().for_each(|weighted| *weighted *= factor);
+            (self.base, exponent) = (tti, 0.0);
+        }
+        self.weight = libm::exp(exponent);
+        let (weighted, weight) = (&self.weighted, self.weight);
+        self.next.plan(candidates, groups, look, plan, |candidate| {
+            let lately = weighted.get(candidate.ue as usize).copied().unwrap_or(0.0);
+            candidate.rate_bytes as f64 / (lately + weight)
+        });
+    }
+
+    pub fn carried(&mut self, ue: u32, bytes: u64) {
+        if let Some(weighted) = self.weighted.get_mut(ue as usize) {
+            *weighted += (1.0 - libm::exp(-self.decay)) * bytes as f64 * self.weight;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Known, candidates};
+    use super::*;
+
+    /// Bytes each of the UEs, all with more data than fits, gets in `ttis` TTIs.
+    fn run(rates: &[u64], window: Span, ttis: u64) -> Vec<u64> {
+        let mut law = ProportionalFair::new(rates.len(), Span::from_millis(1), window);
+        let wanted: Vec<(u32, u16, u16)> = (0..rates.len() as u32).map(|ue| (ue, 99, 1)).collect();
+        let (mut served, mut plan) = (vec![0; rates.len()], Vec::new());
+        for tti in 0..ttis {
+            let mut candidates = candidates(&wanted);
+            for (candidate, &rate) in candidates.iter_mut().zip(rates) {
+                candidate.rate_bytes = rate;
+            }
+            plan.clear();
+            law.plan(tti, &mut candidates, 13, &mut Known(&wanted), &mut plan);
+            assert_eq!(plan.len(), 1, "the first takes all");
+            let ue = plan[0];
+            served[ue as usize] += rates[ue as usize];
+            law.carried(ue, rates[ue as usize]);
+        }
+        served
+    }
+
+    #[test]
+    fn equal_time_whatever_the_rate() {
+        let rates = [1000, 10_000, 3000, 7000];
+        // Long enough for the weights to begin anew.
+        let served = run(&rates, Span::from_millis(100), 80_000);
+        for (served, rate) in served.iter().zip(rates) {
+            let share = *served as f64 / (rate * 80_000) as f64;
+            assert!((share - 0.25).abs() < 0.005, "a quarter of the TTIs each: {share}");
+        }
+    }
+
+    #[test]
+    fn it_decides_as_the_recursion_of_the_paper() {
+        let (rates, decay) = ([500_u64, 900, 400], libm::exp(-0.02));
+        let mut law = ProportionalFair::new(3, Span::from_millis(1), Span::from_millis(50));
+        let wanted = [(0, 99, 1), (1, 99, 1), (2, 99, 1)];
+        let mut lately = [0.0; 3];
+        for tti in 0..2000_u64 {
+            // A channel that changes, so that no two metrics are equal.
+            let rate = |ue: usize| rates[ue] + (tti * (17 + 6 * ue as u64)) % 101;
+            let mut candidates = candidates(&wanted);
+            (0..3).for_each(|ue| candidates[ue].rate_bytes = rate(ue));
+            let mut plan = Vec::new();
+            law.plan(tti, &mut candidates, 1, &mut Known(&wanted), &mut plan);
+            let metric = |ue: usize| rate(ue) as f64 / (lately[ue] * decay + 1.0);
+            let best = (0..3).max_by(|&a, &b| metric(a).total_cmp(&metric(b))).unwrap();
+            assert_eq!(plan, [best as u32], "TTI {tti}");
+            law.carried(best as u32, rate(best));
+            for (ue, lately) in lately.iter_mut().enumerate() {
+                let bytes = if ue == best { rate(ue) as f64 } else { 0.0 };
+                *lately = decay * *lately + (1.0 - decay) * bytes;
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Round robin: the same number of groups to each UE with data, up to what it wants.
+//!
+//! UEs come in turn. Each gets the least that is of use to it first; while groups are left, whoever has fewest gets one
+//! more. The next TTI begins behind the UE that got the last group, so that over time all get as many; or with the first
+//! one that got none because what was left was of no use to it, so that nobody starves who needs most of the carrier.
+
+use super::{Candidate, Look};
+use alloc::vec::Vec;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoundRobin {
+    /// The first UE of the next TTI.
+    next: u32,
+    /// It was left out, and comes first whatever else.
+    held: bool,
+}
+
+impl RoundRobin {
+    pub fn plan<L: Look>(
+        &mut self,
+        candidates: &mut [Candidate],
+        groups: u16,
+        look: &mut L,
+        plan: &mut Vec<u32>,
+    ) {
+        let start = candidates.partition_point(|candidate| candidate.ue < self.next);
+        let mut left = groups;
+        self.held = false;
+        for number in (start..candidates.len()).chain(0..start) {
+            if left == 0 {
+                break;
+            }
+            let candidate = &mut candidates[number];
+            look.look(candidate);
+            if candidate.need == 0 {
+                continue;
+            }
+            if candidate.least > left {
+                self.failed(candidate.ue);
+                continue;
+            }
+            candidate.groups = candidate.least;
+            left -= candidate.least;
+            plan.push(number as u32);
+            self.granted(candidate.ue);
+        }
+        if let [only] = plan[..] {
+            let candidate = &mut candidates[only as usize];
+            candidate.groups = candidate.need.min(candidate.groups + left);
+            return;
+        }
+        let mut level = 2;
+        while left > 0 {
+            // Nobody is above `level` who could get more, and it ends at the most that anybody needs.
+            let mut most = 0;
+            for &number in plan.iter() {
+                let candidate = &mut candidates[number as usize];
+                most = most.max(candidate.need);
+                if candidate.groups < level.min(candidate.need) && left > 0 {
+                    candidate.groups += 1;
+                    left -= 1;
+                    self.granted(candidate.ue);
+                }
+            }
+            if level >= most {
+                break;
+            }
+            level += 1;
+        }
+    }
+
+    fn granted(&mut self, ue: u32) {
+        if !self.held {
+            self.next = ue + 1;
+        }
+    }
+
+    pub fn failed(&mut self, ue: u32) {
+        if !self.held {
+            (self.next, self.held) = (ue, true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Known, candidates};
+    use super::*;
+
+    fn plan(law: &mut RoundRobin, wanted: &[(u32, u16, u16)], groups: u16) -> Vec<(u32, u16)> {
+        let (mut candidates, mut plan) = (candidates(wanted), Vec::new());
+        law.plan(&mut candidates, groups, &mut Known(wanted), &mut plan);
+        plan.iter().map(|&n| (candidates[n as usize].ue, candidates[n as usize].groups)).collect()
+    }
+
+    #[test]
+    fn all_get_as_many_and_the_odd_one_goes_round() {
+        let mut law = RoundRobin::default();
+        let wanted = [(0, 99, 1), (1, 99, 1)];
+        assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (1, 6)]);
+        assert_eq!(plan(&mut law, &wanted, 13), [(1, 7), (0, 6)]);
+        assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (1, 6)]);
+    }
+
+    #[test]
+    fn what_one_does_not_want_goes_to_the_others() {
+        let mut law = RoundRobin::default();
+        assert_eq!(plan(&mut law, &[(0, 2, 1), (3, 99, 1), (7, 4, 1)], 13), [(0, 2), (3, 7), (7, 4)]);
+        assert_eq!(plan(&mut RoundRobin::default(), &[(5, 3, 1)], 13), [(5, 3)]);
+        assert_eq!(plan(&mut RoundRobin::default(), &[(5, 99, 1)], 13), [(5, 13)]);
+        assert_eq!(plan(&mut RoundRobin::default(), &[(2, 0, 0), (5, 1, 1)], 13), [(5, 1)], "an outage");
+        assert_eq!(plan(&mut RoundRobin::default(), &[(2, 9, 1), (5, 9, 1)], 0), []);
+    }
+
+    #[test]
+    fn more_ues_than_groups_take_turns() {
+        let mut law = RoundRobin::default();
+        let wanted = [(0, 9, 1), (1, 9, 1), (2, 9, 1), (3, 9, 1), (4, 9, 1)];
+        assert_eq!(plan(&mut law, &wanted, 3), [(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(plan(&mut law, &wanted, 3), [(3, 1), (4, 1), (0, 1)]);
+        assert_eq!(plan(&mut law, &wanted, 3), [(1, 1), (2, 1), (3, 1)]);
+    }
+
+    #[test]
+    fn who_needs_the_whole_carrier_is_first_the_next_time() {
+        let mut law = RoundRobin::default();
+        let wanted = [(0, 9, 1), (1, 13, 13), (2, 9, 1)];
+        assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (2, 6)]);
+        assert_eq!(plan(&mut law, &wanted, 13), [(1, 13)]);
+        assert_eq!(plan(&mut law, &wanted, 13), [(2, 7), (0, 6)]);
+        assert_eq!(plan(&mut law, &wanted, 13), [(1, 13)]);
+    }
+
+    #[test]
+    fn a_least_share_is_caught_up_with() {
+        let mut law = RoundRobin::default();
+        assert_eq!(plan(&mut law, &[(0, 9, 4), (1, 9, 1)], 10), [(0, 5), (1, 5)]);
+    }
+}

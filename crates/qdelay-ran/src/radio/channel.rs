@@ -1,0 +1,351 @@
+//! Channels as they are declared, and as a cell asks them.
+
+use super::capacity::Bytes;
+use super::fading::Faded;
+use super::process::{Process, Schemes, Steps, of};
+use super::{Fading, RadioError};
+use crate::tables::{Carrier, CqiToMcs};
+use alloc::boxed::Box;
+use qdelay_core::{Span, Time};
+use qdelay_trace::cqi::CQI_MAX;
+use qdelay_trace::{CapacitySteps, CqiSteps, RateSteps, Schedule};
+
+/// How good a channel is in one TTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// The highest MCS that is received with at most one block in ten lost.
+    Mcs(u8),
+    /// What the whole carrier carries for this UE in this TTI, in bytes, whatever the MCS.
+    Bytes(u64),
+    /// Nothing is received.
+    Outage,
+}
+
+/// What the scheduler knows of a channel: how it was some time ago. The default is the truth. Without effect on
+/// [`Quality::Bytes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// How old a report is when the scheduler first uses it.
+    pub delay: Span,
+    /// How far the times are apart that reports speak of, the first being 0; zero: every TTI.
+    pub period: Span,
+}
+
+/// A channel as it is declared. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub enum Channel {
+    /// This MCS at all times.
+    Mcs(u8),
+    /// This CQI, 1 to 15, at all times.
+    Cqi {
+        /// The CQI.
+        cqi: u8,
+        /// The MCS it stands for; `None`: [`Carrier::usual_mapping`].
+        mapping: Option<CqiToMcs>,
+    },
+    /// The CQI of a drive test.
+    CqiSteps {
+        /// The CQI.
+        trace: CqiSteps,
+        /// Whether it starts over at its end, rather than nothing being received after it.
+        repeat: bool,
+        /// As for [`Channel::Cqi`].
+        mapping: Option<CqiToMcs>,
+    },
+    /// A number of packets of 1500 bytes for each tick of 10 ms.
+    Capacity {
+        /// The numbers.
+        trace: CapacitySteps,
+        /// Whether a tick's packets are spread evenly over its 10 ms, rather than all carried in the TTI in which it begins.
+        /// With TTIs of 10 ms it is the same.
+        spread: bool,
+        /// Whether it starts over at its end, rather than nothing being carried after it.
+        repeat: bool,
+    },
+    /// A rate that changes in steps: a TTI carries what the rate makes of it.
+    Rates {
+        /// The rates.
+        trace: RateSteps,
+        /// As for [`Channel::Capacity`].
+        repeat: bool,
+    },
+    /// Opportunities of a link's trace: a TTI carries the bytes of those that fall in it.
+    Opportunities {
+        /// The opportunities.
+        trace: Schedule,
+        /// As for [`Channel::Capacity`].
+        repeat: bool,
+    },
+    /// A signal that fades at random, as a CQI.
+    Fading {
+        /// How it fades.
+        fading: Fading,
+        /// As for [`Channel::Cqi`].
+        mapping: Option<CqiToMcs>,
+    },
+}
+
+impl Channel {
+    /// The channel on `carrier`, for TTIs of `tti`. The random stream is that of (`seed`, `name`, "fading"): UEs have names of
+    /// their own.
+    ///
+    /// # Errors
+    /// An MCS, a CQI or a mapping that the carrier does not have; fading out of its ranges; a TTI of no length.
+    pub fn start(
+        &self,
+        carrier: &Carrier,
+        tti: Span,
+        reported: Reported,
+        seed: u64,
+        name: &str,
+    ) -> Result<Radio, RadioError> {
+        if tti.is_zero() {
+            return Err(RadioError::Span { what: "TTI", found: tti, expected: "above 0" });
+        }
+        let source = self.source(carrier, seed, name)?;
+        let known = match &source {
+            Source::Process(process) if reported != Reported::default() => Some(process.clone()),
+            _ => None,
+        };
+        Ok(Radio { source, known, reported, tti, last: None })
+    }
+
+    fn source(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<Source, RadioError> {
+        let process = match self {
+            Channel::Mcs(mcs) if *mcs > carrier.mcs_max() => {
+                return Err(RadioError::Mcs { found: *mcs, max: carrier.mcs_max() });
+            }
+            Channel::Mcs(mcs) => Process::Constant(Quality::Mcs(*mcs)),
+            Channel::Cqi { cqi, mapping } => {
+                if !(1..=CQI_MAX).contains(cqi) {
+                    return Err(RadioError::Cqi { found: *cqi });
+                }
+                Process::Constant(of(&schemes(carrier, *mapping)?, *cqi))
+            }
+            Channel::CqiSteps { trace, repeat, mapping } => {
+                Process::Steps(Steps::new(trace, *repeat, schemes(carrier, *mapping)?))
+            }
+            Channel::Fading { fading, mapping } => {
+                fading.check()?;
+                let faded = Box::new(Faded::new(fading, carrier, seed, name));
+                Process::Faded(faded, schemes(carrier, *mapping)?)
+            }
+            Channel::Capacity { trace, spread: false, repeat } => {
+                return Ok(Source::Bytes(Bytes::of_ticks(trace, *repeat)));
+            }
+            Channel::Capacity { trace, spread: true, repeat } => {
+                return Ok(Source::Bytes(Bytes::of_spread_ticks(trace, *repeat)));
+            }
+            Channel::Rates { trace, repeat } => return Ok(Source::Bytes(Bytes::of_rates(trace, *repeat))),
+            Channel::Opportunities { trace, repeat } => {
+                return Ok(Source::Bytes(Bytes::of_opportunities(trace, *repeat)));
+            }
+        };
+        Ok(Source::Process(process))
+    }
+}
+
+/// Which MCS each CQI stands for on the carrier.
+fn schemes(carrier: &Carrier, mapping: Option<CqiToMcs>) -> Result<Schemes, RadioError> {
+    let mapping = mapping.unwrap_or(carrier.usual_mapping());
+    if mapping != CqiToMcs::Efficiency && !carrier.is_lte() {
+        return Err(RadioError::Mapping);
+    }
+    Ok(core::array::from_fn(|cqi| carrier.mcs(mapping, cqi as u8)))
+}
+
+/// A channel while it runs. A query costs O(1), but for the steps, opportunities or fading blocks that passed since the last.
+#[derive(Clone, Debug)]
+pub struct Radio {
+    source: Source,
+    /// The same channel some time ago, where that is not the present.
+    known: Option<Process>,
+    reported: Reported,
+    tti: Span,
+    /// The last answer of a channel of bytes, which can be counted only once.
+    last: Option<(Time, u64)>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Process(Process),
+    Bytes(Bytes),
+}
+
+impl Radio {
+    /// How good the channel is in the TTI that begins at `now`. Times never decrease from call to call; at the same time the
+    /// answer is the same. Bytes are those from `now` until a TTI later: what passed in TTIs that were not asked for is lost.
+    pub fn quality(&mut self, now: Time) -> Quality {
+        match &mut self.source {
+            Source::Process(process) => process.at(now),
+            Source::Bytes(bytes) => {
+                if let Some((at, bytes)) = self.last
+                    && at >= now
+                {
+                    return Quality::Bytes(bytes);
+                }
+                let carried = bytes.between(now, now + self.tti);
+                self.last = Some((now, carried));
+                Quality::Bytes(carried)
+            }
+        }
+    }
+
+    /// What the scheduler takes it for in that TTI: the channel at the time of the newest report that has arrived, before the
+    /// first one as it was at time 0. Times never decrease from call to call. On a channel of bytes, the truth.
+    pub fn known(&mut self, now: Time) -> Quality {
+        let Some(known) = &mut self.known else { return self.quality(now) };
+        let seen = now - self.reported.delay;
+        let since = match self.reported.period.as_nanos() {
+            0 => 0,
+            period => seen.as_nanos() % period,
+        };
+        known.at(seen - Span::from_nanos(since))
+    }
+
+    /// On a channel of bytes, what the carrier carries from `from` (inclusive) to `to` (exclusive), for TTIs that are not
+    /// asked for one by one; times never decrease from call to call, of [`Radio::quality`] and this one. `None` on others.
+    pub fn bytes_between(&mut self, from: Time, to: Time) -> Option<u64> {
+        match &mut self.source {
+            Source::Process(_) => None,
+            Source::Bytes(bytes) => Some(bytes.between(from, to)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use qdelay_trace::{CqiStep, ScheduleBuilder};
+
+    const TTI: Span = Span::from_millis(1);
+
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * 1_000_000)
+    }
+    fn lte() -> Carrier {
+        Carrier::lte(25).unwrap()
+    }
+    fn start(channel: &Channel, reported: Reported) -> Radio {
+        channel.start(&lte(), TTI, reported, 1, "ue").unwrap()
+    }
+    fn steps(repeat: bool) -> Channel {
+        let step = |at, cqi| CqiStep { start: ms(at), cqi };
+        let trace = CqiSteps::new(vec![step(0, 5), step(3, 15), step(5, 0)], Span::from_millis(8)).unwrap();
+        Channel::CqiSteps { trace, repeat, mapping: None }
+    }
+    fn mcs(quality: Quality) -> i32 {
+        match quality {
+            Quality::Mcs(mcs) => i32::from(mcs),
+            _ => -1,
+        }
+    }
+
+    #[test]
+    fn constants() {
+        let constant = |channel: Channel| start(&channel, Reported::default()).quality(ms(7));
+        assert_eq!(constant(Channel::Mcs(28)), Quality::Mcs(28));
+        let cqi = |mapping| constant(Channel::Cqi { cqi: 12, mapping });
+        assert_eq!((cqi(None), cqi(Some(CqiToMcs::Efficiency))), (Quality::Mcs(23), Quality::Mcs(22)));
+        assert_eq!(cqi(Some(CqiToMcs::ThesisEmulator)), Quality::Mcs(21));
+    }
+
+    #[test]
+    fn steps_hold_and_repeat_or_end() {
+        let walk = |repeat, every: u64| -> Vec<i32> {
+            let mut radio = start(&steps(repeat), Reported::default());
+            (0..20).step_by(every as usize).map(|n| mcs(radio.quality(ms(n)))).collect()
+        };
+        let round = [6, 6, 6, 28, 28, -1, -1, -1];
+        let expected: Vec<i32> = round.iter().copied().cycle().take(20).collect();
+        assert_eq!(walk(true, 1), expected);
+        assert_eq!(walk(true, 7), [6, -1, -1]);
+        assert_eq!(walk(false, 1), [&round[..], &[-1; 12]].concat());
+    }
+
+    /// The scheduler sees the channel as it was at the last multiple of the period, a delay ago.
+    #[test]
+    fn reports_are_late_and_rare() {
+        for (delay, period) in [(0, 0), (2, 0), (0, 3), (2, 3), (6, 5), (100, 7)] {
+            let reported = Reported { delay: Span::from_millis(delay), period: Span::from_millis(period) };
+            let mut radio = start(&steps(true), reported);
+            let mut truth = start(&steps(true), Reported::default());
+            let all: Vec<Quality> = (0..200).map(|n| truth.quality(ms(n))).collect();
+            for n in 0..200_u64 {
+                let seen = n.saturating_sub(delay);
+                let reported = seen - seen.checked_rem(period).unwrap_or(0);
+                assert_eq!(radio.known(ms(n)), all[reported as usize], "{delay} {period} {n}");
+                assert_eq!(radio.quality(ms(n)), all[n as usize]);
+            }
+        }
+    }
+
+    #[test]
+    fn fading_is_known_late_from_the_same_stream() {
+        let fading = Channel::Fading { fading: Fading::default(), mapping: None };
+        let delay = Span::from_millis(20);
+        let mut radio = start(&fading, Reported { delay, period: Span::ZERO });
+        let mut earlier = vec![];
+        for n in 0..2000 {
+            earlier.push(radio.quality(ms(n)));
+            assert_eq!(radio.known(ms(n)), earlier[n.saturating_sub(20) as usize]);
+        }
+        assert!(earlier.iter().any(|quality| *quality != earlier[0]));
+    }
+
+    #[test]
+    fn bytes_are_those_of_a_tti_however_often_asked() {
+        let trace = CapacitySteps::new(vec![6, 3]).unwrap();
+        let reported = Reported { delay: Span::from_secs(1), period: Span::ZERO };
+        let mut radio = start(&Channel::Capacity { trace, spread: true, repeat: true }, reported);
+        for at in [0, 0, 999] {
+            assert_eq!(
+                (radio.known(ms(at)), radio.quality(ms(at))),
+                (Quality::Bytes(900), Quality::Bytes(900))
+            );
+        }
+        assert_eq!(radio.bytes_between(ms(1000), ms(1500)), Some(225_000));
+        assert_eq!(radio.quality(ms(1500)), Quality::Bytes(450));
+        assert_eq!(start(&Channel::Mcs(1), reported).bytes_between(ms(0), ms(1)), None);
+    }
+
+    #[test]
+    fn longer_ttis_carry_more() {
+        let capacity = |spread| {
+            let trace = CapacitySteps::new(vec![6, 3]).unwrap();
+            Channel::Capacity { trace, spread, repeat: false }
+        };
+        let mut builder = ScheduleBuilder::default();
+        builder.push(0, 1).unwrap();
+        builder.push(12, 2).unwrap();
+        let trace = builder.finish().unwrap();
+        let channels = [capacity(true), capacity(false), Channel::Opportunities { trace, repeat: false }];
+        let ten = |channel: &Channel| {
+            let tti = Span::from_millis(10);
+            let mut radio = channel.start(&lte(), tti, Reported::default(), 1, "ue").unwrap();
+            [radio.quality(ms(0)), radio.quality(ms(10)), radio.quality(ms(2000))]
+        };
+        let bytes = [[9000, 9000, 0], [9000, 9000, 0], [1504, 3008, 0]];
+        assert_eq!(channels.each_ref().map(ten), bytes.map(|three| three.map(Quality::Bytes)));
+    }
+
+    #[test]
+    fn refused() {
+        use crate::tables::{McsTable, Overhead};
+        let nr = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
+        let refused = |channel: Channel, carrier: &Carrier| {
+            channel.start(carrier, TTI, Reported::default(), 1, "ue").err()
+        };
+        assert_eq!(refused(Channel::Mcs(28), &nr), Some(RadioError::Mcs { found: 28, max: 27 }));
+        assert_eq!(refused(Channel::Mcs(28), &lte()), None);
+        let cqi = |cqi, mapping| Channel::Cqi { cqi, mapping };
+        assert_eq!(refused(cqi(0, None), &nr), Some(RadioError::Cqi { found: 0 }));
+        assert_eq!(refused(cqi(16, None), &nr), Some(RadioError::Cqi { found: 16 }));
+        assert_eq!(refused(cqi(5, Some(CqiToMcs::Oai)), &nr), Some(RadioError::Mapping));
+        assert_eq!(refused(cqi(5, None), &nr), None);
+        let zero = Channel::Mcs(1).start(&nr, Span::ZERO, Reported::default(), 1, "ue");
+        assert!(zero.is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! What is wrong with a channel.
+
+use core::fmt;
+use qdelay_core::Span;
+
+/// A channel that cannot be, or not on its carrier, with what was expected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RadioError {
+    /// An MCS that the carrier does not have.
+    Mcs {
+        /// The MCS.
+        found: u8,
+        /// The highest that the carrier has.
+        max: u8,
+    },
+    /// A CQI that does not exist.
+    Cqi {
+        /// The CQI.
+        found: u8,
+    },
+    /// A mapping from CQI to MCS that was made for LTE, on an NR carrier.
+    Mapping,
+    /// A number out of its range.
+    Number {
+        /// What it is.
+        what: &'static str,
+        /// The number.
+        found: f64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// A time out of its range.
+    Span {
+        /// What it is.
+        what: &'static str,
+        /// The time.
+        found: Span,
+        /// What is accepted.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for RadioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RadioError::Mcs { found, max } => {
+                write!(f, "the carrier has no MCS {found}; expected 0 to {max}")
+            }
+            RadioError::Cqi { found } => write!(f, "there is no CQI {found}; expected 1 to 15"),
+            RadioError::Mapping => {
+                f.write_str("the mappings oai and thesis are made for LTE; expected efficiency on NR")
+            }
+            RadioError::Number { what, found, expected } => {
+                write!(f, "the {what} is {found}; expected {expected}")
+            }
+            RadioError::Span { what, found, expected } => {
+                write!(f, "the {what} is {found}; expected {expected}")
+            }
+        }
+    }
+}
+impl core::error::Error for RadioError {}

@@ -1,0 +1,290 @@
+//! A fading channel: a signal-to-noise ratio (SNR) that wanders around its mean, as a CQI.
+//!
+//! The SNR of a block of time is, in dB, the sum of
+//! * a mean,
+//! * shadowing: normal around 0 with a standard deviation, correlated from block to block as Gudmundson has it (Electronics
+//!   Letters 27(23), 1991: exponentially; TR 36.942 and TR 38.901 7.4.4 use it too), a first-order autoregressive process,
+//! * fast fading: the power of a complex normal amplitude with mean power 1 (Rayleigh fading), whose two parts are such
+//!   processes too, with a shorter memory.
+//!
+//! The CQI is the highest whose spectral efficiency is not above `share * log2(1 + SNR)`, the attenuated bound of Shannon of
+//! TR 36.942 Annex A; below that of CQI 1 nothing is received. A share of 0.75 puts CQI 1 at -8 dB and CQI 15 at 22 dB, where
+//! link simulations have about -7 and 23.
+//!
+//! | parameter | unit | meaning |
+//! | --- | --- | --- |
+//! | `snr` | dB | mean SNR |
+//! | `deviation` | dB | standard deviation of shadowing; 0 for none |
+//! | `memory` | s | time after which shadowing's correlation is 1/e |
+//! | `fast` | | `rayleigh` or `none` |
+//! | `coherence` | s | time after which the correlation of the amplitude is 1/e |
+//! | `block` | s | how long the SNR stays the same |
+//! | `share` | 1 | of Shannon's bound |
+//!
+//! Cost: a few random draws for each block that passes, whether somebody looks or not, so that the channel at some time does
+//! not depend on when it was asked before.
+//!
+//! Differences from the references: the whole carrier fades alike, while real fading differs over its frequencies, which evens
+//! out on wide carriers: use `fast=none` there. Rayleigh fading's correlation decays exponentially instead of as a Bessel
+//! function (Clarke's model).
+
+use super::RadioError;
+use crate::tables::Carrier;
+use qdelay_core::{Random, Span, Time};
+
+/// A fading channel; see the module for each field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fading {
+    /// Mean SNR, dB.
+    pub snr_db: f64,
+    /// Standard deviation of shadowing, dB; 0 or more.
+    pub deviation_db: f64,
+    /// Correlation time of shadowing; above 0.
+    pub memory: Span,
+    /// Whether there is fast fading.
+    pub rayleigh: bool,
+    /// Correlation time of the amplitude of fast fading; above 0.
+    pub coherence: Span,
+    /// How long the SNR stays the same; at least 1 us.
+    pub block: Span,
+    /// Share of Shannon's bound, above 0 up to 1.
+    pub share: f64,
+}
+
+impl Default for Fading {
+    fn default() -> Fading {
+        Fading {
+            snr_db: 15.0,
+            deviation_db: 4.0,
+            memory: Span::from_secs(5),
+            rayleigh: true,
+            coherence: Span::from_millis(50),
+            block: Span::from_millis(10),
+            share: 0.75,
+        }
+    }
+}
+
+impl Fading {
+    /// Refuses what is out of range.
+    pub(super) fn check(&self) -> Result<(), RadioError> {
+        let number = |what, found, expected| Err(RadioError::Number { what, found, expected });
+        let span = |what, found, expected| Err(RadioError::Span { what, found, expected });
+        if !(-30.0..=80.0).contains(&self.snr_db) {
+            return number("mean SNR", self.snr_db, "-30 to 80 dB");
+        }
+        if !(0.0..=40.0).contains(&self.deviation_db) {
+            return number("deviation of shadowing", self.deviation_db, "0 to 40 dB");
+        }
+        if !(self.share > 0.0 && self.share <= 1.0) {
+            return number("share of Shannon's bound", self.share, "above 0, at most 1");
+        }
+        if self.memory.is_zero() {
+            return span("memory of shadowing", self.memory, "above 0");
+        }
+        if self.coherence.is_zero() {
+            return span("coherence time", self.coherence, "above 0");
+        }
+        if self.block < Span::from_micros(1) {
+            return span("length of a block", self.block, "at least 1us");
+        }
+        Ok(())
+    }
+
+    /// The lowest SNR (as a ratio) of CQI 1 to 15.
+    fn thresholds(&self, carrier: &Carrier) -> [f64; 15] {
+        core::array::from_fn(|at| libm::exp2(carrier.cqi_efficiency(at as u8 + 1) / self.share) - 1.0)
+    }
+}
+
+/// A fading channel while it runs.
+#[derive(Clone, Debug)]
+pub(super) struct Faded {
+    fading: Fading,
+    thresholds: [f64; 15],
+    random: Random,
+    /// How much of a process each block takes over from the one before.
+    keep_shadow: f64,
+    keep_fast: f64,
+    /// Standard normal processes: shadowing, and both parts of the amplitude.
+    shadow: f64,
+    amplitude: [f64; 2],
+    /// The block that the state is of, and its CQI.
+    block: u64,
+    cqi: u8,
+}
+
+impl Faded {
+    pub(super) fn new(fading: &Fading, carrier: &Carrier, seed: u64, name: &str) -> Faded {
+        let mut random = Random::derive(seed, name, "fading");
+        let keep = |memory: Span| libm::exp(-fading.block.as_secs_f64() / memory.as_secs_f64());
+        let (shadow, amplitude) = (random.normal(), [random.normal(), random.normal()]);
+        let mut faded = Faded {
+            fading: *fading,
+            thresholds: fading.thresholds(carrier),
+            random,
+            keep_shadow: keep(fading.memory),
+            keep_fast: keep(fading.coherence),
+            shadow,
+            amplitude,
+            block: 0,
+            cqi: 0,
+        };
+        faded.cqi = faded.now();
+        faded
+    }
+
+    /// The SNR of the block, as a ratio.
+    fn snr(&self) -> f64 {
+        let fading = &self.fading;
+        let slow = libm::exp10((fading.snr_db + fading.deviation_db * self.shadow) / 10.0);
+        let [a, b] = self.amplitude;
+        let fast = if fading.rayleigh { (a * a + b * b) / 2.0 } else { 1.0 };
+        slow * fast
+    }
+
+    /// The CQI of the block; 0 where nothing is received.
+    fn now(&self) -> u8 {
+        let snr = self.snr();
+        self.thresholds.partition_point(|&least| least <= snr) as u8
+    }
+
+    /// The CQI at `now`; 0 where nothing is received.
+    pub(super) fn cqi(&mut self, now: Time) -> u8 {
+        let block = now.as_nanos() / self.fading.block.as_nanos().max(1);
+        if block <= self.block {
+            return self.cqi;
+        }
+        let mut step = |state: &mut f64, keep: f64| {
+            *state = keep * *state + libm::sqrt(1.0 - keep * keep) * self.random.normal();
+        };
+        while self.block < block {
+            if self.fading.deviation_db > 0.0 {
+                step(&mut self.shadow, self.keep_shadow);
+            }
+            if self.fading.rayleigh {
+                self.amplitude.iter_mut().for_each(|part| step(part, self.keep_fast));
+            }
+            self.block += 1;
+        }
+        self.cqi = self.now();
+        self.cqi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn carrier() -> Carrier {
+        Carrier::lte(25).unwrap()
+    }
+    fn blocks(fading: &Fading, count: u64) -> Vec<f64> {
+        let mut faded = Faded::new(fading, &carrier(), 1, "ue");
+        let at = |n: u64| Time::ZERO + fading.block * n;
+        (0..count)
+            .map(|n| {
+                faded.cqi(at(n));
+                faded.snr()
+            })
+            .collect()
+    }
+    fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+        let count = values.len() as f64;
+        values.sum::<f64>() / count
+    }
+
+    #[test]
+    fn thresholds_are_where_the_cqi_changes() {
+        let carrier = carrier();
+        let thresholds = Fading::default().thresholds(&carrier);
+        assert!(thresholds.is_sorted());
+        for (cqi, snr) in (1..).zip(thresholds) {
+            let bound = 0.75 * libm::log2(1.0 + snr);
+            assert!((bound - carrier.cqi_efficiency(cqi)).abs() < 1e-9);
+            let snr_db = 10.0 * libm::log10(snr);
+            let constant = Fading { deviation_db: 0.0, rayleigh: false, ..Fading::default() };
+            let at = |off: f64| {
+                Faded::new(&Fading { snr_db: snr_db + off, ..constant }, &carrier, 1, "ue").cqi(Time::ZERO)
+            };
+            assert_eq!((at(0.001), at(-0.001)), (cqi, cqi - 1));
+        }
+        let db = |snr: f64| 10.0 * libm::log10(snr);
+        assert!((db(thresholds[0]) + 8.2).abs() < 0.1, "{}", db(thresholds[0]));
+        assert!((db(thresholds[14]) - 22.3).abs() < 0.1, "{}", db(thresholds[14]));
+    }
+
+    /// Mean and variance of Rayleigh power are 1, and the share of blocks below a level is that of the exponential
+    /// distribution; the amplitude's correlation decays by e in a coherence time, that of the power by e squared.
+    #[test]
+    fn rayleigh_power_is_exponential() {
+        let fading = Fading { snr_db: 0.0, deviation_db: 0.0, ..Fading::default() };
+        let power = blocks(&fading, 400_000);
+        let m = mean(power.iter().copied());
+        let variance = mean(power.iter().map(|x| (x - m) * (x - m)));
+        assert!((m - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.05, "{m} {variance}");
+        for level in [0.1, 0.5, 1.0, 2.0] {
+            let share = mean(power.iter().map(|&x| f64::from(u8::from(x < level))));
+            assert!((share - (1.0 - libm::exp(-level))).abs() < 0.01, "{level}: {share}");
+        }
+        let lag = 5;
+        let pairs = power.iter().zip(&power[lag..]).map(|(a, b)| (a - m) * (b - m)).collect::<Vec<_>>();
+        let correlation = mean(pairs.into_iter()) / variance;
+        assert!((correlation - libm::exp(-2.0)).abs() < 0.02, "{correlation}");
+    }
+
+    #[test]
+    fn shadowing_is_normal_in_db_with_its_memory() {
+        let fading = Fading { rayleigh: false, memory: Span::from_millis(200), ..Fading::default() };
+        let db: Vec<f64> = blocks(&fading, 400_000).into_iter().map(|snr| 10.0 * libm::log10(snr)).collect();
+        let m = mean(db.iter().copied());
+        let variance = mean(db.iter().map(|x| (x - m) * (x - m)));
+        assert!((m - 15.0).abs() < 0.1 && (libm::sqrt(variance) - 4.0).abs() < 0.1, "{m} {variance}");
+        let pairs = db.iter().zip(&db[20..]).map(|(a, b)| (a - m) * (b - m)).collect::<Vec<_>>();
+        let correlation = mean(pairs.into_iter()) / variance;
+        assert!((correlation - libm::exp(-1.0)).abs() < 0.03, "{correlation}");
+    }
+
+    /// What it is at some time does not depend on when it was asked before, and streams are by seed and name.
+    #[test]
+    fn the_same_however_it_is_asked() {
+        let fading = Fading::default();
+        let ask = |seed, name, every: u64| -> Vec<u8> {
+            let mut faded = Faded::new(&fading, &carrier(), seed, name);
+            let at = |n: u64| Time::from_nanos(n * 1_000_000);
+            (0..10_000).step_by(every as usize).map(|n| faded.cqi(at(n))).collect()
+        };
+        let each = ask(1, "a", 1);
+        let some: Vec<u8> = each.iter().copied().step_by(137).collect();
+        assert_eq!(ask(1, "a", 137), some);
+        assert!(each.chunks(10).all(|block| block.iter().all(|cqi| *cqi == block[0])));
+        assert_ne!(ask(2, "a", 137), some);
+        assert_ne!(ask(1, "b", 137), some);
+    }
+
+    #[test]
+    fn without_variation_it_is_constant() {
+        let fading = Fading { deviation_db: 0.0, rayleigh: false, ..Fading::default() };
+        assert!(blocks(&fading, 100).iter().all(|snr| (10.0 * libm::log10(*snr) - 15.0).abs() < 1e-9));
+        let deep = Fading { snr_db: -20.0, ..fading };
+        assert_eq!(Faded::new(&deep, &carrier(), 1, "ue").cqi(Time::ZERO), 0);
+    }
+
+    #[test]
+    fn refused() {
+        let usual = Fading::default();
+        assert_eq!(usual.check(), Ok(()));
+        let wrong = [
+            Fading { snr_db: f64::NAN, ..usual },
+            Fading { snr_db: 81.0, ..usual },
+            Fading { deviation_db: -1.0, ..usual },
+            Fading { share: 0.0, ..usual },
+            Fading { share: 1.1, ..usual },
+            Fading { memory: Span::ZERO, ..usual },
+            Fading { coherence: Span::ZERO, ..usual },
+            Fading { block: Span::from_nanos(999), ..usual },
+        ];
+        assert!(wrong.iter().all(|fading| fading.check().is_err()));
+    }
+}

@@ -1,0 +1,178 @@
+//! Acknowledged mode: sender, receiver, and the reports between them.
+//!
+//! Source: TS 36.322 clauses 5.1.3, 5.2 and 7.1; TS 38.322 clauses 5.2.3, 5.3 and 7.1. Both are one program here: what LTE
+//! numbers is a PDU of its own making, what NR numbers is a packet, and either is called a unit below. NR's names of
+//! variables are used: TX_Next_Ack (VT(A)), TX_Next (VT(S)); RX_Next (VR(R)), RX_Next_Status_Trigger (VR(X)),
+//! RX_Highest_Status (VR(MS)), RX_Next_Highest (VR(H)).
+//!
+//! # Differences from the reference
+//! * Reports are not lost on their way up, and take no room of anybody's; the data of the other direction carries none.
+//! * Reaching maxRetxThreshold is told to RRC, which would establish the connection anew after a search for cells. Here the
+//!   entity is established anew at once. The unit's packets are dropped, and so is all else that it holds: upper layers
+//!   do not repeat anything.
+//! * When t-PollRetransmit has run out, whether anything else could carry the poll is seen at the next opportunity to send,
+//!   not at once; then a unit is repeated for it. A block that polls because nothing is left, or because that timer has run
+//!   out, does so in its last PDU.
+//! * LTE counts a retransmission for every gap of a report, NR once for each packet in a report; here both do the latter.
+
+use super::am_receiver::AmReceiver;
+use super::am_sender::AmSender;
+use super::blocks::Part;
+use super::concatenation::Pdus;
+use super::setting::{Am, RlcSetting};
+use super::status::StatusMail;
+use super::{AmCounts, Common, Receiver, Supply, Transmitted};
+use qdelay_core::qdisc::Backlog;
+use qdelay_core::{DropReason, Time};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum World {
+    /// TS 36.322.
+    Lte,
+    /// TS 38.322.
+    Nr,
+}
+
+/// The units of an entity: PDUs in LTE, packets of the ledger in NR.
+#[derive(Clone, Debug)]
+pub(super) struct Units {
+    pub world: World,
+    pub pdus: Pdus,
+}
+
+impl Units {
+    pub fn hold(&mut self, common: &mut Common, unit: u32) {
+        match self.world {
+            World::Lte => self.pdus.hold(unit),
+            World::Nr => common.ledger.hold(unit),
+        }
+    }
+    pub fn release<R: Receiver>(&mut self, common: &mut Common, unit: u32, receiver: &mut R) {
+        match self.world {
+            World::Lte => self.pdus.release(unit, &mut common.ledger, receiver),
+            World::Nr => common.ledger.release(unit, receiver),
+        }
+    }
+    /// Bytes `from..to` of it have arrived.
+    fn received(&self, common: &mut Common, unit: u32, (from, to): (u32, u32), now: Time) {
+        match self.world {
+            World::Nr => common.ledger.received(unit, now),
+            World::Lte => {
+                let mut offset = 0;
+                for element in self.pdus.elements(unit) {
+                    let start = offset;
+                    offset += element.to - element.from;
+                    if offset > from && start < to {
+                        common.ledger.received(element.sdu, now);
+                    }
+                }
+            }
+        }
+    }
+    /// Drops its packets.
+    fn end<R: Receiver>(&self, common: &mut Common, unit: u32, reason: DropReason, receiver: &mut R) {
+        match self.world {
+            World::Nr => common.ledger.end_below(unit, reason, receiver),
+            World::Lte => {
+                for element in self.pdus.elements(unit) {
+                    common.ledger.end_below(element.sdu, reason, receiver);
+                }
+            }
+        }
+    }
+}
+
+/// Both entities.
+#[derive(Clone, Debug)]
+pub(super) struct Acknowledged {
+    am: Am,
+    units: Units,
+    pub sender: AmSender,
+    receiver: AmReceiver,
+    mail: StatusMail,
+    pub counts: AmCounts,
+}
+
+impl Acknowledged {
+    pub fn new(setting: &RlcSetting, am: Am, world: World) -> Acknowledged {
+        Acknowledged {
+            am,
+            units: Units { world, pdus: Pdus::default() },
+            sender: AmSender::new(setting, am),
+            receiver: AmReceiver::new(am),
+            mail: StatusMail::default(),
+            counts: AmCounts::default(),
+        }
+    }
+
+    pub fn wanted_bytes(&self, common: &Common, queue: Backlog) -> u64 {
+        self.sender.wanted_bytes(&self.units, common, queue)
+    }
+
+    pub fn transmit<S: Supply>(
+        &mut self,
+        common: &mut Common,
+        now: Time,
+        grant_bytes: u64,
+        supply: &mut S,
+    ) -> Transmitted {
+        self.sender.transmit(&mut self.units, common, now, grant_bytes, supply)
+    }
+
+    /// A part has arrived, or is lost. A `void` one was sent before the entity was established anew.
+    pub fn ended<R: Receiver>(
+        &mut self,
+        common: &mut Common,
+        now: Time,
+        part: Part,
+        (arrived, void): (bool, bool),
+        receiver: &mut R,
+    ) {
+        if arrived && !void {
+            self.units.received(common, part.unit, (part.from, part.to), now);
+            self.receiver.place(&mut self.units, common, now, part, receiver);
+        } else {
+            self.units.release(common, part.unit, receiver);
+        }
+    }
+
+    pub fn next_deadline(&self) -> Time {
+        self.receiver.next_deadline().min(self.mail.next_arrival()).min(self.sender.next_deadline())
+    }
+
+    pub fn poll<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
+        self.receiver.poll(self.units.world, now);
+        if self.receiver.status_is_due(now) {
+            let mut status = self.mail.blank();
+            self.receiver.write_status(self.units.world, now, &mut status);
+            self.counts.reports += 1;
+            self.counts.report_bytes += status.bytes();
+            self.mail.send(now + self.am.uplink.air, status);
+        }
+        while let Some(status) = self.mail.receive(now) {
+            self.sender.on_status(&mut self.units, common, &status, receiver);
+            self.mail.discard(status);
+        }
+        self.sender.poll(now);
+        if let Some(unit) = self.sender.failed() {
+            self.units.end(common, unit, DropReason::RlcMaxRetransmissions, receiver);
+            self.reestablish(common, now, receiver);
+        }
+    }
+
+    /// Both entities begin anew (TS 36.322 clause 5.4, TS 38.322 clause 5.1.2).
+    fn reestablish<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
+        self.counts.reestablished += 1;
+        self.receiver.reset(&mut self.units, common, now, receiver);
+        common.ledger.end_all(DropReason::RlcReestablished, receiver);
+        self.sender.reset(&mut self.units, common, receiver);
+        self.mail.clear();
+        common.blocks.void();
+    }
+
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.units.pdus.held()
+    }
+}

@@ -1,0 +1,225 @@
+//! LTE's PDUs: pieces of several packets in one (TS 36.322 clauses 5.1.2.1, 5.1.3.1 and 6.2.1).
+
+use super::header::{LTE_LI_MAX, lte_indicators_bytes};
+use super::intake::{Bite, Intake};
+use super::ledger::{Ledger, SduId};
+use super::setting::MacHeader;
+use super::{Receiver, Supply, Transmitted};
+use alloc::vec::Vec;
+use qdelay_core::qdisc::Backlog;
+use qdelay_core::{DropReason, Time};
+
+/// Number of a PDU among those of a bearer.
+pub(super) type PduId = u32;
+
+/// A data field. Holds an SDU once for each of its elements.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pdu {
+    elements: Vec<Bite>,
+    /// Bytes of the data field.
+    pub bytes: u32,
+    holders: u32,
+}
+
+/// All PDUs of a bearer, reused with what they have allocated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pdus {
+    pdus: Vec<Pdu>,
+    free: Vec<PduId>,
+    /// An element was once longer than a length indicator can say.
+    long_elements: bool,
+}
+
+impl Pdus {
+    /// A PDU of at most `limit_bytes` with a header of `fixed_bytes` and length indicators, held once. `None` where there
+    /// is nothing to send, or no room for a byte of it. Gives its number and its size with header.
+    pub fn fill<S: Supply>(
+        &mut self,
+        ledger: &mut Ledger,
+        intake: &mut Intake,
+        (now, fixed_bytes, limit_bytes): (Time, u64, u64),
+        supply: &mut S,
+        done: &mut Transmitted,
+    ) -> Option<(PduId, u64)> {
+        let room = limit_bytes.checked_sub(fixed_bytes + 1)? + 1;
+        intake.open(ledger, supply)?;
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => {
+                self.pdus.push(Pdu::default());
+                self.pdus.len() as u32 - 1
+            }
+        };
+        let pdu = &mut self.pdus[id as usize];
+        (pdu.bytes, pdu.holders) = (0, 1);
+        let mut header_bytes = 0;
+        loop {
+            // The element before needs an indicator if another one follows.
+            let with_indicators = lte_indicators_bytes(pdu.elements.len() as u64);
+            let used = with_indicators + u64::from(pdu.bytes);
+            if used >= room || intake.open(ledger, supply).is_none() {
+                break;
+            }
+            let Some(bite) = intake.take(ledger, now, room - used, supply, done) else { break };
+            header_bytes = with_indicators;
+            let bytes = bite.to - bite.from;
+            pdu.elements.push(bite);
+            pdu.bytes += bytes;
+            if u64::from(bytes) > LTE_LI_MAX {
+                self.long_elements = true;
+                break;
+            }
+            if !bite.last {
+                break;
+            }
+        }
+        Some((id, fixed_bytes + header_bytes + u64::from(pdu.bytes)))
+    }
+
+    /// Bytes of a grant that the open packet and `queue` would fill, with MAC's subheaders.
+    pub fn wanted_bytes(
+        &self,
+        ledger: &Ledger,
+        intake: &Intake,
+        fixed_bytes: u64,
+        mac: MacHeader,
+        queue: Backlog,
+    ) -> u64 {
+        let data = intake.rest_bytes(ledger) + intake.queued_bytes(queue);
+        let elements = queue.packets + u64::from(intake.is_open());
+        if elements == 0 {
+            return 0;
+        }
+        let pdu = fixed_bytes + lte_indicators_bytes(elements - 1) + data;
+        // Further PDUs, where long elements or the length field of MAC make some: each may pad its indicators too.
+        let further = pdu / 32_768 + if self.long_elements { data / (LTE_LI_MAX + 1) } else { 0 };
+        pdu + mac.bytes(pdu) + further * (fixed_bytes + 1 + mac.bytes(u64::MAX))
+    }
+
+    #[inline]
+    pub fn get(&self, id: PduId) -> &Pdu {
+        &self.pdus[id as usize]
+    }
+
+    /// The elements of the PDU, in their order.
+    #[inline]
+    pub fn elements(&self, id: PduId) -> &[Bite] {
+        &self.pdus[id as usize].elements
+    }
+
+    /// One more holder.
+    #[inline]
+    pub fn hold(&mut self, id: PduId) {
+        self.pdus[id as usize].holders += 1;
+    }
+
+    /// One holder less; without any it lets go of its SDUs.
+    pub fn release<R: Receiver>(&mut self, id: PduId, ledger: &mut Ledger, receiver: &mut R) {
+        let pdu = &mut self.pdus[id as usize];
+        pdu.holders -= 1;
+        if pdu.holders == 0 {
+            for element in pdu.elements.drain(..) {
+                ledger.release(element.sdu, receiver);
+            }
+            self.free.push(id);
+        }
+    }
+
+    /// The size with header of the bytes `from..to` of the data field, behind a header of `fixed_bytes`, where it is at
+    /// most `limit_bytes`; otherwise of as many of them as fit. Gives the end and the size; `None` where not one fits.
+    pub fn segment(
+        &self,
+        id: PduId,
+        (from, to): (u32, u32),
+        fixed_bytes: u64,
+        limit_bytes: u64,
+    ) -> Option<(u32, u64)> {
+        let (mut offset, mut indicators, mut end, mut header_bytes) = (0, 0, from, fixed_bytes);
+        for element in self.elements(id) {
+            let (start, stop) = (offset, offset + element.to - element.from);
+            offset = stop;
+            if stop <= from {
+                continue;
+            }
+            if start >= to {
+                break;
+            }
+            let used = fixed_bytes + lte_indicators_bytes(indicators) + u64::from(end - from);
+            if used >= limit_bytes {
+                break;
+            }
+            header_bytes = fixed_bytes + lte_indicators_bytes(indicators);
+            let whole = stop.min(to) - end;
+            let taken = (limit_bytes - used).min(u64::from(whole)) as u32;
+            end += taken;
+            indicators += 1;
+            if taken < whole {
+                break;
+            }
+        }
+        (end > from).then_some((end, header_bytes + u64::from(end - from)))
+    }
+
+    /// PDUs that somebody holds.
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.pdus.len() - self.free.len()
+    }
+}
+
+/// Puts packets together again from data fields in their order. Holds the SDU that is open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InSequence {
+    open: Option<(SduId, u32)>,
+}
+
+impl InSequence {
+    /// The bytes `from..to` of the data field of `id` come next. What is whole is delivered; what has no beginning is
+    /// left out.
+    pub fn feed<R: Receiver>(
+        &mut self,
+        (pdus, ledger): (&Pdus, &mut Ledger),
+        now: Time,
+        id: PduId,
+        (from, to): (u32, u32),
+        receiver: &mut R,
+    ) {
+        let mut offset = 0;
+        for element in pdus.elements(id) {
+            let start = offset;
+            offset += element.to - element.from;
+            let (first, end) = (start.max(from), offset.min(to));
+            if first >= end {
+                continue;
+            }
+            let (first, end_of_bite) = (element.from + first - start, element.from + end - start);
+            let whole = element.last && end == offset;
+            if first == 0 {
+                self.gap(ledger, receiver);
+            } else if self.open != Some((element.sdu, first)) {
+                self.gap(ledger, receiver);
+                ledger.doom(element.sdu, DropReason::Reassembly);
+                continue;
+            }
+            if whole {
+                ledger.deliver(element.sdu, now, receiver);
+                self.gap(ledger, receiver);
+            } else if first == 0 && ledger.is_doomed(element.sdu) {
+                // Its rest has been before it: numbers have come round.
+            } else {
+                if first == 0 {
+                    ledger.hold(element.sdu);
+                }
+                self.open = Some((element.sdu, end_of_bite));
+            }
+        }
+    }
+
+    /// What comes next does not follow on what came last.
+    pub fn gap<R: Receiver>(&mut self, ledger: &mut Ledger, receiver: &mut R) {
+        if let Some((sdu, _)) = self.open.take() {
+            ledger.doom(sdu, DropReason::Reassembly);
+            ledger.release(sdu, receiver);
+        }
+    }
+}

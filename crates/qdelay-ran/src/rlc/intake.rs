@@ -1,0 +1,101 @@
+//! What the sender takes from the queue: one packet after the other, in as many bites as grants make of it.
+
+use super::ledger::{Ledger, SduId};
+use super::{Supply, Transmitted};
+use qdelay_core::Time;
+use qdelay_core::qdisc::Backlog;
+
+/// Bytes of one SDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bite {
+    pub sdu: SduId,
+    pub from: u32,
+    /// The byte after the last.
+    pub to: u32,
+    /// The SDU ends with it.
+    pub last: bool,
+}
+
+/// The sender's end of the queue. Holds the SDU that is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Intake {
+    overhead_bytes: u32,
+    open: Option<(SduId, u32)>,
+}
+
+impl Intake {
+    pub fn new(overhead_bytes: u32) -> Intake {
+        Intake { overhead_bytes, open: None }
+    }
+
+    /// The SDU that is open, or the next from the queue: its first byte that is not taken, and its size.
+    pub fn open<S: Supply>(&mut self, ledger: &mut Ledger, supply: &mut S) -> Option<(u32, u32)> {
+        let (sdu, from) = match self.open {
+            Some(open) => open,
+            None => {
+                let open = (ledger.add(supply.pull()?, self.overhead_bytes), 0);
+                self.open = Some(open);
+                open
+            }
+        };
+        Some((from, ledger.get(sdu).bytes))
+    }
+
+    /// Takes up to `bytes` of what [`Intake::open`] told of. Whoever gets the bite holds the SDU once for it.
+    pub fn take<S: Supply>(
+        &mut self,
+        ledger: &mut Ledger,
+        now: Time,
+        bytes: u64,
+        supply: &mut S,
+        done: &mut Transmitted,
+    ) -> Option<Bite> {
+        let (sdu, from) = self.open?;
+        let end = ledger.get(sdu).bytes;
+        let to = from + bytes.min(u64::from(end - from)) as u32;
+        let last = to == end;
+        ledger.taken(sdu, now);
+        done.sdu_bytes += ledger.payload_bytes(sdu, from, to);
+        if last {
+            self.open = None;
+            ledger.departed(sdu);
+            supply.departed(&ledger.get(sdu).packet);
+        } else {
+            self.open = Some((sdu, to));
+            ledger.hold(sdu);
+        }
+        Some(Bite { sdu, from, to, last })
+    }
+
+    /// The open SDU's bytes that are not taken, headers included; 0 where none is open.
+    #[inline]
+    pub fn rest_bytes(&self, ledger: &Ledger) -> u64 {
+        self.open.map_or(0, |(sdu, from)| u64::from(ledger.get(sdu).bytes - from))
+    }
+
+    /// Whether an SDU is open.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// As [`super::Bearer::remaining`].
+    pub fn remaining(&self, ledger: &Ledger) -> Backlog {
+        self.open.map_or(Backlog::default(), |(sdu, from)| Backlog {
+            packets: 1,
+            bytes: ledger.payload_bytes(sdu, from, ledger.get(sdu).bytes),
+        })
+    }
+
+    /// Forgets the open SDU; the caller lets go of it.
+    pub fn reset(&mut self) -> Option<SduId> {
+        self.open.take().map(|(sdu, _)| sdu)
+    }
+
+    /// Bytes of SDUs in `queue`, headers of PDCP included.
+    #[inline]
+    pub fn queued_bytes(&self, queue: Backlog) -> u64 {
+        // A packet without a byte counts one.
+        (queue.bytes + queue.packets * u64::from(self.overhead_bytes)).max(queue.packets)
+    }
+}

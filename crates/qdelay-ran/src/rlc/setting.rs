@@ -1,0 +1,283 @@
+//! How a bearer is set up: mode, sequence numbers, timers, and what its packets carry besides themselves.
+//!
+//! The constructors give what is common in deployed networks; every field may be changed. RRC (TS 36.331, TS 38.331) allows
+//! certain values of each timer only; here any span is accepted that does not break the protocol.
+
+use core::fmt;
+use qdelay_core::Span;
+
+/// One data radio bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RlcSetting {
+    /// The mode, with what only it has.
+    pub mode: Mode,
+    /// Bytes that PDCP and SDAP put in front of every packet: PDCP 2 (12-bit numbers) or 3 (18-bit; TS 36.323, TS 38.323
+    /// clause 6.2.2), SDAP 1 where it has a header at all (TS 37.324 clause 6.2.2.2).
+    pub sdu_overhead_bytes: u32,
+    /// What MAC puts in front of every PDU.
+    pub mac: MacHeader,
+}
+
+/// The subheader in front of an RLC PDU in a transport block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MacHeader {
+    /// None is counted.
+    None,
+    /// 2 bytes up to a PDU of 127 bytes, 3 above (TS 36.321 clause 6.1.2).
+    Lte,
+    /// 2 bytes up to a PDU of 255 bytes, 3 above (TS 38.321 clause 6.1.2).
+    Nr,
+}
+
+/// How packets become PDUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Packets go whole, without header, or wait for a larger grant.
+    Transparent {
+        /// What a packet counts in a grant, in place of its size, in bytes; `None`: its size.
+        counted_bytes: Option<u32>,
+    },
+    /// Unacknowledged, TS 36.322: segments and concatenates; delivers in order.
+    LteUm(LteUm),
+    /// Unacknowledged, TS 38.322: segments.
+    NrUm(NrUm),
+    /// Acknowledged, TS 36.322.
+    LteAm(Am),
+    /// Acknowledged, TS 38.322.
+    NrAm(NrAm),
+}
+
+/// Unacknowledged mode of LTE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LteUm {
+    /// Bits of a sequence number: 5 or 10.
+    pub sn_bits: u8,
+    /// t-Reordering: how long the receiver waits for a missing PDU. More than HARQ takes for all its transmissions.
+    pub t_reordering: Span,
+}
+
+/// Unacknowledged mode of NR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NrUm {
+    /// Bits of a sequence number: 6 or 12.
+    pub sn_bits: u8,
+    /// t-Reassembly: how long the receiver waits for a missing segment. More than HARQ takes for all its transmissions.
+    pub t_reassembly: Span,
+    /// PDCP puts packets back into order; `None`: they are delivered as they become whole.
+    pub pdcp: Option<PdcpReordering>,
+}
+
+/// Acknowledged mode: what LTE and NR have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Am {
+    /// Bits of a sequence number: 10 for LTE; 12 or 18 for NR.
+    pub sn_bits: u8,
+    /// t-Reordering (LTE) or t-Reassembly (NR): how long the receiver waits before it reports a gap.
+    pub t_reassembly: Span,
+    /// t-StatusProhibit: the least time between two status reports. With less than it takes for a repetition to arrive,
+    /// the same gap is reported and repeated more than once.
+    pub t_status_prohibit: Span,
+    /// t-PollRetransmit: how long the sender waits for an answer to a poll.
+    pub t_poll_retransmit: Span,
+    /// pollPDU: PDUs between two polls; `None`: infinity.
+    pub poll_pdu: Option<u32>,
+    /// pollByte: bytes between two polls; `None`: infinity.
+    pub poll_bytes: Option<u64>,
+    /// maxRetxThreshold, at least 1: how often a part is repeated before the entity is established anew.
+    pub max_retransmissions: u32,
+    /// How a status report gets up.
+    pub uplink: StatusUplink,
+}
+
+/// Acknowledged mode of NR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NrAm {
+    /// The protocol.
+    pub am: Am,
+    /// PDCP puts packets back into order; `None`: they are delivered as they become whole.
+    pub pdcp: Option<PdcpReordering>,
+}
+
+/// The way of a status report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusUplink {
+    /// From when a report is wanted to when it is written: until the UE may send.
+    pub grant: Span,
+    /// From when it is written to when the sender has read it.
+    pub air: Span,
+    /// The largest report, in bytes: what does not fit is left for the next. At least 16.
+    pub limit_bytes: u32,
+}
+
+/// Reordering at PDCP, TS 38.323 clause 5.2.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PdcpReordering {
+    /// t-Reordering; [`Span::MAX`]: infinity. Over acknowledged mode, more than a report and a repetition take.
+    pub t_reordering: Span,
+}
+
+impl StatusUplink {
+    /// Written 8 ms after it is wanted (a scheduling request and its grant), read 4 ms later.
+    pub const DEFAULT: StatusUplink =
+        StatusUplink { grant: Span::from_millis(8), air: Span::from_millis(4), limit_bytes: 1024 };
+}
+
+impl RlcSetting {
+    /// Packets as the unit: each counts 1500 bytes, goes whole, and has no header.
+    pub const fn whole_packets() -> RlcSetting {
+        let mode = Mode::Transparent { counted_bytes: Some(1500) };
+        RlcSetting { mode, sdu_overhead_bytes: 0, mac: MacHeader::None }
+    }
+    /// Transparent mode: a packet goes whole, without header, once a grant holds it.
+    pub const fn transparent() -> RlcSetting {
+        RlcSetting {
+            mode: Mode::Transparent { counted_bytes: None },
+            sdu_overhead_bytes: 0,
+            mac: MacHeader::None,
+        }
+    }
+    /// LTE, unacknowledged: 10-bit numbers, t-Reordering 50 ms, PDCP with 12-bit numbers.
+    pub const fn lte_um() -> RlcSetting {
+        let mode = Mode::LteUm(LteUm { sn_bits: 10, t_reordering: Span::from_millis(50) });
+        RlcSetting { mode, sdu_overhead_bytes: 2, mac: MacHeader::Lte }
+    }
+    /// LTE, acknowledged: t-Reordering 50 ms, t-StatusProhibit 20 ms, t-PollRetransmit 80 ms, a poll every 32 PDUs, 8
+    /// retransmissions, PDCP with 12-bit numbers.
+    pub const fn lte_am() -> RlcSetting {
+        let am = Am {
+            sn_bits: 10,
+            t_reassembly: Span::from_millis(50),
+            t_status_prohibit: Span::from_millis(20),
+            t_poll_retransmit: Span::from_millis(80),
+            poll_pdu: Some(32),
+            poll_bytes: None,
+            max_retransmissions: 8,
+            uplink: StatusUplink::DEFAULT,
+        };
+        RlcSetting { mode: Mode::LteAm(am), sdu_overhead_bytes: 2, mac: MacHeader::Lte }
+    }
+    /// NR, unacknowledged: 12-bit numbers, t-Reassembly 50 ms; PDCP with 18-bit numbers reorders for 100 ms.
+    pub const fn nr_um() -> RlcSetting {
+        let pdcp = Some(PdcpReordering { t_reordering: Span::from_millis(100) });
+        let mode = Mode::NrUm(NrUm { sn_bits: 12, t_reassembly: Span::from_millis(50), pdcp });
+        RlcSetting { mode, sdu_overhead_bytes: 3, mac: MacHeader::Nr }
+    }
+    /// NR, acknowledged: 18-bit numbers, t-Reassembly 50 ms, t-StatusProhibit 20 ms, t-PollRetransmit 80 ms, a poll every
+    /// 64 PDUs or 125 kB, 8 retransmissions; PDCP with 18-bit numbers reorders for 300 ms.
+    pub const fn nr_am() -> RlcSetting {
+        let am = Am {
+            sn_bits: 18,
+            t_reassembly: Span::from_millis(50),
+            t_status_prohibit: Span::from_millis(20),
+            t_poll_retransmit: Span::from_millis(80),
+            poll_pdu: Some(64),
+            poll_bytes: Some(125_000),
+            max_retransmissions: 8,
+            uplink: StatusUplink::DEFAULT,
+        };
+        let pdcp = Some(PdcpReordering { t_reordering: Span::from_millis(300) });
+        RlcSetting { mode: Mode::NrAm(NrAm { am, pdcp }), sdu_overhead_bytes: 3, mac: MacHeader::Nr }
+    }
+
+    /// The first thing wrong with it, if any.
+    pub(crate) fn check(&self) -> Result<(), RlcError> {
+        if self.sdu_overhead_bytes > 64 {
+            return Err(RlcError::SduOverhead(self.sdu_overhead_bytes));
+        }
+        match self.mode {
+            Mode::Transparent { counted_bytes: Some(0) } => Err(RlcError::CountedBytes),
+            Mode::Transparent { .. } => Ok(()),
+            Mode::LteUm(um) => {
+                sn_bits(um.sn_bits, &[5, 10], "5 or 10")?;
+                positive(um.t_reordering, "t-Reordering")
+            }
+            Mode::NrUm(um) => {
+                sn_bits(um.sn_bits, &[6, 12], "6 or 12")?;
+                positive(um.t_reassembly, "t-Reassembly")?;
+                um.pdcp.map_or(Ok(()), |pdcp| positive(pdcp.t_reordering, "t-Reordering of PDCP"))
+            }
+            Mode::LteAm(am) => {
+                sn_bits(am.sn_bits, &[10], "10")?;
+                am.check()
+            }
+            Mode::NrAm(NrAm { am, pdcp }) => {
+                sn_bits(am.sn_bits, &[12, 18], "12 or 18")?;
+                am.check()?;
+                pdcp.map_or(Ok(()), |pdcp| positive(pdcp.t_reordering, "t-Reordering of PDCP"))
+            }
+        }
+    }
+}
+
+impl Am {
+    fn check(&self) -> Result<(), RlcError> {
+        positive(self.t_reassembly, "t-Reassembly (t-Reordering)")?;
+        positive(self.t_status_prohibit, "t-StatusProhibit")?;
+        positive(self.t_poll_retransmit, "t-PollRetransmit")?;
+        if self.poll_pdu == Some(0) || self.poll_bytes == Some(0) {
+            return Err(RlcError::Poll);
+        }
+        if self.max_retransmissions == 0 {
+            return Err(RlcError::MaxRetransmissions);
+        }
+        if self.uplink.limit_bytes < 16 {
+            return Err(RlcError::StatusLimit(self.uplink.limit_bytes));
+        }
+        Ok(())
+    }
+}
+
+fn sn_bits(given: u8, known: &[u8], expected: &'static str) -> Result<(), RlcError> {
+    if known.contains(&given) { Ok(()) } else { Err(RlcError::SnBits { given, expected }) }
+}
+
+fn positive(span: Span, name: &'static str) -> Result<(), RlcError> {
+    if span.is_zero() { Err(RlcError::Timer(name)) } else { Ok(()) }
+}
+
+/// What is wrong with a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RlcError {
+    /// No such length of sequence numbers in this mode.
+    SnBits {
+        /// What was given.
+        given: u8,
+        /// What there is.
+        expected: &'static str,
+    },
+    /// A timer of no time.
+    Timer(&'static str),
+    /// A poll after nothing.
+    Poll,
+    /// No retransmission at all.
+    MaxRetransmissions,
+    /// A status report that holds no gap.
+    StatusLimit(u32),
+    /// A packet that counts nothing.
+    CountedBytes,
+    /// Headers larger than any.
+    SduOverhead(u32),
+}
+
+impl fmt::Display for RlcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RlcError::SnBits { given, expected } => {
+                write!(f, "sequence numbers of {given} bits; expected {expected}")
+            }
+            RlcError::Timer(name) => write!(f, "{name} is 0; expected more"),
+            RlcError::Poll => {
+                f.write_str("pollPDU or pollByte is 0; expected at least 1, or none for infinity")
+            }
+            RlcError::MaxRetransmissions => f.write_str("maxRetxThreshold is 0; expected at least 1"),
+            RlcError::StatusLimit(given) => {
+                write!(f, "a status report of at most {given} bytes; expected at least 16")
+            }
+            RlcError::CountedBytes => f.write_str("a packet counts 0 bytes; expected at least 1"),
+            RlcError::SduOverhead(given) => {
+                write!(f, "{given} bytes of headers a packet; expected at most 64")
+            }
+        }
+    }
+}
+impl core::error::Error for RlcError {}

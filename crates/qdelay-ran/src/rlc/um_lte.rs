@@ -1,0 +1,204 @@
+//! LTE's unacknowledged mode: concatenation, segmentation, and a receiver that puts PDUs back into order.
+//!
+//! Source: TS 36.322 clauses 5.1.2 and 7.1. VT(US) is `next`; VR(UR) is `awaited`, VR(UH) `highest`, VR(UX) `trigger`.
+//!
+//! # Differences from the reference
+//! A packet of which a block was lost, or refused by the receiver, is dropped as soon as that is known and the MAC has taken
+//! all of it, not when the receiver gives up; its timers run as they would.
+
+use super::blocks::Part;
+use super::concatenation::{InSequence, PduId, Pdus};
+use super::header::lte_um_bytes;
+use super::intake::Intake;
+use super::ledger::{Ledger, NONE};
+use super::numbers::{START, at_or_above, on_the_air, window};
+use super::setting::{LteUm, MacHeader, RlcSetting};
+use super::{Common, Receiver, Supply, Transmitted};
+use alloc::collections::VecDeque;
+use qdelay_core::qdisc::Backlog;
+use qdelay_core::{DropReason, Time};
+
+#[derive(Clone, Debug)]
+pub(super) struct UmLte {
+    um: LteUm,
+    mac: MacHeader,
+    pub intake: Intake,
+    pdus: Pdus,
+    next: u64,
+    receiver: UmLteReceiver,
+}
+
+/// Holds the PDUs that wait for one before them.
+#[derive(Clone, Debug)]
+struct UmLteReceiver {
+    awaited: u64,
+    /// PDUs from `awaited` to before `highest`; `NONE` where one is missing.
+    waiting: VecDeque<PduId>,
+    trigger: u64,
+    timer: Time,
+    in_sequence: InSequence,
+}
+
+impl UmLte {
+    pub fn new(setting: &RlcSetting, um: LteUm) -> UmLte {
+        UmLte {
+            um,
+            mac: setting.mac,
+            intake: Intake::new(setting.sdu_overhead_bytes),
+            pdus: Pdus::default(),
+            next: START,
+            receiver: UmLteReceiver {
+                awaited: START,
+                waiting: VecDeque::new(),
+                trigger: START,
+                timer: Time::NEVER,
+                in_sequence: InSequence::default(),
+            },
+        }
+    }
+
+    pub fn wanted_bytes(&self, common: &Common, queue: Backlog) -> u64 {
+        self.pdus.wanted_bytes(&common.ledger, &self.intake, lte_um_bytes(self.um.sn_bits), self.mac, queue)
+    }
+
+    pub fn transmit<S: Supply>(
+        &mut self,
+        common: &mut Common,
+        now: Time,
+        grant_bytes: u64,
+        supply: &mut S,
+    ) -> Transmitted {
+        let mut done = Transmitted::default();
+        loop {
+            let limit = self.mac.fits(grant_bytes - done.used_bytes);
+            let shape = (now, lte_um_bytes(self.um.sn_bits), limit);
+            let Some((unit, bytes)) =
+                self.pdus.fill(&mut common.ledger, &mut self.intake, shape, supply, &mut done)
+            else {
+                break;
+            };
+            let sn = on_the_air(self.next, self.um.sn_bits);
+            self.next += 1;
+            done.used_bytes += bytes + self.mac.bytes(bytes);
+            let to = self.pdus.get(unit).bytes;
+            common.parts.push(Part { unit, sn, from: 0, to, last: true, poll: false });
+        }
+        done
+    }
+
+    /// A part has arrived, or is lost.
+    pub fn ended<R: Receiver>(
+        &mut self,
+        common: &mut Common,
+        now: Time,
+        part: Part,
+        arrived: bool,
+        receiver: &mut R,
+    ) {
+        let ledger = &mut common.ledger;
+        for element in self.pdus.elements(part.unit) {
+            if arrived {
+                ledger.received(element.sdu, now);
+            } else {
+                ledger.doom(element.sdu, DropReason::Air);
+            }
+            ledger.bury(element.sdu, receiver);
+        }
+        if arrived {
+            self.receiver.place(self.um, &mut self.pdus, ledger, now, part, receiver);
+        } else {
+            self.pdus.release(part.unit, ledger, receiver);
+        }
+    }
+
+    pub fn next_deadline(&self) -> Time {
+        self.receiver.timer
+    }
+
+    pub fn poll<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
+        if self.receiver.timer <= now {
+            self.receiver.timer = Time::NEVER;
+            let until = self.receiver.trigger;
+            self.receiver.advance(&mut self.pdus, &mut common.ledger, now, until, receiver);
+            self.receiver.wait(self.um, now);
+        }
+    }
+
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.pdus.held()
+    }
+}
+
+impl UmLteReceiver {
+    fn highest(&self) -> u64 {
+        self.awaited + self.waiting.len() as u64
+    }
+
+    fn place<R: Receiver>(
+        &mut self,
+        um: LteUm,
+        pdus: &mut Pdus,
+        ledger: &mut Ledger,
+        now: Time,
+        part: Part,
+        receiver: &mut R,
+    ) {
+        let window = window(um.sn_bits);
+        let number = at_or_above(self.highest() - window, part.sn, um.sn_bits);
+        let before = number < self.awaited;
+        let place = number.saturating_sub(self.awaited) as usize;
+        if before || self.waiting.get(place).is_some_and(|&pdu| pdu != NONE) {
+            for element in pdus.elements(part.unit) {
+                ledger.doom(element.sdu, DropReason::Reassembly);
+                ledger.bury(element.sdu, receiver);
+            }
+            pdus.release(part.unit, ledger, receiver);
+            return;
+        }
+        if place >= self.waiting.len() {
+            self.waiting.resize(place + 1, NONE);
+        }
+        self.waiting[place] = part.unit;
+        // What has fallen out of the window is not waited for.
+        let below = self.highest() - window;
+        self.advance(pdus, ledger, now, below, receiver);
+        let outside = self.trigger < self.highest() - window && self.trigger != self.highest();
+        if self.trigger <= self.awaited || outside {
+            self.timer = Time::NEVER;
+        }
+        self.wait(um, now);
+    }
+
+    /// Puts together what there is before `until`, and what follows without a gap.
+    fn advance<R: Receiver>(
+        &mut self,
+        pdus: &mut Pdus,
+        ledger: &mut Ledger,
+        now: Time,
+        until: u64,
+        receiver: &mut R,
+    ) {
+        while let Some(&pdu) = self.waiting.front() {
+            if pdu == NONE && self.awaited >= until {
+                break;
+            }
+            self.waiting.pop_front();
+            self.awaited += 1;
+            if pdu == NONE {
+                self.in_sequence.gap(ledger, receiver);
+            } else {
+                let all = (0, pdus.get(pdu).bytes);
+                self.in_sequence.feed((pdus, ledger), now, pdu, all, receiver);
+                pdus.release(pdu, ledger, receiver);
+            }
+        }
+    }
+
+    fn wait(&mut self, um: LteUm, now: Time) {
+        if self.timer == Time::NEVER && !self.waiting.is_empty() {
+            self.trigger = self.highest();
+            self.timer = now + um.t_reordering;
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A carrier: how long a slot lasts, how many resource blocks it has and what they carry.
+
+use super::{CqiToMcs, McsTable, Overhead, RbgConfig, TableError, cqi, lte, nr};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use qdelay_core::Span;
+
+/// A carrier with its transport block sizes worked out. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    slot: Span,
+    prbs: u16,
+    rbg_prbs: u16,
+    mcs_max: u8,
+    /// The NR table; `None` for LTE.
+    table: Option<McsTable>,
+    /// Bytes by MCS, then by PRBs from 0 on.
+    blocks: Arc<Vec<u32>>,
+}
+
+impl Carrier {
+    /// An LTE carrier of `prbs` resource blocks (6, 15, 25, 50, 75 or 100), one layer; slots (here: subframes) of 1 ms.
+    ///
+    /// # Errors
+    /// Another number of resource blocks.
+    pub fn lte(prbs: u16) -> Result<Carrier, TableError> {
+        lte::check(prbs)?;
+        Ok(Carrier {
+            slot: Span::from_millis(1),
+            prbs,
+            rbg_prbs: lte::rbg_prbs(prbs),
+            mcs_max: lte::MCS_MAX,
+            table: None,
+            blocks: blocks(lte::MCS_MAX, prbs, lte::block_bytes),
+        })
+    }
+
+    /// An NR carrier of `prbs` resource blocks (1 to 275) of numerology 0 to 3, with slots of 1 ms / 2^numerology, 1 to 4
+    /// layers, and groups of resource blocks by configuration 1.
+    ///
+    /// # Errors
+    /// A numerology, a number of PRBs or layers, or an overhead that the standard does not have.
+    pub fn nr(
+        numerology: u8,
+        prbs: u16,
+        table: McsTable,
+        layers: u8,
+        overhead: Overhead,
+    ) -> Result<Carrier, TableError> {
+        nr::check(numerology, prbs, layers, overhead)?;
+        let mcs_max = (nr::rows(table).len() - 1) as u8;
+        Ok(Carrier {
+            slot: Span::from_millis(1) / (1 << numerology),
+            prbs,
+            rbg_prbs: nr::rbg_prbs(prbs, RbgConfig::One),
+            mcs_max,
+            table: Some(table),
+            blocks: blocks(mcs_max, prbs, |mcs, n| nr::block_bytes(table, mcs, n, layers, overhead)),
+        })
+    }
+
+    /// The same carrier with NR's resource block groups of this configuration; LTE knows only one.
+    #[must_use]
+    pub fn rbg_config(mut self, config: RbgConfig) -> Carrier {
+        if self.table.is_some() {
+            self.rbg_prbs = nr::rbg_prbs(self.prbs, config);
+        }
+        self
+    }
+
+    /// How long a slot lasts: 1 ms in LTE, 1 ms to 125 us in NR.
+    pub const fn slot(&self) -> Span {
+        self.slot
+    }
+    /// Resource blocks (PRBs) that a slot has.
+    pub const fn prbs(&self) -> u16 {
+        self.prbs
+    }
+    /// PRBs in a resource block group (RBG); the last group may have fewer.
+    pub const fn rbg_prbs(&self) -> u16 {
+        self.rbg_prbs
+    }
+    /// Resource block groups that a slot has.
+    pub const fn rbgs(&self) -> u16 {
+        self.prbs.div_ceil(self.rbg_prbs)
+    }
+    /// The highest MCS that carries a new block.
+    pub const fn mcs_max(&self) -> u8 {
+        self.mcs_max
+    }
+    /// Whether it is LTE rather than NR.
+    pub const fn is_lte(&self) -> bool {
+        self.table.is_none()
+    }
+
+    /// Bytes of a transport block at `mcs` on `prbs` PRBs of one slot: MAC headers included, its CRC not. An MCS or a number
+    /// of PRBs above the largest counts as the largest.
+    pub fn block_bytes(&self, mcs: u8, prbs: u16) -> u32 {
+        let (mcs, prbs) = (mcs.min(self.mcs_max), prbs.min(self.prbs));
+        let index = usize::from(mcs) * (usize::from(self.prbs) + 1) + usize::from(prbs);
+        self.blocks.get(index).copied().unwrap_or(0)
+    }
+
+    /// How CQIs become MCSs on such a carrier unless one says otherwise: as in OpenAirInterface in LTE, by efficiency in NR.
+    pub const fn usual_mapping(&self) -> CqiToMcs {
+        if self.is_lte() { CqiToMcs::Oai } else { CqiToMcs::Efficiency }
+    }
+    /// The MCS for a CQI of 1 to 15; `None` for 0 and above. Mappings made for LTE are cut at the highest MCS elsewhere.
+    pub fn mcs(&self, mapping: CqiToMcs, cqi: u8) -> Option<u8> {
+        cqi::mcs(mapping, self.table.unwrap_or_default(), cqi).map(|mcs| mcs.min(self.mcs_max))
+    }
+    /// Bits that a resource element of one layer carries at this CQI; none at 0 and above 15.
+    pub fn cqi_efficiency(&self, cqi: u8) -> f64 {
+        cqi::efficiency(self.table.unwrap_or_default(), cqi)
+    }
+}
+
+/// Block sizes by MCS, then by PRBs from 0 on.
+fn blocks(mcs_max: u8, prbs: u16, bytes: impl Fn(u8, u16) -> u32) -> Arc<Vec<u32>> {
+    let mut blocks = Vec::with_capacity((usize::from(mcs_max) + 1) * (usize::from(prbs) + 1));
+    for mcs in 0..=mcs_max {
+        blocks.extend((0..=prbs).map(|n| bytes(mcs, n)));
+    }
+    Arc::new(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn lte_bandwidths() {
+        let rbgs = [6, 15, 25, 50, 75, 100].map(|prbs| Carrier::lte(prbs).unwrap().rbgs());
+        assert_eq!(rbgs, [6, 8, 13, 17, 19, 25]);
+        let carrier = Carrier::lte(25).unwrap();
+        assert_eq!((carrier.slot(), carrier.mcs_max()), (Span::from_millis(1), 28));
+        assert_eq!((carrier.block_bytes(28, 25), carrier.block_bytes(28, 17)), (2292, 1572));
+        assert_eq!((carrier.block_bytes(28, 0), carrier.block_bytes(0, 0)), (0, 0));
+        assert_eq!(carrier.block_bytes(200, 200), 2292);
+        for prbs in [0, 7, 26, 110, u16::MAX] {
+            assert!(Carrier::lte(prbs).is_err());
+        }
+    }
+
+    #[test]
+    fn nr_slots_and_groups() {
+        let nr = |numerology, prbs| Carrier::nr(numerology, prbs, McsTable::Qam256, 1, Overhead::default());
+        let slots = [0, 1, 2, 3].map(|n| nr(n, 51).unwrap().slot().as_micros());
+        assert_eq!(slots, [1000, 500, 250, 125]);
+        let carrier = nr(1, 273).unwrap();
+        assert_eq!((carrier.rbg_prbs(), carrier.rbgs(), carrier.mcs_max()), (16, 18, 27));
+        let carrier = nr(1, 51).unwrap();
+        assert_eq!((carrier.rbg_prbs(), carrier.rbgs()), (4, 13));
+        assert_eq!(carrier.rbg_config(RbgConfig::Two).rbgs(), 7);
+        assert_eq!(Carrier::lte(25).unwrap().rbg_config(RbgConfig::Two).rbg_prbs(), 2);
+    }
+
+    #[test]
+    fn what_nr_does_not_have() {
+        let message = |numerology, prbs, layers, overhead| {
+            Carrier::nr(numerology, prbs, McsTable::Qam64, layers, overhead).unwrap_err().to_string()
+        };
+        let usual = Overhead::default();
+        assert!(message(4, 51, 1, usual).contains("240 kHz carries no data"));
+        assert!(
+            message(1, 0, 1, usual).contains("0 is no number of PRBs of an NR carrier; expected 1 to 275")
+        );
+        assert!(message(1, 276, 1, usual).contains("1 to 275"));
+        assert!(message(1, 51, 5, usual).contains("1 to 4"));
+        assert!(message(1, 51, 1, Overhead { symbols: 15, ..usual }).contains("2 to 14"));
+        assert!(message(1, 51, 1, Overhead { other_elements: 5, ..usual }).contains("0, 6, 12 or 18"));
+        let full = Overhead { symbols: 2, reference_elements: 24, other_elements: 0 };
+        assert!(message(1, 51, 1, full).contains("reference elements"));
+    }
+
+    #[test]
+    fn blocks_grow_with_mcs_and_prbs() {
+        let carriers = [
+            Carrier::lte(100).unwrap(),
+            Carrier::nr(3, 66, McsTable::Qam256, 2, Overhead::default()).unwrap(),
+            Carrier::nr(0, 106, McsTable::Qam64, 1, Overhead::default()).unwrap(),
+        ];
+        for carrier in carriers {
+            for prbs in 1..=carrier.prbs() {
+                for mcs in 0..=carrier.mcs_max() {
+                    let bytes = carrier.block_bytes(mcs, prbs);
+                    let voice = |n: u16| carrier.is_lte() && mcs == 6 && n == 1;
+                    assert!(bytes >= carrier.block_bytes(mcs, prbs - 1) || voice(prbs - 1), "{mcs} {prbs}");
+                    // The 64QAM tables step back by a hair where 16QAM ends (MCS 16 to 17).
+                    let before = carrier.block_bytes(mcs.saturating_sub(1), prbs);
+                    assert!(bytes >= before || mcs == 17 || (mcs == 7 && prbs == 1), "{mcs} {prbs}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn mappings() {
+        let lte = Carrier::lte(25).unwrap();
+        let nr = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
+        assert_eq!((lte.usual_mapping(), nr.usual_mapping()), (CqiToMcs::Oai, CqiToMcs::Efficiency));
+        assert_eq!((lte.mcs(CqiToMcs::Oai, 15), nr.mcs(CqiToMcs::Oai, 15)), (Some(28), Some(27)));
+        assert_eq!((nr.mcs(CqiToMcs::Efficiency, 15), nr.mcs(CqiToMcs::Efficiency, 0)), (Some(27), None));
+        assert!(nr.cqi_efficiency(15) > lte.cqi_efficiency(15));
+    }
+}

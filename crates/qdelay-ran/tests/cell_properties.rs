@@ -1,0 +1,163 @@
+//! Whatever the UEs, modes, channels and losses: nothing is lost or counted twice, idle TTIs are counted as if each were
+//! ticked, and it does not matter how often the host calls.
+
+mod cell_common;
+use cell_common::*;
+use proptest::prelude::*;
+use qdelay_core::{Packet, Span, Time};
+use qdelay_ran::radio::{Bler, CHANNELS, Channel, Control, Reported};
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::tables::{Carrier, McsTable, Overhead};
+use qdelay_ran::{Cell, CellSetting, HarqSetting, Scheduler, Sharing, UeSetting};
+
+fn rlc() -> impl Strategy<Value = RlcSetting> {
+    prop::sample::select(vec![
+        RlcSetting::transparent(),
+        RlcSetting::lte_um(),
+        RlcSetting::nr_um(),
+        RlcSetting::lte_am(),
+        RlcSetting::nr_am(),
+    ])
+}
+
+fn channel() -> impl Strategy<Value = Channel> {
+    let fading = (-5_i32..25, 1_u32..50).prop_map(|(snr, block)| {
+        let text = format!("fading:snr={snr}:block={block}ms");
+        Channel::parse(&text).unwrap_or_else(|e| panic!("{e}; known: {CHANNELS:?}"))
+    });
+    prop_oneof![(0_u8..28).prop_map(Channel::Mcs), fading]
+}
+
+fn ue() -> impl Strategy<Value = UeSetting> {
+    let reported =
+        (0_u64..30, 0_u64..20).prop_map(|(delay, period)| Reported { delay: ms(delay), period: ms(period) });
+    (channel(), reported, prop::collection::vec((rlc(), 0_u8..3), 1..4)).prop_map(
+        |(channel, reported, bearers)| {
+            let ue = UeSetting::new(channel).reported(reported);
+            bearers.into_iter().fold(ue, |ue, (rlc, priority)| ue.bearer(rlc, priority))
+        },
+    )
+}
+
+fn setting() -> impl Strategy<Value = CellSetting> {
+    let nr =
+        |numerology, prbs| Carrier::nr(numerology, prbs, McsTable::Qam64, 1, Overhead::default()).unwrap();
+    let carrier = prop::sample::select(vec![
+        Carrier::lte(6).unwrap(),
+        Carrier::lte(25).unwrap(),
+        Carrier::lte(100).unwrap(),
+        nr(1, 51),
+        nr(3, 66),
+    ]);
+    let law = prop_oneof![
+        Just(Scheduler::RoundRobin),
+        Just(Scheduler::MaxThroughput),
+        (10_u64..200).prop_map(|n| Scheduler::ProportionalFair { window: ms(n) }),
+    ];
+    let sharing = prop::sample::select(vec![Sharing::Priority, Sharing::EqualShare]);
+    let harq = (prop::sample::select(vec![0.0, 0.1, 0.6]), 0_u8..4, 0_u8..4);
+    let control = prop::sample::select(vec![Control::NONE, Control::TESTBED]);
+    (carrier, 1_u64..12, 0..2 * MS, law, sharing, harq, control, prop::collection::vec(ue(), 1..6)).prop_map(
+        |(carrier, slots, phase, law, sharing, (loss, retransmissions, combining_mcs), control, ues)| {
+            let bler = Bler::new(loss, Bler::SLOPE).unwrap();
+            let tti = carrier.slot() * slots;
+            let setting = CellSetting::new(carrier)
+                .tti(tti)
+                .phase(Span::from_nanos(phase))
+                .scheduler(law)
+                .sharing(sharing)
+                .control(control)
+                .harq(HarqSetting { bler, rtt: None, retransmissions, combining_mcs });
+            ues.into_iter().fold(setting, CellSetting::ue)
+        },
+    )
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<(u64, usize, u32)>> {
+    prop::collection::vec((0..200 * MS, 0..100_usize, 20..1500_u32), 0..200).prop_map(|mut all| {
+        all.sort();
+        all
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_or_counted_twice(setting in setting(), mut arrivals in arrivals(), seed in any::<u64>()) {
+        let mut cell = Cell::new(setting.clone(), seed, "cell").unwrap();
+        arrivals.iter_mut().for_each(|arrival| arrival.1 %= cell.bearers());
+        let host = drive(&mut cell, &arrivals, 150 * MS);
+        audit(&cell, &host, &arrivals[..]);
+        // The rest, and a pause: what is not delivered by then never is.
+        let mut cell = Cell::new(setting, seed, "cell").unwrap();
+        let host = drive(&mut cell, &arrivals, 120_000 * MS);
+        audit(&cell, &host, &arrivals);
+        let usage = cell.usage(host.now);
+        let sent: u64 = (0..cell.bearers()).flat_map(|b| host.served(b)).map(|(_, served)| served.sent_bytes).sum();
+        prop_assert_eq!(usage.sent_bytes, sent);
+        for bearer in 0..cell.bearers() {
+            for (_, served) in host.served(bearer) {
+                prop_assert_eq!(served.remaining_bytes == 0, served.remaining_packets == 0);
+                prop_assert!(served.left_packets > 0 || served.left_sojourn.is_zero());
+            }
+        }
+    }
+
+    /// The host wakes bearers that have data, or none, asks for the usage, and calls when nothing is due.
+    #[test]
+    fn calls_that_nobody_needs_change_nothing(
+        setting in setting(), mut arrivals in arrivals(),
+        calls in prop::collection::vec((0..200 * MS, 0..100_usize), 0..100),
+    ) {
+        let quiet = Cell::new(setting, 1, "cell").unwrap();
+        arrivals.iter_mut().for_each(|arrival| arrival.1 %= quiet.bearers());
+        let (mut plain, mut busy) = (quiet.clone(), quiet);
+        let expected = drive(&mut plain, &arrivals, 400 * MS);
+        let mut host = Host::new(busy.bearers());
+        let mut events: Vec<(u64, usize, Option<usize>)> =
+            arrivals.iter().enumerate().map(|(n, arrival)| (arrival.0, arrival.1, Some(n))).collect();
+        events.extend(calls.iter().map(|&(time, bearer)| (time, bearer % busy.bearers(), None)));
+        events.sort_by_key(|event| (event.0, event.2.is_none(), event.2));
+        for (time, bearer, number) in events {
+            advance(&mut busy, &mut host, Time::from_nanos(time));
+            if let Some(n) = number {
+                let packet = Packet { handle: n as u64, bytes: arrivals[n].2, ..Packet::default() };
+                arrive(&mut busy, &mut host, bearer, packet);
+            } else {
+                busy.wake(host.now, bearer);
+                busy.run(host.now, &mut host);
+                busy.usage(host.now);
+            }
+        }
+        advance(&mut busy, &mut host, Time::from_nanos(400 * MS));
+        prop_assert_eq!(&host.log, &expected.log);
+        prop_assert_eq!(busy.usage(host.now), plain.usage(host.now));
+    }
+
+    /// One UE with a packet now and then: what is counted at once is what waking the cell in every TTI counts.
+    #[test]
+    fn idle_ttis_are_counted_as_if_ticked(
+        setting in setting(), mut times in prop::collection::vec(0..900 * MS, 0..4),
+    ) {
+        times.sort_unstable();
+        let lazy = Cell::new(setting, 1, "cell").unwrap();
+        let (mut lazy, mut ticked) = (lazy.clone(), lazy);
+        let arrivals: Vec<Arrival> = times.iter().map(|&time| (time, 0, 400)).collect();
+        let end = 1000 * MS;
+        let expected = drive(&mut lazy, &arrivals, end);
+        let mut host = Host::new(ticked.bearers());
+        let mut next = 0;
+        for now in (0..end).step_by(50_000) {
+            while next < arrivals.len() && arrivals[next].0 < now {
+                advance(&mut ticked, &mut host, Time::from_nanos(arrivals[next].0));
+                let packet = Packet { handle: next as u64, bytes: 400, ..Packet::default() };
+                arrive(&mut ticked, &mut host, 0, packet);
+                next += 1;
+            }
+            advance(&mut ticked, &mut host, Time::from_nanos(now));
+            ticked.wake(host.now, ticked.bearers() - 1);
+        }
+        advance(&mut ticked, &mut host, Time::from_nanos(end));
+        prop_assert_eq!(&host.log, &expected.log);
+        prop_assert_eq!(ticked.usage(host.now), lazy.usage(host.now));
+    }
+}

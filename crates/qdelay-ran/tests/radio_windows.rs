@@ -1,0 +1,87 @@
+//! Which minute of the published capacity files a thesis on 5G QoS used on its testbed: what it says of that minute, beside what
+//! the files have. docs/radio.md says more.
+//!
+//! `QDELAY_TRACES` names the folder with `5g-thesis/`; without it there is nothing to compare with and the tests pass.
+
+use qdelay_core::{Span, Time};
+use qdelay_ran::radio::{Channel, Control, Quality, Reported};
+use qdelay_ran::tables::{Carrier, CqiToMcs};
+use qdelay_trace::CapacitySteps;
+use qdelay_trace::capacity::{self, Tie};
+
+const TIES: [Tie; 2] = [Tie::Lowest, Tie::Highest];
+/// The part of a testbed's bytes that are a bulk flow's payload: 1448 of 1500 byte packets, MAC headers of 3 bytes a block.
+const PAYLOAD: f64 = 1448.0 / 1500.0;
+
+fn file(name: &str) -> Option<CapacitySteps> {
+    let Some(folder) = std::env::var_os("QDELAY_TRACES").map(std::path::PathBuf::from) else {
+        println!("skipped: QDELAY_TRACES names no folder with 5g-thesis/packets_{name}.txt");
+        return None;
+    };
+    let path = folder.join("5g-thesis").join(format!("packets_{name}.txt"));
+    let Ok(text) = std::fs::read(&path) else {
+        println!("skipped: no {}", path.display());
+        return None;
+    };
+    Some(capacity::parse(&text).unwrap())
+}
+
+/// Mean MCS and Mbit/s of payload of the testbed over a minute from `from` on, all TTIs full.
+fn minute(trace: &CapacitySteps, from: u64, tie: Tie, mapping: CqiToMcs) -> (f64, f64) {
+    let window = trace.window(Span::from_secs(from), Span::from_secs(60)).unwrap();
+    let trace = window.cqis(tie).unwrap();
+    let channel = Channel::CqiSteps { trace, repeat: false, mapping: Some(mapping) };
+    testbed(&channel, 60_000)
+}
+
+fn testbed(channel: &Channel, ttis: u64) -> (f64, f64) {
+    let carrier = Carrier::lte(25).unwrap();
+    let mut radio = channel.start(&carrier, carrier.slot(), Reported::default(), 1, "ue").unwrap();
+    let (mut schemes, mut bytes) = (0, 0);
+    for tti in 0..ttis {
+        let Quality::Mcs(mcs) = radio.quality(Time::ZERO + carrier.slot() * tti) else { panic!() };
+        schemes += u64::from(mcs);
+        bytes += u64::from(carrier.block_bytes(mcs, Control::TESTBED.data_prbs(tti, 25)) - 3);
+    }
+    (schemes as f64 / ttis as f64, bytes as f64 * 8.0 * PAYLOAD / ttis as f64 / 1e3)
+}
+
+/// Published: 16.58 Mbit/s with Vanilla at MCS 28.
+#[test]
+fn a_testbed_at_the_best_scheme() {
+    let (mcs, mbps) = testbed(&Channel::Mcs(28), 1000);
+    assert_eq!(mcs, 28.0);
+    assert!((mbps / 16.58 - 1.0).abs() < 0.01, "{mbps}");
+}
+
+/// Published: a mean MCS of 14.48, 6.20 Mbit/s with Vanilla. Between the lowest and highest of tied CQIs the minute from second
+/// 100 has both, and so have the alternatives from 99 and 186; from second 0, it has not.
+#[test]
+fn the_train() {
+    let Some(trace) = file("train") else { return };
+    for (from, fits) in [(100, true), (99, true), (186, true), (0, false)] {
+        let [low, high] = TIES.map(|tie| minute(&trace, from, tie, CqiToMcs::ThesisEmulator));
+        println!(
+            "train from {from} s: MCS {:.2} to {:.2}, {:.2} to {:.2} Mbit/s",
+            low.0, high.0, low.1, high.1
+        );
+        assert_eq!((low.0..high.0).contains(&14.48) && (low.1..high.1).contains(&6.20), fits, "{from}");
+    }
+    // The sudden change near second 35: from the best channel to a poor one.
+    let window = trace.window(Span::from_secs(100), Span::from_secs(60)).unwrap();
+    assert_eq!(window.values()[32..36], [15, 3, 3, 2]);
+}
+
+/// Published: a mean MCS of 11.02.
+#[test]
+fn the_pedestrian() {
+    let Some(trace) = file("pedestrian") else { return };
+    for mapping in [CqiToMcs::ThesisEmulator, CqiToMcs::Oai] {
+        let [low, high] = TIES.map(|tie| minute(&trace, 100, tie, mapping));
+        println!(
+            "pedestrian from 100 s, {mapping:?}: MCS {:.2} to {:.2}, {:.2} to {:.2} Mbit/s",
+            low.0, high.0, low.1, high.1
+        );
+        assert!((low.0..high.0).contains(&11.02));
+    }
+}

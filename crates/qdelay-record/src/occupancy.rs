@@ -1,0 +1,196 @@
+//! How full something was, over time, in bounded memory.
+
+use qdelay_core::{Span, Time};
+
+/// Values below this are told apart; above, each octave has [`STEPS`] steps.
+const EXACT: u64 = 128;
+/// Steps of an octave: within 1/64, 1.6%.
+const STEPS: u64 = 64;
+/// log2 of [`EXACT`] and of [`STEPS`].
+const EXACT_BITS: u32 = 7;
+const STEP_BITS: u32 = 6;
+
+/// A level that changes at times: its mean, percentiles and maximum over time. What lasts no time does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    level: u64,
+    /// Since when it has been so, or since when it counts.
+    since: Time,
+    /// Time at each step of the level, in nanoseconds.
+    nanos: Vec<u64>,
+    integral: u128,
+    max: u64,
+}
+
+/// The figures of an [`Occupancy`]; all zero where it was watched for no time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OccupancySummary {
+    /// Mean over time.
+    pub mean: f64,
+    /// The level that was not exceeded in 95% of the time; within 1.6%.
+    pub p95: f64,
+    /// The highest that lasted any time.
+    pub max: f64,
+}
+
+impl Occupancy {
+    /// Empty, and counted from `from` on.
+    pub const fn new(from: Time) -> Occupancy {
+        Occupancy { level: 0, since: from, nanos: Vec::new(), integral: 0, max: 0 }
+    }
+
+    /// The level now.
+    pub const fn level(&self) -> u64 {
+        self.level
+    }
+
+    /// The level rises by `by` at `now`.
+    #[inline]
+    pub fn rise(&mut self, now: Time, by: u64) {
+        self.settle(now);
+        self.level += by;
+    }
+
+    /// The level falls by `by` at `now`.
+    #[inline]
+    pub fn fall(&mut self, now: Time, by: u64) {
+        self.settle(now);
+        self.level = self.level.saturating_sub(by);
+    }
+
+    /// The level has been what it is up to `now`.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        if now <= self.since {
+            return;
+        }
+        let lasted = now.since(self.since).as_nanos();
+        self.since = now;
+        let step = step(self.level);
+        if step >= self.nanos.len() {
+            self.nanos.resize(step + 1, 0);
+        }
+        self.nanos[step] += lasted;
+        self.integral += u128::from(self.level) * u128::from(lasted);
+        self.max = self.max.max(self.level);
+    }
+
+    /// The figures up to `end`.
+    pub fn summary(&self, end: Time) -> OccupancySummary {
+        let mut all = self.clone();
+        all.settle(end);
+        let total: u64 = all.nanos.iter().sum();
+        if total == 0 {
+            return OccupancySummary::default();
+        }
+        // Of so much time, rounded up, the level is not above.
+        let wanted = (u128::from(total) * 95).div_ceil(100);
+        let mut seen = 0_u128;
+        let at = all.nanos.iter().position(|nanos| {
+            seen += u128::from(*nanos);
+            seen >= wanted
+        });
+        let p95 = at.map_or(all.max, |at| highest(at).min(all.max));
+        OccupancySummary { mean: all.integral as f64 / total as f64, p95: p95 as f64, max: all.max as f64 }
+    }
+
+    /// How long it was watched up to the latest change.
+    pub fn watched(&self) -> Span {
+        Span::from_nanos(self.nanos.iter().sum())
+    }
+}
+
+/// The step that a level is in.
+#[inline]
+fn step(level: u64) -> usize {
+    if level < EXACT {
+        return level as usize;
+    }
+    let octave = 63 - level.leading_zeros();
+    let within = (level >> (octave - STEP_BITS)) - STEPS;
+    (EXACT + u64::from(octave - EXACT_BITS) * STEPS + within) as usize
+}
+
+/// The highest level in a step.
+fn highest(step: usize) -> u64 {
+    let step = step as u64;
+    if step < EXACT {
+        return step;
+    }
+    let (octave, within) = ((step - EXACT) / STEPS, (step - EXACT) % STEPS);
+    let width = 1_u64 << (octave + u64::from(EXACT_BITS - STEP_BITS));
+    (STEPS + within) * width + (width - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_core::Random;
+
+    fn at(nanos: u64) -> Time {
+        Time::from_nanos(nanos)
+    }
+
+    #[test]
+    fn steps_are_narrow_and_in_order() {
+        let mut last = None;
+        for level in
+            (0..100_000).chain((17..63).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 12_345]))
+        {
+            let step = step(level);
+            assert!(
+                highest(step) >= level && (highest(step) - level) as f64 <= level as f64 / 64.0,
+                "{level}"
+            );
+            if level < 100_000 {
+                assert!(last.is_none_or(|last| step == last || step == last + 1), "{level}");
+                last = Some(step);
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_by_hand() {
+        let mut level = Occupancy::new(at(100));
+        level.rise(at(50), 10);
+        level.rise(at(100), 10);
+        // 20 for 300 ns, 120 for no time, 1 for 100 ns.
+        level.rise(at(400), 100);
+        level.fall(at(400), 119);
+        let summary = level.summary(at(500));
+        assert_eq!((summary.mean, summary.p95, summary.max), (15.25, 20.0, 20.0));
+        assert_eq!(Occupancy::new(at(7)).summary(at(7)), OccupancySummary::default());
+        assert_eq!(Occupancy::new(at(0)).summary(at(7)), OccupancySummary::default());
+        assert_eq!((level.level(), level.watched()), (1, Span::from_nanos(300)));
+    }
+
+    #[test]
+    fn against_a_list_of_every_nanosecond() {
+        for seed in 0..20 {
+            let mut random = Random::derive(seed, "occupancy", "test");
+            let (from, mut now, mut level, mut literal) = (50, 0, 0_u64, Vec::new());
+            let mut occupancy = Occupancy::new(at(from));
+            for _ in 0..200 {
+                let next = now + random.below(20);
+                literal.extend((now..next).filter(|nanos| *nanos >= from).map(|_| level));
+                now = next;
+                if random.below(2) == 0 {
+                    let by = random.below(3000);
+                    level += by;
+                    occupancy.rise(at(now), by);
+                } else {
+                    let by = random.below(level + 1);
+                    level -= by;
+                    occupancy.fall(at(now), by);
+                }
+            }
+            let summary = occupancy.summary(at(now));
+            let mean = literal.iter().sum::<u64>() as f64 / literal.len() as f64;
+            literal.sort_unstable();
+            let p95 = literal[(literal.len() * 95).div_ceil(100) - 1] as f64;
+            assert!((summary.mean - mean).abs() < 1e-9 * mean);
+            assert!(summary.p95 >= p95 && summary.p95 <= p95 * (1.0 + 1.0 / 64.0), "{} {p95}", summary.p95);
+            assert_eq!(summary.max, *literal.last().unwrap() as f64);
+        }
+    }
+}

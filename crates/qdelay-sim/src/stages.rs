@@ -1,0 +1,240 @@
+//! Where the delay of packets arises on their way through a cell, and how full its bearers are: the definitions of
+//! `docs/measures.md`.
+
+use crate::cell::CellScenario;
+use crate::contents::ContentsStore;
+use crate::outcome::{BearerOutcome, CellGroup, CellOutcome, Stage};
+use crate::scenario::Scenario;
+use crate::topology::Place;
+use qdelay_core::{Packet, Span, Time};
+use qdelay_path::{CellUsage, Split};
+use qdelay_record::{DelayHistogram, Occupancy};
+
+/// What a packet has seen of the cell so far. [`Time::NEVER`]: nothing.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    n3: Time,
+    /// When it came to the node: to the UPF's queue where there is one, else to the SDAP's.
+    entry: Time,
+    sdap: Time,
+    rlc: Time,
+    /// When its first byte was taken from the RLC's queue.
+    first: Time,
+    /// The number of its bearer.
+    bearer: u16,
+    /// Its last byte was taken too.
+    has_departed: bool,
+}
+
+impl Visit {
+    const NONE: Visit = Visit {
+        n3: Time::NEVER,
+        entry: Time::NEVER,
+        sdap: Time::NEVER,
+        rlc: Time::NEVER,
+        first: Time::NEVER,
+        bearer: 0,
+        has_departed: false,
+    };
+}
+
+/// Watches a cell.
+pub struct CellWatch {
+    /// What each node is to the cell.
+    places: Vec<Place>,
+    /// By the slot of a packet's contents.
+    visits: Vec<Visit>,
+    /// Of each flow; the probe has none.
+    group_of: Vec<usize>,
+    groups: Vec<Group>,
+    bearers: Vec<Bearer>,
+    tti: Span,
+}
+
+struct Group {
+    stages: [DelayHistogram; Stage::ALL.len()],
+    /// Packets whose last byte was taken within a TTI of their arrival.
+    within_tti: u64,
+    /// Packets whose last byte was taken.
+    departed: u64,
+}
+
+struct Bearer {
+    bytes: Occupancy,
+    packets: Occupancy,
+}
+
+impl CellWatch {
+    /// Nothing has happened yet.
+    pub fn new(scenario: &Scenario, cell: &CellScenario, places: Vec<Place>) -> CellWatch {
+        let from = Time::ZERO + scenario.warmup;
+        let last = scenario.groups.len().saturating_sub(1);
+        let group = || Group { stages: Default::default(), within_tti: 0, departed: 0 };
+        let bearer = |_| Bearer { bytes: Occupancy::new(from), packets: Occupancy::new(from) };
+        CellWatch {
+            places,
+            visits: Vec::new(),
+            group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
+            groups: (0..=last).map(|_| group()).collect(),
+            bearers: cell.bearers().map(bearer).collect(),
+            tti: cell.tti,
+        }
+    }
+
+    /// What the node with this index is to the cell.
+    #[inline]
+    pub fn place(&self, node: usize) -> Place {
+        self.places.get(node).copied().unwrap_or_default()
+    }
+
+    /// A packet enters the path.
+    #[inline]
+    pub fn begin(&mut self, slot: usize) {
+        if slot >= self.visits.len() {
+            self.visits.resize(slot + 1, Visit::NONE);
+        }
+        self.visits[slot] = Visit::NONE;
+    }
+
+    #[inline]
+    fn visit(&mut self, packet: &Packet) -> &mut Visit {
+        &mut self.visits[ContentsStore::slot(packet.handle)]
+    }
+
+    /// The packet as it came to the node.
+    #[inline]
+    pub fn as_it_came(&self, packet: &Packet) -> Packet {
+        Packet { arrival: self.visits[ContentsStore::slot(packet.handle)].entry, ..*packet }
+    }
+
+    /// A packet is offered to a queue. Whether it is the first one of the node.
+    #[inline]
+    pub fn enqueued(&mut self, now: Time, place: Place, packet: &Packet) -> bool {
+        let visit = self.visit(packet);
+        match place {
+            Place::N3 => visit.n3 = now,
+            Place::Upf => {
+                visit.entry = now;
+                return true;
+            }
+            Place::Sdap => {
+                visit.sdap = now;
+                if visit.entry == Time::NEVER {
+                    visit.entry = now;
+                    return true;
+                }
+            }
+            Place::Rlc(bearer) => {
+                (visit.rlc, visit.bearer) = (now, bearer);
+                let bearer = &mut self.bearers[usize::from(bearer)];
+                bearer.packets.rise(now, 1);
+                bearer.bytes.rise(now, u64::from(packet.bytes));
+            }
+            Place::Elsewhere => {}
+        }
+        false
+    }
+
+    /// The first byte of a packet is taken from the RLC's queue.
+    #[inline]
+    pub fn taken(&mut self, now: Time, packet: &Packet) {
+        self.visit(packet).first = now;
+    }
+
+    /// The last byte of a packet is taken; `counts` where it belongs to the figures of delay.
+    #[inline]
+    pub fn departed(&mut self, now: Time, packet: &Packet, counts: bool) {
+        let visit = self.visit(packet);
+        visit.has_departed = true;
+        let (bearer, entry) = (visit.bearer, visit.entry);
+        self.out_of(bearer, now, packet);
+        if !counts {
+            return;
+        }
+        let is_within = now.since(entry) <= self.tti;
+        if let Some(group) = self.group_mut(packet.flow) {
+            group.departed += 1;
+            group.within_tti += u64::from(is_within);
+        }
+    }
+
+    /// A packet is gone from a queue of the node, or from the cell.
+    pub fn dropped(&mut self, now: Time, place: Place, is_cell: bool, packet: &Packet) {
+        let visit = *self.visit(packet);
+        match place {
+            Place::Rlc(bearer) => self.out_of(bearer, now, packet),
+            _ if is_cell && !visit.has_departed => self.out_of(visit.bearer, now, packet),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn out_of(&mut self, bearer: u16, now: Time, packet: &Packet) {
+        if let Some(bearer) = self.bearers.get_mut(usize::from(bearer)) {
+            bearer.packets.fall(now, 1);
+            bearer.bytes.fall(now, u64::from(packet.bytes));
+        }
+    }
+
+    #[inline]
+    fn group_mut(&mut self, flow: u32) -> Option<&mut Group> {
+        let group = *self.group_of.get(flow as usize)?;
+        self.groups.get_mut(group)
+    }
+
+    /// A packet was handed up by the UE and belongs to the figures of delay.
+    #[inline]
+    pub fn split(&mut self, packet: &Packet, split: Split) {
+        let visit = *self.visit(packet);
+        let Some(group) = self.group_mut(packet.flow) else { return };
+        let mut record = |stage: Stage, span: Span| group.stages[stage as usize].record(span);
+        if visit.n3 != Time::NEVER {
+            record(Stage::N3, visit.entry.since(visit.n3));
+        }
+        if visit.entry != visit.sdap {
+            record(Stage::Upf, visit.sdap.since(visit.entry));
+        }
+        record(Stage::Sdap, visit.rlc.since(visit.sdap));
+        record(Stage::Rlc, visit.first.since(visit.rlc));
+        record(Stage::Air, split.air);
+        record(Stage::Reassembly, split.reassembly);
+    }
+
+    /// Takes stock at `end`, after the cell did so much in the measured time.
+    pub fn finish(self, cell: &CellScenario, usage: CellUsage, end: Time) -> CellOutcome {
+        let has_upf = |spec: &crate::cell::BearerSpec| spec.qos_flows.iter().any(|flow| flow.upf.is_some());
+        let stages: Vec<Stage> = Stage::ALL
+            .into_iter()
+            .filter(|stage| match stage {
+                Stage::N3 => cell.n3.is_some(),
+                Stage::Upf => cell.bearers().any(|(_, bearer)| has_upf(bearer)),
+                _ => true,
+            })
+            .collect();
+        let mut all: Vec<(Stage, DelayHistogram)> =
+            stages.iter().map(|stage| (*stage, DelayHistogram::default())).collect();
+        for (stage, sum) in &mut all {
+            self.groups.iter().for_each(|group| sum.merge(&group.stages[*stage as usize]));
+        }
+        let share = |within: u64, departed: u64| (departed > 0).then(|| within as f64 / departed as f64);
+        let sum = |count: fn(&Group) -> u64| self.groups.iter().map(count).sum();
+        let groups = self.groups.iter().map(|group| CellGroup {
+            stages: stages.iter().map(|stage| (*stage, group.stages[*stage as usize].clone())).collect(),
+            within_tti: share(group.within_tti, group.departed),
+        });
+        let bearers = cell.bearers().zip(&self.bearers).map(|((ue, spec), bearer)| BearerOutcome {
+            ue: ue.name.clone(),
+            bearer: spec.name.clone(),
+            bytes: bearer.bytes.summary(end),
+            packets: bearer.packets.summary(end),
+        });
+        CellOutcome {
+            tti: self.tti,
+            usage,
+            stages: all,
+            within_tti: share(sum(|group| group.within_tti), sum(|group| group.departed)),
+            groups: groups.collect(),
+            bearers: bearers.collect(),
+        }
+    }
+}

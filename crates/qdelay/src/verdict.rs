@@ -1,0 +1,20 @@
+//! The last lines of a real link's figures: how it kept time, and whether to believe it.
+
+use qdelay_emu::audit::AuditFacts;
+
+/// Both lines; `more` ends the first.
+pub fn lines(facts: &AuditFacts, more: &str) -> String {
+    let verdict = &facts.verdict;
+    let judged = match verdict.trustworthy {
+        true => "trustworthy: on time, and every packet is accounted for".to_string(),
+        false => format!("not trustworthy: {}", verdict.reasons.join("; ")),
+    };
+    format!(
+        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); CPU {:.0}%{more}\n{judged}\n",
+        facts.duration.as_secs_f64(),
+        facts.lateness.p50 * 1e3,
+        facts.lateness.p99 * 1e3,
+        facts.lateness.max * 1e3,
+        100.0 * facts.cpu.as_secs_f64() / facts.duration.as_secs_f64().max(1e-9),
+    )
+}
