@@ -7,7 +7,7 @@ mod models;
 
 use drive::{Subject, compare, within, workload};
 use models::bode::Bode;
-use models::codel::{Codel, CodelMahimahi};
+use models::codel::{Codel, CodelMahimahi, CodelThesis};
 use models::drr::{By, Drr};
 use models::fifo::{HeadDrop, TailDrop};
 use models::fq_codel::{FqCodel, Law};
@@ -174,6 +174,18 @@ fn codel_arguments(random: &mut Random) -> (Ns, Ns, u64, bool, Option<Ns>, Strin
         text += &format!(":ce_threshold={}", us(ce));
     }
     (target, interval, mtu, ecn, ce, text)
+}
+
+#[test]
+fn codel_thesis() {
+    let decisions = judge("codel-thesis", EXACT, |random| {
+        let (room, text) = room(random);
+        let (target, interval) = codel_times(random, 1_000);
+        let model = CodelThesis::new(room, target, interval);
+        let (target, interval) = (us(target), us(interval));
+        (format!("codel:variant=thesis:{text}:target={target}:interval={interval}"), Box::new(model))
+    });
+    assert!(decisions > 10_000, "{decisions}");
 }
 
 #[test]

@@ -230,6 +230,8 @@ fn bdp_is_algorithm_2() {
             bytes_to_send: 1500,
             bytes_tx: 0,
             last_time: 0,
+            refused: 0,
+            due: 0,
         };
         (text, Box::new(model))
     });
@@ -241,10 +243,15 @@ fn enhanced_bdp_is_algorithms_3_to_5() {
         let alpha = [0.25, 0.7, 1.0][random.below(3) as usize];
         let reduce_const = [0.0, 0.65, 1.0][random.below(3) as usize];
         let idle = [0, 100, 400][random.below(3) as usize];
-        let text =
-            format!("e5g-bdp:alpha={alpha}:reduce={reduce_const}:idle={idle}b:period={tti}ns:silence=100s");
+        let fill = [None, Some(0.9), Some(0.25)][random.below(3) as usize];
+        let filled = fill.map_or_else(String::new, |fill| format!(":fill={fill}"));
+        let text = format!(
+            "e5g-bdp:alpha={alpha}:reduce={reduce_const}:idle={idle}b:period={tti}ns:silence=100s{filled}"
+        );
         let model = EnhancedBdp {
             tti,
+            fill,
+            capacities: Vec::new(),
             alpha,
             reduce_const,
             idle: idle.max(76) as f64,
@@ -254,6 +261,8 @@ fn enhanced_bdp_is_algorithms_3_to_5() {
             srs_bytes: 0,
             last_acc_bytes: 0,
             last_tti: 0,
+            refused: 0,
+            due: 0,
         };
         (text, Box::new(model))
     });
@@ -407,7 +416,7 @@ fn laws() -> impl Strategy<Value = String> {
         let variants = match name {
             "drql" | "usp" => ["", ":mtu=9000b:fit=whole"],
             "5g-bdp" => ["", ":full=mtu:fit=whole:offset=0.01"],
-            "e5g-bdp" => ["", ":mtu=9000b:alpha=0.25:idle=0b"],
+            "e5g-bdp" => ["", ":mtu=9000b:alpha=0.25:idle=0b:fill=0.95"],
             "dynrlc" => ["", ":alpha=1:max=1"],
             _ => ["", ""],
         };
@@ -450,6 +459,32 @@ proptest! {
         let now = now + idle;
         let went = goes_at(&mut pacer, now, size);
         prop_assert!(went.is_some_and(|time| time <= now + MS), "{text} at {now}: {went:?}");
+    }
+
+    /// The same where the pacer is looked at only now and then: at the first look after that TTI.
+    #[test]
+    fn an_idle_bearer_that_is_polled_takes_a_packet_at_the_first_look_after_a_tti(
+        text in laws(),
+        history in proptest::collection::vec(told(), 0..80),
+        size in 40..=1500u64,
+        idle in prop_oneof![2 * MS..10 * MS, 2 * MS..10_000 * MS],
+        polling in prop_oneof![Just(MS), Just(MS / 2), 1..3 * MS, (1..20u64).prop_map(|n| n * MS), (1..20u64).prop_map(|n| MS / n)],
+        phase in prop_oneof![Just(0), 0..MS],
+        tti in proptest::sample::select(vec![125 * US, MS, 10 * MS]),
+    ) {
+        prop_assume!(!text.contains("usp"));
+        let mut pacer = build(&text, tti);
+        let now = tell(&mut pacer, &history);
+        let served = Served { capacity_bytes: 2289, sent_bytes: 1, ..Served::default() };
+        pacer.on_signal(at(now), Signal::Served(served));
+        let came = now + tti + idle;
+        let first = came.saturating_sub(phase).div_ceil(polling) * polling + phase;
+        let period = tti.max(MS);
+        let mut look = first;
+        while pacer.next_eligible(at(look), size) != Eligible::Now {
+            look += polling;
+            prop_assert!(look < first + period + polling, "{text}, {polling} ns: came at {came}, waits at {look}");
+        }
     }
 
     /// Limits stay within their bounds whatever is told, and the window is kept to.

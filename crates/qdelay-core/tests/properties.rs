@@ -205,6 +205,8 @@ fn one_queue() -> impl Strategy<Value = Setup> {
         (1..20u64, 0..100u64)
             .prop_map(|(t, i)| (format!("codel:target={t}ms:variant=linux:interval={}ms", t + i), None)),
         (1..20u64, 0..100u64)
+            .prop_map(|(t, i)| (format!("codel:variant=thesis:target={t}ms:interval={}ms", t + i), None)),
+        (1..20u64, 0..100u64)
             .prop_map(|(t, i)| (format!("codel:variant=mahimahi:target={t}ms:interval={}ms", t + i), None)),
         (1..30u64, 1..40u64, 0..200u64).prop_map(|(t, u, b)| {
             (format!("pie:target={t}ms:tupdate={u}ms:max_burst={b}ms:alpha=1:beta=2"), None)

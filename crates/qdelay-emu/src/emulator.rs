@@ -17,11 +17,12 @@ pub use event::{Event, EventKind, EventLog, Logged, Tap};
 
 use crate::device::{Port, Received};
 use crate::frame::{self, Malformed};
-use crate::plan::{Places, Plan};
+use crate::plan::{AnyPlan, Places, Plan, Role};
 use crate::pool::{Pool, Slot};
 use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
-use qdelay_path::{AuditError, BuildError, Count, LinkUsage, Path, PathError};
+use qdelay_path::stack::StackError;
+use qdelay_path::{AuditError, BuildError, BuildProblem, Count, LinkUsage, NodeId, Path, PathError};
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
 
@@ -117,7 +118,7 @@ pub struct Emulator<R = (), T = ()> {
     path: Path,
     meter: Meter<R, T>,
     /// What runs, as it was asked for.
-    plan: Box<Plan>,
+    plan: AnyPlan,
     sequence: u32,
     held: u64,
     fault: Option<PathError>,
@@ -128,7 +129,7 @@ impl<R: Recorder> Emulator<R> {
     ///
     /// # Errors
     /// The path cannot be built as asked.
-    pub fn new(plan: Plan, pool: Pool, recorder: R) -> Result<Self, BuildError> {
+    pub fn new(plan: impl Into<AnyPlan>, pool: Pool, recorder: R) -> Result<Self, StackError> {
         Emulator::tapped(plan, pool, recorder, ())
     }
 }
@@ -138,14 +139,16 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     ///
     /// # Errors
     /// The path cannot be built as asked.
-    pub fn tapped(plan: Plan, pool: Pool, recorder: R, tap: T) -> Result<Self, BuildError> {
-        let (path, places) = plan.clone().build()?;
-        let meter = Meter::new(pool, places, recorder, tap);
-        Ok(Emulator { path, meter, plan: Box::new(plan), sequence: 0, held: 0, fault: None })
+    pub fn tapped(plan: impl Into<AnyPlan>, pool: Pool, recorder: R, tap: T) -> Result<Self, StackError> {
+        let plan = plan.into();
+        let (path, places) = plan.build()?;
+        let has_stages = plan.as_link().is_none();
+        let meter = Meter::new(pool, places, has_stages, recorder, tap);
+        Ok(Emulator { path, meter, plan, sequence: 0, held: 0, fault: None })
     }
 
     /// What runs, as it was asked for.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &AnyPlan {
         &self.plan
     }
 
@@ -155,13 +158,17 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// streams. A time before that of the call before is taken for that one.
     ///
     /// # Errors
-    /// A loss that is no probability; nothing has changed.
+    /// A loss that is no probability, or what runs is no link of two directions; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
         plan.check()?;
         let now = now.max(self.path.now());
-        let has_other_seed = plan.seed != self.plan.seed;
+        let AnyPlan::Link(runs) = &mut self.plan else {
+            let node = self.path.name(self.meter.places.link[Port::Outside.index()]).to_string();
+            return Err(BuildError { node, problem: BuildProblem::Fixed });
+        };
+        let has_other_seed = plan.seed != runs.seed;
         self.path.set_seed(plan.seed);
-        let before = std::mem::replace(&mut *self.plan, plan.clone());
+        let before = std::mem::replace(&mut **runs, plan.clone());
         let mut replaced = Replaced::default();
         // Down is declared first, and so replaced first.
         let halves = [(Port::Outside, plan.down, before.down), (Port::Inside, plan.up, before.up)];
@@ -170,18 +177,19 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             replaced.queue[index] = has_other_seed || !new.has_queue_of(&old);
             replaced.link[index] = new.link != old.link;
             replaced.delay[index] = has_other_seed || new.delay_spec() != old.delay_spec();
-            let places = self.meter.places;
+            let Places { delay, link, queue, .. } = &self.meter.places;
+            let [delay, link, queue] = [delay, link, queue].map(|nodes| nodes[index]);
             if replaced.delay[index] {
                 let spec = new.delay_spec();
-                let done = self.path.replace_delay(now, places.delay[index], spec, &mut self.meter);
+                let done = self.path.replace_delay(now, delay, spec, &mut self.meter);
                 self.note(done);
             }
             if replaced.link[index] {
-                let done = self.path.replace_link(now, places.link[index], new.link, &mut self.meter);
+                let done = self.path.replace_link(now, link, new.link, &mut self.meter);
                 self.note(done);
             }
             if replaced.queue[index] {
-                let done = self.path.replace_queue(now, places.queue[index], new.qdisc, &mut self.meter);
+                let done = self.path.replace_queue(now, queue, new.qdisc, &mut self.meter);
                 self.note(done);
             }
         }
@@ -236,7 +244,12 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             }
         };
         self.meter.pool.set_header(slot, header);
-        let packet = frame.packet(handle(self.sequence, slot));
+        let mut packet = frame.packet(handle(self.sequence, slot));
+        if let AnyPlan::Dumbbell(plan) = &self.plan {
+            packet.class = plan.classes.of(&frame);
+        }
+        self.meter.begin(now, &packet);
+        self.let_look(now);
         self.sequence = self.sequence.wrapping_add(1);
         let entry = self.meter.places.entry[port.index()];
         self.held -= 1;
@@ -250,8 +263,27 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// Lets everything happen that is due by `now`. A time before that of the call before changes nothing.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        if let Err(fault) = self.path.poll(now.max(self.path.now()), &mut self.meter) {
+        let now = now.max(self.path.now());
+        self.let_look(now);
+        if let Err(fault) = self.path.poll(now, &mut self.meter) {
             self.fault = Some(fault);
+        }
+    }
+
+    /// Lets the tap look at the path at each of its own times by `now`.
+    #[inline]
+    fn let_look(&mut self, now: Time) {
+        let mut next = self.meter.tap.next_look();
+        while next <= now && next != Time::NEVER {
+            if let Err(fault) = self.path.poll(next.max(self.path.now()), &mut self.meter) {
+                self.fault = Some(fault);
+            }
+            self.meter.tap.look(next, &self.path);
+            let after = self.meter.tap.next_look();
+            if after <= next {
+                return;
+            }
+            next = after;
         }
     }
 
@@ -317,7 +349,14 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
 
     /// What the link of packets that come from `port` has sent and could have sent up to `now`.
     pub fn link_usage(&self, port: Port, now: Time) -> LinkUsage {
-        self.path.link_usage(self.meter.places.link[port.index()], now).unwrap_or_default()
+        let links = self.meter.places.links(&self.path, port);
+        links.filter_map(|link| self.path.link_usage(link, now)).fold(LinkUsage::default(), |sum, usage| {
+            LinkUsage {
+                sent_bytes: sum.sent_bytes + usage.sent_bytes,
+                // One without a bound offers as much as a number holds.
+                offered_bytes: sum.offered_bytes.saturating_add(usage.offered_bytes),
+            }
+        })
     }
 
     /// The path, to look at.
@@ -366,9 +405,12 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     }
 
     /// The nodes between `port` and the exit on the other side.
-    fn direction(&self, port: Port) -> impl Iterator<Item = qdelay_path::NodeId> {
-        let places = &self.meter.places;
-        let range = places.entry[port.index()]..=places.exit[port.other().index()];
-        self.path.nodes().filter(move |node| range.contains(node))
+    fn direction(&self, port: Port) -> impl Iterator<Item = NodeId> {
+        let is_of = move |role: &Role| role.source == port;
+        self.path
+            .nodes()
+            .zip(&self.meter.places.roles)
+            .filter(move |(_, role)| is_of(role))
+            .map(|(node, _)| node)
     }
 }

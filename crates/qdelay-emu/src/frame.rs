@@ -27,13 +27,17 @@ pub struct Frame {
     pub dscp: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
+    /// The IP protocol, behind the extension headers of version 6.
+    pub protocol: u8,
+    /// Source and destination port, where the packet has any and is no fragment.
+    pub ports: Option<[u16; 2]>,
 }
 
 impl Frame {
     /// The packet that stands for it on a path.
     #[inline]
     pub fn packet(&self, handle: u64) -> Packet {
-        let Frame { bytes, flow, dscp, ecn } = *self;
+        let Frame { bytes, flow, dscp, ecn, .. } = *self;
         Packet { handle, bytes, flow, dscp, ecn, ..Packet::default() }
     }
 }
@@ -92,10 +96,10 @@ fn parse_ipv4(data: &[u8]) -> Result<Frame, Malformed> {
     // More fragments, or not the first.
     let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     let protocol = header[9];
-    let ports = if is_fragment { 0 } else { ports(protocol, &packet[header_bytes..]) };
+    let ports = if is_fragment { None } else { ports(protocol, &packet[header_bytes..]) };
     let addresses = word(&header[12..20]);
-    let flow = hash(&[4 << 8 | u64::from(protocol), addresses, ports]);
-    Ok(frame(bytes, flow, header[1]))
+    let flow = hash(&[4 << 8 | u64::from(protocol), addresses, ports.map_or(0, u64::from)]);
+    Ok(frame(bytes, flow, header[1], protocol, ports))
 }
 
 fn parse_ipv6(data: &[u8]) -> Result<Frame, Malformed> {
@@ -109,13 +113,13 @@ fn parse_ipv6(data: &[u8]) -> Result<Frame, Malformed> {
         word(&header[16..24]),
         word(&header[24..32]),
         word(&header[32..40]),
-        ports,
+        ports.map_or(0, u64::from),
     ]);
-    Ok(frame(bytes, flow, header[0] << 4 | header[1] >> 4))
+    Ok(frame(bytes, flow, header[0] << 4 | header[1] >> 4, protocol, ports))
 }
 
 #[inline]
-fn frame(bytes: usize, flow: u32, traffic_class: u8) -> Frame {
+fn frame(bytes: usize, flow: u32, traffic_class: u8, protocol: u8, ports: Option<u32>) -> Frame {
     let ecn = match traffic_class & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
@@ -123,14 +127,15 @@ fn frame(bytes: usize, flow: u32, traffic_class: u8) -> Frame {
         _ => Ecn::Ce,
     };
     // At most 65535 + 40.
-    Frame { bytes: bytes as u32, flow, dscp: traffic_class >> 2, ecn }
+    let ports = ports.map(|both| [(both >> 16) as u16, both as u16]);
+    Frame { bytes: bytes as u32, flow, dscp: traffic_class >> 2, ecn, protocol, ports }
 }
 
-/// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and its ports, or 0
+/// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and its ports, or none
 /// where it has none, where the packet is a fragment, or where the headers end with the packet or have no end.
-fn transport(next: u8, rest: &[u8]) -> (u8, u64) {
+fn transport(next: u8, rest: &[u8]) -> (u8, Option<u32>) {
     let (protocol, behind) = last_header(next, rest);
-    (protocol, behind.map_or(0, |behind| ports(protocol, behind)))
+    (protocol, behind.and_then(|behind| ports(protocol, behind)))
 }
 
 /// The type of the last header that can be found in `rest`, which begins with a header of type `next`; and what begins
@@ -164,13 +169,13 @@ fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
     (next, (!is_fragment).then_some(rest))
 }
 
-/// Both ports of a transport that begins with them, or 0.
+/// Both ports of a transport that begins with them.
 #[inline]
-fn ports(protocol: u8, transport: &[u8]) -> u64 {
+fn ports(protocol: u8, transport: &[u8]) -> Option<u32> {
     // TCP, UDP, DCCP, SCTP and UDP-Lite.
     match (protocol, transport) {
-        (6 | 17 | 33 | 132 | 136, &[a, b, c, d, ..]) => u64::from(u32::from_be_bytes([a, b, c, d])),
-        _ => 0,
+        (6 | 17 | 33 | 132 | 136, &[a, b, c, d, ..]) => Some(u32::from_be_bytes([a, b, c, d])),
+        _ => None,
     }
 }
 

@@ -2,11 +2,13 @@
 #![cfg(target_os = "linux")]
 
 pub mod audit;
+pub mod classes;
 pub mod clock;
 pub mod control;
 pub mod device;
 pub mod dns;
 pub mod drive;
+pub mod dumbbell;
 pub mod emulator;
 pub mod frame;
 pub mod link_setup;

@@ -8,10 +8,11 @@
 
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
-use crate::plan::{Places, Plan};
+use crate::plan::{AnyPlan, Places, Role};
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::{DropReason, MarkReason, Span};
-use qdelay_path::{BuildError, Count, NodeId};
+use qdelay_path::Count;
+use qdelay_path::stack::StackError;
 
 /// Upper bounds of [`SojournBuckets`] in nanoseconds, each belonging to its bucket: 0.5 ms to 10 s.
 pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
@@ -229,8 +230,8 @@ impl Metrics {
     ///
     /// # Errors
     /// The path cannot be built as asked.
-    pub fn new(plan: &Plan) -> Result<Metrics, BuildError> {
-        let (_, places) = plan.clone().build()?;
+    pub fn new(plan: impl Into<AnyPlan>) -> Result<Metrics, StackError> {
+        let (_, places) = plan.into().build()?;
         Ok(Metrics { places, ports: [PortMetrics::new(), PortMetrics::new()] })
     }
 
@@ -238,41 +239,36 @@ impl Metrics {
     pub fn port(&self, port: Port) -> &PortMetrics {
         &self.ports[port.index()]
     }
-
-    /// The port that packets at `node` come from: the nodes of the direction down are declared before those of the other.
-    #[inline]
-    fn source(&self, node: NodeId) -> Port {
-        if node <= self.places.exit[Port::Inside.index()] { Port::Outside } else { Port::Inside }
-    }
 }
 
 impl Tap for Metrics {
     #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
-        let source = self.source(event.node).index();
-        let port = &mut self.ports[source];
+        let Role { source, is_first, is_last, is_link, is_queue, .. } = self.places.role(event.node);
+        let port = &mut self.ports[source.index()];
         let (packet, class) = (&event.packet, usize::from(event.packet.dscp) % CODEPOINTS);
         let counts = &mut port.classes[class];
         match event.kind {
-            EventKind::Enqueued => {
+            EventKind::Enqueued if is_first => {
                 port.seen |= 1 << class;
                 counts.offered.add(packet);
             }
-            EventKind::Dequeued => {
-                let sojourn = event.time.since(packet.arrival);
+            EventKind::Dequeued if is_last => {
+                let sojourn = event.time.since(event.came.min(event.time));
                 counts.dequeued.add(packet);
                 counts.sojourn.record(sojourn);
                 port.sojourn.record(sojourn);
             }
-            EventKind::Departed => counts.sent.add(packet),
+            EventKind::Departed if is_link => counts.sent.add(packet),
             EventKind::Delivered => counts.delivered.add(packet),
             EventKind::Marked(reason) => counts.marked[reason as usize].add(packet),
             EventKind::Dropped(reason) => {
                 counts.dropped[reason as usize].add(packet);
-                if event.node == self.places.queue[source] {
+                if is_queue {
                     counts.dropped_at_queue.add(packet);
                 }
             }
+            EventKind::Enqueued | EventKind::Dequeued | EventKind::Departed | EventKind::Split(_) => {}
         }
     }
 }

@@ -8,8 +8,10 @@
 //! `down` and `up` are queues, `inside` and `outside` are exits. The two halves share nothing but the clock.
 
 use crate::device::Port;
+use crate::dumbbell::DumbbellPlan;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span};
+use qdelay_path::stack::{Place, StackError};
 use qdelay_path::{AnyLink, BuildError, BuildProblem, DelaySpec, NodeId, NodeSpec, Path, PathBuilder};
 
 /// One direction of a link.
@@ -38,19 +40,106 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// Where things are on the path, by [`Port::index`].
+/// What is carried.
+#[derive(Clone, Debug)]
+pub enum AnyPlan {
+    /// A link of two directions.
+    Link(Box<Plan>),
+    /// The path of a scenario.
+    Dumbbell(Box<DumbbellPlan>),
+}
+
+impl From<Plan> for AnyPlan {
+    fn from(plan: Plan) -> AnyPlan {
+        AnyPlan::Link(Box::new(plan))
+    }
+}
+impl From<DumbbellPlan> for AnyPlan {
+    fn from(plan: DumbbellPlan) -> AnyPlan {
+        AnyPlan::Dumbbell(Box::new(plan))
+    }
+}
+impl From<&Plan> for AnyPlan {
+    fn from(plan: &Plan) -> AnyPlan {
+        plan.clone().into()
+    }
+}
+impl From<&AnyPlan> for AnyPlan {
+    fn from(plan: &AnyPlan) -> AnyPlan {
+        plan.clone()
+    }
+}
+
+impl AnyPlan {
+    /// Builds the path.
+    ///
+    /// # Errors
+    /// A component that cannot be built, or a path that cannot be.
+    pub fn build(&self) -> Result<(Path, Places), StackError> {
+        match self {
+            AnyPlan::Link(plan) => Ok((**plan).clone().build()?),
+            AnyPlan::Dumbbell(plan) => plan.build(),
+        }
+    }
+    /// See [`Plan::lateness_limits`].
+    pub fn lateness_limits(&self) -> [Span; 2] {
+        match self {
+            AnyPlan::Link(plan) => plan.lateness_limits(),
+            AnyPlan::Dumbbell(plan) => plan.lateness_limits(),
+        }
+    }
+    /// The link, where it is one of two directions.
+    pub fn as_link(&self) -> Option<&Plan> {
+        if let AnyPlan::Link(plan) = self { Some(plan) } else { None }
+    }
+}
+
+/// What a node is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// The port that its packets come from.
+    pub source: Port,
+    /// A queue of the bottleneck: of a direction's link, or of the node above a cell.
+    pub is_queue: bool,
+    /// The first of these queues on a packet's way.
+    pub is_first: bool,
+    /// The last of them.
+    pub is_last: bool,
+    /// The link or cell behind them.
+    pub is_link: bool,
+    /// What it is to a cell.
+    pub place: Place,
+}
+
+impl Role {
+    /// None but that it is on the way of packets that come from `source`.
+    pub(crate) const fn of(source: Port) -> Role {
+        Role {
+            source,
+            is_queue: false,
+            is_first: false,
+            is_last: false,
+            is_link: false,
+            place: Place::Elsewhere,
+        }
+    }
+}
+
+/// Where things are on the path, by [`Port::index`].
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Where packets that come from this port enter: `entry[Inside]` is the queue `up`.
     pub entry: [NodeId; 2],
     /// The exit whose packets go to this port: `exit[Inside]` is `inside`, behind `down-delay`.
     pub exit: [NodeId; 2],
-    /// The queue of packets that come from this port.
+    /// The queue of packets that come from this port; where there are several, one at which nothing is queued or the first.
     pub queue: [NodeId; 2],
     /// The link of packets that come from this port.
     pub link: [NodeId; 2],
     /// The delay of packets that come from this port.
     pub delay: [NodeId; 2],
+    /// What each node is for, by [`NodeId::index`].
+    pub roles: Vec<Role>,
 }
 
 /// The nodes of a direction: queue, link, delay and exit.
@@ -108,6 +197,7 @@ impl Plan {
             queue: [up, down],
             link: [up_link, down_link],
             delay: [up_delay, down_delay],
+            roles: [Port::Outside, Port::Inside].into_iter().flat_map(roles).collect(),
         };
         Ok((path, places))
     }
@@ -126,12 +216,28 @@ impl Plan {
     /// [`LATENESS_CEILING`]. The step of a trace is its millisecond; that of a constant rate is the time it takes to send 1500
     /// bytes.
     pub fn lateness_limits(&self) -> [Span; 2] {
-        [&self.down.link, &self.up.link]
-            .map(|link| (step(link) / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING))
+        [&self.down.link, &self.up.link].map(|link| lateness_limit(step(link)))
     }
 }
 
-fn step(link: &AnyLink) -> Span {
+/// The nodes of a direction, in the order in which they are declared.
+fn roles(source: Port) -> [Role; 4] {
+    let none = Role::of(source);
+    [
+        Role { is_queue: true, is_first: true, is_last: true, ..none },
+        Role { is_link: true, ..none },
+        none,
+        none,
+    ]
+}
+
+/// How late a release may be for what has a clock of such steps.
+pub(crate) fn lateness_limit(step: Span) -> Span {
+    (step / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING)
+}
+
+/// The shortest step of a link.
+pub(crate) fn step(link: &AnyLink) -> Span {
     let rate: Rate = match link {
         AnyLink::Line(line) => line.rate(),
         AnyLink::Shaper(shaper) => shaper.rate(),
@@ -143,10 +249,21 @@ fn step(link: &AnyLink) -> Span {
 }
 
 impl Places {
-    /// The port whose packets come to the queue or link `node`; `None` for other nodes.
+    /// What a node of this path is for.
     #[inline]
-    pub fn source(&self, node: NodeId) -> Option<Port> {
-        Port::ALL.into_iter().find(|port| node == self.queue[port.index()] || node == self.link[port.index()])
+    pub fn role(&self, node: NodeId) -> Role {
+        // Every node of the path has one.
+        self.roles.get(node.index()).copied().unwrap_or(Role::of(Port::Outside))
+    }
+    /// The queues that packets from `port` wait in at the bottleneck.
+    pub fn queues<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
+        let is_meant = move |role: &Role| role.is_queue && role.source == port;
+        path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
+    }
+    /// The links or the cell behind them.
+    pub fn links<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
+        let is_meant = move |role: &Role| role.is_link && role.source == port;
+        path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
     }
 }
 
@@ -173,8 +290,10 @@ mod tests {
         assert_eq!(names(places.entry), ["up", "down"]);
         assert_eq!(names(places.exit), ["inside", "outside"]);
         assert_eq!(names(places.link), ["up-link", "down-link"]);
-        assert_eq!(places.source(places.link[1]), Some(Port::Outside));
-        assert_eq!(places.source(places.exit[1]), None);
+        let role = |node| places.role(node);
+        assert!(role(places.link[1]).is_link && role(places.link[1]).source == Port::Outside);
+        assert!(role(places.queue[0]).is_queue && role(places.queue[0]).source == Port::Inside);
+        assert_eq!(role(places.exit[1]), Role::of(Port::Inside), "behind the up direction");
     }
 
     #[test]

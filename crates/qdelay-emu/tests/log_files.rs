@@ -39,11 +39,12 @@ impl Write for Slow {
 fn arrival(layout: &Layout, number: u64, bytes: u32) -> Event {
     let time = us(number);
     let packet = Packet { bytes, arrival: time, ..Packet::default() };
-    Event { time, node: layout.places.queue[Port::Outside.index()], kind: EventKind::Enqueued, packet }
+    let (node, kind) = (layout.places.queue[Port::Outside.index()], EventKind::Enqueued);
+    Event { time, node, kind, packet, entered: time, came: time }
 }
 
 fn layout() -> Layout {
-    Layout::of(&plan("taildrop", "line:100mbit", 1)).unwrap()
+    Layout::of(plan("taildrop", "line:100mbit", 1)).unwrap()
 }
 
 #[test]

@@ -109,6 +109,7 @@ impl Oracle {
                     queued = -1;
                 }
                 EventKind::Departed => add(&mut oracle.sent),
+                EventKind::Split(_) => {}
                 EventKind::Delivered => add(&mut oracle.delivered),
                 EventKind::Dropped(reason) => {
                     add(oracle.drops.entry(reason.name().to_string()).or_default());
@@ -274,7 +275,8 @@ fn a_tap_allocates_nothing() {
             (places.link[0], EventKind::Departed),
             (places.exit[1], EventKind::Delivered),
         ] {
-            metrics.event(&Event { time, node, kind, packet }, &bytes);
+            let (entered, came) = (packet.arrival, packet.arrival);
+            metrics.event(&Event { time, node, kind, packet, entered, came }, &bytes);
         }
     }
     assert_eq!(CALLS.with(Cell::get), before);

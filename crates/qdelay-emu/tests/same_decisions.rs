@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{number, plan, script, us};
+use common::{cells, number, plan, script, us};
 use qdelay_core::component::Component;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Packet, Random, Span, Time};
@@ -12,10 +12,12 @@ use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
-use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
+use qdelay_emu::emulator::{Emulator, EventKind, EventLog, Logged};
 use qdelay_emu::frame;
-use qdelay_emu::plan::Plan;
+use qdelay_emu::plan::{AnyPlan, Plan};
 use qdelay_emu::pool::Pool;
+use qdelay_path::stack::{Dumbbell, FlowKey};
+use qdelay_ran::rlc::RlcSetting;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -65,7 +67,7 @@ enum Steps {
 
 const END_MS: u64 = 1_500;
 
-fn run(plan: Plan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), EventLog>, Journal) {
+fn run(plan: AnyPlan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), EventLog>, Journal) {
     let (clock, journal) = (FakeClock::new(), Journal::default());
     if let Steps::Random = steps {
         clock.set_tick(Span::from_nanos(713));
@@ -104,24 +106,50 @@ fn run(plan: Plan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), E
 }
 
 /// The bare path in virtual time: stops at every deadline, and each packet comes exactly when it was read.
-fn reference(plan: Plan, journal: &[(Time, Port, Vec<u8>)], end: Time) -> EventLog {
-    let (mut path, _) = plan.build().unwrap();
-    let entries = ["up", "down"].map(|name| path.node(name).unwrap());
+fn reference(plan: &AnyPlan, journal: &[(Time, Port, Vec<u8>)], end: Time) -> EventLog {
+    // The simulator's own path, which every flow enters by its own door.
+    let (mut path, doors) = match plan {
+        AnyPlan::Link(link) => {
+            let (path, _) = Plan::clone(link).build().unwrap();
+            let doors = ["up", "down"].map(|name| vec![path.node(name).unwrap()]);
+            (path, doors)
+        }
+        AnyPlan::Dumbbell(plan) => {
+            let dumbbell = Dumbbell {
+                bottleneck: &plan.bottleneck,
+                uplink: plan.uplink.as_ref(),
+                base_rtt: plan.base_rtt,
+                jitter: plan.jitter,
+                flows: &plan.ways,
+                key: FlowKey::Flow,
+                seed: plan.seed,
+            };
+            let topology = dumbbell.build().unwrap();
+            (topology.path, [topology.ack_entry, topology.data_entry])
+        }
+    };
     let mut log = EventLog::default();
     for (sequence, (time, port, bytes)) in journal.iter().enumerate() {
         while path.next_deadline() <= *time {
             path.poll(path.next_deadline(), &mut log).unwrap();
         }
+        let dscp = (if bytes[0] >> 4 == 4 { bytes[1] } else { bytes[0] << 4 | bytes[1] >> 4 }) >> 2;
+        let class = cells::class(dscp);
         let packet = Packet {
             handle: (sequence as u64) << 32,
             bytes: bytes.len() as u32,
-            // Any number for the flow will do, as long as it is the same one.
-            flow: frame::parse(bytes).unwrap().flow,
-            dscp: (if bytes[0] >> 4 == 4 { bytes[1] } else { bytes[0] << 4 | bytes[1] >> 4 }) >> 2,
+            // Any number for the flow will do, as long as it is the same one; in the simulator it is the flow's.
+            flow: match plan {
+                AnyPlan::Link(_) => frame::parse(bytes).unwrap().flow,
+                AnyPlan::Dumbbell(_) => class as u32,
+            },
+            dscp,
             ecn: frame::parse(bytes).unwrap().ecn,
             ..Packet::default()
         };
-        path.ingress(*time, entries[*port as usize], packet, &mut log).unwrap();
+        let doors = &doors[*port as usize];
+        let door = doors[class.min(doors.len() - 1)];
+        path.ingress(*time, door, packet, &mut log).unwrap();
     }
     while path.next_deadline() <= end {
         path.poll(path.next_deadline(), &mut log).unwrap();
@@ -180,12 +208,23 @@ fn variants(component: &Component) -> Vec<String> {
     texts
 }
 
-fn compare(plan: Plan, steps: Steps, seed: u64, what: &str) -> EventLog {
+/// Behind the door nobody asks any more which flow a packet is of.
+fn without_flows(log: &EventLog) -> Vec<Logged> {
+    log.events.iter().map(|event| Logged { flow: 0, ..*event }).collect()
+}
+
+fn compare(plan: impl Into<AnyPlan>, steps: Steps, seed: u64, what: &str) -> EventLog {
+    let plan = plan.into();
+    let is_link = plan.as_link().is_some();
     let (mut driver, journal) = run(plan.clone(), steps, seed);
     let journal = journal.take();
     let end = driver.emulator().path().now();
-    let expected = reference(plan, &journal, end);
-    let log = std::mem::take(&mut driver.emulator().tap().events);
+    let mut expected = reference(&plan, &journal, end);
+    let mut log = std::mem::take(&mut driver.emulator().tap().events);
+    if !is_link {
+        log = without_flows(&EventLog { events: log });
+        expected = EventLog { events: without_flows(&expected) };
+    }
     if let Some(at) = log.iter().zip(&expected.events).position(|(one, other)| one != other) {
         panic!("{what}, {steps:?}: event {at} is {:?}, not {:?}", log[at], expected.events[at]);
     }
@@ -246,4 +285,52 @@ fn without_delay_and_without_a_rate() {
             compare(plan("taildrop", link, 0), steps, 3, link);
         }
     }
+}
+
+/// Cells: what waits where, what pacers do with what they hear, what the air loses.
+fn compare_cells(plan: &AnyPlan, what: &str) -> [usize; 3] {
+    let mut sums = [0; 3];
+    for (seed, steps) in [Steps::Exact, Steps::Coarse(7_300), Steps::Random].into_iter().enumerate() {
+        let log = compare(plan, steps, seed as u64, what);
+        let count = |is: fn(&EventKind) -> bool| log.events.iter().filter(|event| is(&event.kind)).count();
+        let found = [
+            count(|kind| matches!(kind, EventKind::Dropped(_))),
+            count(|kind| matches!(kind, EventKind::Split(_))),
+            count(|_| true),
+        ];
+        (0..3).for_each(|place| sums[place] += found[place]);
+    }
+    sums
+}
+
+#[test]
+fn through_a_cell_like_the_emulator() {
+    let dynrlc = "dynrlc:interval=100ms:target=11ms:alpha=0.1:min=2:max=20:start=10";
+    let bdp = "5g-bdp:offset=0.33:full=mtu:fit=whole";
+    let mut sums = [0; 3];
+    for (law, sdap, usp) in [
+        ("vanilla", "taildrop", None),
+        (dynrlc, "taildrop", Some("usp:interval=10ms:looks=10")),
+        ("drql:interval=100ms:round=mtu", "codel:ecn=on", Some("vanilla")),
+        (bdp, "taildrop", Some("usp:interval=10ms:looks=10")),
+        (bdp, "codel", None),
+    ] {
+        let plan = cells::like_the_emulator(law, sdap, usp).into();
+        let found = compare_cells(&plan, &format!("{law} {sdap} {usp:?}"));
+        (0..3).for_each(|place| sums[place] += found[place]);
+    }
+    assert!(sums[0] > 1000 && sums[1] > 5000 && sums[2] > 100_000, "{sums:?}");
+}
+
+#[test]
+fn through_a_cell_like_the_testbed() {
+    let mut sums = [0; 3];
+    for law in ["vanilla", "dynrlc", "drql", "e5g-bdp"] {
+        for rlc in [RlcSetting::lte_um(), RlcSetting::lte_am()] {
+            let plan = cells::like_the_testbed(law, rlc).into();
+            let found = compare_cells(&plan, &format!("{law} {rlc:?}"));
+            (0..3).for_each(|place| sums[place] += found[place]);
+        }
+    }
+    assert!(sums[0] > 1000 && sums[1] > 5000 && sums[2] > 100_000, "{sums:?}");
 }

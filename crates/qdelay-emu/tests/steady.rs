@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Make, packet, plan};
+use common::{Make, cells, packet, plan};
 use qdelay_core::Span;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_emu::clock::FakeClock;
@@ -11,7 +11,9 @@ use qdelay_emu::device::{Device, HEADER_MAX, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::link_layer;
+use qdelay_emu::plan::AnyPlan;
 use qdelay_emu::pool::Pool;
+use qdelay_ran::rlc::RlcSetting;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io;
@@ -89,32 +91,47 @@ fn nothing_is_allocated_per_frame() {
     check(true);
 }
 
+#[test]
+fn nothing_is_allocated_per_packet_of_a_cell() {
+    let bdp = "5g-bdp:offset=0.33:full=mtu:fit=whole";
+    steady(cells::like_the_emulator(bdp, "codel", Some("usp")).into(), false, "like the emulator");
+    steady(cells::like_the_testbed("e5g-bdp", RlcSetting::lte_um()).into(), false, "like the testbed");
+}
+
 fn check(has_frames: bool) {
     for component in COMPONENTS {
         for link in ["line:12mbit", "trace:3"] {
-            let clock = FakeClock::new();
-            let make = |number: u32| {
-                let (flow, dscp) = ((number % 16) as u8, [0, 46][number as usize % 2]);
-                let bytes = 100 + 73 * (number as usize % 19);
-                let packet = packet(Make { version: 4, flow, dscp, ecn: 2, bytes, number });
-                if has_frames { framed(number, &packet) } else { packet }
-            };
-            let source = || Source { packets: (0..97).map(make).collect(), next: 0, has_frames };
-            let pool = Pool::new(1500 + HEADER_MAX, 65_536);
-            let emulator = Emulator::new(plan(component.name, link, 5), pool, ()).unwrap();
-            let devices = [source(), source()];
-            let mut driver = Driver::new(clock.clone(), devices, emulator, [Span::from_millis(1); 2]);
-            let mut run = |turns: u64| {
-                for _ in 0..turns {
-                    // More than the link can carry, so that queues are at their limits.
-                    clock.set(clock.peek() + Span::from_millis(5));
-                    driver.turn([true; 2]).unwrap();
-                }
-            };
-            run(20_000);
-            let before = CALLS.get();
-            run(1000);
-            assert_eq!(CALLS.get() - before, 0, "{} over {link}", component.name);
+            steady(
+                plan(component.name, link, 5).into(),
+                has_frames,
+                &format!("{} over {link}", component.name),
+            );
         }
     }
+}
+
+fn steady(plan: AnyPlan, has_frames: bool, what: &str) {
+    let clock = FakeClock::new();
+    let make = |number: u32| {
+        let (flow, dscp) = ((number % 16) as u8, [0, 46][number as usize % 2]);
+        let bytes = 100 + 73 * (number as usize % 19);
+        let packet = packet(Make { version: 4, flow, dscp, ecn: 2, bytes, number });
+        if has_frames { framed(number, &packet) } else { packet }
+    };
+    let source = || Source { packets: (0..97).map(make).collect(), next: 0, has_frames };
+    let pool = Pool::new(1500 + HEADER_MAX, 65_536);
+    let emulator = Emulator::new(plan, pool, ()).unwrap();
+    let devices = [source(), source()];
+    let mut driver = Driver::new(clock.clone(), devices, emulator, [Span::from_millis(1); 2]);
+    let mut run = |turns: u64| {
+        for _ in 0..turns {
+            // More than the link can carry, so that queues are at their limits.
+            clock.set(clock.peek() + Span::from_millis(5));
+            driver.turn([true; 2]).unwrap();
+        }
+    };
+    run(20_000);
+    let before = CALLS.get();
+    run(1000);
+    assert_eq!(CALLS.get() - before, 0, "{what}");
 }

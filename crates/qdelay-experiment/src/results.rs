@@ -259,6 +259,12 @@ pub struct CaseSummary {
     /// The same for each entry of `[[flow]]`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_delay_cdf: Option<BTreeMap<String, Cdf>>,
+    /// Of a cell: delays by stage, for each entry of `[[flow]]`; in the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_stage_cdf: Option<BTreeMap<String, BTreeMap<String, Cdf>>>,
+    /// Round trips of datagrams that are sent back, by entry of `[[flow]]`; in the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_round_trip_cdf: Option<BTreeMap<String, Cdf>>,
     /// Rates and delays over time; in the case's own file only, and null where they are off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
@@ -337,6 +343,9 @@ pub struct Group {
     pub goodput_mbps: f64,
     /// Departure less arrival at the bottleneck.
     pub queue_delay_ms: Delay,
+    /// The standard deviation of that.
+    #[serde(default)]
+    pub queue_delay_std_ms: f64,
     /// From sender to receiver.
     pub one_way_delay_ms: Delay,
     /// Mean difference of consecutive one-way delays.
@@ -456,6 +465,29 @@ pub struct Series {
     pub marks: Vec<u64>,
     /// By entry of `[[flow]]`.
     pub groups: BTreeMap<String, GroupSeries>,
+    /// Of a cell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cell: Option<CellSeries>,
+}
+
+/// What only a cell has in each bin of time. All lists have one entry a bin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellSeries {
+    /// IP bytes that the RLC of all bearers had got and the MAC had not taken: the mean over time.
+    pub rlc_bytes_mean: Vec<f64>,
+    /// The most that lasted.
+    pub rlc_bytes_max: Vec<u64>,
+    /// The same in packets.
+    pub rlc_packets_mean: Vec<f64>,
+    /// The most that lasted.
+    pub rlc_packets_max: Vec<u64>,
+    /// Resource blocks that could carry data.
+    pub rbs_offered: Vec<u64>,
+    /// Those that did.
+    pub rbs_used: Vec<u64>,
+    /// MCS that the scheduler takes the channel for at the end of the bin, mean over the UEs; null where channels are given in
+    /// bytes, and in an outage.
+    pub mcs: Vec<Option<f64>>,
 }
 
 /// The part of one entry of `[[flow]]` in a [`Series`].

@@ -375,6 +375,34 @@ fn a_cell_has_a_bar_by_stage_for_each_case() {
     assert_eq!(page.eval("document.querySelector('#stages')"), json!(null));
 }
 
+#[test]
+fn a_cell_has_its_queue_blocks_and_mcs_over_time_and_more_distributions() {
+    let Some((scratch, mut page)) = start("cell") else { return };
+    let fixture = Fixture { cell: true, groups: texts(&["call", "file"]), ..Fixture::default() };
+    open(&scratch, &mut page, &fixture);
+    for kind in ["rlc", "used", "mcs"] {
+        let of_kind = format!("qdelayReport.frames().filter(({{ kind }}) => kind === '{kind}').length");
+        assert_eq!(page.eval(&of_kind), json!(8), "{kind}");
+    }
+    let choices = "[...document.querySelectorAll('select[name=cdfOf] option')].map((option) => option.value)";
+    assert_eq!(page.eval(choices), json!(["queue", "sdap", "rlc"]));
+    let choose =
+        "(() => { const select = document.querySelector('select[name=cdfOf]'); select.value = 'sdap';
+        select.dispatchEvent(new Event('change')); })()";
+    page.eval(choose);
+    // Stages are known of single flows only: nothing is drawn until one is ticked.
+    page.wait("document.querySelector('.plot-cdf .plot-unit')?.textContent.includes('tick')");
+    page.eval("document.querySelectorAll('[data-axis=flows] input')[1].click()");
+    page.wait("qdelayReport.plots().find(({ kind }) => kind === 'cdf')?.series === 8");
+    page.eval("document.querySelector('input[name=overlay]').click()");
+    page.wait("qdelayReport.frames().filter(({ kind }) => kind === 'rlc').length === 1");
+    page.eval("document.getElementById('time').scrollIntoView()");
+    page.wait("qdelayReport.plots().some(({ kind }) => kind === 'rlc')");
+    page.wait(PAINTED);
+    screenshot(&mut page, "cell");
+    assert_quiet(&page);
+}
+
 fn rich() -> Fixture {
     Fixture {
         seeds: 3,

@@ -447,7 +447,7 @@ fn role<Q: Qdisc>(
             if bearers != queues.len() {
                 return fail(name, BuildProblem::Bearers { bearers, queues: queues.len() });
             }
-            Role::Cell(Some(Box::new(CellNode { cell, queues, next })))
+            Role::Cell(Some(Box::new(CellNode::new(cell, queues, next))))
         }
         NodeSpec::Link(model) => {
             let only = match inputs.nodes[..] {

@@ -8,10 +8,25 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::{Packet, Span, Time};
 
+/// What every signal looks at stands before the law, and in this order: the law is large.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Gate {
-    pub(crate) law: AnyPacer,
-    pub(crate) inputs: Inputs,
+    /// Signals on their way, in order of arrival.
+    pub(crate) inbox: VecDeque<(Time, Signal)>,
+    /// When the gate is to run.
+    pub(crate) due: Time,
+    /// When the path looks after it: at `due`, or earlier where that was put off. A signal in each TTI puts off what a law
+    /// does without one, and to be looked after once too often costs less than to say so each time.
+    pub(crate) alarm: Time,
+    /// When the law wants to be asked again.
+    pub(crate) retry: Time,
+    /// The input whose head was refused when the law was last asked, and its bytes; only where the head can change by
+    /// nothing but an arrival, which runs the gate.
+    pub(crate) held: Option<(usize, u64)>,
+    pub(crate) clock: Option<Box<Clock>>,
+    /// Which packets were refused; only where somebody listens for that.
+    pub(crate) refused: Option<Box<Refused>>,
     pub(crate) next: NodeId,
     /// The next node is a link, which takes packets through the gate when it is free.
     pub(crate) pulled: bool,
@@ -20,13 +35,8 @@ pub(crate) struct Gate {
     pub(crate) is_blocked: bool,
     /// What sizes the law is told.
     pub(crate) unit: SizeUnit,
-    /// When the law wants to be asked again.
-    pub(crate) retry: Time,
-    /// Signals on their way, in order of arrival.
-    pub(crate) inbox: VecDeque<(Time, Signal)>,
-    pub(crate) clock: Option<Box<Clock>>,
-    /// Which packets were refused; only where somebody listens for that.
-    pub(crate) refused: Option<Box<Refused>>,
+    pub(crate) law: AnyPacer,
+    pub(crate) inputs: Inputs,
 }
 
 impl Gate {
@@ -39,6 +49,9 @@ impl Gate {
             is_blocked: false,
             unit: SizeUnit::Bytes,
             retry: Time::NEVER,
+            due: Time::NEVER,
+            alarm: Time::NEVER,
+            held: None,
             inbox: VecDeque::new(),
             clock: None,
             refused: None,

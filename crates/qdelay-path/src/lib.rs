@@ -28,6 +28,7 @@ mod node;
 mod observer;
 mod path;
 mod problem;
+pub mod stack;
 
 pub use builder::{NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};

@@ -8,6 +8,7 @@ use crate::link::AnyLink;
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Packet, Random, Span, Time};
@@ -93,9 +94,38 @@ pub(crate) struct CellNode {
     /// The queue of each bearer.
     pub(crate) queues: Vec<NodeId>,
     pub(crate) next: NodeId,
+    /// What waits in each queue: a copy that stands close together, because a cell asks in every TTI.
+    pub(crate) waiting: Vec<Backlog>,
+    /// Who hears what a TTI did for each bearer.
+    pub(crate) hearers: Vec<Hearer>,
+}
+
+/// Who hears what a TTI did for a bearer: a copy of what the listeners of its queue say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Hearer {
+    Nobody,
+    /// One gate, without delay.
+    AtOnce(NodeId),
+    /// See there.
+    Listeners,
+}
+
+impl Hearer {
+    pub(crate) fn of(listeners: &[Listener]) -> Hearer {
+        let mut hearing = listeners.iter().filter(|listener| listener.kinds.served);
+        match (hearing.next(), hearing.next()) {
+            (None, _) => Hearer::Nobody,
+            (Some(only), None) if only.delay.is_zero() => Hearer::AtOnce(only.gate),
+            _ => Hearer::Listeners,
+        }
+    }
 }
 
 impl CellNode {
+    pub(crate) fn new(cell: Cell, queues: Vec<NodeId>, next: NodeId) -> CellNode {
+        let (waiting, hearers) = (vec![Backlog::default(); queues.len()], vec![Hearer::Nobody; queues.len()]);
+        CellNode { cell, queues, next, waiting, hearers }
+    }
     pub(crate) fn usage(&self, now: Time) -> CellUsage {
         self.cell.usage(now)
     }
@@ -156,6 +186,7 @@ impl Link {
 
 impl<Q: Qdisc> Queue<Q> {
     /// What all disciplines hold.
+    #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         let mut sum = self.qdisc.backlog();
         for backlog in

@@ -86,6 +86,8 @@ pub enum BuildProblem {
         /// Its queues.
         queues: usize,
     },
+    /// It is on a path that cannot be changed while it runs.
+    Fixed,
     /// It was given an order of inputs but takes from none, or from one for each bearer.
     NotAPuller {
         /// What it is.
@@ -157,6 +159,9 @@ impl fmt::Display for BuildProblem {
             BuildProblem::Bearers { bearers, queues } => {
                 write!(f, "it is a cell of {bearers} bearers with {queues} queues; expected one for each")
             }
+            BuildProblem::Fixed => f.write_str(
+                "it is on the path of a scenario, which stays as it is; expected a link of two directions",
+            ),
             BuildProblem::NotAPuller { kind } => {
                 write!(f, "it has an order of inputs, but it is a {kind}; expected a gate or a link")
             }

@@ -52,7 +52,8 @@ fn setting() -> impl Strategy<Value = CellSetting> {
     let law = prop_oneof![
         Just(Scheduler::RoundRobin),
         Just(Scheduler::MaxThroughput),
-        (10_u64..200).prop_map(|n| Scheduler::ProportionalFair { window: ms(n) }),
+        // At least the longest TTI below.
+        (11_u64..200).prop_map(|n| Scheduler::ProportionalFair { window: ms(n) }),
     ];
     let sharing = prop::sample::select(vec![Sharing::Priority, Sharing::EqualShare]);
     let harq = (prop::sample::select(vec![0.0, 0.1, 0.6]), 0_u8..4, 0_u8..4);

@@ -78,6 +78,11 @@ impl DelayHistogram {
         (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64())
     }
 
+    /// The standard deviation in ms, of the delays to three digits; zero where nothing was recorded.
+    pub fn deviation(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.histogram.stdev() * UNIT_NANOS as f64 / 1e6 }
+    }
+
     /// The percentiles of `percents`, which ascend, in ms, in one pass; none where nothing was recorded.
     pub fn curve(&self, percents: &[f64]) -> Vec<f64> {
         let total = self.count();
@@ -142,6 +147,9 @@ mod tests {
         assert_eq!(summary.max, *exact.last().unwrap() as f64 / 1e6);
         let mean = exact.iter().sum::<u64>() as f64 / exact.len() as f64 / 1e6;
         assert!((summary.mean - mean).abs() < 1e-9 * mean);
+        let squares = exact.iter().map(|nanos| (*nanos as f64 / 1e6 - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / exact.len() as f64).sqrt();
+        assert!((histogram.deviation() - deviation).abs() < 1e-3 * deviation);
     }
 
     #[test]
@@ -163,5 +171,6 @@ mod tests {
     fn nothing_recorded_is_zero() {
         assert_eq!(DelayHistogram::default().summary(), DelaySummary::default());
         assert!(DelayHistogram::default().curve(&[50.0]).is_empty());
+        assert_eq!(DelayHistogram::default().deviation(), 0.0);
     }
 }

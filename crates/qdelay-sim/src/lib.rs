@@ -4,6 +4,7 @@
 //! last bit, on every machine.
 
 mod cell;
+mod cell_series;
 mod contents;
 mod detail;
 mod figures;
@@ -16,12 +17,16 @@ mod scenario;
 mod stages;
 mod topology;
 
-pub use cell::{Backhaul, BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use cell::{
+    Backhaul, BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec, cell_usage_between,
+};
 pub use figures::{Figures, Totals};
 pub use outcome::{
-    BearerOutcome, CellGroup, CellOutcome, Detail, FlowOutcome, GroupOutcome, GroupSeries, NodeOutcome,
-    Outcome, ReasonCount, Series, Stage, VoiceOutcome,
+    BearerOutcome, CellGroup, CellOutcome, CellSeries, Detail, FlowOutcome, GroupOutcome, GroupSeries,
+    NodeOutcome, Outcome, ReasonCount, Series, Stage, VoiceOutcome,
 };
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};
 pub use scenario::{Bottleneck, FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};
+pub use stages::CellWatch;
+pub use topology::Place;

@@ -92,6 +92,28 @@ pub struct CellOutcome {
     pub groups: Vec<CellGroup>,
     /// Each bearer, in the order of the cell.
     pub bearers: Vec<BearerOutcome>,
+    /// What happened over time, in the bins of [`Series`]; `None` without any.
+    pub series: Option<CellSeries>,
+}
+
+/// What happened in a cell in each bin of time, from the start of the run on, the warm-up included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellSeries {
+    /// IP bytes that the RLC of all bearers had got and the MAC had not taken: the mean over time.
+    pub rlc_bytes_mean: Vec<f64>,
+    /// The most that lasted.
+    pub rlc_bytes_max: Vec<u64>,
+    /// The same in packets; one that is partly taken counts whole.
+    pub rlc_packets_mean: Vec<f64>,
+    /// The most that lasted.
+    pub rlc_packets_max: Vec<u64>,
+    /// Resource blocks that could carry data.
+    pub rbs_offered: Vec<u64>,
+    /// Those that did.
+    pub rbs_used: Vec<u64>,
+    /// MCS that the scheduler takes the channel for at the end of the bin, mean over the UEs; `None` where channels are
+    /// given in bytes, and in an outage.
+    pub mcs: Vec<Option<f64>>,
 }
 
 /// What the packets of a group met in a cell.

@@ -1,5 +1,6 @@
 //! The event loop: whoever is due first runs, the path before the flows.
 
+use crate::cell::cell_usage_between;
 use crate::contents::{Contents, ContentsStore};
 use crate::figures::{Figures, Totals};
 use crate::flow::{Datagrams, Ends, Flow, UDP_HEADERS};
@@ -161,6 +162,11 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         };
         let usage = self.link_usage(now.since(Time::ZERO));
         self.meter.figures.close_bin(now, backlog, usage);
+        let cell_usage = self.cell_usage(now.since(Time::ZERO));
+        if let Some(cell) = &mut self.meter.cell {
+            let mcs = path.cell(self.topology.link).and_then(|cell| cell.mcs(now));
+            cell.close_bin(now, cell_usage, mcs);
+        }
         if now <= Time::ZERO + self.scenario.warmup {
             return;
         }
@@ -428,7 +434,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         };
         let usage_at_end = self.cell_usage(self.scenario.duration);
         let cell = self.scenario.bottleneck.as_cell().zip(self.meter.cell).map(|(spec, watch)| {
-            let usage = since(usage_at_end, self.cell_usage_at_warmup);
+            let usage = cell_usage_between(self.cell_usage_at_warmup, usage_at_end);
             Box::new(watch.finish(spec, usage, Time::ZERO + self.scenario.duration))
         });
         Ok(Outcome { cell, ..self.meter.figures.finish(self.scenario, totals) })
@@ -437,19 +443,6 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
 /// A packet of a call that takes longer is too late for any listener.
 const UNDECIDED: Span = Span::from_secs(1);
-
-/// What became of resource blocks between two looks.
-fn since(now: CellUsage, before: CellUsage) -> CellUsage {
-    CellUsage {
-        offered_rbs: now.offered_rbs.saturating_sub(before.offered_rbs),
-        used_rbs: now.used_rbs.saturating_sub(before.used_rbs),
-        wasted_rbs: now.wasted_rbs.saturating_sub(before.wasted_rbs),
-        unfit_rbs: now.unfit_rbs.saturating_sub(before.unfit_rbs),
-        repeated_rbs: now.repeated_rbs.saturating_sub(before.repeated_rbs),
-        offered_bytes: now.offered_bytes.saturating_sub(before.offered_bytes),
-        sent_bytes: now.sent_bytes.saturating_sub(before.sent_bytes),
-    }
-}
 
 fn datagrams(flow: &Flow) -> u64 {
     match &flow.ends {

@@ -1,9 +1,8 @@
 //! What to run: a bottleneck, its flows, and for how long.
 
-use crate::cell::CellScenario;
-use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
-use qdelay_path::AnyLink;
+use qdelay_path::stack::FlowWay;
+pub use qdelay_path::stack::{Bottleneck, LinkSpec, Uplink};
 use qdelay_traffic::transport::TransportConfig;
 
 /// One run. The data direction crosses the bottleneck; acknowledgements come back over the uplink.
@@ -35,48 +34,6 @@ pub struct Scenario {
     pub series: Option<Span>,
 }
 
-/// What the data direction crosses.
-#[derive(Clone, Debug)]
-pub enum Bottleneck {
-    /// A queue and the link that it feeds.
-    Link {
-        /// The queue's discipline.
-        qdisc: Arguments,
-        /// The link.
-        link: LinkSpec,
-    },
-    /// A cell of a mobile network, and the queues above it.
-    Cell(Box<CellScenario>),
-}
-
-impl Bottleneck {
-    /// A queue and a link.
-    pub fn link(qdisc: Arguments, link: impl Into<AnyLink>) -> Bottleneck {
-        Bottleneck::Link { qdisc, link: LinkSpec(link.into()) }
-    }
-    /// The discipline and the link, unless it is a cell.
-    pub fn as_link(&self) -> Option<(&Arguments, &LinkSpec)> {
-        if let Bottleneck::Link { qdisc, link } = self { Some((qdisc, link)) } else { None }
-    }
-    /// The cell, if it is one.
-    pub fn as_cell(&self) -> Option<&CellScenario> {
-        if let Bottleneck::Cell(cell) = self { Some(cell) } else { None }
-    }
-}
-
-/// A link, ready to be put on a path.
-#[derive(Clone, Debug)]
-pub struct LinkSpec(pub AnyLink);
-
-/// The way back.
-#[derive(Clone, Debug)]
-pub struct Uplink {
-    /// What it carries.
-    pub link: LinkSpec,
-    /// Packets its queue holds.
-    pub limit: u64,
-}
-
 /// A flow.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
@@ -98,7 +55,7 @@ pub struct FlowSpec {
     pub access: Option<Rate>,
     /// Added to the base round trip, for this flow alone.
     pub extra_rtt: Span,
-    /// The UE that it goes to: a place in [`CellScenario::ues`]. Without a cell it is not looked at.
+    /// The UE that it goes to: a place in [`CellScenario::ues`](crate::CellScenario::ues). Without a cell it is not looked at.
     pub ue: usize,
     /// The QoS flow of that UE that carries it: its QFI. Without a cell it is not looked at.
     pub qfi: u8,
@@ -121,6 +78,11 @@ impl FlowSpec {
             ue: 0,
             qfi: 1,
         }
+    }
+    /// Where it goes on the path.
+    pub fn way(&self) -> FlowWay {
+        let FlowSpec { access, extra_rtt, ue, qfi, .. } = *self;
+        FlowWay { access, extra_rtt, ue, qfi }
     }
 }
 

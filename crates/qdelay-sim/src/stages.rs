@@ -2,6 +2,7 @@
 //! `docs/measures.md`.
 
 use crate::cell::CellScenario;
+use crate::cell_series::CellBins;
 use crate::contents::ContentsStore;
 use crate::outcome::{BearerOutcome, CellGroup, CellOutcome, Stage};
 use crate::scenario::Scenario;
@@ -49,6 +50,8 @@ pub struct CellWatch {
     groups: Vec<Group>,
     bearers: Vec<Bearer>,
     tti: Span,
+    /// Where a series is asked for.
+    bins: Option<CellBins>,
 }
 
 struct Group {
@@ -78,6 +81,7 @@ impl CellWatch {
             groups: (0..=last).map(|_| group()).collect(),
             bearers: cell.bearers().map(bearer).collect(),
             tti: cell.tti,
+            bins: scenario.series.map(|_| CellBins::default()),
         }
     }
 
@@ -129,6 +133,10 @@ impl CellWatch {
                 let bearer = &mut self.bearers[usize::from(bearer)];
                 bearer.packets.rise(now, 1);
                 bearer.bytes.rise(now, u64::from(packet.bytes));
+                if let Some(bins) = &mut self.bins {
+                    bins.packets.rise(now, 1);
+                    bins.bytes.rise(now, u64::from(packet.bytes));
+                }
             }
             Place::Elsewhere => {}
         }
@@ -173,6 +181,17 @@ impl CellWatch {
         if let Some(bearer) = self.bearers.get_mut(usize::from(bearer)) {
             bearer.packets.fall(now, 1);
             bearer.bytes.fall(now, u64::from(packet.bytes));
+            if let Some(bins) = &mut self.bins {
+                bins.packets.fall(now, 1);
+                bins.bytes.fall(now, u64::from(packet.bytes));
+            }
+        }
+    }
+
+    /// A bin of the series ends, with so much done since the run began, and channels that are good for this MCS.
+    pub fn close_bin(&mut self, now: Time, usage: CellUsage, mcs: Option<f64>) {
+        if let Some(bins) = &mut self.bins {
+            bins.close(now, usage, mcs);
         }
     }
 
@@ -235,6 +254,7 @@ impl CellWatch {
             within_tti: share(sum(|group| group.within_tti), sum(|group| group.departed)),
             groups: groups.collect(),
             bearers: bearers.collect(),
+            series: self.bins.map(CellBins::finish),
         }
     }
 }

@@ -279,8 +279,8 @@ pub struct Reproduce {
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
-    /// Keep the results here, a folder for each scenario, each with a report
-    #[arg(long, value_name = "DIR")]
+    /// Keep the results here, a folder for each scenario, each with a report, and a report of the paper's figures
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
@@ -311,6 +311,10 @@ pub struct Link {
     /// id of the case
     #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "once", "seed"])]
     pub scenario: Option<String>,
+    /// With a scenario's cell: which QoS flow takes which packets, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
+    /// The first that fits counts; what fits none goes to the last QoS flow
+    #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
+    pub qos: Vec<String>,
     /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
     #[arg(long, value_name = "LINK", default_value = "infinite", allow_hyphen_values = true)]
     pub down: String,
@@ -588,7 +592,7 @@ pub struct Validate {
     /// With kernel: variant of CoDel and PIE to put beside the kernel's [default: linux]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// With mahimahi, link: folder with the recorded traces [default: the variable QDELAY_TRACES]
+    /// With mahimahi, link, cell: folder with the recorded traces [default: the variable QDELAY_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
     /// With mahimahi, link: base round trip [default: 10ms, the nominal one]
@@ -597,28 +601,28 @@ pub struct Validate {
     /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Option<Span>,
-    /// With link: how long each cell is run, in seconds [default: 20]
+    /// With link, cell: how long each cell or case is run, in seconds [default: 20; of cell 200]
     #[arg(long, value_name = "N", value_parser = values::cell_seconds, allow_hyphen_values = true)]
     pub seconds: Option<u64>,
-    /// With link: how often a run that cannot be trusted is repeated [default: 3]
+    /// With link, cell: how often a run that cannot be trusted is repeated [default: 3; of cell 1]
     #[arg(long, value_name = "N", value_parser = values::retries, allow_hyphen_values = true)]
     pub retries: Option<u32>,
-    /// With link: only cells whose names have all of these words, such as ATT-LTE,bbr; repeat for more
+    /// With link, cell: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
-    /// With link: folder of the runs [default: qdelay-results/validate-link, or ...-mahimahi]
+    /// With link, cell: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi or validate-cell]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// With link: delete the runs that the folder holds
+    /// With link, cell: delete the runs that the folder holds
     #[arg(long)]
     pub fresh: bool,
     /// With link: beside mahimahi's figures too, on its traces, for 60 s
     #[arg(long)]
     pub mahimahi: bool,
-    /// With link: do not ask for real-time priority
+    /// With link, cell: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
-    /// Cases to run at once, in simulated time [default: one for each core]
+    /// Cases to run at once, in simulated time [default: one for each core]; with cell, in real time [default: 1]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
     /// Print JSON (docs/json.md)
@@ -641,6 +645,8 @@ pub enum ValidateAgainst {
     Ns3,
     /// Real packets in real time beside the simulator, or beside mahimahi
     Link,
+    /// The same through a cell, beside the simulator and the 5G QoS thesis
+    Cell,
 }
 
 /// `qdelay bench`.
@@ -650,6 +656,8 @@ pub enum BenchCommand {
     Dumbbell(Dumbbell),
     /// A cell with a hundred UEs: simulated seconds per CPU-second, and memory
     Cell(BenchCell),
+    /// Resource blocks shared out among slices: the cost of a decision, by queues, resource blocks and groups
+    Eqp(BenchEqp),
     /// Real packets through a link, beside a bare copy loop over the same devices (root only)
     Link(BenchLink),
 }
@@ -704,6 +712,25 @@ pub struct BenchCell {
     /// Radio channel of every UE
     #[arg(long, value_name = "CHANNEL", default_value = "fading:snr=15")]
     pub channel: String,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay bench eqp`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay bench eqp
+  qdelay bench eqp --queues 64 --ttis 1000000
+  qdelay bench eqp --queues 16,256,4096 --json")]
+pub struct BenchEqp {
+    /// Queues with data, one or several numbers of them
+    #[arg(long, value_name = "N,...", default_value = "64,1000,10000", value_delimiter = ',', value_parser = values::bench_queues, allow_hyphen_values = true)]
+    pub queues: Vec<usize>,
+    /// Decisions of each size
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
+    pub ttis: u64,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

@@ -26,7 +26,7 @@ use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::metrics::{HasMetrics, Metrics};
 use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
-use qdelay_emu::plan::{Direction, Plan};
+use qdelay_emu::plan::{AnyPlan, Direction, Plan};
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Setting, Settings};
 use qdelay_emu::steering::Steering;
@@ -60,7 +60,7 @@ const GRACE_SECONDS: f64 = 2.0;
 pub fn run(options: &Link) -> Result<(), Failure> {
     let (options, plan) = match &options.scenario {
         Some(scenario) => link_scenario::read(options, scenario)?,
-        None => (options.clone(), plan(options, &library(None, &options.traces))?),
+        None => (options.clone(), plan(options, &library(None, &options.traces))?.into()),
     };
     let options = &options;
     let limits = plan.lateness_limits();
@@ -150,7 +150,7 @@ struct Outcome {
 fn carry<R: Recorder>(
     options: &Link,
     setup: LinkSetup,
-    plan: Plan,
+    plan: AnyPlan,
     pool: Pool,
     limits: [Span; 2],
     recorder: R,

@@ -1,13 +1,15 @@
 //! `qdelay link --scenario FILE[:CASE]`: the path of a scenario's case as the link.
 //!
-//! Data goes down, as under `qdelay run --clock real`: through the bottleneck, then half of `rtt` and the `jitter`; what the
-//! command sends goes up through the uplink and takes the other half. Flows, probe and duration are left to the command.
+//! Data goes down, as under `qdelay run --clock real`: through the bottleneck, a link or a cell, then half of `rtt` and the
+//! `jitter`; what the command sends goes up through the uplink and takes the other half. Flows, probe and duration are left to the
+//! command.
 
 use crate::cli::Link;
 use crate::error::Failure;
+use crate::link_cell;
 use crate::real::path;
 use crate::run::{find, library};
-use qdelay_emu::plan::Plan;
+use qdelay_emu::plan::AnyPlan;
 use qdelay_experiment::scenario::{Case, Overrides, Study};
 use qdelay_experiment::traces::Library;
 use std::ffi::OsStr;
@@ -20,14 +22,23 @@ const NAMED: u64 = 5;
 ///
 /// # Errors
 /// No such scenario or case, or several where none was chosen; a path that cannot be built.
-pub fn read(options: &Link, scenario: &str) -> Result<(Link, Plan), Failure> {
+pub fn read(options: &Link, scenario: &str) -> Result<(Link, AnyPlan), Failure> {
     let (file, chosen) = split(scenario);
     let (name, text) = find(OsStr::new(file))?;
     let study = Study::parse(&name, &text, &Overrides::default())?;
     let library = library(Some(Path::new(file)), &options.traces);
     let case = choose(&study, chosen, &library)?;
     crate::run::tell_stand_ins(&library);
-    let plan = path::plan(&case.scenario).map_err(|message| Failure::input(scenario, message))?;
+    let plan = match case.scenario.bottleneck.as_cell() {
+        Some(cell) => link_cell::plan(&case.scenario, cell, &options.qos)?.into(),
+        None if !options.qos.is_empty() => {
+            let message = "rules for QoS flows are for scenarios with a [cell]; expected it without";
+            return Err(Failure::input("--qos", message));
+        }
+        None => {
+            AnyPlan::from(path::link(&case.scenario).map_err(|message| Failure::input(scenario, message))?)
+        }
+    };
     Ok((shown(options, &case), plan))
 }
 
@@ -44,7 +55,12 @@ fn split(scenario: &str) -> (&str, Option<&str>) {
 fn choose(study: &Study, chosen: Option<&str>, library: &Library) -> Result<Case, Failure> {
     let count = study.case_count();
     let Some(chosen) = chosen else {
-        let varies = |name: &str| name.starts_with("path.") || name == "variant" || name.starts_with("run.");
+        let varies = |name: &str| {
+            name.starts_with("path.")
+                || name.starts_with("cell.")
+                || name == "variant"
+                || name.starts_with("run.")
+        };
         return match study.axes.iter().find(|axis| axis.labels.len() > 1 && varies(&axis.name)) {
             None => Ok(study.case(0, library)?),
             Some(axis) => Err(Failure::input(
@@ -86,6 +102,8 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 fn shown(options: &Link, case: &Case) -> Link {
     let path = &case.resolved["path"];
     let text = |key: &str| path[key].as_str().unwrap_or_default().to_string();
+    let technology = case.resolved["cell"]["technology"].as_str().unwrap_or_default();
+    let cell = case.scenario.bottleneck.as_cell().map(|cell| link_cell::shown(cell, technology));
     let down = match text("trace") {
         trace if trace.is_empty() => text("link"),
         trace => trace,
@@ -97,9 +115,12 @@ fn shown(options: &Link, case: &Case) -> Link {
     let scenario = &case.scenario;
     let limit = scenario.uplink.as_ref().map_or(u64::from(u32::MAX), |uplink| uplink.limit);
     Link {
-        down,
+        down: cell.as_ref().map_or(down, |(link, _)| link.clone()),
         up,
-        qdisc: scenario.bottleneck.as_link().map_or("", |(qdisc, _)| qdisc.typed()).to_string(),
+        qdisc: cell.map_or_else(
+            || scenario.bottleneck.as_link().map_or("", |(qdisc, _)| qdisc.typed()).to_string(),
+            |(_, bearer)| bearer,
+        ),
         up_qdisc: if scenario.uplink.is_some() {
             format!("taildrop:limit={limit}")
         } else {

@@ -6,7 +6,7 @@ use qdelay_core::Time;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
 use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
-use qdelay_emu::plan::Plan;
+use qdelay_emu::plan::AnyPlan;
 use qdelay_experiment::InputError;
 use qdelay_experiment::engine::cannot_write;
 use std::io;
@@ -61,7 +61,7 @@ impl Logs {
     /// A file that cannot be created.
     pub fn open(
         wanted: &Wanted,
-        plan: &Plan,
+        plan: &AnyPlan,
         failure: impl Fn(Kind, InputError) -> Failure,
     ) -> Result<Logs, Failure> {
         if wanted.mahimahi.is_none() && wanted.capture.is_none() {

@@ -18,6 +18,7 @@
 
 mod bench;
 mod bench_cell;
+mod bench_eqp;
 mod bench_link;
 mod cli;
 mod compare;
@@ -26,6 +27,7 @@ mod cost;
 mod error;
 mod gateway;
 mod link;
+mod link_cell;
 mod link_scenario;
 mod list;
 mod live;
@@ -86,6 +88,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Validate(options)) => validate::run(&options),
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options),
         Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options),
+        Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
         Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options),
     }
 }

@@ -27,7 +27,10 @@ pub fn run(options: &Report) -> Result<(), Failure> {
 /// # Errors
 /// As [`run`].
 pub fn write(folders: &[PathBuf], path: &Path) -> Result<(), Failure> {
-    let page = report::html(folders, &report::Options::default())?;
+    let page = match folders {
+        [only] if report::is_of_paper(only) => report::paper(only)?,
+        _ => report::html(folders, &report::Options::default())?,
+    };
     Ok(engine::write_file(path, &page)?)
 }
 

@@ -41,12 +41,14 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
     }
 }
 
-/// A page for each scenario that was run.
+/// The page of the paper, and one for each scenario that was run.
 fn reports(out: &Path, reproduction: &Reproduction) -> Result<Vec<String>, Failure> {
     let mut scenarios: Vec<&str> =
         reproduction.rows.iter().filter_map(|row| row.scenario.as_deref()).collect();
     scenarios.dedup();
-    let mut pages = Vec::new();
+    let page = out.join("report.html");
+    report::write(&[out.to_path_buf()], &page)?;
+    let mut pages = vec![page.display().to_string()];
     for scenario in scenarios {
         let folder = out.join(scenario);
         let page = folder.join("report.html");

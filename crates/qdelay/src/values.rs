@@ -74,6 +74,16 @@ pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
     count(text, "flows", 1_000).map(|n| n as usize)
 }
 
+/// Queues of a decision.
+pub fn bench_queues(text: &str) -> Result<usize, String> {
+    count(text, "queues", 100_000).map(|n| n as usize)
+}
+
+/// TTIs that are decided.
+pub fn bench_ttis(text: &str) -> Result<u64, String> {
+    count(text, "TTIs", 100_000_000)
+}
+
 /// UEs of a cell.
 pub fn cell_ues(text: &str) -> Result<u64, String> {
     count(text, "UEs", 1_000)

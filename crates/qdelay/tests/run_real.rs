@@ -232,8 +232,6 @@ fn what_cannot_be_real() {
     }
     let folder = folder("run-real-refused");
     for (number, (flow, parts)) in [
-        ("transport = \"cubic\"\nextra_rtt = \"5ms\"", ["flow-1", "extra_rtt"]),
-        ("transport = \"cubic\"\naccess = \"5mbit\"", ["flow-1", "access"]),
         ("transport = \"cubic:profile=ns3\"", ["cubic:profile=ns3", "the kernel's TCP"]),
         ("transport = \"cubic:bytes=1mb\"", ["cubic:bytes=1mb", "expected no bytes"]),
         ("transport = \"udp:1mbit:size=3000b\"", ["3000", "at most 1500"]),

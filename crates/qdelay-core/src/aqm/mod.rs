@@ -7,6 +7,7 @@
 mod bode;
 mod codel;
 mod codel_mahimahi;
+mod codel_thesis;
 mod pie;
 mod pie_linux;
 mod pie_mahimahi;
@@ -15,6 +16,7 @@ mod red;
 pub use bode::Bode;
 pub use codel::{Codel, CodelFlavour, CodelParameters};
 pub use codel_mahimahi::MahimahiCodel;
+pub use codel_thesis::ThesisCodel;
 pub use pie::{Pie, PieEstimator, PieParameters};
 pub use pie_linux::LinuxPie;
 pub use pie_mahimahi::MahimahiPie;

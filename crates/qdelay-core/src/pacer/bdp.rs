@@ -8,6 +8,8 @@
 //!
 //! Differences from the reference:
 //! * The time since the last report counts as one TTI at most: a late report does not make the budget grow without end.
+//! * Above an empty RLC buffer a packet goes from the time on that it was told, also where it is asked for again in a later TTI.
+//!   In the thesis each TTI begins anew: whoever looks once in a TTI, at its beginning, may never send.
 //! * "No budget where the capacity is not above what is left" (line 7) is kept, as such a buffer is served, and reported, in
 //!   the next TTI; the thesis's emulator takes one packet there: `full=mtu`.
 //! * A packet goes when a byte of it may: section 3.4 says that its size is not looked at. The emulator, which counts packets,
@@ -174,7 +176,8 @@ impl Pacer for Bdp {
             Fit::Whole => (self.sent_bytes.saturating_add(size_bytes) as f64, false),
         };
         let is_allowed = |gone: f64| if more { gone > bytes } else { gone >= bytes };
-        if self.budget_bytes > 0 && is_allowed(self.may_have_gone(now)) {
+        let is_allowed_now = self.budget_bytes > 0 && is_allowed(self.may_have_gone(now));
+        if is_allowed_now || self.below.is_promised(now, size_bytes) {
             return Eligible::Now;
         }
         // Without a report nothing more happens after one TTI, but that an empty buffer starts another.
@@ -185,7 +188,9 @@ impl Pacer for Bdp {
         }
         let estimate = (bytes / budget - self.parameters.offset) * tti.as_nanos() as f64;
         let allowed = first_time(self.last, estimate, |time| is_allowed(self.may_have_gone(time)));
-        Eligible::At(allowed.min(otherwise))
+        let allowed = allowed.min(otherwise);
+        self.below.promise(allowed, size_bytes);
+        Eligible::At(allowed)
     }
     fn forwarded(&mut self, now: Time, bytes: u64) {
         self.below.forwarded(now, bytes);

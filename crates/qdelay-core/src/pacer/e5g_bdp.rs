@@ -13,6 +13,8 @@
 //! period without a report counts as one in which nothing was sent.
 //!
 //! Differences from the reference:
+//! * Above an empty RLC buffer a packet goes from the time on that it was told, also where it is asked for again in a later period.
+//!   In the thesis each period begins anew: whoever looks once in a period, at its beginning, never sends.
 //! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as Figure 3.4 has it, not Algorithm 5.
 //! * Neither the average nor `reduce` have numbers in the thesis: a normalised average of one pole, and 0.65, as the second rule
 //!   ignores what is left and a value near 1 lets a queue stand.
@@ -73,6 +75,16 @@ pub static COMPONENT: Component = Component {
             about: "between calculations of the bandwidth; 1ms, or the TTI where it is longer, where it is not given",
             source: "5G QoS thesis section 3.4 (TTI)",
         },
+        Parameter {
+            name: "fill",
+            unit: Unit::Number,
+            default: "",
+            min: "0",
+            max: "1",
+            about: "from this part of the period on, packets also go while less is below than the best of the last ten periods \
+                    carried; not where it is not given",
+            source: "none: what is below at the end of a TTI and is less than it carries is lost",
+        },
         MTU,
         SILENCE,
     ],
@@ -92,6 +104,8 @@ pub struct EnhancedBdpParameters {
     pub reduce: f64,
     /// A bandwidth below this counts as none, bytes in a period; a twentieth of the MTU at least.
     pub idle_bytes: u64,
+    /// From this part of the period on, 0 to 1, packets go while less is below than a period can carry; none for no such rule.
+    pub fill: Option<f64>,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
     /// After this long without a report the RLC buffer is taken for empty.
@@ -107,6 +121,9 @@ pub struct EnhancedBdp {
     bandwidth: f64,
     /// Most bytes that one period carries; nothing told yet.
     max_bytes: Option<u64>,
+    /// The same of the last periods that were told of, in turn, and whose turn it is.
+    carried_bytes: [u64; FILL_PERIODS],
+    turn: usize,
     /// Sent by the gate since `last` (srs_bytes).
     sent_bytes: u64,
     /// Taken by the MAC since `last` (rms_bytes).
@@ -127,6 +144,7 @@ impl EnhancedBdp {
             period: parameters.period.max(tti),
             alpha: parameters.alpha.clamp(0.0, 1.0),
             reduce: parameters.reduce.clamp(0.0, 1.0),
+            fill: parameters.fill.map(|part| part.clamp(0.0, 1.0)),
             mtu_bytes,
             // Below a twenty-third of the MTU a full packet would wait in vain for the paced bytes to reach a fifth of it.
             idle_bytes: parameters.idle_bytes.max(mtu_bytes / 20 + 1),
@@ -137,6 +155,8 @@ impl EnhancedBdp {
             below: Below::new(parameters.silence),
             bandwidth: 0.0,
             max_bytes: None,
+            carried_bytes: [0; FILL_PERIODS],
+            turn: 0,
             sent_bytes: 0,
             taken_bytes: 0,
             left_bytes: 0,
@@ -161,6 +181,7 @@ impl EnhancedBdp {
             alpha: arguments.number("alpha").unwrap_or(0.7),
             reduce: arguments.number("reduce").unwrap_or(0.65),
             idle_bytes: arguments.whole("idle").unwrap_or(100),
+            fill: arguments.number("fill"),
             mtu_bytes: setting.mtu(arguments),
             silence: setting.silence(arguments),
         }))
@@ -184,6 +205,14 @@ impl EnhancedBdp {
         }
     }
 
+    /// From when on packets go to fill the next TTI, with `queued` bytes below.
+    fn filling(&self, queued: u64) -> Option<Time> {
+        let most = self.carried_bytes.iter().copied().max().unwrap_or(0);
+        let part = self.parameters.fill.filter(|_| queued < most)?;
+        let period = self.parameters.period.as_nanos();
+        Some(self.last + Span::from_nanos(libm::ceil(part * period as f64) as u64))
+    }
+
     fn is_idle(&self) -> bool {
         self.bandwidth < self.parameters.idle_bytes as f64
     }
@@ -198,8 +227,17 @@ impl EnhancedBdp {
         if elapsed < period {
             return;
         }
-        let capacity = u128::from(served.capacity_bytes) * u128::from(period) / u128::from(tti);
-        self.max_bytes = Some(u64::try_from(capacity).unwrap_or(u64::MAX));
+        let capacity = if period == tti {
+            served.capacity_bytes
+        } else {
+            let capacity = u128::from(served.capacity_bytes) * u128::from(period) / u128::from(tti);
+            u64::try_from(capacity).unwrap_or(u64::MAX)
+        };
+        self.max_bytes = Some(capacity);
+        if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
+            *carried = capacity;
+        }
+        self.turn = (self.turn + 1) % FILL_PERIODS;
         let periods = (now.since(self.last).as_nanos().saturating_add(period / 2) / period).max(1);
         self.calculate(periods, periods, served.remaining_bytes);
         self.last = now;
@@ -229,8 +267,8 @@ impl EnhancedBdp {
             self.last = now;
         }
         let period = self.parameters.period;
-        let periods = now.since(self.last).as_nanos() / period.as_nanos();
-        if self.below.is_empty() && periods > 0 {
+        if self.below.is_empty() && now.since(self.last) >= period {
+            let periods = now.since(self.last).as_nanos() / period.as_nanos();
             self.calculate(1, periods, 0);
             self.last += period * periods;
         }
@@ -240,6 +278,8 @@ impl EnhancedBdp {
 /// How much faster than the bandwidth the paced bytes grow, in the first and in the second half of a period (Algorithm 5).
 const FIRST_HALF: f64 = 1.2;
 const SECOND_HALF: f64 = 1.33;
+/// How many periods the best is of: a frame of LTE, in which some TTIs carry less than others.
+const FILL_PERIODS: usize = 10;
 
 impl Pacer for EnhancedBdp {
     fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
@@ -248,6 +288,11 @@ impl Pacer for EnhancedBdp {
         let end = self.last + self.parameters.period;
         let otherwise = if self.below.is_empty() { end } else { self.below.deadline() };
         let queued = self.sent_bytes.saturating_add(self.left_bytes);
+        let filling = self.filling(queued).unwrap_or(Time::NEVER);
+        if now >= filling {
+            return Eligible::Now;
+        }
+        let otherwise = otherwise.min(filling);
         if self.max_bytes.is_some_and(|most| queued > most) {
             return Eligible::At(otherwise);
         }
@@ -260,7 +305,7 @@ impl Pacer for EnhancedBdp {
             let paced = self.paced_bytes(time);
             paced * reduce > whole || begun <= paced
         };
-        if may_go(now) {
+        if may_go(now) || self.below.is_promised(now, size_bytes) {
             return Eligible::Now;
         }
         // The time from which the paced bytes suffice: in the first half, at its end, where they jump, or in the second.
@@ -275,7 +320,11 @@ impl Pacer for EnhancedBdp {
             if early < half { early } else { half.max(bytes / SECOND_HALF * period) }
         };
         let time = first_time(self.last, first, may_go);
-        if time > now && may_go(time) { Eligible::At(time.min(otherwise)) } else { Eligible::At(otherwise) }
+        if time <= now || time > otherwise || !may_go(time) {
+            return Eligible::At(otherwise);
+        }
+        self.below.promise(time, size_bytes);
+        Eligible::At(time)
     }
     fn forwarded(&mut self, now: Time, bytes: u64) {
         self.catch_up(now);
@@ -425,6 +474,39 @@ mod tests {
     }
 
     #[test]
+    fn whoever_looks_once_in_a_period_sends_at_the_second_look() {
+        // Divisors and multiples of a TTI, and others; from 5.4 ms on the odd ones look almost at the same place of each TTI.
+        for polling in [50, 100, 200, 250, 500, 1000, 2000, 3000, 10_000, 370, 999, 1001, 7_777] {
+            for phase in [0, 400, 500, 501] {
+                for bandwidth in [0.0, 100.0, 2289.0] {
+                    let mut law = law("e5g-bdp");
+                    (law.bandwidth, law.last) = (bandwidth, ms(5));
+                    let mut look = ms(5) + Span::from_micros(phase);
+                    while law.ask(look, 1500) != Eligible::Now {
+                        look += Span::from_micros(polling);
+                    }
+                    let most = ms(5) + Span::from_micros(phase + 1000 + polling);
+                    assert!(look < most, "{polling} us, {phase} us in, {bandwidth} bytes: {look}");
+                    law.forwarded(look, 1500);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_promise_is_for_no_larger_packet_and_ends_with_a_report() {
+        let mut law = law("e5g-bdp:reduce=0");
+        (law.bandwidth, law.last) = (100.0, ms(5));
+        // 500 bytes: above 100 in a fifth of it, which the 214 of the beginning cover; 1500 need 300, at 86 / 133.
+        assert_eq!(law.ask(us(5100), 500), Eligible::Now);
+        assert_eq!(law.ask(us(5100), 1400), Eligible::At(Time::from_nanos(5_500_001)));
+        assert_ne!(law.clone().ask(us(6100), 1500), Eligible::Now);
+        assert_eq!(law.clone().ask(us(6100), 1400), Eligible::Now);
+        law.on_signal(ms(6), served(2289, 0, 0));
+        assert_ne!(law.ask(us(6100), 1400), Eligible::Now);
+    }
+
+    #[test]
     fn periods_longer_than_a_tti_gather_its_reports() {
         let setting = PacerSetting { tti: Span::from_micros(250), mtu_bytes: 1500 };
         let arguments = Arguments::defaults(&COMPONENT);
@@ -447,7 +529,30 @@ mod tests {
     }
 
     #[test]
+    fn fill_tops_up_late_what_the_best_of_ten_periods_would_carry() {
+        let mut law = law("e5g-bdp:fill=0.9");
+        law.forwarded(ms(0), 60_000);
+        law.on_signal(ms(1), served(2289, 2289, 57_711));
+        assert_eq!(law.filling(2289), None);
+        assert_eq!(law.filling(2288), Some(us(1900)));
+        // A TTI that carries less: the average finds 2288 too much, and more than the last TTI carried.
+        law.on_signal(ms(2), served(1569, 1569, 2288));
+        assert_eq!(law.ask(us(2800), 1500), Eligible::At(us(2900)));
+        assert_eq!(law.ask(us(2900), 1500), Eligible::Now);
+        law.forwarded(us(2900), 1);
+        assert_eq!(law.ask(us(2900), 1500), Eligible::At(ms(22)), "its silence");
+        // Ten such TTIs later the better one is forgotten.
+        for tti in 3..=10 {
+            law.on_signal(ms(tti), served(1569, 1569, 1569));
+        }
+        assert_eq!(law.filling(1569), Some(us(10_900)));
+        law.on_signal(ms(11), served(1569, 1569, 1569));
+        assert_eq!((law.filling(1569), law.filling(1568)), (None, Some(us(11_900))));
+    }
+
+    #[test]
     fn contradictions_are_refused() {
+        assert!(refused("e5g-bdp:fill=1.01").contains("0 to 1"));
         assert!(refused("e5g-bdp:reduce=1.5").contains("0 to 1"));
     }
 }

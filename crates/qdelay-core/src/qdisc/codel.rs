@@ -1,11 +1,11 @@
 //! CoDel: a first-in first-out queue that drops at dequeue, as its law says.
 //!
 //! Source, parameters and differences: [`crate::aqm::Codel`] for the variants `rfc` and `linux`,
-//! [`crate::aqm::MahimahiCodel`] for `mahimahi`. An arrival at a full queue is dropped.
+//! [`crate::aqm::MahimahiCodel`] for `mahimahi`, [`crate::aqm::ThesisCodel`] for `thesis`. An arrival at a full queue is dropped.
 
 use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
 use super::{Backlog, Limit, Qdisc, Ring};
-use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, Verdict};
+use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, ThesisCodel, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Context, DropReason, Ecn, Packet, Sink, Span};
 use alloc::format;
@@ -15,7 +15,7 @@ pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "codel",
     about: "controlled delay: drops ever more often while the sojourn stays over target for an interval",
-    source: "RFC 8289; Linux codel_impl.h; mahimahi",
+    source: "RFC 8289; Linux codel_impl.h; mahimahi; the program of the 5G QoS thesis",
     parameters: &[
         Parameter {
             name: "target",
@@ -55,11 +55,11 @@ pub static COMPONENT: Component = Component {
         },
         Parameter {
             name: "variant",
-            unit: Unit::Choice(&["rfc", "linux", "mahimahi"]),
+            unit: Unit::Choice(&["rfc", "linux", "mahimahi", "thesis"]),
             default: "rfc",
             min: "",
             max: "",
-            about: "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's",
+            about: "whose arithmetic: the RFC's, the Linux kernel's, mahimahi's, or of the 5G QoS thesis's program",
             source: "RFC 8289 section 5",
         },
         MTU,
@@ -80,6 +80,7 @@ pub struct Codel {
 enum Law {
     Standard(aqm::Codel),
     Mahimahi(MahimahiCodel),
+    Thesis(ThesisCodel),
 }
 
 impl Codel {
@@ -91,6 +92,11 @@ impl Codel {
     /// An empty queue under mahimahi's law.
     pub fn new_mahimahi(limit: Limit, law: MahimahiCodel) -> Codel {
         Codel { ring: Ring::new(limit), law: Law::Mahimahi(law) }
+    }
+
+    /// An empty queue under the law of the 5G QoS thesis's program.
+    pub fn new_thesis(limit: Limit, law: ThesisCodel) -> Codel {
+        Codel { ring: Ring::new(limit), law: Law::Thesis(law) }
     }
 
     /// The queue that `arguments` describe.
@@ -115,14 +121,15 @@ impl Codel {
             return Err(limits::fail(arguments, message));
         }
         let limit = limits::limit(arguments);
-        if variant != "mahimahi" {
+        if variant == "rfc" || variant == "linux" {
             return Ok(Codel::new(limit, parameters));
         }
         if parameters.ecn || parameters.ce_threshold != Span::MAX {
-            return Err(limits::fail(
-                arguments,
-                "variant mahimahi marks no packets: it has no ecn, no ce_threshold",
-            ));
+            let message = format!("variant {variant} marks no packets: it has no ecn, no ce_threshold");
+            return Err(limits::fail(arguments, message));
+        }
+        if variant == "thesis" {
+            return Ok(Codel::new_thesis(limit, ThesisCodel::new(target, interval)));
         }
         if target.as_millis() == 0 {
             let message =
@@ -148,6 +155,7 @@ impl Qdisc for Codel {
         match &mut self.law {
             Law::Standard(law) => dequeue_standard(&mut self.ring, law, context),
             Law::Mahimahi(law) => dequeue_mahimahi(&mut self.ring, law, context),
+            Law::Thesis(law) => dequeue_thesis(&mut self.ring, law, context),
         }
     }
     #[inline]
@@ -204,6 +212,31 @@ fn dequeue_mahimahi<S: Sink>(
     Some(head)
 }
 
+/// Loses the head and the packet behind it as long as the law says so and another is left to send.
+fn dequeue_thesis<S: Sink>(
+    ring: &mut Ring,
+    law: &mut ThesisCodel,
+    context: &mut Context<'_, S>,
+) -> Option<Packet> {
+    let Some(mut packet) = ring.pop() else {
+        law.emptied();
+        return None;
+    };
+    let mut is_lost = law.head(context.now.since(packet.arrival), context.now);
+    while is_lost {
+        if ring.backlog().packets < 2 {
+            law.emptied();
+            break;
+        }
+        for _ in 0..2 {
+            context.sink.dropped(&packet, DropReason::Codel);
+            packet = ring.pop()?;
+        }
+        is_lost = law.after_loss(context.now.since(packet.arrival), context.now);
+    }
+    Some(packet)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Bench, error};
@@ -212,7 +245,7 @@ mod tests {
 
     #[test]
     fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {
-        for variant in ["rfc", "linux", "mahimahi"] {
+        for variant in ["rfc", "linux", "mahimahi", "thesis"] {
             let mut bench = Bench::new(&format!("codel:variant={variant}"));
             let left = bench.overload(2000, 2);
             assert!((1990..=2000).contains(&left), "{variant}");
@@ -240,6 +273,18 @@ mod tests {
     }
 
     #[test]
+    fn the_thesis_loses_the_head_and_the_next_one() {
+        let mut bench = Bench::new("codel:variant=thesis");
+        (0..5).for_each(|_| bench.enqueue(0, 1500));
+        assert_eq!(bench.dequeue(10), Some(0));
+        assert_eq!(bench.dequeue(110), Some(3));
+        assert_eq!(bench.log.dropped, [(1, DropReason::Codel), (2, DropReason::Codel)]);
+        // Nothing would be left to send.
+        assert_eq!(bench.dequeue(210), Some(4));
+        assert_eq!(bench.log.dropped.len(), 2);
+    }
+
+    #[test]
     fn ecn_marks_and_sends_the_head() {
         let mut bench = Bench::new("codel:ecn=on");
         bench.ecn = Ecn::Ect0;
@@ -263,6 +308,7 @@ mod tests {
     fn contradictions_are_refused() {
         assert!(error("codel:target=200ms").contains("target 200ms is longer than interval 100ms"));
         assert!(error("codel:variant=mahimahi:ecn=on").contains("marks no packets"));
+        assert!(error("codel:variant=thesis:ecn=on").contains("variant thesis marks no packets"));
         assert!(error("codel:variant=mahimahi:ce_threshold=1ms").contains("marks no packets"));
         assert!(error("codel:variant=mahimahi:target=900us").contains("whole milliseconds"));
         Bench::new("codel:target=50ms:interval=50ms");

@@ -231,3 +231,107 @@ impl Model for CodelMahimahi {
         &self.queue
     }
 }
+
+/// The 5G QoS thesis's `mib_queue_codel_deque`: the packet in hand is forgotten, and the next one dropped in its place.
+pub struct CodelThesis {
+    pub room: Room,
+    pub target: Ns,
+    pub interval: Ns,
+    pub queue: VecDeque<Pkt>,
+    pub first_above_time: Ns,
+    pub drop_next: Ns,
+    pub count: u32,
+    pub lastcount: u32,
+    pub dropping: bool,
+}
+
+impl CodelThesis {
+    pub fn new(room: Room, target: Ns, interval: Ns) -> CodelThesis {
+        CodelThesis {
+            room,
+            target,
+            interval,
+            queue: VecDeque::new(),
+            first_above_time: 0,
+            drop_next: 0,
+            count: 0,
+            lastcount: 0,
+            dropping: false,
+        }
+    }
+
+    fn dodequeue(&mut self, now: Ns) -> Option<(Pkt, bool)> {
+        let p = self.queue.pop_front()?;
+        if now - p.arrival < self.target {
+            self.first_above_time = 0;
+        } else if self.first_above_time == 0 {
+            self.first_above_time = now + self.interval;
+        } else if now >= self.first_above_time {
+            return Some((p, true));
+        }
+        Some((p, false))
+    }
+
+    fn control_law(&self, t: Ns) -> Ns {
+        t + (self.interval as f64 / f64::from(self.count).sqrt()) as u64
+    }
+
+    /// `m` is forgotten, the next one dropped, and another taken. The program does so, too, where there is no other, and sends none.
+    fn replace(&mut self, now: Ns, m: &Pkt, log: &mut Vec<Fate>) -> Option<(Pkt, bool)> {
+        if self.queue.len() < 2 {
+            self.first_above_time = 0;
+            return None;
+        }
+        log.push(Fate::Codel(m.id));
+        let gone = self.queue.pop_front()?;
+        log.push(Fate::Codel(gone.id));
+        self.dodequeue(now)
+    }
+}
+
+impl Model for CodelThesis {
+    fn enqueue(&mut self, _: Ns, packet: Pkt, _: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
+        if self.room.admits(&self.queue, &packet) {
+            self.queue.push_back(packet);
+        } else {
+            log.push(Fate::Tail(packet.id));
+        }
+    }
+    fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt> {
+        let Some((mut m, mut ok_to_drop)) = self.dodequeue(now) else {
+            self.first_above_time = 0;
+            return None;
+        };
+        if self.dropping {
+            if !ok_to_drop {
+                self.dropping = false;
+                return Some(m);
+            }
+            while now >= self.drop_next && self.dropping {
+                let Some(other) = self.replace(now, &m, log) else { return Some(m) };
+                (m, ok_to_drop) = other;
+                if ok_to_drop {
+                    self.count += 1;
+                    self.drop_next = self.control_law(now);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if ok_to_drop {
+            let Some(other) = self.replace(now, &m, log) else { return Some(m) };
+            (m, _) = other;
+            self.dropping = true;
+            let delta = self.count - self.lastcount;
+            self.count = 1;
+            if delta > 1 && (now as i64 - self.drop_next as i64) < 16 * self.interval as i64 {
+                self.count = delta;
+            }
+            self.drop_next = self.control_law(now);
+            self.lastcount = self.count;
+        }
+        Some(m)
+    }
+    fn queue(&self) -> &VecDeque<Pkt> {
+        &self.queue
+    }
+}

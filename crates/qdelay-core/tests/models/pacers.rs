@@ -121,10 +121,37 @@ pub struct Bdp {
     pub bytes_to_send: u64,
     pub bytes_tx: u64,
     pub last_time: Ns,
+    /// The largest packet that was refused in this TTI.
+    pub refused: u64,
+    /// Up to which size one goes, as it could have gone at the end of a TTI in which nothing was there and it was refused.
+    pub due: u64,
+}
+
+impl Bdp {
+    fn follows_algorithm_2(&self, now: Ns, size: u64, in_rlc: u64) -> bool {
+        let normal_tti = ((now - self.last_time) as f64 / self.tti as f64).min(1.0) + self.offset;
+        let soll_tx = normal_tti * self.bytes_to_send as f64;
+        let optimal = soll_tx - self.bytes_tx as f64;
+        if self.bytes_to_send == 0 {
+            false
+        } else if self.begun {
+            optimal > 0.0
+        } else if in_rlc == 0 {
+            soll_tx >= size.min(self.bytes_to_send) as f64
+        } else {
+            soll_tx >= (self.bytes_tx + size) as f64
+        }
+    }
 }
 
 impl Polled for Bdp {
     fn end_of_tti(&mut self, now: Ns, tti: Tti) {
+        if tti.busy {
+            self.due = 0;
+        } else if self.refused > 0 && self.follows_algorithm_2(now, self.refused, 0) {
+            self.due = self.refused;
+        }
+        self.refused = 0;
         if tti.busy {
             self.capacity = tti.capacity;
             self.bytes_to_send = if tti.capacity > tti.remaining {
@@ -141,27 +168,24 @@ impl Polled for Bdp {
         self.last_time = now;
     }
     fn may_go(&mut self, now: Ns, size: u64, (in_rlc, _): (u64, u64)) -> bool {
-        let normal_tti = ((now - self.last_time) as f64 / self.tti as f64).min(1.0) + self.offset;
-        let soll_tx = normal_tti * self.bytes_to_send as f64;
-        let optimal = soll_tx - self.bytes_tx as f64;
-        if self.bytes_to_send == 0 {
-            false
-        } else if self.begun {
-            optimal > 0.0
-        } else if in_rlc == 0 {
-            soll_tx >= size.min(self.bytes_to_send) as f64
-        } else {
-            soll_tx >= (self.bytes_tx + size) as f64
+        let may = size <= self.due || self.follows_algorithm_2(now, size, in_rlc);
+        if !may {
+            self.refused = self.refused.max(size);
         }
+        may
     }
     fn went(&mut self, size: u64) {
         self.bytes_tx += size;
+        self.due = 0;
     }
 }
 
 /// Algorithms 3 to 5.
 pub struct EnhancedBdp {
     pub tti: Ns,
+    /// From which part of the TTI on it is filled up to the best capacity of the last ten busy ones.
+    pub fill: Option<f64>,
+    pub capacities: Vec<u64>,
     pub alpha: f64,
     pub reduce_const: f64,
     pub idle: f64,
@@ -171,9 +195,33 @@ pub struct EnhancedBdp {
     pub srs_bytes: i64,
     pub last_acc_bytes: i64,
     pub last_tti: Ns,
+    /// The largest packet that was refused in this TTI.
+    pub refused: u64,
+    /// Up to which size one goes, as it could have gone at the end of a TTI in which nothing was there and it was refused.
+    pub due: u64,
 }
 
 impl EnhancedBdp {
+    fn follows_algorithm_3(&self, now: Ns, size: u64) -> bool {
+        if let Some(fill) = self.fill
+            && let Some(best) = self.capacities.iter().rev().take(10).max()
+            && (now - self.last_tti) as f64 >= fill * self.tti as f64
+            && ((self.srs_bytes + self.last_acc_bytes) as u64) < *best
+        {
+            return true;
+        }
+        if (self.srs_bytes + self.last_acc_bytes) as u64 > self.max_bytes {
+            return false;
+        }
+        let paced_bytes = self.calculate_paced_bytes(now);
+        if paced_bytes * self.reduce_const > (size as i64 + self.srs_bytes) as f64 {
+            return true;
+        }
+        let counted = size.min(self.mtu) as i64;
+        let extra_bytes =
+            if self.srs_bytes != 0 && self.last_acc_bytes != 0 { counted / 3 } else { counted / 5 };
+        (self.srs_bytes + self.last_acc_bytes + extra_bytes) as f64 <= paced_bytes
+    }
     fn calculate_paced_bytes(&self, now: Ns) -> f64 {
         let elapsed = (now - self.last_tti) as f64 / self.tti as f64;
         let incr = if elapsed <= 0.5 { 1.2 } else { 1.33 };
@@ -191,7 +239,12 @@ impl Polled for EnhancedBdp {
     fn end_of_tti(&mut self, now: Ns, tti: Tti) {
         if tti.busy {
             self.max_bytes = tti.capacity;
+            self.capacities.push(tti.capacity);
+            self.due = 0;
+        } else if self.refused > 0 && self.follows_algorithm_3(now, self.refused) {
+            self.due = self.refused;
         }
+        self.refused = 0;
         let acc_bytes = tti.remaining as i64;
         let rms_bytes = (self.srs_bytes - (acc_bytes - self.last_acc_bytes)).max(0);
         self.bandwidth = self.alpha * rms_bytes as f64 + (1.0 - self.alpha) * self.bandwidth;
@@ -200,20 +253,15 @@ impl Polled for EnhancedBdp {
         self.last_tti = now;
     }
     fn may_go(&mut self, now: Ns, size: u64, _: (u64, u64)) -> bool {
-        if (self.srs_bytes + self.last_acc_bytes) as u64 > self.max_bytes {
-            return false;
+        let may = size <= self.due || self.follows_algorithm_3(now, size);
+        if !may {
+            self.refused = self.refused.max(size);
         }
-        let paced_bytes = self.calculate_paced_bytes(now);
-        if paced_bytes * self.reduce_const > (size as i64 + self.srs_bytes) as f64 {
-            return true;
-        }
-        let counted = size.min(self.mtu) as i64;
-        let extra_bytes =
-            if self.srs_bytes != 0 && self.last_acc_bytes != 0 { counted / 3 } else { counted / 5 };
-        (self.srs_bytes + self.last_acc_bytes + extra_bytes) as f64 <= paced_bytes
+        may
     }
     fn went(&mut self, size: u64) {
         self.srs_bytes += size as i64;
+        self.due = 0;
     }
 }
 

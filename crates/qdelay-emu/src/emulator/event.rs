@@ -1,7 +1,7 @@
 //! Events of the path, for logs and for tests.
 
 use qdelay_core::{DropReason, Ecn, MarkReason, Packet, Time};
-use qdelay_path::{NodeId, Observer};
+use qdelay_path::{NodeId, Observer, Path, Split};
 
 /// What happened to a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum EventKind {
     Dropped(DropReason),
     /// The queue `node` marked it.
     Marked(MarkReason),
+    /// It is whole behind the cell `node`, and this is where the time since it was first taken went.
+    Split(Split),
     /// It came out at the exit `node`, to be written to a device.
     Delivered,
 }
@@ -29,8 +31,12 @@ pub struct Event {
     pub node: NodeId,
     /// What.
     pub kind: EventKind,
-    /// The packet as it is now. `packet.arrival` is when it came.
+    /// The packet as it is now. `packet.arrival` is when it came to the queue that it was in last.
     pub packet: Packet,
+    /// When it entered the path.
+    pub entered: Time,
+    /// When it came to the first queue of the bottleneck; [`Time::NEVER`] before.
+    pub came: Time,
 }
 
 impl Event {
@@ -46,6 +52,17 @@ impl Event {
 pub trait Tap {
     /// `event` has happened to the packet whose IP bytes are `bytes`.
     fn event(&mut self, event: &Event, bytes: &[u8]);
+    /// When it wants to look at the path next; [`Time::NEVER`] for never again.
+    #[inline]
+    fn next_look(&self) -> Time {
+        Time::NEVER
+    }
+    /// The path as it is at `now`, which is [`Tap::next_look`]: all that is due by then has happened, and nothing else. The next
+    /// look has to be later.
+    #[inline]
+    fn look(&mut self, now: Time, path: &Path) {
+        let _ = (now, path);
+    }
 }
 
 /// Hears nothing.
@@ -61,6 +78,19 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.0.event(event, bytes);
         self.1.event(event, bytes);
     }
+    #[inline]
+    fn next_look(&self) -> Time {
+        self.0.next_look().min(self.1.next_look())
+    }
+    #[inline]
+    fn look(&mut self, now: Time, path: &Path) {
+        if self.0.next_look() <= now {
+            self.0.look(now, path);
+        }
+        if self.1.next_look() <= now {
+            self.1.look(now, path);
+        }
+    }
 }
 
 /// A tap that may be there.
@@ -71,6 +101,16 @@ impl<T: Tap> Tap for Option<T> {
             tap.event(event, bytes);
         }
     }
+    #[inline]
+    fn next_look(&self) -> Time {
+        self.as_ref().map_or(Time::NEVER, Tap::next_look)
+    }
+    #[inline]
+    fn look(&mut self, now: Time, path: &Path) {
+        if let Some(tap) = self {
+            tap.look(now, path);
+        }
+    }
 }
 
 /// A tap that the host keeps.
@@ -78,6 +118,14 @@ impl<T: Tap> Tap for &mut T {
     #[inline]
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         (**self).event(event, bytes);
+    }
+    #[inline]
+    fn next_look(&self) -> Time {
+        (**self).next_look()
+    }
+    #[inline]
+    fn look(&mut self, now: Time, path: &Path) {
+        (**self).look(now, path);
     }
 }
 
@@ -114,31 +162,41 @@ pub struct EventLog {
 
 impl Tap for EventLog {
     fn event(&mut self, event: &Event, _: &[u8]) {
-        let Event { time, node, kind, packet } = *event;
+        let Event { time, node, kind, packet, .. } = *event;
         let Packet { bytes, flow, dscp, ecn, arrival, .. } = packet;
         let sequence = event.sequence();
         self.events.push(Logged { time, node, kind, sequence, bytes, flow, dscp, ecn, arrival });
     }
 }
 
+impl EventLog {
+    fn hear(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
+        let (packet, never) = (*packet, Time::NEVER);
+        self.event(&Event { time, node, kind, packet, entered: never, came: never }, &[]);
+    }
+}
+
 /// The packet's number is the upper half of [`Packet::handle`], as in an emulator.
 impl Observer for EventLog {
     fn enqueued(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        self.event(&Event { time, node, kind: EventKind::Enqueued, packet: *packet }, &[]);
+        self.hear(time, node, EventKind::Enqueued, packet);
     }
     fn dequeued(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        self.event(&Event { time, node, kind: EventKind::Dequeued, packet: *packet }, &[]);
+        self.hear(time, node, EventKind::Dequeued, packet);
     }
     fn departed(&mut self, time: Time, node: NodeId, _: NodeId, packet: &Packet) {
-        self.event(&Event { time, node, kind: EventKind::Departed, packet: *packet }, &[]);
+        self.hear(time, node, EventKind::Departed, packet);
+    }
+    fn split(&mut self, time: Time, node: NodeId, packet: &Packet, split: Split) {
+        self.hear(time, node, EventKind::Split(split), packet);
     }
     fn dropped(&mut self, time: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.event(&Event { time, node, kind: EventKind::Dropped(reason), packet: *packet }, &[]);
+        self.hear(time, node, EventKind::Dropped(reason), packet);
     }
     fn marked(&mut self, time: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
-        self.event(&Event { time, node, kind: EventKind::Marked(reason), packet: *packet }, &[]);
+        self.hear(time, node, EventKind::Marked(reason), packet);
     }
     fn delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        self.event(&Event { time, node, kind: EventKind::Delivered, packet: *packet }, &[]);
+        self.hear(time, node, EventKind::Delivered, packet);
     }
 }

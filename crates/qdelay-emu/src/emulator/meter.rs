@@ -3,16 +3,18 @@
 use super::{Event, EventKind, Measures, Release, Tap};
 use crate::device::Port;
 use crate::frame;
-use crate::plan::Places;
+use crate::plan::{Places, Role};
 use crate::pool::{Pool, Slot};
-use qdelay_core::{DropReason, MarkReason, Packet, Time};
-use qdelay_path::{NodeId, Observer};
+use qdelay_core::{DropReason, MarkReason, Packet, Span, Time};
+use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 use std::collections::VecDeque;
 
-/// The times of a packet that is on the path, kept for a recorder.
+/// The times of a packet that is on the path, kept for a recorder, or where it may wait in several queues.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passage {
+    entered: Option<Time>,
+    came: Option<Time>,
     dequeued: Option<Time>,
     departed: Option<Time>,
 }
@@ -27,6 +29,8 @@ pub(super) struct Meter<R, T> {
     pub tap: T,
     /// By slot.
     passages: Vec<Passage>,
+    /// Whether packets wait in several queues one after the other, each of which stamps their arrival.
+    has_stages: bool,
 }
 
 /// The slot in a packet's handle; the number of the packet stands above it.
@@ -40,16 +44,41 @@ pub(super) fn handle(sequence: u32, slot: Slot) -> u64 {
 }
 
 impl<R: Recorder, T: Tap> Meter<R, T> {
-    pub fn new(pool: Pool, places: Places, recorder: R, tap: T) -> Self {
+    pub fn new(pool: Pool, places: Places, has_stages: bool, recorder: R, tap: T) -> Self {
         let measures = [Measures::default(), Measures::default()];
         let releases = VecDeque::with_capacity(1024);
-        Meter { pool, places, measures, releases, recorder, tap, passages: Vec::new() }
+        Meter { pool, places, measures, releases, recorder, tap, passages: Vec::new(), has_stages }
     }
 
     #[inline]
     fn tell(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
+        let (entered, came) = self.since(packet);
         let bytes = self.pool.packet(slot_of(packet), packet.bytes);
-        self.tap.event(&Event { time, node, kind, packet: *packet }, bytes);
+        self.tap.event(&Event { time, node, kind, packet: *packet, entered, came }, bytes);
+    }
+
+    /// When a packet entered the path, and when it came to the bottleneck.
+    #[inline]
+    fn since(&self, packet: &Packet) -> (Time, Time) {
+        if !self.has_stages {
+            return (packet.arrival, packet.arrival);
+        }
+        let passage = self.passages.get(slot_of(packet).index()).copied().unwrap_or_default();
+        (passage.entered.unwrap_or(packet.arrival), passage.came.unwrap_or(Time::NEVER))
+    }
+
+    /// A packet is about to enter the path.
+    #[inline]
+    pub fn begin(&mut self, now: Time, packet: &Packet) {
+        if self.has_stages {
+            *self.passage(packet) = Passage { entered: Some(now), ..Passage::default() };
+        }
+    }
+
+    /// The time since a packet has come to the bottleneck, where it waits now.
+    #[inline]
+    fn waited(&self, now: Time, packet: &Packet) -> Span {
+        now.since(self.since(packet).1.min(now))
     }
 
     #[inline]
@@ -62,7 +91,8 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
     }
 
     fn record(&mut self, ended: Time, port: Port, packet: &Packet, fate: Fate) {
-        let Passage { dequeued, departed } = std::mem::take(self.passage(packet));
+        let (entered, came) = self.since(packet);
+        let Passage { dequeued, departed, .. } = std::mem::take(self.passage(packet));
         self.recorder.packet(&PacketRecord {
             flow: packet.flow,
             bytes: packet.bytes,
@@ -72,8 +102,8 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
             },
             dscp: packet.dscp,
             ecn: packet.ecn,
-            created: packet.arrival,
-            arrival: Some(packet.arrival),
+            created: entered,
+            arrival: (came != Time::NEVER).then_some(came),
             dequeued,
             departed,
             ended,
@@ -82,47 +112,58 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
     }
 }
 
-/// Which of a pair of nodes `node` is.
-#[inline]
-fn of(nodes: [NodeId; 2], node: NodeId) -> Port {
-    if node == nodes[0] { Port::Inside } else { Port::Outside }
-}
-
 impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.measures[of(self.places.queue, node).index()].arrived.add(packet);
+        let Role { is_first, source, .. } = self.places.role(node);
+        if is_first {
+            self.measures[source.index()].arrived.add(packet);
+            if self.has_stages {
+                self.passage(packet).came = Some(now);
+            }
+        }
         self.tell(now, node, EventKind::Enqueued, packet);
     }
 
     #[inline]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.measures[of(self.places.queue, node).index()].sojourn.record(now.since(packet.arrival));
-        if R::ON {
-            self.passage(packet).dequeued = Some(now);
+        let Role { is_last, source, .. } = self.places.role(node);
+        if is_last {
+            let sojourn = self.waited(now, packet);
+            self.measures[source.index()].sojourn.record(sojourn);
+            if R::ON {
+                self.passage(packet).dequeued = Some(now);
+            }
         }
         self.tell(now, node, EventKind::Dequeued, packet);
     }
 
     #[inline]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
-        let measures = &mut self.measures[of(self.places.link, node).index()];
-        measures.departed.add(packet);
-        measures.queue_delay.record(now.since(packet.arrival));
-        if R::ON {
-            self.passage(packet).departed = Some(now);
+        let Role { is_link, source, .. } = self.places.role(node);
+        if is_link {
+            let delay = self.waited(now, packet);
+            let measures = &mut self.measures[source.index()];
+            measures.departed.add(packet);
+            measures.queue_delay.record(delay);
+            if R::ON {
+                self.passage(packet).departed = Some(now);
+            }
         }
         self.tell(now, node, EventKind::Departed, packet);
+    }
+
+    #[inline]
+    fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
+        self.tell(now, node, EventKind::Split(split), packet);
     }
 
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.tell(now, node, EventKind::Dropped(reason), packet);
         if R::ON {
-            // The nodes of the direction down are declared before those of the other.
-            let is_down = node.index() <= self.places.exit[Port::Inside.index()].index();
-            let port = if is_down { Port::Outside } else { Port::Inside };
-            self.record(now, port, packet, Fate::Dropped(reason));
+            let source = self.places.role(node).source;
+            self.record(now, source, packet, Fate::Dropped(reason));
         }
         self.pool.give(slot_of(packet));
     }
@@ -137,7 +178,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let port = of(self.places.exit, node);
+        let port = self.places.role(node).source.other();
         self.measures[port.other().index()].delivered.add(packet);
         self.tell(now, node, EventKind::Delivered, packet);
         if R::ON {

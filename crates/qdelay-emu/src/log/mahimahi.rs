@@ -32,8 +32,9 @@ use super::writer::{Encode, Log};
 use super::{Layout, LogSummary};
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
+use crate::plan::{Places, Role};
 use qdelay_core::Time;
-use qdelay_path::{AnyLink, NodeId, TraceLink};
+use qdelay_path::{AnyLink, TraceLink};
 use qdelay_trace::OPPORTUNITY_BYTES;
 use std::fs::File;
 use std::io::{self, Write};
@@ -82,8 +83,7 @@ impl Default for MahimahiOptions {
 pub struct MahimahiLog {
     log: Log,
     port: Port,
-    queue: NodeId,
-    link: NodeId,
+    places: Places,
     drops: bool,
     has_trace: bool,
 }
@@ -117,8 +117,8 @@ impl MahimahiLog {
         let has_trace = matches!(link, AnyLink::Trace(_));
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
         let encode = Lines { capacity: Capacity::of(link), overhead: link.overhead_bytes(), port, options };
-        let (queue, link) = (layout.places.queue[port.index()], layout.places.link[port.index()]);
-        Ok(MahimahiLog { log: Log::start(encode, out, ring_bytes)?, port, queue, link, drops, has_trace })
+        let places = layout.places.clone();
+        Ok(MahimahiLog { log: Log::start(encode, out, ring_bytes)?, port, places, drops, has_trace })
     }
 
     /// Records that found no room so far.
@@ -141,20 +141,22 @@ impl MahimahiLog {
 impl Tap for MahimahiLog {
     #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
+        let Role { source, is_first, is_last, is_queue, is_link, .. } = self.places.role(event.node);
+        if source != self.port {
+            return;
+        }
         let kind = match event.kind {
-            EventKind::Enqueued if event.node == self.queue => ARRIVAL,
+            EventKind::Enqueued if is_first => ARRIVAL,
             // Where the bytes of an opportunity go is needed to write it in its place.
-            EventKind::Dequeued if self.has_trace && event.node == self.queue => DEQUEUE,
-            EventKind::Departed if event.node == self.link => DEPARTURE,
-            EventKind::Dropped(_) if self.drops && (event.node == self.queue || event.node == self.link) => {
-                DROP
-            }
+            EventKind::Dequeued if self.has_trace && is_last => DEQUEUE,
+            EventKind::Departed if is_link => DEPARTURE,
+            EventKind::Dropped(_) if self.drops && (is_queue || is_link) => DROP,
             _ => return,
         };
         let size = u64::from(event.packet.bytes);
         self.log.push(
             self.port,
-            [event.time.as_nanos(), event.packet.arrival.as_nanos(), size << 8 | kind],
+            [event.time.as_nanos(), event.came.min(event.time).as_nanos(), size << 8 | kind],
             &[],
         );
     }

@@ -24,8 +24,10 @@ pub use pcapng::{PcapngLog, PcapngOptions};
 pub use writer::LogSummary;
 
 use crate::device::Port;
-use crate::plan::{Places, Plan};
-use qdelay_path::{AnyLink, BuildError, NodeId};
+use crate::plan::{AnyPlan, Places};
+use qdelay_core::Rate;
+use qdelay_path::stack::{Bottleneck, StackError};
+use qdelay_path::{AnyLink, Line, NodeId};
 
 #[cfg(doc)]
 use crate::emulator::Tap;
@@ -46,9 +48,22 @@ impl Layout {
     ///
     /// # Errors
     /// The path cannot be built as asked.
-    pub fn of(plan: &Plan) -> Result<Layout, BuildError> {
-        let links = [plan.up.link.clone(), plan.down.link.clone()];
-        let (path, places) = plan.clone().build()?;
+    pub fn of(plan: impl Into<AnyPlan>) -> Result<Layout, StackError> {
+        let plan = plan.into();
+        // What a cell could have sent is not known beforehand: its logs have none of it.
+        let endless = || AnyLink::from(Line::new(Rate::INFINITE, 0));
+        let links = match &plan {
+            AnyPlan::Link(plan) => [plan.up.link.clone(), plan.down.link.clone()],
+            AnyPlan::Dumbbell(plan) => {
+                let up = plan.uplink.as_ref().map_or_else(endless, |uplink| uplink.link.0.clone());
+                let down = match &plan.bottleneck {
+                    Bottleneck::Link { link, .. } => link.0.clone(),
+                    Bottleneck::Cell(_) => endless(),
+                };
+                [up, down]
+            }
+        };
+        let (path, places) = plan.build()?;
         let names = path.nodes().map(|node| path.name(node).to_string()).collect();
         Ok(Layout { places, names, links })
     }
@@ -56,12 +71,7 @@ impl Layout {
     /// The port that packets at `node` come from.
     #[inline]
     fn source(&self, node: NodeId) -> Port {
-        let [inside, outside] = [Port::Inside, Port::Outside].map(Port::index);
-        if (self.places.entry[outside]..=self.places.exit[inside]).contains(&node) {
-            Port::Outside
-        } else {
-            Port::Inside
-        }
+        self.places.role(node).source
     }
 
     fn name(&self, node: usize) -> &str {

@@ -1,6 +1,8 @@
 //! What the tests share: packets made and read by other code than the crate's.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod cells;
+
 use qdelay_core::{Random, Span, Time};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_path::{AnyLink, TraceLink, parse_link};

@@ -11,8 +11,9 @@ function cdfFrame(points, heading, height) {
   const curves = points.map((point) => ({ point, cdf: pointCdf(point) })).filter((curve) => curve.cdf);
   return makeFrame({
     kind: "cdf", name: `delay cdf ${heading}`, height,
-    title: "Distribution of the queue delay", unit: state.tail ? "up to 99.99 % of packets" : "",
-    describe: `Distribution of the queue delay of ${plural(curves.length, "point")}`,
+    title: `Distribution of the ${cdfName()}`,
+    unit: !curves.length && state.cdfOf !== "queue" ? "of single flows: tick some" : state.tail ? "up to 99.99 % of packets" : "",
+    describe: `Distribution of the ${cdfName()} of ${plural(curves.length, "point")}`,
     key: () => pointKey(points, { lines: true }),
     data: () => cdfData(curves, cdfRange(curves)),
     options: (frame) => cdfOptions(frame, curves),
@@ -20,6 +21,8 @@ function cdfFrame(points, heading, height) {
     onPointed: (plot, key) => focusCurve(plot, curves, key),
   });
 }
+
+const cdfName = () => CDF_SOURCES.find(([name]) => name === state.cdfOf)[1];
 
 /** Least and largest delay of all curves; a logarithmic axis begins where curves rise, not at single early packets. */
 function cdfRange(curves) {
@@ -70,7 +73,7 @@ function cdfOptions(frame, curves) {
     },
     series: [{ label: "delay" }, ...(curves.length ? curves.map(curveOptions) : [{}])],
     axes: [
-      axisOptions({ label: "Queue delay (ms)", labelSize: 18, size: 30, space: 60, ...(state.cdfLog ? { splits: logTicks } : {}),
+      axisOptions({ label: `${cdfName()[0].toUpperCase()}${cdfName().slice(1)} (ms)`, labelSize: 18, size: 30, space: 60, ...(state.cdfLog ? { splits: logTicks } : {}),
         values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
       axisOptions({ label: "Packets (%)", labelSize: 18, size: axisSize, ...(state.tail ? { splits: () => TAIL_TICKS } : {}),
         values: (plot, ticks) => ticks.map((value) => (state.tail ? ["0", "90", "99", "99.9", "99.99"][value] : tick(value))) }),
@@ -112,8 +115,10 @@ function hintCurve(plot, curves) {
   const [share] = sharesAt(cdf, [delay]);
   const percent = state.tail ? 100 * (1 - 10 ** -share) : share;
   showHint(plot, left, top, [swatch(colourOf(point.colour), null, dashOf(point.shape)), point.label],
-    [[`At most ${number(delay)} ms`, percentText(percent)], ...["p50", "p95", "p99"].map((name) => [MEASURES[name], `${number(figure(point, `delay.${name}`).mean)} ms`])]);
+    [[`At most ${number(delay)} ms`, percentText(percent)], ...["p50", "p95", "p99"].map((name) => [MEASURES[name], `${number(quantile(point, cdf, name))} ms`])]);
 }
+
+const quantile = (point, cdf, name) => (state.cdfOf === "queue" ? figure(point, `delay.${name}`).mean : delayAt(cdf, Number(name.slice(1))));
 
 /** Another plot or the table points at a curve. */
 function focusCurve(plot, curves, key) {

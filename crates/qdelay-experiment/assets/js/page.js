@@ -125,7 +125,7 @@ function renderTools() {
     segmented("Up", "rate", [["throughput", "Throughput"], ["utilization", "Utilization"]], renderOverview),
     toggle("log delay", "delayLog", renderOverview, "Equal distances are equal ratios, in the left plot"),
     make("span", { class: "spacer" }),
-    make("span", { class: "of", text: "Distribution" }),
+    CDF_SOURCES.length > 1 ? choice("Distribution of the", "cdfOf", CDF_SOURCES, renderOverview) : make("span", { class: "of", text: "Distribution" }),
     toggle("log delay", "cdfLog", renderOverview, "Equal distances are equal ratios, in the right plot"),
     toggle("tail to 99.99\u202f%", "tail", renderOverview, "Percentages up to 99.99, each nine as wide as the one before"));
   stageTools.replaceChildren(toggle("each bar in full", "stageShare", renderStages, "Every bar has the same length; otherwise lengths are delays"));

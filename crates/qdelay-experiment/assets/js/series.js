@@ -81,7 +81,36 @@ function timeFrames(lines, name, of) {
     frame("delay", "Queue delay", "ms", several ? 190 : 160, delayPlot),
     frame("rate", "Rate", "Mbit/s", several ? 160 : 130, ratePlot),
     frame("backlog", "Backlog", "packets", 110, backlogPlot),
+    ...cellFrames(lines, frame),
   ];
+}
+
+/** What only a cell has, where any of the lines is of one. */
+function cellFrames(lines, frame) {
+  const cells = lines.map((line) => seriesOf(line.index).cell).filter(Boolean);
+  if (!cells.length) return [];
+  return [
+    frame("rlc", "RLC queue", "kB", 110, (shown) => cellPlot(shown, [["most", "rlc_max"], ["mean", "rlc_mean"]], false)),
+    frame("used", "Resource blocks used", "%", 90, (shown) => cellPlot(shown, [["used", "used"]], true, 105)),
+    cells.some((cell) => cell.mcs.length) ? frame("mcs", "MCS", "", 90, (shown) => cellPlot(shown, [["MCS", "mcs"]], true, 30)) : null,
+  ].filter(Boolean);
+}
+
+/** Quantities of a cell: all of them of one case, else the last for each case. */
+function cellPlot(lines, quantities, isStepped, high = null) {
+  const cases = lines.filter((line, at) => seriesOf(line.index).cell && lines.findIndex((other) => other.index === line.index) === at);
+  const single = cases.length === 1;
+  const colours = theme();
+  const shown = cases.flatMap((line) => (single ? quantities : quantities.slice(-1)).map(([label, name], at) => {
+    const colour = line.label || lines.length === 1 ? colourOf(line.colour) : colours.soft;
+    const behind = single && at < quantities.length - 1;
+    const own = { label: single ? label : line.name, stroke: behind && colour.startsWith("#") ? faint(colour, 0.4) : colour, width: behind ? 1 : 1.4, dash: dashOf(line.dash), points: { show: false }, value: valueText };
+    return { series: isStepped ? { ...own, paths: stepped } : own, values: seriesOf(line.index).cell[name] };
+  }));
+  return {
+    series: shown.map((one) => one.series), data: [commonTime(lines), ...shown.map((one) => one.values)],
+    range: (plot, low, top) => [0, high || (top || 1) * 1.08],
+  };
 }
 
 const stepped = uPlot.paths.stepped({ align: 1 });

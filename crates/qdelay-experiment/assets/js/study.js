@@ -49,7 +49,7 @@ function defaultState() {
     colour, panels, shape: defaultShape(colour, panels),
     each: false, // seed by itself, instead of their mean
     measure: "p99", rate: "throughput", delayLog: true, // plane
-    cdfLog: true, tail: false,
+    cdfOf: "queue", cdfLog: true, tail: false,
     stageShare: false, // delay by stage
     overlay: false, sameDelay: false, seriesLog: false, // time series
     find: "", sort: null, descending: false, // table
@@ -97,9 +97,22 @@ function selectedPoints() {
   return [...groups].map(([key, members]) => makePoint(key, members));
 }
 
+/** What distributions there are of: flows through a cell have more than the delay at the bottleneck. */
+const CDF_SOURCES = [["queue", "queue delay"], ["sdap", "delay at the SDAP"], ["rlc", "delay at the RLC"], ["round_trip", "round trip"]]
+  .filter(([name]) => name === "queue" || data.cases.some((item) => Object.values(item.other_cdf || {}).some((cdfs) => own(cdfs, name))));
+
+/** The chosen distribution of an entry; all flows together have only that of the queue delay, unless they are of one group. */
+function entryCdf(entry) {
+  if (state.cdfOf === "queue") return entry.cdf;
+  const others = entry.item.other_cdf || {};
+  const group = entry.group || (data.groups.length ? null : Object.keys(others)[0]);
+  const cdfs = group && own(others, group);
+  return cdfs ? own(cdfs, state.cdfOf) : null;
+}
+
 /** Delay at each percentile: of one case, or the mean over seeds. */
 function pointCdf(point) {
-  const curves = point.entries.map((entry) => entry.cdf).filter((cdf) => cdf && cdf.ms.length);
+  const curves = point.entries.map(entryCdf).filter((cdf) => cdf && cdf.ms.length);
   if (!curves.length) return null;
   const percent = data.percents[curves[0].percent];
   const alike = curves.filter((cdf) => cdf.percent === curves[0].percent);

@@ -1,8 +1,8 @@
 //! From the outcome of a run to what stands in its files.
 
 use crate::results::{
-    Bearer, CaseSummary, Cdf, Cell, Delay, Flow, Group, GroupSeries, Level, Node, SCHEMA_VERSION, Series,
-    Voice, round,
+    Bearer, CaseSummary, Cdf, Cell, CellSeries, Delay, Flow, Group, GroupSeries, Level, Node, SCHEMA_VERSION,
+    Series, Voice, round,
 };
 use crate::scenario::Case;
 use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
@@ -89,7 +89,13 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         group_delay_cdf: detail.map(|detail| {
             detail.groups.iter().map(|group| (group.name.clone(), cdf(&group.queue_delay))).collect()
         }),
-        series: detail.and_then(series),
+        group_stage_cdf: outcome
+            .cell
+            .as_deref()
+            .filter(|_| detail.is_some())
+            .map(|cell| stage_cdfs(case, cell)),
+        group_round_trip_cdf: round_trip_cdfs(case, outcome),
+        series: detail.and_then(|detail| series(detail, outcome.cell.as_deref())),
     }
 }
 
@@ -97,7 +103,14 @@ impl CaseSummary {
     /// The figures alone.
     #[must_use]
     pub fn without_curves(self) -> CaseSummary {
-        CaseSummary { delay_cdf: None, group_delay_cdf: None, series: None, ..self }
+        CaseSummary {
+            delay_cdf: None,
+            group_delay_cdf: None,
+            group_stage_cdf: None,
+            group_round_trip_cdf: None,
+            series: None,
+            ..self
+        }
     }
 }
 
@@ -210,6 +223,7 @@ fn group(group: &GroupOutcome, flows: &[Flow]) -> Group {
         throughput_mbps: round(group.throughput_mbps),
         goodput_mbps: round(members.iter().map(|flow| flow.goodput_mbps).sum()),
         queue_delay_ms: Delay::from(&group.queue_delay.summary()),
+        queue_delay_std_ms: round(group.queue_delay.deviation()),
         one_way_delay_ms: Delay::from(&group.one_way_delay_ms),
         jitter_ms: round(group.jitter_ms),
         packets_sent: sent,
@@ -225,7 +239,27 @@ fn cdf(delays: &DelayHistogram) -> Cdf {
     Cdf { percent: PERCENTS[..ms.len()].to_vec(), ms }
 }
 
-fn series(detail: &Detail) -> Option<Series> {
+fn stage_cdfs(case: &Case, cell: &CellOutcome) -> BTreeMap<String, BTreeMap<String, Cdf>> {
+    let groups = case.scenario.groups.iter().zip(&cell.groups);
+    let stages = |stages: &[(Stage, DelayHistogram)]| {
+        stages.iter().map(|(stage, delays)| (stage.name().to_string(), cdf(delays))).collect()
+    };
+    groups.map(|(name, group)| (name.clone(), stages(&group.stages))).collect()
+}
+
+/// Of the groups that have any.
+fn round_trip_cdfs(case: &Case, outcome: &Outcome) -> Option<BTreeMap<String, Cdf>> {
+    let mut groups: BTreeMap<String, DelayHistogram> = BTreeMap::new();
+    for (spec, flow) in case.scenario.flows.iter().zip(&outcome.flows) {
+        if let (Some(delays), Some(name)) = (flow.round_trip.as_deref(), case.scenario.groups.get(spec.group))
+        {
+            groups.entry(name.clone()).or_default().merge(delays);
+        }
+    }
+    (!groups.is_empty()).then(|| groups.iter().map(|(name, delays)| (name.clone(), cdf(delays))).collect())
+}
+
+fn series(detail: &Detail, cell: Option<&CellOutcome>) -> Option<Series> {
     let series = detail.series.as_ref()?;
     let groups = detail.groups.iter().map(|group| {
         let group_series = GroupSeries {
@@ -245,7 +279,20 @@ fn series(detail: &Detail) -> Option<Series> {
         drops: series.drops.clone(),
         marks: series.marks.clone(),
         groups: groups.collect(),
+        cell: cell.and_then(|cell| cell.series.as_ref()).map(cell_series),
     })
+}
+
+fn cell_series(cell: &qdelay_sim::CellSeries) -> CellSeries {
+    CellSeries {
+        rlc_bytes_mean: rounded(&cell.rlc_bytes_mean),
+        rlc_bytes_max: cell.rlc_bytes_max.clone(),
+        rlc_packets_mean: rounded(&cell.rlc_packets_mean),
+        rlc_packets_max: cell.rlc_packets_max.clone(),
+        rbs_offered: cell.rbs_offered.clone(),
+        rbs_used: cell.rbs_used.clone(),
+        mcs: rounded_some(&cell.mcs),
+    }
 }
 
 fn rounded(values: &[f64]) -> Vec<f64> {

@@ -12,7 +12,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Capacity, backlog, drops and marks are of the bottleneck as a whole and missing in the rows of groups.
+/// Capacity, backlog, drops and marks are of the bottleneck as a whole and missing in the rows of groups; what follows them is
+/// of a cell.
 const COLUMNS: &[(&str, Physical, bool)] = &[
     ("start_s", Physical::DOUBLE, false),
     ("group", Physical::BYTE_ARRAY, false),
@@ -23,6 +24,13 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("backlog_packets", Physical::INT64, true),
     ("drops", Physical::INT64, true),
     ("marks", Physical::INT64, true),
+    ("rlc_bytes_max", Physical::INT64, true),
+    ("rlc_packets_max", Physical::INT64, true),
+    ("rbs_offered", Physical::INT64, true),
+    ("rbs_used", Physical::INT64, true),
+    ("rlc_bytes_mean", Physical::DOUBLE, true),
+    ("rlc_packets_mean", Physical::DOUBLE, true),
+    ("mcs", Physical::DOUBLE, true),
 ];
 
 /// Writes the file.
@@ -36,13 +44,24 @@ pub fn write(path: &Path, series: &Series) -> Result<(), InputError> {
 
 fn fill(file: File, series: &Series) -> Result<(), ParquetError> {
     let mut writer = SerializedFileWriter::new(file, schema(COLUMNS)?, Arc::new(properties(COLUMNS)))?;
+    let cell = series.cell.clone().unwrap_or_default();
     let whole = Part {
         name: "",
         throughput: &series.throughput_mbps,
         mean: &series.delay_mean_ms,
         max: &series.delay_max_ms,
         capacity: &series.capacity_mbps,
-        counts: [&series.backlog_packets, &series.drops, &series.marks],
+        counts: [
+            &series.backlog_packets,
+            &series.drops,
+            &series.marks,
+            &cell.rlc_bytes_max,
+            &cell.rlc_packets_max,
+            &cell.rbs_offered,
+            &cell.rbs_used,
+        ],
+        levels: [&cell.rlc_bytes_mean, &cell.rlc_packets_mean],
+        mcs: &cell.mcs,
     };
     write_part(&mut writer, series.bin_s, &whole)?;
     for (name, group) in &series.groups {
@@ -52,7 +71,9 @@ fn fill(file: File, series: &Series) -> Result<(), ParquetError> {
             mean: &group.delay_mean_ms,
             max: &group.delay_max_ms,
             capacity: &[],
-            counts: [&[]; 3],
+            counts: [&[]; 7],
+            levels: [&[]; 2],
+            mcs: &[],
         };
         write_part(&mut writer, series.bin_s, &part)?;
     }
@@ -66,7 +87,9 @@ struct Part<'a> {
     mean: &'a [Option<f64>],
     max: &'a [Option<f64>],
     capacity: &'a [Option<f64>],
-    counts: [&'a [u64]; 3],
+    counts: [&'a [u64]; 7],
+    levels: [&'a [f64]; 2],
+    mcs: &'a [Option<f64>],
 }
 
 fn write_part(
@@ -97,6 +120,12 @@ fn write_part(
         let present = vec![i16::from(!values.is_empty()); rows];
         next(Values::Int64(&values, Some(&present)))?;
     }
+    for levels in part.levels {
+        let present = vec![i16::from(!levels.is_empty()); rows];
+        next(Values::Double(levels, Some(&present)))?;
+    }
+    let (values, present) = with_gaps(rows, part.mcs);
+    next(Values::Double(&values, Some(&present)))?;
     group.close().map(drop)
 }
 

@@ -201,7 +201,7 @@ fn selection(given: &BTreeMap<String, Labels>) -> Selection {
 }
 
 /// TOML as JSON, of which `serde` makes the structs above.
-fn object(table: &DeTable<'_>) -> Value {
+pub(crate) fn object(table: &DeTable<'_>) -> Value {
     let pair = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
         (key.get_ref().to_string(), json(value.get_ref()))
     };
@@ -214,7 +214,9 @@ fn json(value: &DeValue<'_>) -> Value {
     };
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
-        DeValue::Integer(whole) => number(whole.as_str()),
+        DeValue::Integer(whole) => {
+            whole.as_str().replace('_', "").parse::<i64>().map_or(Value::Null, Value::from)
+        }
         DeValue::Float(float) => number(float.as_str()),
         DeValue::Boolean(on) => Value::Bool(*on),
         DeValue::Datetime(time) => Value::String(time.to_string()),

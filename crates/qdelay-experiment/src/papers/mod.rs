@@ -18,7 +18,7 @@ use crate::scenario::{Overrides, Study};
 use crate::shipped;
 use crate::traces::Library;
 use claims::{Check, Claim, Paper};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub static PAPERS: &[(&str, &str)] =
     &[("bode", include_str!("../../papers/bode.toml")), ("5g", include_str!("../../papers/5g.toml"))];
 
 /// What came of a paper's claims.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// Changes only if a field has to change its meaning.
     pub schema_version: u32,
@@ -44,7 +44,7 @@ pub struct Reproduction {
 }
 
 /// A claim and what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The figure of the paper; null where only its text says so.
     pub figure: Option<String>,
@@ -73,7 +73,7 @@ pub struct Row {
 }
 
 /// What came of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Ours is within the bounds.

@@ -3,7 +3,9 @@
 
 use super::Options;
 use super::model::{Placed, SEED_AXIS, Study};
-use crate::results::{AxisFile, CaseSummary, Cdf, Delay, ExpectResult, Group, RunFile, Series, TraceFile};
+use crate::results::{
+    AxisFile, CaseSummary, Cdf, CellSeries, Delay, ExpectResult, Group, RunFile, Series, TraceFile,
+};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +61,9 @@ struct CasePart<'a> {
     marks_by_reason: &'a BTreeMap<String, u64>,
     cdf: Option<CdfPart>,
     group_cdf: BTreeMap<&'a str, CdfPart>,
+    /// By group, and by what it is of: `sdap`, `rlc`, `round_trip`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    other_cdf: BTreeMap<&'a str, BTreeMap<&'static str, CdfPart>>,
     series: bool,
 }
 
@@ -114,6 +119,20 @@ struct SeriesPart<'a> {
     drops: &'a [u64],
     marks: &'a [u64],
     groups: BTreeMap<&'a str, GroupSeriesPart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<CellSeriesPart>,
+}
+
+/// What only a cell has over time.
+#[derive(Serialize)]
+struct CellSeriesPart {
+    /// kB in the RLC: mean over time, and most.
+    rlc_mean: Vec<Short<SERIES_DIGITS>>,
+    rlc_max: Vec<Short<SERIES_DIGITS>>,
+    /// Percent of the resource blocks.
+    used: Vec<Option<Short<SERIES_DIGITS>>>,
+    /// Empty where no channel has one.
+    mcs: Vec<Option<Short<SERIES_DIGITS>>>,
 }
 
 #[derive(Serialize)]
@@ -262,8 +281,28 @@ fn case_part<'a>(
             .filter(|_| grouped)
             .map(|(name, cdf)| (name.as_str(), cdf_part(cdf)))
             .collect(),
+        other_cdf: other_cdfs(case)
+            .into_iter()
+            .map(|(name, cdfs)| (name, cdfs.into_iter().map(|(of, cdf)| (of, cdf_part(cdf))).collect()))
+            .collect(),
         series,
     }
+}
+
+/// Distributions of other things than the delay at the bottleneck: by group, and by what they are of.
+fn other_cdfs(case: &CaseSummary) -> BTreeMap<&str, BTreeMap<&'static str, &Cdf>> {
+    let mut all: BTreeMap<&str, BTreeMap<&'static str, &Cdf>> = BTreeMap::new();
+    for (group, stages) in case.group_stage_cdf.iter().flatten() {
+        for stage in ["sdap", "rlc"] {
+            if let Some(cdf) = stages.get(stage).filter(|cdf| !cdf.ms.is_empty()) {
+                all.entry(group).or_default().insert(stage, cdf);
+            }
+        }
+    }
+    for (group, cdf) in case.group_round_trip_cdf.iter().flatten().filter(|(_, cdf)| !cdf.ms.is_empty()) {
+        all.entry(group).or_default().insert("round_trip", cdf);
+    }
+    all
 }
 
 fn case_figures(case: &CaseSummary) -> Figures {
@@ -384,6 +423,19 @@ fn series_part(series: &Series, capacity: Option<String>, grouped: bool) -> Seri
         drops: &series.drops,
         marks: &series.marks,
         groups: groups.collect(),
+        cell: series.cell.as_ref().map(cell_series_part),
+    }
+}
+
+fn cell_series_part(cell: &CellSeries) -> CellSeriesPart {
+    let share =
+        |(used, offered): (&u64, &u64)| (*offered > 0).then(|| Short(100.0 * *used as f64 / *offered as f64));
+    let has_mcs = cell.mcs.iter().any(Option::is_some);
+    CellSeriesPart {
+        rlc_mean: cell.rlc_bytes_mean.iter().map(|bytes| Short(bytes / 1e3)).collect(),
+        rlc_max: cell.rlc_bytes_max.iter().map(|bytes| Short(*bytes as f64 / 1e3)).collect(),
+        used: cell.rbs_used.iter().zip(&cell.rbs_offered).map(share).collect(),
+        mcs: if has_mcs { maybe_shorts(&cell.mcs) } else { Vec::new() },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads result folders. What is missing or inconsistent is said here, so that nobody after has to look.
 
 use crate::InputError;
-use crate::results::{CaseSummary, RunFile, SCHEMA_VERSION, Series, Summary};
+use crate::results::{CaseSummary, CellSeries, RunFile, SCHEMA_VERSION, Series, Summary};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::ErrorKind;
@@ -128,7 +128,9 @@ fn check_case(folder: &Summary, id: &str, case: &CaseSummary) -> Result<(), Stri
         }
     }
     let groups = case.group_delay_cdf.iter().flatten().map(|(_, cdf)| cdf);
-    for cdf in case.delay_cdf.iter().chain(groups) {
+    let stages = case.group_stage_cdf.iter().flatten().flat_map(|(_, stages)| stages.values());
+    let round_trips = case.group_round_trip_cdf.iter().flatten().map(|(_, cdf)| cdf);
+    for cdf in case.delay_cdf.iter().chain(groups).chain(stages).chain(round_trips) {
         same_length("delay_cdf.ms", cdf.ms.len(), cdf.percent.len())?;
     }
     case.series.as_ref().map_or(Ok(()), check_series)
@@ -150,7 +152,17 @@ fn check_series(series: &Series) -> Result<(), String> {
         same_length(&format!("series.groups.{name}.delay_mean_ms"), group.delay_mean_ms.len(), bins)?;
         same_length(&format!("series.groups.{name}.delay_max_ms"), group.delay_max_ms.len(), bins)?;
     }
-    Ok(())
+    series.cell.as_ref().map_or(Ok(()), |cell| check_cell(cell, bins))
+}
+
+fn check_cell(cell: &CellSeries, bins: usize) -> Result<(), String> {
+    same_length("series.cell.rlc_bytes_mean", cell.rlc_bytes_mean.len(), bins)?;
+    same_length("series.cell.rlc_bytes_max", cell.rlc_bytes_max.len(), bins)?;
+    same_length("series.cell.rlc_packets_mean", cell.rlc_packets_mean.len(), bins)?;
+    same_length("series.cell.rlc_packets_max", cell.rlc_packets_max.len(), bins)?;
+    same_length("series.cell.rbs_offered", cell.rbs_offered.len(), bins)?;
+    same_length("series.cell.rbs_used", cell.rbs_used.len(), bins)?;
+    same_length("series.cell.mcs", cell.mcs.len(), bins)
 }
 
 fn same_length(name: &str, found: usize, expected: usize) -> Result<(), String> {

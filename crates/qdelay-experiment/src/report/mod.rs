@@ -7,6 +7,7 @@
 //! | `document` | what the page is handed, rounded and compact |
 //! | `html` | puts page, styles, program and data into one file |
 //! | `svg` | the same plots for print |
+//! | `paper` | the page of a paper: its figures, and the claims that are of each |
 //!
 //! `docs/report.md` says what each part of the page shows.
 
@@ -14,10 +15,11 @@ mod document;
 mod html;
 mod load;
 mod model;
+mod paper;
 mod svg;
 
 use crate::InputError;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a report says and holds. `Options::default()` is what one wants to begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,4 +57,18 @@ pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError
 pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
     let study = model::Study::of(load::folders(folders)?);
     svg::pictures(&study, options)
+}
+
+/// Whether `folder` is one that a paper's claims were judged in: it has a page of its own.
+pub fn is_of_paper(folder: &Path) -> bool {
+    folder.join(paper::REPRODUCTION).is_file()
+}
+
+/// The page of a paper whose claims were judged in `folder`: its figures as they came out here, each with its claims.
+///
+/// # Errors
+///
+/// No `reproduction.json`, or results below `folder` that are not complete.
+pub fn paper(folder: &Path) -> Result<String, InputError> {
+    paper::html(folder)
 }

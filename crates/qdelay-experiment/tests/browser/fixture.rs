@@ -95,7 +95,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         let id = format!("{:03}-case", cases.len());
         let case = case(fixture, &id, labels, &at);
         write_case(&folder, fixture, &case);
-        cases.push(CaseSummary { delay_cdf: None, group_delay_cdf: None, series: None, ..case });
+        cases.push(case.without_curves());
     }
     let axes =
         axes.map(|(name, labels)| AxisFile { name: name.to_string(), labels: labels.clone() }).to_vec();
@@ -180,6 +180,19 @@ fn stages(factor: f64) -> BTreeMap<String, Delay> {
     [("sdap", 30.0), ("rlc", 10.0), ("air", 4.0), ("reassembly", 1.0)].into_iter().map(stage).collect()
 }
 
+fn cell_series(series: &Series) -> CellSeries {
+    let packets = &series.backlog_packets;
+    CellSeries {
+        rlc_bytes_mean: packets.iter().map(|packets| *packets as f64 * 900.0).collect(),
+        rlc_bytes_max: packets.iter().map(|packets| packets * 1500).collect(),
+        rlc_packets_mean: packets.iter().map(|packets| *packets as f64 * 0.6).collect(),
+        rlc_packets_max: packets.clone(),
+        rbs_offered: vec![12_500; packets.len()],
+        rbs_used: (0..packets.len() as u64).map(|bin| 12_500 - bin % 700).collect(),
+        mcs: (0..packets.len()).map(|bin| (bin % 40 != 0).then_some((bin / 5 % 29) as f64)).collect(),
+    }
+}
+
 fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usize]) -> CaseSummary {
     let bound = [900.0, 90.0, 140.0, 20.0, 45.0, 60.0][at[1] % 6] * [1.0, 0.7, 0.85][at[2] % 3];
     let share = [0.99, 0.95, 0.93, 0.88, 0.96, 0.91][at[1] % 6] * [1.0, 0.94, 0.9][at[2] % 3];
@@ -200,6 +213,9 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         series.backlog_packets.push((delay * used / 12.0) as u64);
         series.drops.push(if draw.next() < 0.12 { (draw.next() * 20.0) as u64 } else { 0 });
         series.marks.push(0);
+    }
+    if fixture.cell {
+        series.cell = Some(cell_series(&series));
     }
     samples.sort_by(f64::total_cmp);
     let throughput = series.throughput_mbps.iter().sum::<f64>() / fixture.bins as f64;
@@ -278,6 +294,20 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
                 .map(|(index, name)| (name.clone(), cdf(&samples, if index == 0 { 1.0 } else { 0.25 })))
                 .collect(),
         ),
+        group_stage_cdf: fixture.cell.then(|| {
+            let stages = |factor| {
+                let stage = |(name, share): (&str, f64)| (name.to_string(), cdf(&samples, factor * share));
+                [("sdap", 0.6), ("rlc", 0.4)].into_iter().map(stage).collect()
+            };
+            let factor = |index| if index == 0 { 1.0 } else { 0.25 };
+            fixture
+                .groups
+                .iter()
+                .enumerate()
+                .map(|(index, name)| (name.clone(), stages(factor(index))))
+                .collect()
+        }),
+        group_round_trip_cdf: None,
         groups,
         series: Some(series),
     }

@@ -5,7 +5,7 @@
 //! listens to.
 
 use super::Path;
-use crate::node::{CellNode, Role};
+use crate::node::{CellNode, Hearer, Role};
 use crate::{NodeId, Observer, Served, Signal, Split};
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};
@@ -16,12 +16,15 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(never)]
     pub(super) fn wake_cell(&mut self, id: NodeId, input: NodeId, now: Time) {
         let Role::Queue(queue) = &self.nodes[input.index()].role else { return };
+        let (bearer, backlog) = (usize::from(queue.place), queue.backlog());
+        let Role::Cell(Some(node)) = &mut self.nodes[id.index()].role else { return };
+        if let Some(waiting) = node.waiting.get_mut(bearer) {
+            *waiting = backlog;
+        }
         // Only the first is news. A queue that dropped it again has none.
-        if queue.backlog().packets != 1 {
+        if backlog.packets != 1 {
             return;
         }
-        let bearer = usize::from(queue.place);
-        let Role::Cell(Some(node)) = &mut self.nodes[id.index()].role else { return };
         node.cell.wake(now, bearer);
         let deadline = node.cell.next_deadline().max(now);
         if deadline != self.deadlines.get(id.index()) {
@@ -36,14 +39,38 @@ impl<Q: Qdisc> Path<Q> {
         // Nothing that a cell causes comes back to it before it is done: what it hands up goes down the path, and gates
         // that hear of it run later.
         let Some(mut node) = place.take() else { return };
-        let CellNode { cell, queues, next } = &mut *node;
-        cell.run(now, &mut Surroundings { path: self, observer, now, id, queues, next: *next });
+        let CellNode { cell, queues, next, waiting, hearers } = &mut *node;
+        let next = *next;
+        cell.run(now, &mut Surroundings { path: self, observer, now, id, queues, next, waiting, hearers });
         // A cell that asks for the time it was just called at would keep everything from going on.
         let deadline = cell.next_deadline().max(now + Span::from_nanos(1));
         if let Role::Cell(place) = &mut self.nodes[id.index()].role {
             *place = Some(node);
         }
         self.deadlines.set(id.index(), deadline);
+    }
+
+    /// What waits in the queue `at` has changed by itself: the cell that takes from it, if one does, keeps a copy.
+    pub(super) fn copy_backlog(&mut self, at: NodeId) {
+        let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
+        let (puller, bearer, backlog) = (queue.puller, usize::from(queue.place), queue.backlog());
+        if let Role::Cell(Some(node)) = &mut self.nodes[puller.index()].role
+            && let Some(waiting) = node.waiting.get_mut(bearer)
+        {
+            *waiting = backlog;
+        }
+    }
+
+    /// Finds out who hears of the bearers of cells, after a change of who listens for what.
+    pub(super) fn find_hearers(&mut self) {
+        for index in 0..self.nodes.len() {
+            let Role::Cell(place) = &mut self.nodes[index].role else { continue };
+            let Some(mut node) = place.take() else { continue };
+            for (hearer, queue) in node.hearers.iter_mut().zip(&node.queues) {
+                *hearer = Hearer::of(&self.nodes[queue.index()].listeners);
+            }
+            self.nodes[index].role = Role::Cell(Some(node));
+        }
     }
 }
 
@@ -55,19 +82,26 @@ struct Surroundings<'a, Q, O> {
     id: NodeId,
     queues: &'a [NodeId],
     next: NodeId,
+    waiting: &'a mut [Backlog],
+    hearers: &'a [Hearer],
 }
 
 impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     #[inline]
     fn backlog(&self, bearer: usize) -> Backlog {
-        match self.queues.get(bearer).map(|queue| &self.path.nodes[queue.index()].role) {
-            Some(Role::Queue(queue)) => queue.backlog(),
-            _ => Backlog::default(),
-        }
+        self.waiting.get(bearer).copied().unwrap_or_default()
     }
     #[inline]
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
-        let packet = self.path.dequeue(*self.queues.get(bearer)?, self.now, self.observer)?;
+        let at = *self.queues.get(bearer)?;
+        let packet = self.path.dequeue(at, self.now, self.observer);
+        // What comes out may not be all that went.
+        if let (Role::Queue(queue), Some(waiting)) =
+            (&self.path.nodes[at.index()].role, self.waiting.get_mut(bearer))
+        {
+            *waiting = queue.backlog();
+        }
+        let packet = packet?;
         self.path.nodes[self.id.index()].counters.received.add(&packet);
         Some(packet)
     }
@@ -88,10 +122,14 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     }
     #[inline]
     fn served(&mut self, bearer: usize, served: Served) {
-        if let Some(queue) = self.queues.get(bearer)
-            && !self.path.nodes[queue.index()].listeners.is_empty()
-        {
-            self.path.tell(*queue, self.now, Signal::Served(served));
+        match self.hearers.get(bearer) {
+            None | Some(Hearer::Nobody) => {}
+            Some(Hearer::AtOnce(gate)) => self.path.signal(*gate, self.now, Signal::Served(served)),
+            Some(Hearer::Listeners) => {
+                if let Some(queue) = self.queues.get(bearer) {
+                    self.path.tell(*queue, self.now, Signal::Served(served));
+                }
+            }
         }
     }
 }

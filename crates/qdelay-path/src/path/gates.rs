@@ -1,6 +1,7 @@
 //! Gates: asking their laws, and the signals they hear.
 
 use super::Path;
+use crate::gate::Gate;
 use crate::node::Role;
 use crate::{Count, Eligible, NodeId, Observer, Pacer, Signal};
 use qdelay_core::qdisc::Qdisc;
@@ -15,14 +16,16 @@ impl<Q: Qdisc> Path<Q> {
         if gate.pulled {
             gate.retry = Time::NEVER;
             let deadline = gate.deadline();
-            self.deadlines.set(id.index(), deadline);
+            self.set_due(id, deadline, now);
             return self.wake(next, id, now, observer);
         }
-        let passed = self.pass(id, now, observer);
-        if let Some((packet, _)) = passed {
-            // There may be more: comes back at this same time, after other nodes that are due.
-            self.deadlines.set(id.index(), now);
-            self.push(next, packet, now, observer);
+        match self.let_through(id, now, observer) {
+            Some((packet, _)) => {
+                // There may be more: comes back at this same time, after other nodes that are due.
+                self.set_due(id, now, now);
+                self.push(next, packet, now, observer);
+            }
+            None => self.set_to_deadline(id, now),
         }
     }
 
@@ -33,9 +36,28 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId)> {
+        let passed = self.let_through(id, now, observer);
+        self.set_to_deadline(id, now);
+        passed
+    }
+
+    /// The gate `id` has nothing to do before its next deadline.
+    fn set_to_deadline(&mut self, id: NodeId, now: Time) {
+        let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
+        let deadline = gate.deadline();
+        self.set_due(id, deadline, now);
+    }
+
+    /// As [`Path::pass`], without setting a deadline.
+    fn let_through<O: Observer>(
+        &mut self,
+        id: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<(Packet, NodeId)> {
         let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
         gate.retry = Time::NEVER;
-        gate.is_blocked = false;
+        (gate.is_blocked, gate.held) = (false, None);
         let passed = if gate.inputs.deficits.is_some() {
             self.pass_by_deficit(id, now, observer)
         } else {
@@ -54,8 +76,6 @@ impl<Q: Qdisc> Path<Q> {
                 refused.forwarded(*index);
             }
         }
-        let deadline = gate.deadline();
-        self.deadlines.set(id.index(), deadline);
         let (packet, input, _) = passed?;
         if !self.nodes[id.index()].listeners.is_empty() {
             self.tell_gone(id, now, Count::of(&packet));
@@ -77,6 +97,7 @@ impl<Q: Qdisc> Path<Q> {
             let (input, after) = (*gate.inputs.nodes.get(index)?, gate.inputs.after(index));
             if let Some(bytes) = self.head_bytes(input) {
                 if !self.ask(id, index, bytes, now) {
+                    self.hold(id, index, input, bytes);
                     return None;
                 }
                 if let Some(packet) = self.dequeue(input, now, observer) {
@@ -209,22 +230,29 @@ impl<Q: Qdisc> Path<Q> {
         if !listener.delay.is_zero() {
             let arrival = now + listener.delay;
             gate.post(arrival, signal);
-            if arrival < self.deadlines.get(at) {
-                self.deadlines.set(at, arrival);
+            if arrival < gate.due {
+                self.set_due(listener.gate, arrival, now);
             }
             return;
         }
+        self.signal(listener.gate, now, signal);
+    }
+
+    /// The gate `id` hears `signal` now.
+    #[inline]
+    pub(super) fn signal(&mut self, id: NodeId, now: Time, signal: Signal) {
+        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
         if gate.inbox.front().is_none_or(|entry| entry.0 > now) {
             gate.law.on_signal(now, signal);
         } else {
             gate.post(now, signal);
-            self.hear(listener.gate, now);
+            self.hear(id, now);
         }
         // One that holds nothing back has nothing to ask.
-        if let Role::Gate(gate) = &self.nodes[at].role
+        if let Role::Gate(gate) = &self.nodes[id.index()].role
             && gate.is_blocked
         {
-            self.reconsider(listener.gate, now);
+            self.reconsider(id, now);
         }
     }
 
@@ -232,27 +260,52 @@ impl<Q: Qdisc> Path<Q> {
     /// Most of the time it would not, and this is cheaper than running it.
     fn reconsider(&mut self, id: NodeId, now: Time) {
         let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
-        let (count, mut index) = (gate.inputs.nodes.len(), gate.inputs.first());
-        if gate.inputs.deficits.is_none() && self.deadlines.get(id.index()) > now {
-            for _ in 0..count {
-                let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
-                let Some(&input) = gate.inputs.nodes.get(index) else { return };
-                let after = gate.inputs.after(index);
-                if let Some(bytes) = self.head_bytes(input) {
-                    if self.ask(id, index, bytes, now) {
-                        break;
-                    }
-                    let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
-                    let deadline = gate.deadline();
-                    if deadline != self.deadlines.get(id.index()) {
-                        self.deadlines.set(id.index(), deadline);
-                    }
-                    return;
-                }
-                index = after;
-            }
+        let mut due = now;
+        if gate.due > now
+            && let Some((index, bytes)) = gate.held.or_else(|| self.head_of_inputs(gate))
+            && !self.ask(id, index, bytes, now)
+            && let Role::Gate(gate) = &self.nodes[id.index()].role
+        {
+            due = gate.deadline();
         }
-        self.deadlines.set(id.index(), now);
+        self.set_due(id, due, now);
+    }
+
+    /// The input of `gate` whose head is next, and its bytes; not known in deficit round robin.
+    fn head_of_inputs(&self, gate: &Gate) -> Option<(usize, u64)> {
+        if gate.inputs.deficits.is_some() {
+            return None;
+        }
+        let mut index = gate.inputs.first();
+        for _ in 0..gate.inputs.nodes.len() {
+            if let Some(bytes) = self.head_bytes(*gate.inputs.nodes.get(index)?) {
+                return Some((index, bytes));
+            }
+            index = gate.inputs.after(index);
+        }
+        None
+    }
+
+    /// The law of the gate `id` has refused the head of `input`, its input `index`, of `bytes`: keeps in mind which it is.
+    #[inline]
+    fn hold(&mut self, id: NodeId, index: usize, input: NodeId, bytes: u64) {
+        let is_steady = matches!(&self.nodes[input.index()].role, Role::Queue(queue) if !queue.has_timer);
+        if let Role::Gate(gate) = &mut self.nodes[id.index()].role
+            && is_steady
+        {
+            gate.held = Some((index, bytes));
+        }
+    }
+
+    /// The gate `id` is to run at `due`.
+    #[inline]
+    pub(super) fn set_due(&mut self, id: NodeId, due: Time, now: Time) {
+        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        gate.due = due;
+        if due < gate.alarm || gate.alarm <= now && due != gate.alarm {
+            gate.alarm = due;
+            self.deadlines.set(id.index(), due);
+        }
     }
 
     /// Gives the law of the gate `id` the signals that have arrived.

@@ -119,6 +119,7 @@ impl<Q: Qdisc> Path<Q> {
                 path.deadlines.set(index, cell.cell.next_deadline());
             }
         }
+        path.find_hearers();
         path
     }
 

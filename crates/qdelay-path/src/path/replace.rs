@@ -49,9 +49,13 @@ impl<Q: Qdisc> Path<Q> {
             queue.replace(qdisc, random);
         });
         let Role::Queue(queue) = &mut self.nodes[node.index()].role else { return Ok(()) };
+        let puller = queue.puller;
         if queue.has_timer {
             queue.deadline = queue.next_deadline();
             self.deadlines.set(node.index(), queue.deadline.max(now));
+        }
+        if let Role::Gate(gate) = &mut self.nodes[puller.index()].role {
+            gate.held = None;
         }
         self.run(now, observer);
         Ok(())
@@ -119,7 +123,7 @@ impl<Q: Qdisc> Path<Q> {
         if let Role::Gate(gate) = &mut self.nodes[node.index()].role {
             gate.law = law;
             gate.inbox.retain(|entry| kinds.includes(entry.1));
-            (gate.retry, gate.is_blocked) = (Time::NEVER, true);
+            (gate.retry, gate.is_blocked, gate.held) = (Time::NEVER, true, None);
         }
         for (index, teller) in self.nodes.iter_mut().enumerate() {
             let Role::Gate(gate) = &mut teller.role else { continue };
@@ -129,7 +133,8 @@ impl<Q: Qdisc> Path<Q> {
                 gate.refused = Some(Box::new(Refused::new(gate.inputs.nodes.len())));
             }
         }
-        self.deadlines.set(node.index(), now);
+        self.find_hearers();
+        self.set_due(node, now, now);
         self.run(now, observer);
         Ok(())
     }

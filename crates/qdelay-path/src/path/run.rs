@@ -52,6 +52,10 @@ impl<Q: Qdisc> Path<Q> {
                 AnyLink::Trace(_) => self.opportunity(id, now, observer),
                 AnyLink::Uplink(_) => self.granted(id, now, observer),
             },
+            Role::Gate(gate) if gate.due > now => {
+                let due = gate.due;
+                self.set_due(id, due, now);
+            }
             Role::Gate(_) => self.run_gate(id, now, observer),
             Role::Cell(_) => self.run_cell(id, now, observer),
             Role::Leaving(_) => self.run_leaving(id, now, observer),

@@ -41,7 +41,7 @@ pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Sharing, State, Turns};
-use crate::radio::{Channel, Radio};
+use crate::radio::{Channel, Quality, Radio};
 use crate::rlc::{Bearer, Mode, RlcSetting};
 use account::{Account, Clock, Idle};
 use activity::Activity;
@@ -120,7 +120,6 @@ pub struct Cell {
     scheduler: State,
     ues: Vec<Ue>,
     bearers: Vec<BearerState>,
-    /// Of each bearer, apart from the above: what every TTI asks of all bearers with data stands close together.
     rlcs: Vec<Bearer>,
     activity: Activity,
     blocks: Blocks,
@@ -149,13 +148,21 @@ struct Ue {
     repeated: u64,
 }
 
+/// What every TTI asks of all bearers with data, close together: a line of a cache each.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct BearerState {
     ue: u32,
     /// Smaller blocks are of no use.
-    least_bytes: u64,
+    least_bytes: u32,
     /// What is left of a packet that is partly taken, as RLC says.
     partly: Backlog,
+    /// What waited when RLC was last asked what it wants, and its answer, which stays the same until RLC sends something or
+    /// one of its timers runs out.
+    asked: Option<Backlog>,
+    wanted_bytes: u64,
+    /// When RLC has something to do by itself.
+    deadline: Time,
 }
 
 /// A bearer that had something to send at the beginning of the TTI in hand.
@@ -166,8 +173,12 @@ struct Load {
     local: u8,
     /// What of its block it used.
     used_bytes: u64,
-    /// What it is told.
-    served: Served,
+    /// As in [`Served`].
+    sent_bytes: u64,
+    remaining_bytes: u64,
+    remaining_packets: u64,
+    left_packets: u32,
+    left_sojourn: Span,
 }
 
 impl Cell {
@@ -195,6 +206,9 @@ impl Cell {
                     ue: ue as u32,
                     least_bytes: least_bytes(&rlc),
                     partly: Backlog::default(),
+                    asked: None,
+                    wanted_bytes: 0,
+                    deadline: Time::NEVER,
                 });
             }
         }
@@ -255,6 +269,7 @@ impl Cell {
             while self.timers.next() <= at {
                 let bearer = self.timers.first();
                 self.rlcs[bearer].poll(at, &mut Output { source, bearer });
+                self.set_timer(bearer);
                 self.follow(bearer, source);
             }
             self.find_tti(at);
@@ -284,6 +299,17 @@ impl Cell {
         account.usage
     }
 
+    /// The MCS that the scheduler takes the channels of UEs for at `now`, their mean; without those in an outage, and `None`
+    /// where no channel has an MCS. `now` is not before what the cell was told last.
+    pub fn mcs(&self, now: Time) -> Option<f64> {
+        let known = self.ues.iter().filter_map(|ue| match ue.radio.clone().known(now) {
+            Quality::Mcs(mcs) => Some(f64::from(mcs)),
+            Quality::Bytes(_) | Quality::Outage => None,
+        });
+        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), mcs| (sum + mcs, count + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
     /// Counts TTIs before `until` that are not counted: nobody had anything to send in them.
     fn count_idle(&mut self, until: u64) {
         if let Some(ue) = self.ues.get_mut(self.account.last_ue as usize) {
@@ -310,27 +336,40 @@ impl Cell {
                 } else {
                     rlc.received(now, id, &mut output);
                 }
-                self.follow(bearer, source);
+                // What it has to send is the same as before.
+                self.set_timer(bearer);
             }
             self.blocks.get(number).parts = parts;
             self.blocks.close(number);
         }
     }
 
-    /// Something was told to the RLC of `bearer`: its timers may be others, and it may have something to send.
+    /// A timer of the RLC of `bearer` has run out: it may have something to send.
     fn follow<S: Source>(&mut self, bearer: usize, source: &S) {
-        self.set_timer(bearer);
-        let (rlc, state) = (&self.rlcs[bearer], &mut self.bearers[bearer]);
-        state.partly = rlc.remaining();
-        let (ue, first) = (state.ue as usize, self.ues[state.ue as usize].first);
-        if !self.activity.has(ue, bearer - first) && rlc.wanted_bytes(source.backlog(bearer)) > 0 {
+        let state = &mut self.bearers[bearer];
+        (state.partly, state.asked) = (self.rlcs[bearer].remaining(), None);
+        let ue = state.ue as usize;
+        let first = self.ues[ue].first;
+        if !self.activity.has(ue, bearer - first) && self.wanted_bytes(bearer, source.backlog(bearer)) > 0 {
             self.activity.begin(ue, bearer - first);
         }
     }
 
+    /// As [`Bearer::wanted_bytes`], which is asked only where the answer may be another one.
+    #[inline]
+    fn wanted_bytes(&mut self, bearer: usize, queue: Backlog) -> u64 {
+        let state = &mut self.bearers[bearer];
+        if state.asked != Some(queue) {
+            (state.asked, state.wanted_bytes) = (Some(queue), self.rlcs[bearer].wanted_bytes(queue));
+        }
+        state.wanted_bytes
+    }
+
+    #[inline]
     fn set_timer(&mut self, bearer: usize) {
-        let deadline = self.rlcs[bearer].next_deadline();
-        if deadline != self.timers.get(bearer) {
+        let (deadline, state) = (self.rlcs[bearer].next_deadline(), &mut self.bearers[bearer]);
+        if deadline != state.deadline {
+            state.deadline = deadline;
             self.timers.set(bearer, deadline);
         }
     }
@@ -344,10 +383,10 @@ impl Cell {
 }
 
 /// The smallest block that is of use to a bearer that has as much to send.
-fn least_bytes(rlc: &RlcSetting) -> u64 {
+fn least_bytes(rlc: &RlcSetting) -> u32 {
     match rlc.mode {
         // A packet goes whole: any but the largest fits, and those need more.
-        Mode::Transparent { counted_bytes } => u64::from(counted_bytes.unwrap_or(1500)),
-        Mode::LteUm(_) | Mode::NrUm(_) | Mode::LteAm(_) | Mode::NrAm(_) => LEAST_BYTES,
+        Mode::Transparent { counted_bytes } => counted_bytes.unwrap_or(1500),
+        Mode::LteUm(_) | Mode::NrUm(_) | Mode::LteAm(_) | Mode::NrAm(_) => LEAST_BYTES as u32,
     }
 }

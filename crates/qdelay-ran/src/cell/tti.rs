@@ -3,8 +3,9 @@
 use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
 use crate::mac::{Candidate, Frame, Look, Prbs, Sharing};
-use qdelay_core::Time;
-use qdelay_core::pacer::Served;
+use qdelay_core::pacer::{Served, SizeUnit};
+use qdelay_core::qdisc::Backlog;
+use qdelay_core::{Span, Time};
 
 /// What became of the resource blocks of the TTI in hand.
 #[derive(Default)]
@@ -28,6 +29,27 @@ impl Filled {
         self.groups += groups;
         self.rbs += rbs;
         self.weighted_bytes += u128::from(rbs) * u128::from(whole_bytes);
+    }
+}
+
+impl Load {
+    fn new(bearer: usize, local: usize, unit: SizeUnit, queue: Backlog, partly: Backlog) -> Load {
+        let mut load = Load {
+            bearer: bearer as u32,
+            local: local as u8,
+            used_bytes: 0,
+            sent_bytes: 0,
+            remaining_bytes: 0,
+            remaining_packets: 0,
+            left_packets: 0,
+            left_sojourn: Span::ZERO,
+        };
+        load.set_remaining(unit, queue, partly);
+        load
+    }
+    fn set_remaining(&mut self, unit: SizeUnit, queue: Backlog, partly: Backlog) {
+        self.remaining_bytes = unit.of_all(queue.packets, queue.bytes) + partly.bytes;
+        self.remaining_packets = queue.packets + partly.packets;
     }
 }
 
@@ -122,23 +144,24 @@ impl Cell {
         let mut from = 0;
         while let Some(number) = self.activity.first_from(from) {
             from = number + 1;
-            let ue = &self.ues[number];
+            let Ue { first, repeated, .. } = self.ues[number];
             let first_bearer = self.loads.len();
             let (mut wanted, mut least) = (0_u64, u64::MAX);
             let mut mask = self.activity.bearers(number);
             while mask != 0 {
                 let local = mask.trailing_zeros() as usize;
                 mask &= mask - 1;
-                let bearer = ue.first + local;
-                let wanted_bytes = self.rlcs[bearer].wanted_bytes(source.backlog(bearer));
+                let bearer = first + local;
+                let queue = source.backlog(bearer);
+                let wanted_bytes = self.wanted_bytes(bearer, queue);
                 if wanted_bytes == 0 {
                     self.activity.end(number, local);
                     continue;
                 }
-                let (bearer, local) = (bearer as u32, local as u8);
-                self.loads.push(Load { bearer, local, used_bytes: 0, served: Served::default() });
+                let state = &self.bearers[bearer];
+                self.loads.push(Load::new(bearer, local, self.grid.unit, queue, state.partly));
                 wanted = wanted.saturating_add(wanted_bytes);
-                least = least.min(self.bearers[bearer as usize].least_bytes);
+                least = least.min(u64::from(state.least_bytes));
             }
             let bearers = self.loads.len() - first_bearer;
             if bearers == 0 {
@@ -151,7 +174,7 @@ impl Cell {
                 bearers: bearers as u32,
                 first_bearer: first_bearer as u32,
                 // Who repeats a block sends no other: as in an outage.
-                looked: ue.repeated == tti + 1,
+                looked: repeated == tti + 1,
                 ..Candidate::new(number as u32, wanted, least)
             });
         }
@@ -228,11 +251,12 @@ impl Cell {
             let rlc = &mut self.rlcs[bearer];
             let mut queue = Queue { source, bearer, now, left_packets: 0, left_sojourn: Default::default() };
             let done = rlc.transmit(now, grant, &mut queue);
-            load.served.left_packets = queue.left_packets;
-            load.served.left_sojourn = queue.left_sojourn;
-            load.served.sent_bytes = done.sdu_bytes;
+            (load.left_packets, load.left_sojourn) = (queue.left_packets, queue.left_sojourn);
+            load.sent_bytes = done.sdu_bytes;
             load.used_bytes = done.used_bytes;
-            self.bearers[bearer].partly = rlc.remaining();
+            let state = &mut self.bearers[bearer];
+            (state.partly, state.asked) = (rlc.remaining(), None);
+            load.set_remaining(self.grid.unit, source.backlog(bearer), state.partly);
             left = left.saturating_sub(done.used_bytes);
             sent_bytes += done.sdu_bytes;
             if let Some(id) = done.block {
@@ -240,7 +264,8 @@ impl Cell {
                 sent |= 1 << local;
             }
             let deadline = rlc.next_deadline();
-            if deadline != self.timers.get(bearer) {
+            if deadline != state.deadline {
+                state.deadline = deadline;
                 self.timers.set(bearer, deadline);
             }
         }
@@ -260,25 +285,25 @@ impl Cell {
                 whole = frame.bytes(candidate.quality, candidate.prbs + left);
             }
             let (first, count) = (candidate.first_bearer as usize, candidate.bearers as usize);
-            let loads = &self.loads[first..first + count];
-            let used: u64 = loads.iter().map(|load| load.used_bytes).sum();
-            for load in loads {
+            let used: u64 = self.loads[first..first + count].iter().map(|load| load.used_bytes).sum();
+            for place in first..first + count {
+                let load = self.loads[place];
                 let bearer = load.bearer as usize;
-                let (queue, partly) = (source.backlog(bearer), self.bearers[bearer].partly);
                 let capacity_bytes = match self.sharing {
                     Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
                     Sharing::EqualShare => whole / u64::from(candidate.bearers),
                 };
-                let queued_bytes = self.grid.unit.of_all(queue.packets, queue.bytes);
                 let served = Served {
                     capacity_bytes,
-                    remaining_bytes: queued_bytes + partly.bytes,
-                    remaining_packets: queue.packets + partly.packets,
-                    ..load.served
+                    sent_bytes: load.sent_bytes,
+                    remaining_bytes: load.remaining_bytes,
+                    remaining_packets: load.remaining_packets,
+                    left_packets: load.left_packets,
+                    left_sojourn: load.left_sojourn,
                 };
                 source.served(bearer, served);
                 // What it was told may have brought new packets.
-                if candidate.groups > 0 && self.rlcs[bearer].wanted_bytes(source.backlog(bearer)) == 0 {
+                if candidate.groups > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
                     self.activity.end(candidate.ue as usize, usize::from(load.local));
                 }
             }

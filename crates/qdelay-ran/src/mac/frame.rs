@@ -132,19 +132,39 @@ impl Frame<'_> {
         if matches!(quality, Quality::Outage | Quality::Bytes(0)) {
             return 0;
         }
-        let (mut low, mut high) = (0, self.groups().saturating_sub(at));
-        // More resource blocks carry more, but for one: I_TBS 6 carries 328 bits in one PRB, and 176 in two.
-        let mut middle = 1.min(high);
-        while low < high {
-            if self.bytes(quality, self.prbs(at, middle)) >= bytes {
-                high = middle;
-            } else {
-                low = (middle + 1).min(high);
-            }
-            middle = low + (high - low) / 2;
+        let most = self.groups().saturating_sub(at);
+        if let Quality::Mcs(mcs) = quality
+            && (self.full_slots, self.reduced_slots, self.grid.unit) == (1, 0, SizeUnit::Bytes)
+        {
+            // The usual TTI: what so many resource blocks carry stands in one row of a table.
+            let (row, size) = (self.grid.carrier.blocks_bytes(mcs), self.grid.carrier.rbg_prbs());
+            let from = (usize::from(at) * usize::from(size)).min(usize::from(self.all.full));
+            let carried = |groups: u16| {
+                let to = usize::from(at + groups) * usize::from(size);
+                let prbs = to.min(usize::from(self.all.full)) - from;
+                row.get(prbs).map_or(0, |&bytes| u64::from(bytes))
+            };
+            return first(most, |groups| carried(groups) >= bytes);
         }
-        high
+        first(most, |groups| self.bytes(quality, self.prbs(at, groups)) >= bytes)
     }
+}
+
+/// The first number of groups that are `enough`; `most` where none are.
+#[inline]
+fn first(most: u16, enough: impl Fn(u16) -> bool) -> u16 {
+    let (mut low, mut high) = (0, most);
+    // More resource blocks carry more, but for one: I_TBS 6 carries 328 bits in one PRB, and 176 in two.
+    let mut middle = 1.min(high);
+    while low < high {
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = (middle + 1).min(high);
+        }
+        middle = low + (high - low) / 2;
+    }
+    high
 }
 
 #[cfg(test)]

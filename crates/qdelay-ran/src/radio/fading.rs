@@ -104,20 +104,35 @@ pub(super) struct Faded {
     thresholds: [f64; 15],
     random: Random,
     /// How much of a process each block takes over from the one before.
-    keep_shadow: f64,
-    keep_fast: f64,
+    keep_shadow: Keep,
+    keep_fast: Keep,
     /// Standard normal processes: shadowing, and both parts of the amplitude.
     shadow: f64,
     amplitude: [f64; 2],
-    /// The block that the state is of, and its CQI.
+    /// The block that the state is of, when the next one begins, and its CQI.
     block: u64,
+    next_block: Time,
     cqi: u8,
+}
+
+/// What a process takes over from one block to the next.
+#[derive(Clone, Copy, Debug)]
+struct Keep {
+    part: f64,
+    /// What a new standard normal number is multiplied with, so that the variance stays 1.
+    rest: f64,
+}
+
+impl Keep {
+    fn new(part: f64) -> Keep {
+        Keep { part, rest: libm::sqrt(1.0 - part * part) }
+    }
 }
 
 impl Faded {
     pub(super) fn new(fading: &Fading, carrier: &Carrier, seed: u64, name: &str) -> Faded {
         let mut random = Random::derive(seed, name, "fading");
-        let keep = |memory: Span| libm::exp(-fading.block.as_secs_f64() / memory.as_secs_f64());
+        let keep = |memory: Span| Keep::new(libm::exp(-fading.block.as_secs_f64() / memory.as_secs_f64()));
         let (shadow, amplitude) = (random.normal(), [random.normal(), random.normal()]);
         let mut faded = Faded {
             fading: *fading,
@@ -128,6 +143,7 @@ impl Faded {
             shadow,
             amplitude,
             block: 0,
+            next_block: Time::ZERO + fading.block,
             cqi: 0,
         };
         faded.cqi = faded.now();
@@ -151,12 +167,12 @@ impl Faded {
 
     /// The CQI at `now`; 0 where nothing is received.
     pub(super) fn cqi(&mut self, now: Time) -> u8 {
-        let block = now.as_nanos() / self.fading.block.as_nanos().max(1);
-        if block <= self.block {
+        if now < self.next_block {
             return self.cqi;
         }
-        let mut step = |state: &mut f64, keep: f64| {
-            *state = keep * *state + libm::sqrt(1.0 - keep * keep) * self.random.normal();
+        let block = now.as_nanos() / self.fading.block.as_nanos().max(1);
+        let mut step = |state: &mut f64, keep: Keep| {
+            *state = keep.part * *state + keep.rest * self.random.normal();
         };
         while self.block < block {
             if self.fading.deviation_db > 0.0 {
@@ -167,6 +183,8 @@ impl Faded {
             }
             self.block += 1;
         }
+        // At the end of time, which is never reached, a span is cut.
+        self.next_block = Time::ZERO + self.fading.block * self.block.saturating_add(1);
         self.cqi = self.now();
         self.cqi
     }

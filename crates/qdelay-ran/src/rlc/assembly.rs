@@ -62,6 +62,9 @@ impl Assembly {
     }
 }
 
+/// More ranges than this at a time are rare: as many segments of one unit would have to be missing.
+const USUAL_RANGES: usize = 4;
+
 /// Assemblies in use, reused with what they have allocated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assemblies {
@@ -75,7 +78,8 @@ impl Assemblies {
         match self.free.pop() {
             Some(id) => id,
             None => {
-                self.all.push(Assembly::default());
+                // Room for as many as there usually are, so that using it again never allocates.
+                self.all.push(Assembly { ranges: Vec::with_capacity(USUAL_RANGES), end: None });
                 self.all.len() as u32 - 1
             }
         }

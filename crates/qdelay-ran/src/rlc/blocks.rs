@@ -1,6 +1,7 @@
 //! What is on the air: for each transport block the parts that this bearer has in it.
 
 use super::BlockId;
+use super::chains::{Chain, Chains, Places};
 use alloc::vec::Vec;
 
 /// A PDU in a transport block.
@@ -20,49 +21,47 @@ pub(super) struct Part {
     pub poll: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Block {
-    parts: Vec<Part>,
+    parts: Chain,
     /// The entity was established anew since.
     void: bool,
     used: bool,
 }
 
-/// The blocks, reused with what they have allocated.
+/// The blocks, reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks {
-    blocks: Vec<Block>,
-    free: Vec<u32>,
+    blocks: Places<Block>,
+    parts: Chains<Part>,
 }
 
 impl Blocks {
     /// A block with `parts`, which are drained.
     pub fn add(&mut self, parts: &mut Vec<Part>) -> BlockId {
-        let id = match self.free.pop() {
-            Some(id) => id,
-            None => {
-                self.blocks.push(Block::default());
-                self.blocks.len() as u32 - 1
-            }
-        };
-        let block = &mut self.blocks[id as usize];
-        (block.void, block.used) = (false, true);
-        block.parts.append(parts);
-        BlockId(id)
+        let mut chain = Chain::EMPTY;
+        for part in parts.drain(..) {
+            self.parts.push(&mut chain, part);
+        }
+        BlockId(self.blocks.add(Block { parts: chain, void: false, used: true }))
     }
 
     /// Ends `id` and moves its parts to `parts`, which must be empty. Whether they mean nothing any more, as where there
     /// is no such block.
     pub fn take(&mut self, id: BlockId, parts: &mut Vec<Part>) -> bool {
-        let Some(block) = self.blocks.get_mut(id.0 as usize).filter(|block| block.used) else { return true };
+        let Some(block) = self.blocks.find_mut(id.0).filter(|block| block.used) else { return true };
         block.used = false;
-        parts.append(&mut block.parts);
-        self.free.push(id.0);
-        block.void
+        parts.extend(self.parts.iter(block.parts));
+        self.parts.clear(&mut block.parts);
+        let void = block.void;
+        self.blocks.remove(id.0);
+        void
     }
 
     /// What is on the air means nothing any more.
     pub fn void(&mut self) {
-        self.blocks.iter_mut().for_each(|block| block.void = true);
+        for id in 0..self.blocks.len() as u32 {
+            self.blocks.get_mut(id).void = true;
+        }
     }
 }

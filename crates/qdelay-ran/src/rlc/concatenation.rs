@@ -1,11 +1,11 @@
 //! LTE's PDUs: pieces of several packets in one (TS 36.322 clauses 5.1.2.1, 5.1.3.1 and 6.2.1).
 
+use super::chains::{Chain, Chains, Places};
 use super::header::{LTE_LI_MAX, lte_indicators_bytes};
 use super::intake::{Bite, Intake};
 use super::ledger::{Ledger, SduId};
 use super::setting::MacHeader;
 use super::{Receiver, Supply, Transmitted};
-use alloc::vec::Vec;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Time};
 
@@ -13,19 +13,19 @@ use qdelay_core::{DropReason, Time};
 pub(super) type PduId = u32;
 
 /// A data field. Holds an SDU once for each of its elements.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Pdu {
-    elements: Vec<Bite>,
+    elements: Chain,
     /// Bytes of the data field.
     pub bytes: u32,
     holders: u32,
 }
 
-/// All PDUs of a bearer, reused with what they have allocated.
+/// All PDUs of a bearer, reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pdus {
-    pdus: Vec<Pdu>,
-    free: Vec<PduId>,
+    pdus: Places<Pdu>,
+    elements: Chains<Bite>,
     /// An element was once longer than a length indicator can say.
     long_elements: bool,
 }
@@ -43,15 +43,7 @@ impl Pdus {
     ) -> Option<(PduId, u64)> {
         let room = limit_bytes.checked_sub(fixed_bytes + 1)? + 1;
         intake.open(ledger, supply)?;
-        let id = match self.free.pop() {
-            Some(id) => id,
-            None => {
-                self.pdus.push(Pdu::default());
-                self.pdus.len() as u32 - 1
-            }
-        };
-        let pdu = &mut self.pdus[id as usize];
-        (pdu.bytes, pdu.holders) = (0, 1);
+        let mut pdu = Pdu { elements: Chain::EMPTY, bytes: 0, holders: 1 };
         let mut header_bytes = 0;
         loop {
             // The element before needs an indicator if another one follows.
@@ -63,7 +55,7 @@ impl Pdus {
             let Some(bite) = intake.take(ledger, now, room - used, supply, done) else { break };
             header_bytes = with_indicators;
             let bytes = bite.to - bite.from;
-            pdu.elements.push(bite);
+            self.elements.push(&mut pdu.elements, bite);
             pdu.bytes += bytes;
             if u64::from(bytes) > LTE_LI_MAX {
                 self.long_elements = true;
@@ -73,7 +65,7 @@ impl Pdus {
                 break;
             }
         }
-        Some((id, fixed_bytes + header_bytes + u64::from(pdu.bytes)))
+        Some((self.pdus.add(pdu), fixed_bytes + header_bytes + u64::from(pdu.bytes)))
     }
 
     /// Bytes of a grant that the open packet and `queue` would fill, with MAC's subheaders.
@@ -98,30 +90,31 @@ impl Pdus {
 
     #[inline]
     pub fn get(&self, id: PduId) -> &Pdu {
-        &self.pdus[id as usize]
+        self.pdus.get(id)
     }
 
     /// The elements of the PDU, in their order.
     #[inline]
-    pub fn elements(&self, id: PduId) -> &[Bite] {
-        &self.pdus[id as usize].elements
+    pub fn elements(&self, id: PduId) -> impl Iterator<Item = &Bite> {
+        self.elements.iter(self.pdus.get(id).elements)
     }
 
     /// One more holder.
     #[inline]
     pub fn hold(&mut self, id: PduId) {
-        self.pdus[id as usize].holders += 1;
+        self.pdus.get_mut(id).holders += 1;
     }
 
     /// One holder less; without any it lets go of its SDUs.
     pub fn release<R: Receiver>(&mut self, id: PduId, ledger: &mut Ledger, receiver: &mut R) {
-        let pdu = &mut self.pdus[id as usize];
+        let pdu = self.pdus.get_mut(id);
         pdu.holders -= 1;
         if pdu.holders == 0 {
-            for element in pdu.elements.drain(..) {
+            for element in self.elements.iter(pdu.elements) {
                 ledger.release(element.sdu, receiver);
             }
-            self.free.push(id);
+            self.elements.clear(&mut pdu.elements);
+            self.pdus.remove(id);
         }
     }
 
@@ -163,7 +156,7 @@ impl Pdus {
     /// PDUs that somebody holds.
     #[cfg(test)]
     pub fn held(&self) -> usize {
-        self.pdus.len() - self.free.len()
+        self.pdus.used()
     }
 }
 

@@ -4,8 +4,8 @@
 //! and by the receiver while it waits for the rest. Who lets go of it last without its having been delivered drops it: so
 //! none is forgotten, whatever timers and windows do.
 
+use super::chains::Places;
 use super::{Receiver, Split};
-use alloc::vec::Vec;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Time};
 
@@ -39,8 +39,7 @@ pub(super) struct Sdu {
 /// All packets of a bearer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    sdus: Vec<Sdu>,
-    free: Vec<SduId>,
+    sdus: Places<Sdu>,
     inside: Backlog,
     next_count: u64,
 }
@@ -63,27 +62,18 @@ impl Ledger {
             ended: false,
         };
         self.next_count += 1;
-        match self.free.pop() {
-            Some(id) => {
-                self.sdus[id as usize] = sdu;
-                id
-            }
-            None => {
-                self.sdus.push(sdu);
-                self.sdus.len() as u32 - 1
-            }
-        }
+        self.sdus.add(sdu)
     }
 
     #[inline]
     pub fn get(&self, id: SduId) -> &Sdu {
-        &self.sdus[id as usize]
+        self.sdus.get(id)
     }
 
     /// Of the bytes `from..to` of the SDU, those of the packet: PDCP's header comes first.
     #[inline]
     pub fn payload_bytes(&self, id: SduId, from: u32, to: u32) -> u64 {
-        let sdu = &self.sdus[id as usize];
+        let sdu = self.sdus.get(id);
         let header = sdu.bytes - sdu.packet.bytes.min(sdu.bytes);
         u64::from(to.saturating_sub(header) - from.saturating_sub(header))
     }
@@ -91,55 +81,55 @@ impl Ledger {
     /// The first byte of it is taken, now or before.
     #[inline]
     pub fn taken(&mut self, id: SduId, now: Time) {
-        let sdu = &mut self.sdus[id as usize];
+        let sdu = self.sdus.get_mut(id);
         sdu.first_taken = sdu.first_taken.min(now);
     }
 
     /// Its last byte is taken.
     #[inline]
     pub fn departed(&mut self, id: SduId) {
-        self.sdus[id as usize].departed = true;
+        self.sdus.get_mut(id).departed = true;
     }
 
     /// One more holder.
     #[inline]
     pub fn hold(&mut self, id: SduId) {
-        self.sdus[id as usize].holders += 1;
+        self.sdus.get_mut(id).holders += 1;
     }
 
     /// One holder less. The last one drops it.
     #[inline]
     pub fn release<R: Receiver>(&mut self, id: SduId, receiver: &mut R) {
-        let sdu = &mut self.sdus[id as usize];
+        let sdu = self.sdus.get_mut(id);
         sdu.holders -= 1;
         if sdu.holders == 0 {
             let reason = sdu.doom.unwrap_or(DropReason::Reassembly);
             self.end(id, reason, receiver);
-            self.free.push(id);
+            self.sdus.remove(id);
         }
     }
 
     /// A part of it has arrived.
     #[inline]
     pub fn received(&mut self, id: SduId, now: Time) {
-        let sdu = &mut self.sdus[id as usize];
+        let sdu = self.sdus.get_mut(id);
         sdu.first_received = sdu.first_received.min(now);
     }
 
     /// A part of it is gone for good, for the first `reason` that is told.
     pub fn doom(&mut self, id: SduId, reason: DropReason) {
-        self.sdus[id as usize].doom.get_or_insert(reason);
+        self.sdus.get_mut(id).doom.get_or_insert(reason);
     }
 
     /// Whether a part of it is gone for good.
     pub fn is_doomed(&self, id: SduId) -> bool {
-        self.sdus[id as usize].doom.is_some()
+        self.sdus.get(id).doom.is_some()
     }
 
     /// Drops it if it can never be delivered and the MAC has nothing more to take of it: the receiver may find out later.
     #[inline]
     pub fn bury<R: Receiver>(&mut self, id: SduId, receiver: &mut R) {
-        let sdu = &self.sdus[id as usize];
+        let sdu = self.sdus.get(id);
         if let (true, Some(reason)) = (sdu.departed, sdu.doom) {
             self.end(id, reason, receiver);
         }
@@ -147,7 +137,7 @@ impl Ledger {
 
     /// Drops it, unless it has ended before. Its holders keep it.
     pub fn end<R: Receiver>(&mut self, id: SduId, reason: DropReason, receiver: &mut R) {
-        let sdu = &mut self.sdus[id as usize];
+        let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
             sdu.ended = true;
             self.inside.packets -= 1;
@@ -158,7 +148,7 @@ impl Ledger {
 
     /// Drops it, unless it has ended before or waits in PDCP.
     pub fn end_below<R: Receiver>(&mut self, id: SduId, reason: DropReason, receiver: &mut R) {
-        if !self.sdus[id as usize].above {
+        if !self.sdus.get(id).above {
             self.end(id, reason, receiver);
         }
     }
@@ -172,7 +162,7 @@ impl Ledger {
 
     /// RLC hands it to PDCP, which becomes a holder. False where it has done so before, or it has ended.
     pub fn hand_up(&mut self, id: SduId) -> bool {
-        let sdu = &mut self.sdus[id as usize];
+        let sdu = self.sdus.get_mut(id);
         let first = !sdu.above && !sdu.ended;
         if first {
             sdu.above = true;
@@ -183,7 +173,7 @@ impl Ledger {
 
     /// Delivers it, unless it has ended before. Its holders keep it.
     pub fn deliver<R: Receiver>(&mut self, id: SduId, now: Time, receiver: &mut R) {
-        let sdu = &mut self.sdus[id as usize];
+        let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
             sdu.ended = true;
             self.inside.packets -= 1;
@@ -205,7 +195,7 @@ impl Ledger {
     /// Packets that somebody holds, ended or not.
     #[cfg(test)]
     pub fn held(&self) -> usize {
-        self.sdus.len() - self.free.len()
+        self.sdus.used()
     }
 
     /// Places for packets, used or not.

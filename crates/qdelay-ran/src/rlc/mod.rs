@@ -24,6 +24,7 @@ mod am_receiver;
 mod am_sender;
 mod assembly;
 mod blocks;
+mod chains;
 mod concatenation;
 pub mod header;
 mod intake;
@@ -134,6 +135,7 @@ enum Entity {
 
 /// Both ends of one data radio bearer.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Bearer {
     common: Common,
     entity: Entity,

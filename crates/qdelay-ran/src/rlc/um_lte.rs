@@ -156,6 +156,14 @@ impl UmLteReceiver {
             pdus.release(part.unit, ledger, receiver);
             return;
         }
+        if place == 0 && self.waiting.is_empty() {
+            // The usual case: nothing is missing, so nothing waits, and no timer runs.
+            self.awaited += 1;
+            let all = (0, pdus.get(part.unit).bytes);
+            self.in_sequence.feed((pdus, ledger), now, part.unit, all, receiver);
+            pdus.release(part.unit, ledger, receiver);
+            return;
+        }
         if place >= self.waiting.len() {
             self.waiting.resize(place + 1, NONE);
         }

@@ -101,6 +101,14 @@ impl Carrier {
         self.blocks.get(index).copied().unwrap_or(0)
     }
 
+    /// The same of all numbers of PRBs at `mcs`, from 0 on.
+    #[inline]
+    pub(crate) fn blocks_bytes(&self, mcs: u8) -> &[u32] {
+        let width = usize::from(self.prbs) + 1;
+        let from = usize::from(mcs.min(self.mcs_max)) * width;
+        self.blocks.get(from..from + width).unwrap_or_default()
+    }
+
     /// How CQIs become MCSs on such a carrier unless one says otherwise: as in OpenAirInterface in LTE, by efficiency in NR.
     pub const fn usual_mapping(&self) -> CqiToMcs {
         if self.is_lte() { CqiToMcs::Oai } else { CqiToMcs::Efficiency }

@@ -101,7 +101,7 @@ fn logs(config: &Config) -> Result<Logs, Failure> {
         capture: config.log("pcap"),
         typed: ["down", "up"].map(|direction| config.written(direction)),
     };
-    Logs::open(&wanted, &config.plan, |kind, error| {
+    Logs::open(&wanted, &(&config.plan).into(), |kind, error| {
         let key = match kind {
             Kind::Mahimahi => "mahimahi",
             Kind::Capture => "pcap",

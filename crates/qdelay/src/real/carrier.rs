@@ -9,10 +9,12 @@ use qdelay_emu::device::Port;
 use qdelay_emu::device::tun::Tun;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
-use qdelay_emu::plan::Plan;
+use qdelay_emu::plan::{AnyPlan, Places};
 use qdelay_emu::pool::Pool;
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_path::stack::CLASSES;
+use qdelay_path::{Counters, NodeId, Path};
 use qdelay_record::{PacketFile, PacketRecord, Recorder};
 use qdelay_sim::{NodeOutcome, ReasonCount, Scenario};
 use rustix::time::{
@@ -25,20 +27,19 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Packets that are held at most, in both directions: 150 MB.
 const HOLD: u32 = 100_000;
-/// Spun before each release: an idle virtual processor was seen to wake up as late as 380 us, which is 40% of a processor where a
-/// trace has an opportunity every millisecond.
-const SPIN: Span = Span::from_micros(400);
 /// Slots that are made before the first packet comes.
 const RESERVED: u32 = 4096;
 
 /// What is carried, and where.
 pub struct Carrier<'a> {
     pub scenario: &'a Scenario,
-    pub plan: Plan,
+    pub plan: AnyPlan,
     /// Inside and outside.
     pub devices: [Tun; 2],
     pub mtu: u16,
     pub realtime: bool,
+    /// With real-time priority, spun before each release.
+    pub spin: Span,
     /// Where others receive what is sent.
     pub steering: Option<Steering>,
 }
@@ -95,8 +96,9 @@ impl Carrier<'_> {
         let limits = self.plan.lateness_limits();
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
-        let places = self.plan.clone().build().map_err(|error| error.to_string())?.1;
-        let gauge = Gauge::new(self.scenario, places, flow);
+        let (path, places) = self.plan.build().map_err(|error| error.to_string())?;
+        let gauge = Gauge::new(self.scenario, &path, places.clone(), flow);
+        drop(path);
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(broke_off)?;
@@ -107,7 +109,7 @@ impl Carrier<'_> {
             let _ = steering.stay();
         }
         let mut waiter = Waiter::new(
-            WaitOptions { realtime: self.realtime, spin: self.realtime.then_some(SPIN) },
+            WaitOptions { realtime: self.realtime, spin: self.realtime.then_some(self.spin) },
             Some(alarm),
         );
         let realtime = waiter.granted().priority.is_granted();
@@ -121,16 +123,30 @@ impl Carrier<'_> {
             format!("the audit failed: {error}; expected every packet to be accounted for")
         })?;
         let path = emulator.path();
-        let counters = path.counters(places.queue[Port::Outside.index()]);
-        let ends = PathEnd {
-            drops: ReasonCount::drops(counters),
-            marks: ReasonCount::marks(counters),
-            nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).map(renamed).collect(),
-        };
+        let ends = PathEnd::of(path, &places, self.scenario);
         let (_, gauge) = emulator.into_parts();
         let echoes = gauge.echoes();
-        let measured = gauge.end(Time::ZERO + self.scenario.duration);
+        let measured = gauge.end();
         Ok(Carried { measured, ends, facts: audit.facts(), realtime, echoes })
+    }
+}
+
+impl PathEnd {
+    /// Of a run of `scenario` that is over.
+    pub fn of(path: &Path, places: &Places, scenario: &Scenario) -> PathEnd {
+        let queues = places.queues(path, Port::Outside);
+        // Whatever is dropped by a cell counts, and by any queue above it.
+        let cell = scenario.bottleneck.as_cell().map(|_| places.link[Port::Outside.index()]);
+        let bottleneck: Vec<&Counters> = queues.chain(cell).filter_map(|node| path.counters(node)).collect();
+        // What the simulator does not need is left out: it knows where a flow enters.
+        let is_known = |node: &NodeId| !CLASSES.contains(&path.name(*node));
+        let nodes = path.nodes().filter(is_known).filter_map(|node| NodeOutcome::of(path, node));
+        let is_link = path.node(CLASSES[0]).is_none();
+        PathEnd {
+            drops: ReasonCount::drops(bottleneck.iter().copied()),
+            marks: ReasonCount::marks(bottleneck.iter().copied()),
+            nodes: nodes.map(|node| if is_link { renamed(node) } else { node }).collect(),
+        }
     }
 }
 
@@ -144,7 +160,7 @@ fn alarm(after: Span) -> io::Result<OwnedFd> {
     Ok(timer)
 }
 
-/// As the simulator calls its nodes.
+/// As the simulator calls the nodes of a link. Those of a scenario's whole path have its names already.
 fn renamed(node: NodeOutcome) -> NodeOutcome {
     let name = match node.name.as_str() {
         "down" => "bottleneck",

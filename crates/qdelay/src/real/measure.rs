@@ -7,12 +7,12 @@ use super::carrier::PathEnd;
 use super::ports::{self, Way};
 use super::programs::Told;
 use super::stream::Stream;
-use qdelay_core::{Packet, Rate, Time};
+use qdelay_core::{Packet, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, EventKind, Tap};
-use qdelay_emu::plan::Places;
-use qdelay_path::{AnyLink, Line, LinkUsage, NodeId};
-use qdelay_sim::{Figures, FlowOutcome, Outcome, Scenario, Totals};
+use qdelay_emu::plan::{Places, Role};
+use qdelay_path::{CellUsage, LinkUsage, NodeId, Path};
+use qdelay_sim::{CellWatch, Figures, FlowOutcome, Outcome, Place, Scenario, Totals};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,18 +23,22 @@ const UDP_HEADERS: u32 = 28;
 /// iperf3 opens its data connection with so many bytes, before it sends any data.
 const COOKIE_BYTES: u32 = 37;
 
-/// Hears of the emulator's events.
+/// Hears of the emulator's events, and looks at the path at the ends of bins, of the warm-up and of the run.
 pub struct Gauge<'a> {
     scenario: &'a Scenario,
     places: Places,
+    /// The bottleneck's.
+    queues: Vec<NodeId>,
+    link: NodeId,
     measured: Measured,
+    /// Slots of packets that the watch of a cell knows of.
+    slots: usize,
     /// The flow of the event that is being handled, for whoever writes packets down.
     current: Arc<AtomicU32>,
     /// When the bin that is open ends.
     bin_end: Time,
-    /// Packets in the bottleneck's queue.
-    queued: u64,
     is_warm: bool,
+    is_over: bool,
     /// Of each flow, whenever.
     echoes: Vec<Echo>,
 }
@@ -52,9 +56,16 @@ pub struct Echo {
 pub struct Measured {
     figures: Figures,
     flows: Vec<Flow>,
-    link: AnyLink,
-    /// Bytes that the link sent after the warm-up, framing included.
-    sent_bytes: u64,
+    /// Where the bottleneck is a cell.
+    cell: Option<Box<CellWatch>>,
+    /// What the bottleneck had done at the end of the warm-up, and at that of the run.
+    usage: [Usage; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    link: LinkUsage,
+    cell: CellUsage,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -67,25 +78,27 @@ struct Flow {
 }
 
 impl<'a> Gauge<'a> {
-    /// Nothing has happened yet.
-    pub fn new(scenario: &'a Scenario, places: Places, current: Arc<AtomicU32>) -> Gauge<'a> {
+    /// Nothing has happened yet on `path`, or one that is built like it.
+    pub fn new(scenario: &'a Scenario, path: &Path, places: Places, current: Arc<AtomicU32>) -> Gauge<'a> {
         let flows = scenario.flows.len() + usize::from(scenario.probe.is_some());
+        let to_cell: Vec<Place> = places.roles.iter().map(|role| role.place).collect();
+        let watch = |cell| Box::new(CellWatch::new(scenario, cell, to_cell));
         Gauge {
             scenario,
+            queues: places.queues(path, Port::Outside).collect(),
+            link: places.link[Port::Outside.index()],
             places,
             measured: Measured {
                 figures: Figures::new(scenario),
                 flows: vec![Flow::default(); flows],
-                link: scenario
-                    .bottleneck
-                    .as_link()
-                    .map_or(Line::new(Rate::INFINITE, 0).into(), |(_, link)| link.0.clone()),
-                sent_bytes: 0,
+                cell: scenario.bottleneck.as_cell().map(watch),
+                usage: [Usage::default(); 2],
             },
+            slots: 0,
             current,
             bin_end: Figures::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
-            queued: 0,
             is_warm: false,
+            is_over: false,
             echoes: vec![Echo::default(); flows],
         }
     }
@@ -95,98 +108,132 @@ impl<'a> Gauge<'a> {
         self.echoes.clone()
     }
 
-    /// The run is over at `end`.
-    pub fn end(mut self, end: Time) -> Measured {
-        self.go_to(end);
-        if self.bin_end <= end {
-            self.close_bin();
-        }
+    /// The run is over.
+    pub fn end(self) -> Measured {
         self.measured
     }
 
-    /// Everything before `now` has happened. What happens just when a bin or the warm-up ends belongs to it.
-    fn go_to(&mut self, now: Time) {
-        if !self.is_warm && now > Time::ZERO + self.scenario.warmup {
-            self.is_warm = true;
-            self.measured.flows.iter_mut().for_each(|flow| flow.delivered_at_warmup = flow.delivered_bytes);
-        }
-        while self.bin_end < now {
-            self.close_bin();
+    fn usage(&self, now: Time, path: &Path) -> Usage {
+        Usage {
+            link: path.link_usage(self.link, now).unwrap_or_default(),
+            cell: path.cell_usage(self.link, now).unwrap_or_default(),
         }
     }
 
-    fn close_bin(&mut self) {
-        let at = self.bin_end;
-        let usage = LinkUsage { sent_bytes: 0, offered_bytes: self.measured.link.offered_bytes(at) };
-        self.measured.figures.close_bin(at, self.queued, usage);
-        let is_last = at >= Time::ZERO + self.scenario.duration;
+    fn close_bin(&mut self, now: Time, path: &Path) {
+        let backlog = self.queues.iter().map(|queue| path.inside(*queue).packets).sum();
+        let usage = self.usage(now, path);
+        self.measured.figures.close_bin(now, backlog, usage.link);
+        if let Some(cell) = &mut self.measured.cell {
+            cell.close_bin(now, usage.cell, path.cell(self.link).and_then(|cell| cell.mcs(now)));
+        }
+        let is_last = now >= Time::ZERO + self.scenario.duration;
         self.bin_end =
-            if is_last { Time::NEVER } else { Figures::bin_end(self.scenario, at).unwrap_or(Time::NEVER) };
-    }
-
-    fn is_down(&self, node: NodeId) -> bool {
-        (self.places.entry[Port::Outside.index()]..=self.places.exit[Port::Inside.index()]).contains(&node)
+            if is_last { Time::NEVER } else { Figures::bin_end(self.scenario, now).unwrap_or(Time::NEVER) };
     }
 
     /// An event of a packet that goes down.
     fn data(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
-        let (now, node) = (event.time, event.node);
-        let at_queue = node == self.places.queue[Port::Outside.index()];
-        let figures = &mut self.measured.figures;
-        match event.kind {
-            EventKind::Enqueued => {
-                self.queued += 1;
-                figures.enqueued(now, packet);
-                if let Some(flow) = self.measured.flows.get_mut(packet.flow as usize) {
-                    match tcp {
-                        Some(tcp) => {
-                            if tcp.bytes > COOKIE_BYTES {
-                                flow.begun.get_or_insert(now);
-                            }
-                            flow.stream.send(tcp.sequence, tcp.bytes, tcp.is_syn);
-                        }
-                        None => flow.datagrams += 1,
+        let now = event.time;
+        let role = self.places.role(event.node);
+        let Measured { figures, flows, cell, .. } = &mut self.measured;
+        if let Some(cell) = cell {
+            let slot = packet.handle as u32 as usize;
+            if slot >= self.slots {
+                cell.begin(slot);
+                self.slots = slot + 1;
+            }
+            in_cell(cell, figures, event, role, packet);
+            if matches!(event.kind, EventKind::Delivered | EventKind::Dropped(_)) {
+                // The next one in this slot is another.
+                cell.begin(slot);
+            }
+        } else {
+            at_link(figures, event, role, packet);
+        }
+        if event.kind == EventKind::Enqueued
+            && role.is_first
+            && let Some(flow) = flows.get_mut(packet.flow as usize)
+        {
+            match tcp {
+                Some(tcp) => {
+                    if tcp.bytes > COOKIE_BYTES {
+                        flow.begun.get_or_insert(now);
                     }
+                    flow.stream.send(tcp.sequence, tcp.bytes, tcp.is_syn);
                 }
+                None => flow.datagrams += 1,
             }
-            EventKind::Dequeued => {
-                self.queued = self.queued.saturating_sub(1);
-                figures.dequeued(now, packet);
-            }
-            EventKind::Departed => {
-                figures.departed(now, packet);
-                if now >= Time::ZERO + self.scenario.warmup {
-                    self.measured.sent_bytes +=
-                        u64::from(packet.bytes) + u64::from(self.measured.link.overhead_bytes());
-                }
-            }
-            EventKind::Dropped(_) => {
-                self.queued = self.queued.saturating_sub(u64::from(at_queue));
-                figures.dropped(now, packet, true, at_queue);
-            }
-            EventKind::Marked(_) => figures.marked(),
-            EventKind::Delivered => self.delivered(now, packet, tcp),
+        }
+        if event.kind == EventKind::Delivered {
+            self.delivered(event, packet, tcp);
         }
     }
 
-    fn delivered(&mut self, now: Time, packet: &Packet, tcp: Option<ports::Tcp>) {
-        let index = packet.flow as usize;
+    fn delivered(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
+        let (now, index) = (event.time, packet.flow as usize);
         let figures = &mut self.measured.figures;
-        figures.delivered(now, packet, packet.arrival);
+        figures.delivered(now, packet, event.entered);
         let Some(flow) = self.measured.flows.get_mut(index) else { return };
         match tcp {
             Some(tcp) => flow.delivered_bytes = flow.stream.arrive(tcp.sequence, tcp.bytes),
             None => flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(UDP_HEADERS)),
         }
         if index >= self.scenario.flows.len() {
-            figures.probed(now, packet.arrival);
+            figures.probed(now, event.entered);
         }
+    }
+}
+
+/// What happens to a packet at a queue and its link.
+fn at_link(figures: &mut Figures, event: &Event, role: Role, packet: &Packet) {
+    let now = event.time;
+    match event.kind {
+        EventKind::Enqueued if role.is_first => figures.enqueued(now, packet),
+        EventKind::Dequeued if role.is_last => figures.dequeued(now, packet),
+        EventKind::Departed if role.is_link => figures.departed(now, packet),
+        EventKind::Dropped(_) => figures.dropped(now, packet, true, role.is_queue),
+        EventKind::Marked(_) if role.is_queue => figures.marked(),
+        _ => {}
+    }
+}
+
+/// What happens to a packet in a cell and above it.
+fn in_cell(cell: &mut CellWatch, figures: &mut Figures, event: &Event, role: Role, packet: &Packet) {
+    let (now, place) = (event.time, role.place);
+    match event.kind {
+        EventKind::Enqueued if place != Place::Elsewhere => {
+            let is_first = cell.enqueued(now, place, packet);
+            if is_first {
+                figures.enqueued(now, packet);
+            }
+        }
+        EventKind::Dequeued if role.is_last => {
+            cell.taken(now, packet);
+            figures.dequeued(now, &cell.as_it_came(packet));
+        }
+        EventKind::Departed if role.is_link => {
+            cell.departed(now, packet, figures.counts(now, packet));
+            figures.departed(now, &cell.as_it_came(packet));
+        }
+        EventKind::Split(split) if figures.counts(now, packet) => cell.split(packet, split),
+        EventKind::Dropped(_) => {
+            figures.dropped(now, packet, true, place.is_of_node());
+            if role.is_link {
+                figures.dropped_below();
+            }
+            if role.is_link || place.is_of_node() {
+                cell.dropped(now, place, role.is_link, packet);
+            }
+        }
+        EventKind::Marked(_) if place.is_of_node() => figures.marked(),
+        _ => {}
     }
 }
 
 impl Tap for Gauge<'_> {
     fn event(&mut self, event: &Event, bytes: &[u8]) {
-        let is_down = self.is_down(event.node);
+        let is_down = self.places.role(event.node).source == Port::Outside;
         let header = ports::read(bytes, if is_down { Way::Down } else { Way::Up });
         let known = header.flow.filter(|flow| (*flow as usize) < self.measured.flows.len());
         let flow = known.unwrap_or(NO_FLOW);
@@ -204,12 +251,38 @@ impl Tap for Gauge<'_> {
         if event.time > Time::ZERO + self.scenario.duration {
             return;
         }
-        self.go_to(event.time);
         let packet = Packet { flow, ..event.packet };
         if is_down {
             self.data(event, &packet, header.tcp);
         } else if matches!(event.kind, EventKind::Dropped(_)) {
             self.measured.figures.dropped(event.time, &packet, false, false);
+        }
+    }
+
+    fn next_look(&self) -> Time {
+        let (start, end) = (Time::ZERO + self.scenario.warmup, Time::ZERO + self.scenario.duration);
+        let of_run = if self.is_over {
+            Time::NEVER
+        } else if self.is_warm {
+            end
+        } else {
+            start.min(end)
+        };
+        self.bin_end.min(of_run)
+    }
+
+    fn look(&mut self, now: Time, path: &Path) {
+        if now >= self.bin_end {
+            self.close_bin(now, path);
+        }
+        if !self.is_warm && now >= Time::ZERO + self.scenario.warmup {
+            self.is_warm = true;
+            self.measured.flows.iter_mut().for_each(|flow| flow.delivered_at_warmup = flow.delivered_bytes);
+            self.measured.usage[0] = self.usage(now, path);
+        }
+        if !self.is_over && now >= Time::ZERO + self.scenario.duration {
+            self.is_over = true;
+            self.measured.usage[1] = self.usage(now, path);
         }
     }
 }
@@ -240,15 +313,170 @@ impl Measured {
                 ..FlowOutcome::default()
             }
         };
+        let [begin, last] = self.usage;
+        let less = |of: fn(&LinkUsage) -> u64| of(&last.link).saturating_sub(of(&begin.link));
         let totals = Totals {
-            offered_bytes: self.link.offered_bytes(end).saturating_sub(self.link.offered_bytes(start)),
-            sent_bytes: self.sent_bytes,
+            offered_bytes: less(|usage| usage.offered_bytes),
+            sent_bytes: less(|usage| usage.sent_bytes),
             drops: ends.drops,
             marks: ends.marks,
             flows: scenario.flows.iter().enumerate().map(flow).collect(),
             nodes: ends.nodes,
             probe_sent: scenario.probe.and(self.flows.last()).map(|flow| flow.datagrams),
         };
-        self.figures.finish(scenario, totals)
+        let usage = qdelay_sim::cell_usage_between(begin.cell, last.cell);
+        let cell = scenario.bottleneck.as_cell().zip(self.cell);
+        let cell = cell.map(|(spec, watch)| Box::new(watch.finish(spec, usage, end)));
+        Outcome { cell, ..self.figures.finish(scenario, totals) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{path, ports};
+    use super::*;
+    use qdelay_core::{Random, Span};
+    use qdelay_emu::emulator::Emulator;
+    use qdelay_emu::pool::Pool;
+    use qdelay_experiment::scenario::{Overrides, Study};
+    use qdelay_experiment::traces::Library;
+    use qdelay_traffic::transport::TransportConfig;
+    use qdelay_traffic::udp::UdpSource;
+
+    /// Datagrams alone: their senders are the simulator's own, so that the same packets come at the same times.
+    const FLOWS: &str = "
+[path]
+rtt = \"20ms\"
+jitter = \"2ms\"
+[[flow]]
+name = \"game\"
+transport = \"gaming:20ms\"
+dscp = \"ef\"
+QFI1
+[[flow]]
+name = \"bulk\"
+transport = \"udp:12mbit\"
+access = \"20mbit\"
+start = \"100ms\"
+stop = \"4s\"
+QFI2
+[run]
+duration = \"5s\"
+warmup = \"1s\"
+probe = true
+";
+    const CELL: &str = "
+[cell]
+technology = \"lte\"
+prbs = 25
+channel = \"mcs:15\"
+pacer = \"e5g-bdp\"
+upf = \"sfq\"
+usp = \"usp\"
+rlc = \"um\"
+bler = 0.1
+feedback = \"1ms\"
+n3 = \"100mbit\"
+[[cell.ue]]
+[[cell.ue.bearer]]
+[[cell.ue.bearer.qos_flow]]
+qfi = 1
+priority = 1
+[[cell.ue.bearer.qos_flow]]
+qfi = 2
+priority = 2
+";
+
+    fn scenario(text: &str) -> Scenario {
+        let study = Study::parse("some", text, &Overrides::default()).unwrap();
+        study.case(0, &Library::new()).unwrap().scenario
+    }
+
+    /// The next packet of any flow: when, of which, how large.
+    fn next(sources: &mut [(UdpSource, Time)]) -> Option<(Time, usize, u32)> {
+        let due = |(source, stop): &(UdpSource, Time)| {
+            let next = source.next_deadline();
+            if next < *stop { next } else { Time::NEVER }
+        };
+        let index = (0..sources.len()).min_by_key(|&index| due(&sources[index]))?;
+        let time = due(&sources[index]);
+        let bytes = if time == Time::NEVER { None } else { sources[index].0.poll(time) };
+        bytes.map(|bytes| (time, index, bytes))
+    }
+
+    fn datagram(scenario: &Scenario, index: usize, bytes: u32) -> Vec<u8> {
+        let dscp = scenario.flows.get(index).map_or(0, |flow| flow.dscp);
+        let mut packet = vec![0; bytes as usize];
+        packet[..2].copy_from_slice(&[0x45, dscp << 2]);
+        packet[2..4].copy_from_slice(&(bytes as u16).to_be_bytes());
+        packet[9] = 17;
+        packet[20..22].copy_from_slice(&ports::sender(index).to_be_bytes());
+        packet[22..24].copy_from_slice(&ports::receiver(index).to_be_bytes());
+        packet
+    }
+
+    /// As [`super::super::carrier`] does it, under a clock that is never late.
+    fn carried(scenario: &Scenario) -> Outcome {
+        let plan = path::plan(scenario).unwrap();
+        let (bare, places) = plan.build().unwrap();
+        let current = Arc::new(AtomicU32::new(NO_FLOW));
+        let gauge = Gauge::new(scenario, &bare, places.clone(), current);
+        let mut emulator = Emulator::tapped(plan, Pool::new(1500, 65_536), (), gauge).unwrap();
+        let start = |flow: &qdelay_sim::FlowSpec| Time::ZERO + flow.start;
+        let mut sources: Vec<(UdpSource, Time)> = Vec::new();
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let TransportConfig::Udp(config) = flow.transport else { panic!("datagrams") };
+            let random = Random::derive(scenario.seed, &format!("flow-{index}"), "source");
+            let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            sources.push((UdpSource::new(config, start(flow), random), stop));
+        }
+        if let Some(probe) = scenario.probe {
+            let random = Random::derive(scenario.seed, "probe", "gaps");
+            let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO, random);
+            sources.push((source, Time::NEVER));
+        }
+        let end = Time::ZERO + scenario.duration;
+        let drain = |emulator: &mut Emulator<(), Gauge<'_>>| {
+            while let Some(release) = emulator.next_release() {
+                emulator.settle(release.slot);
+            }
+        };
+        while let Some((time, index, bytes)) = next(&mut sources).filter(|(time, ..)| *time < end) {
+            let slot = emulator.take().unwrap();
+            let packet = datagram(scenario, index, bytes);
+            emulator.buffer(slot)[..packet.len()].copy_from_slice(&packet);
+            emulator.arrive(time, Port::Outside, slot, packet.len()).unwrap();
+            drain(&mut emulator);
+        }
+        emulator.advance(end);
+        drain(&mut emulator);
+        emulator.audit().unwrap();
+        let ends = PathEnd::of(emulator.path(), &places, scenario);
+        let (_, gauge) = emulator.into_parts();
+        gauge.end().finish(scenario, &[], ends)
+    }
+
+    /// Nothing of a call's listener is known, and what is of a cell's own network has other random hashes of flows.
+    fn check(text: &str) {
+        let scenario = scenario(text);
+        assert_eq!(scenario.jitter, Span::from_millis(2));
+        let (real, simulated) = (carried(&scenario), qdelay_sim::run(&scenario).unwrap());
+        assert!(real.packets_forwarded > 1000 && real.drops_total() > 10, "{:?}", real.drops);
+        for (real, simulated) in real.nodes.iter().zip(&simulated.nodes) {
+            assert_eq!(real, simulated);
+        }
+        assert_eq!(real, simulated);
+    }
+
+    #[test]
+    fn a_cells_measures_are_the_simulators() {
+        let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
+        check(&(CELL.to_string() + &flows));
+    }
+
+    #[test]
+    fn a_links_measures_are_the_simulators() {
+        let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
+        check(&flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50"));
     }
 }

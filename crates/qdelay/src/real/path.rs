@@ -1,22 +1,58 @@
 //! The path of a scenario as the emulator has it: what the simulator builds, in both directions.
 
+use super::ports;
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
-use qdelay_emu::plan::{Direction, Plan};
+use qdelay_emu::classes::{ClassRule, Classes};
+use qdelay_emu::dumbbell::DumbbellPlan;
+use qdelay_emu::plan::{AnyPlan, Direction, Plan};
+use qdelay_path::stack::FlowWay;
 use qdelay_path::{AnyLink, Line};
-use qdelay_sim::Scenario;
-
-/// What cannot be real.
-pub const ONLY_LINKS: &str =
-    "a cell is for the simulator; expected a scenario with path.link or path.trace, not [cell]";
+use qdelay_sim::{FlowSpec, Scenario};
 
 /// Data goes through the bottleneck, then takes half of the round trip and the jitter; acknowledgements go through the uplink,
-/// then take the other half.
+/// then take the other half. Flows are told by their ports: see [`ports`].
+///
+/// # Errors
+/// A component that cannot be built.
+pub fn plan(scenario: &Scenario) -> Result<AnyPlan, String> {
+    let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
+    if scenario.bottleneck.as_cell().is_some() || !scenario.flows.iter().all(is_plain) {
+        let classes = by_ports(scenario.flows.len() + usize::from(scenario.probe.is_some()));
+        return Ok(dumbbell(scenario, scenario.flows.iter().map(FlowSpec::way).collect(), classes).into());
+    }
+    link(scenario).map(AnyPlan::from)
+}
+
+/// The path of a scenario with these ways through it.
+pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> DumbbellPlan {
+    DumbbellPlan {
+        bottleneck: scenario.bottleneck.clone(),
+        uplink: scenario.uplink.clone(),
+        base_rtt: scenario.base_rtt,
+        jitter: scenario.jitter,
+        ways,
+        classes,
+        seed: scenario.seed,
+    }
+}
+
+/// The class of a packet is the number of its flow.
+fn by_ports(flows: usize) -> Classes {
+    let rule = |flow: usize| ClassRule {
+        ports: Some(ports::receiver(flow)..=ports::receiver(flow)),
+        class: flow as u16,
+        ..ClassRule::default()
+    };
+    Classes { rules: (0..flows).map(rule).collect(), otherwise: u16::MAX }
+}
+
+/// Of a scenario whose bottleneck is a link and whose flows share all of the path.
 ///
 /// # Errors
 /// A cell, or a discipline that cannot be built.
-pub fn plan(scenario: &Scenario) -> Result<Plan, String> {
+pub fn link(scenario: &Scenario) -> Result<Plan, String> {
     let half = scenario.base_rtt / 2;
     let (limit, link) = match &scenario.uplink {
         Some(uplink) => (uplink.limit, uplink.link.0.clone()),
@@ -24,7 +60,8 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, String> {
     };
     let tail_drop = Arguments::parse(qdisc::COMPONENTS, &format!("taildrop:limit={limit}"));
     let build = |arguments: &Arguments| AnyQdisc::build(arguments).map_err(|error| error.to_string());
-    let (qdisc, bottleneck) = scenario.bottleneck.as_link().ok_or(ONLY_LINKS)?;
+    let (qdisc, bottleneck) =
+        scenario.bottleneck.as_link().ok_or("it is a cell; expected a queue and a link")?;
     Ok(Plan {
         down: Direction {
             qdisc: build(qdisc)?,

@@ -16,9 +16,6 @@ pub const FLOWS_MAX: usize = 200;
 /// # Errors
 /// What cannot, and what can.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
-    if scenario.bottleneck.as_cell().is_some() {
-        return Err(super::path::ONLY_LINKS.to_string());
-    }
     if scenario.flows.len() > FLOWS_MAX {
         return Err(format!(
             "{} flows are too many for real programs; expected at most {FLOWS_MAX}",
@@ -103,12 +100,6 @@ pub fn is_tcp(flow: &FlowSpec) -> bool {
 }
 
 fn check_flow(flow: &FlowSpec) -> Result<(), String> {
-    if flow.access.is_some() {
-        return Err("an access link of its own is for the simulator; expected no access".to_string());
-    }
-    if !flow.extra_rtt.is_zero() {
-        return Err("a round trip of its own is for the simulator; expected no extra_rtt".to_string());
-    }
     match flow.transport {
         // It ends a transfer when all is written, and throws away what has not arrived by then.
         TransportConfig::Tcp { bytes: Some(_), .. } => {

@@ -1,5 +1,6 @@
 //! `qdelay validate`: our figures beside those of a real kernel, of mahimahi and of ns-3; and real packets beside ours.
 
+mod cell;
 mod kernel;
 mod link;
 mod mahimahi;
@@ -56,6 +57,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,
         ),
         ValidateAgainst::Link => return link::run(options),
+        ValidateAgainst::Cell => return cell::run(options),
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
         }
@@ -79,18 +81,19 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
     let link = options.against == ValidateAgainst::Link;
+    let real = link || options.against == ValidateAgainst::Cell;
     let foreign = [
         ("--variant", options.variant.is_some() && !kernel, "kernel"),
-        ("--traces", options.traces.is_some() && !mahimahi && !link, "mahimahi"),
+        ("--traces", options.traces.is_some() && !mahimahi && !real, "mahimahi"),
         ("--rtt", options.rtt.is_some() && !mahimahi && !link, "mahimahi"),
         ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
-        ("--seconds", options.seconds.is_some() && !link, "link"),
-        ("--retries", options.retries.is_some() && !link, "link"),
-        ("--only", !options.only.is_empty() && !link, "link"),
-        ("--out", options.out.is_some() && !link, "link"),
-        ("--fresh", options.fresh && !link, "link"),
+        ("--seconds", options.seconds.is_some() && !real, "link"),
+        ("--retries", options.retries.is_some() && !real, "link"),
+        ("--only", !options.only.is_empty() && !real, "link"),
+        ("--out", options.out.is_some() && !real, "link"),
+        ("--fresh", options.fresh && !real, "link"),
         ("--mahimahi", options.mahimahi && !link, "link"),
-        ("--no-realtime", options.no_realtime && !link, "link"),
+        ("--no-realtime", options.no_realtime && !real, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
         return Err(Failure::input(

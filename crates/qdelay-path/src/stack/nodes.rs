@@ -1,16 +1,19 @@
-//! The nodes of a cell: see [`crate::CellScenario`].
+//! The nodes of a cell: see [`CellScenario`].
 //!
 //! Queues and gates are called by what they are, their UE and what of it they serve: `rlc/ue-1/drb-1`, `sdap/ue-1/qfi-9`.
 
-use super::{TopologyError, tail_drop};
-use crate::cell::{BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec};
-use crate::scenario::FlowSpec;
+use super::cell::{BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec};
+use super::{FlowWay, StackError, tail_drop};
+use crate::{Key, NodeSpec, Path, PathBuilder, Rules};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::ComponentError;
 use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_core::qdisc::AnyQdisc;
-use qdelay_path::{Key, NodeSpec, Path, PathBuilder, Rules};
-use std::collections::BTreeMap;
 
 /// The queue in front of the node.
 pub const N3: &str = "n3";
@@ -56,9 +59,10 @@ fn of_qos_flow(what: &str, ue: &UeSpec, qos_flow: &QosFlowSpec) -> String {
 pub fn add(
     mut builder: PathBuilder,
     spec: &CellScenario,
-    flows: &[FlowSpec],
-) -> Result<PathBuilder, TopologyError> {
-    builder = builder.node(CLASSIFIER, NodeSpec::Classifier(rules(spec, flows)));
+    key: Key,
+    flows: &[FlowWay],
+) -> Result<PathBuilder, StackError> {
+    builder = builder.node(CLASSIFIER, NodeSpec::Classifier(rules(spec, key, flows)));
     if let Some(n3) = &spec.n3 {
         builder = builder
             .node(N3, NodeSpec::Queue(tail_drop(&format!("taildrop:limit={}", n3.limit))?))
@@ -108,7 +112,7 @@ fn gate(
 }
 
 /// Each flow to its QoS flow, and what else there is (the probe) to the first.
-fn rules(spec: &CellScenario, flows: &[FlowSpec]) -> Rules {
+fn rules(spec: &CellScenario, key: Key, flows: &[FlowWay]) -> Rules {
     let mut entries: BTreeMap<(usize, u8), String> = BTreeMap::new();
     let mut first = String::new();
     for (place, ue) in spec.ues.iter().enumerate() {
@@ -120,7 +124,7 @@ fn rules(spec: &CellScenario, flows: &[FlowSpec]) -> Rules {
             entries.insert((place, qos_flow.qfi), name);
         }
     }
-    let mut rules = Rules::by(Key::Flow).otherwise(&first, None);
+    let mut rules = Rules::by(key).otherwise(&first, None);
     for (number, flow) in (0_u32..).zip(flows) {
         if let Some(entry) = entries.get(&(flow.ue, flow.qfi)) {
             rules = rules.route(number..=number, entry, Some(u16::from(flow.qfi)));

@@ -1,0 +1,373 @@
+//! The choice of EQP: from the heads of the queues the most packets that fit into a TTI whole, and among such choices the one
+//! with the largest sum of quanta.
+//!
+//! Source: 5G QoS thesis, section 4.4, equations 4.1 to 4.4: a knapsack with precedence constraints. Because packets leave a
+//! queue in order, a choice is one number of packets for each queue, and a knapsack over the groups of the TTI solves it.
+//!
+//! All packets of a slice have the same quantum. So a slice is solved for packets alone, for each number of groups at once
+//! (16-bit counts over the groups, which the compiler turns into vector instructions), and the few slices are then put
+//! together by (packets, sum of quanta), as one number in a double that is exact below 2^53. The dynamic programme runs from the last
+//! queue to the first, and the choice is read off from the first to the last, so that among equals the earlier queue gets more.
+//!
+//! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity
+//! counts the size that selects. That is a second dimension, but most of the time it binds nobody: the choice is made
+//! without it, and again with it for a slice that exceeds what it may. A relaxed optimum that is feasible is the optimum.
+//!
+//! Differences from the reference:
+//! * Algorithm 9 advances its indices before it uses them, and remembers by place and capacity what depends on the path taken there.
+//!   This solves the problem that the text states.
+//! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up by
+//!   itself.
+
+use super::contenders::{Contenders, Inflation, Prefix, Problem, Sieve};
+use super::{Channel, Queues};
+use alloc::vec::Vec;
+
+/// The value of a packet above that of any sum of quanta.
+const PACKET: f64 = (1_u64 << 37) as f64;
+
+/// Numbers of groups that are worked out at once, in registers.
+const LANES: usize = 32;
+/// The packets that fewer than no groups carry.
+const NEVER: i16 = i16::MIN / 2;
+
+/// What one slice brings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub inflation: Inflation,
+    pub quantum: i64,
+    /// Groups, at the real size, that its quantum limit leaves.
+    pub budget: u16,
+}
+
+/// Packets that are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub slice: u32,
+    pub queue: u32,
+    pub packets: u16,
+    /// Groups at the real size.
+    pub groups: u16,
+}
+
+/// One slice, solved for each number of groups.
+#[derive(Clone, Debug, Default)]
+struct Solved {
+    contenders: Contenders,
+    is_limited: bool,
+    /// Groups from none to the capacity; charged groups that are told apart.
+    width: usize,
+    depth: usize,
+    /// The most packets of the contenders from one on: by contender, charged groups, groups. In front of each row there are
+    /// [`NEVER`]s, as many as groups, and it ends with a whole number of [`LANES`].
+    rows: Vec<i16>,
+    stride: usize,
+    /// The least groups for so many packets, wherever more groups make more packets. Begins with none for none.
+    steps: Vec<(u16, u16)>,
+}
+
+impl Solved {
+    fn solve<Q: Queues>(&mut self, problem: &Problem<'_, Q>, sieve: &mut Sieve) {
+        sieve.find(problem, &mut self.contenders);
+        self.is_limited = problem.budget.is_some();
+        self.width = usize::from(problem.capacity) + 1;
+        self.depth = problem.budget.map_or(1, |budget| usize::from(budget) + 1);
+        let width = self.width;
+        self.stride = width + width.next_multiple_of(LANES);
+        let (stride, size, count) = (self.stride, self.stride * self.depth, self.contenders.list.len());
+        if self.rows.len() < (count + 1) * size {
+            self.rows.resize((count + 1) * size, 0);
+        }
+        for row in self.rows[count * size..(count + 1) * size].chunks_exact_mut(stride) {
+            row[..width].fill(NEVER);
+            row[width..].fill(0);
+        }
+        for (number, &contender) in self.contenders.list.iter().enumerate().rev() {
+            let (front, back) = self.rows.split_at_mut((number + 1) * size);
+            let (rows, next) = (&mut front[number * size..], &back[..size]);
+            let prefixes = self.contenders.prefixes(contender);
+            for (charged, row) in rows.chunks_exact_mut(stride).enumerate() {
+                row[..width].fill(NEVER);
+                fill(row, width, prefixes, next, charged * stride, charged);
+            }
+        }
+        self.steps.clear();
+        self.steps.push((0, 0));
+        let mut most = 0;
+        for (groups, &packets) in
+            self.rows[size - stride + width..size - stride + 2 * width].iter().enumerate()
+        {
+            if packets > most {
+                most = packets;
+                self.steps.push((groups as u16, packets as u16));
+            }
+        }
+    }
+
+    /// The prefixes that make the most of `groups` groups.
+    fn read(&self, groups: u16, mut take: impl FnMut(u32, u16)) {
+        let (width, stride) = (self.width, self.stride);
+        let size = stride * self.depth;
+        let (mut groups, mut charged) = (usize::from(groups), self.depth - 1);
+        for (number, &contender) in self.contenders.list.iter().enumerate() {
+            let most = self.rows[number * size + charged * stride + width + groups];
+            if most == 0 {
+                break;
+            }
+            for prefix in self.contenders.prefixes(contender).iter().rev() {
+                let (costs, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
+                if costs > groups || charges > charged {
+                    continue;
+                }
+                let rest = (number + 1) * size + (charged - charges) * stride + width + groups - costs;
+                if self.rows[rest] + prefix.packets as i16 == most {
+                    (groups, charged) = (groups - costs, charged - charges);
+                    take(contender.queue, prefix.packets);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Fills the row of a contender with `charged` charged groups from those of the next one, of which that with as many begins
+/// at `beside`.
+fn fill(row: &mut [i16], width: usize, prefixes: &[Prefix], next: &[i16], beside: usize, charged: usize) {
+    let stride = row.len();
+    for (chunk, to) in row[width..].chunks_exact_mut(LANES).enumerate() {
+        let at = beside + width + chunk * LANES;
+        let mut best = [0; LANES];
+        best.copy_from_slice(&next[at..at + LANES]);
+        for prefix in prefixes {
+            let (groups, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
+            // Both only grow.
+            if groups >= (chunk + 1) * LANES || charges > charged {
+                break;
+            }
+            let from = at - charges * stride - groups;
+            let packets = prefix.packets as i16;
+            for (best, from) in best.iter_mut().zip(&next[from..from + LANES]) {
+                *best = (*best).max(*from + packets);
+            }
+        }
+        to.copy_from_slice(&best);
+    }
+}
+
+/// Solves the problem. Keeps its memory from TTI to TTI.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knapsack {
+    sieve: Sieve,
+    solved: Vec<Solved>,
+    /// The most value of the slices from one on: by slice, groups.
+    values: Vec<f64>,
+    /// What is chosen, slice by slice, in the order of members.
+    pub chosen: Vec<Chosen>,
+}
+
+impl Knapsack {
+    /// Chooses among `members`, which are the queues of each slice, for `capacity` groups.
+    pub fn choose<Q: Queues>(
+        &mut self,
+        parts: &[Part],
+        members: &[Vec<u32>],
+        capacity: u16,
+        channels: &[Channel],
+        queues: &Q,
+    ) {
+        self.solved.resize_with(parts.len(), Solved::default);
+        let problem = |slice: usize, is_limited: bool| {
+            let part = parts[slice];
+            // What is charged is what counts, where nothing is made larger.
+            let capacity = if part.inflation.is_none() { capacity.min(part.budget) } else { capacity };
+            let budget = is_limited.then_some(part.budget);
+            let members = members.get(slice).map_or(&[][..], Vec::as_slice);
+            Problem { queues, channels, members, inflation: part.inflation, capacity, budget }
+        };
+        for (slice, solved) in self.solved.iter_mut().enumerate() {
+            solved.solve(&problem(slice, false), &mut self.sieve);
+        }
+        loop {
+            self.combine(parts, capacity);
+            self.read(parts, capacity, channels, queues);
+            let Some(slice) = self.beyond_limit(parts) else { return };
+            self.solved[slice].solve(&problem(slice, true), &mut self.sieve);
+        }
+    }
+
+    /// A slice that is charged for more than it may.
+    fn beyond_limit(&self, parts: &[Part]) -> Option<usize> {
+        let mut chosen = self.chosen.iter().peekable();
+        for (slice, (part, solved)) in parts.iter().zip(&self.solved).enumerate() {
+            let mut charged = 0;
+            while let Some(here) = chosen.next_if(|chosen| chosen.slice as usize == slice) {
+                charged += u32::from(here.groups);
+            }
+            if charged > u32::from(part.budget) && !solved.is_limited {
+                return Some(slice);
+            }
+        }
+        None
+    }
+
+    /// Puts the slices together, from the last to the first.
+    fn combine(&mut self, parts: &[Part], capacity: u16) {
+        let (width, count) = (usize::from(capacity) + 1, parts.len());
+        if self.values.len() < (count + 1) * width {
+            self.values.resize((count + 1) * width, 0.0);
+        }
+        self.values[count * width..(count + 1) * width].fill(0.0);
+        for (slice, (part, solved)) in parts.iter().zip(&self.solved).enumerate().rev() {
+            let (front, back) = self.values.split_at_mut((slice + 1) * width);
+            let (row, next) = (&mut front[slice * width..], &back[..width]);
+            if slice + 1 == count && slice > 0 {
+                // Behind it there is nothing: what so many groups bring is what the slice makes of them.
+                let ends = solved.steps.iter().skip(1).map(|&(groups, _)| usize::from(groups)).chain([width]);
+                for (&(groups, packets), end) in solved.steps.iter().zip(ends) {
+                    row[groups.into()..end].fill(worth(part, packets));
+                }
+                continue;
+            }
+            row.copy_from_slice(next);
+            // Of the first slice only the last entry is wanted.
+            let from = if slice == 0 { width - 1 } else { 0 };
+            for &(groups, packets) in &solved.steps[1..] {
+                let value = worth(part, packets);
+                let groups = usize::from(groups);
+                let skip = from.saturating_sub(groups);
+                for (to, from) in row[groups + skip..].iter_mut().zip(&next[skip..]) {
+                    let with = *from + value;
+                    *to = if with > *to { with } else { *to };
+                }
+            }
+        }
+    }
+
+    /// Reads the choice off.
+    fn read<Q: Queues>(&mut self, parts: &[Part], capacity: u16, channels: &[Channel], queues: &Q) {
+        let width = usize::from(capacity) + 1;
+        let mut left = usize::from(capacity);
+        self.chosen.clear();
+        for (slice, (part, solved)) in parts.iter().zip(&self.solved).enumerate() {
+            let best = self.values[slice * width + left];
+            let next = &self.values[(slice + 1) * width..(slice + 2) * width];
+            let fits = |&&(groups, packets): &&(u16, u16)| {
+                usize::from(groups) <= left && next[left - usize::from(groups)] + worth(part, packets) == best
+            };
+            let Some(&(groups, _)) = solved.steps.iter().rev().find(fits) else { continue };
+            left -= usize::from(groups);
+            solved.read(groups, |queue, packets| {
+                let number = queue as usize;
+                let bytes = queues.head(number).bytes(packets.into());
+                let channel = channels.get(queues.channel(number));
+                let groups = channel.and_then(|channel| channel.groups_for(bytes.into())).unwrap_or(0);
+                self.chosen.push(Chosen { slice: slice as u32, queue, packets, groups });
+            });
+        }
+    }
+}
+
+/// What so many packets of a slice are worth.
+fn worth(part: &Part, packets: u16) -> f64 {
+    (PACKET + part.quantum as f64) * f64::from(packets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Head;
+    use super::*;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    /// Of each queue its channel, and where its packets end.
+    struct Sample(Vec<(usize, Vec<u32>)>);
+
+    impl Queues for Sample {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+        fn drb(&self, queue: usize) -> usize {
+            queue
+        }
+        fn channel(&self, queue: usize) -> usize {
+            self.0[queue].0
+        }
+        fn head(&self, queue: usize) -> Head<'_> {
+            Head { ends: &self.0[queue].1, sent: 0 }
+        }
+        fn backlog_bytes(&self, _: usize) -> u64 {
+            0
+        }
+    }
+
+    /// The most packets for each number of groups, none of the queues left out.
+    fn most(
+        sample: &Sample,
+        tables: &[Vec<u32>],
+        sixteenths: u32,
+        capacity: usize,
+        budget: usize,
+    ) -> Vec<u16> {
+        let groups =
+            |table: &[u32], bytes: u32| table.iter().position(|&carried| carried >= bytes).map(|n| n + 1);
+        let mut best = vec![vec![0_u16; budget + 1]; capacity + 1];
+        for (channel, ends) in &sample.0 {
+            let before = best.clone();
+            for (index, &bytes) in ends.iter().enumerate() {
+                let table = &tables[*channel];
+                let costs = groups(table, (bytes * sixteenths).div_ceil(16)).zip(groups(table, bytes));
+                let Some((takes, charges)) = costs else { break };
+                for taken in takes..=capacity {
+                    for charged in charges..=budget {
+                        let with = before[taken - takes][charged - charges] + index as u16 + 1;
+                        best[taken][charged] = best[taken][charged].max(with);
+                    }
+                }
+            }
+        }
+        best.iter().map(|best| best[budget]).collect()
+    }
+
+    fn ends(sizes: Vec<u32>) -> Vec<u32> {
+        (1..=sizes.len()).map(|packets| sizes[..packets].iter().sum()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+        #[test]
+        fn a_slice_of_which_most_queues_are_left_out(
+            queues in prop::collection::vec((0_usize..3, prop::collection::vec(1_u32..60, 1..5)), 1..40),
+            tables in prop::collection::vec(prop::collection::vec(1_u32..40, 12), 3),
+            capacity in 1_u16..=12, budget in prop::option::of(0_u16..8), sixteenths in 16_u32..64,
+        ) {
+            let tables: Vec<Vec<u32>> = tables.into_iter().map(ends).collect();
+            let sample = Sample(queues.into_iter().map(|(channel, sizes)| (channel, ends(sizes))).collect());
+            let channel = |table: &Vec<u32>| Channel::new(12, |groups| table[usize::from(groups) - 1]);
+            let channels: Vec<Channel> = tables.iter().map(channel).collect();
+            let members: Vec<u32> = (0..sample.0.len() as u32).collect();
+            let inflation = Inflation::from_sixteenths(sixteenths);
+            let problem =
+                Problem { queues: &sample, channels: &channels, members: &members, inflation, capacity, budget };
+            let mut solved = Solved::default();
+            solved.solve(&problem, &mut Sieve::default());
+            let limit = budget.unwrap_or(capacity).into();
+            let expected = most(&sample, &tables, sixteenths, capacity.into(), limit);
+            for (groups, &expected) in expected.iter().enumerate() {
+                let step = solved.steps.iter().rev().find(|step| usize::from(step.0) <= groups);
+                prop_assert_eq!(step.map(|step| step.1), Some(expected), "{} groups", groups);
+                let mut read = 0;
+                solved.read(groups as u16, |_, packets| read += packets);
+                prop_assert_eq!(read, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_borrowed_makes_packets_larger() {
+        assert_eq!(Inflation::of(-5, 100), Inflation::NONE);
+        assert_eq!(Inflation::of(100, 100).inflate(200), 1200, "1 + 5");
+        assert_eq!(Inflation::of(300, 100).inflate(200), 1200, "no more than that");
+        // 1 + 5 / 32
+        assert_eq!(Inflation::of(50, 100).inflate(320), 370);
+    }
+}

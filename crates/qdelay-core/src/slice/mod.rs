@@ -1,0 +1,406 @@
+//! Slices of a cell: which radio bearer gets how many resource blocks (RBs) of a transmission time interval (TTI), where
+//! tenants have agreed on shares of the spectrum (5G QoS thesis, chapter 4).
+//!
+//! * [`FixedPartition`]: each slice gets its share in each TTI, whatever waits in it.
+//! * [`Eqp`]: slices lend and borrow, so that in each TTI as many whole packets as possible leave, and the share holds over
+//!   time. A packet that is cut in two waits in the receiver for its second half.
+//!
+//! RBs are handed out in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. What a number of groups carries for a UE is a [`Channel`];
+//! what waits is told through [`Queues`]. Nothing here holds a packet.
+
+mod contenders;
+mod eqp;
+mod fp;
+mod knapsack;
+
+pub use eqp::{Eqp, Grant, Tti, Whole};
+pub use fp::FixedPartition;
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// The most RBGs of a TTI: a carrier of 5G has at most 275 RBs (3GPP TS 38.211, clause 4.4.2).
+pub const MOST_GROUPS: u16 = 275;
+/// The most packets at the head of a queue that one decision looks at.
+pub const MOST_PACKETS: usize = 100;
+/// The most slices of a cell.
+pub const MOST_SLICES: usize = 1024;
+
+/// A part of all RBs, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u32);
+
+impl Share {
+    /// All of them.
+    pub const ALL: Share = Share(1_000_000);
+
+    /// `millionths` of them, above 0 and up to 1,000,000.
+    ///
+    /// # Errors
+    /// No share, or more than all.
+    pub const fn from_millionths(millionths: u32) -> Result<Share, SliceError> {
+        match millionths {
+            1..=1_000_000 => Ok(Share(millionths)),
+            _ => Err(SliceError::Share { millionths }),
+        }
+    }
+    /// `percent` of them, above 0 and up to 100.
+    ///
+    /// # Errors
+    /// As [`Share::from_millionths`].
+    pub const fn from_percent(percent: u32) -> Result<Share, SliceError> {
+        Share::from_millionths(percent.saturating_mul(10_000))
+    }
+    /// In millionths.
+    pub const fn millionths(self) -> u32 {
+        self.0
+    }
+    /// This part of `rbs` RBs, rounded down.
+    pub const fn of(self, rbs: u32) -> u32 {
+        (rbs as u64 * self.0 as u64 / 1_000_000) as u32
+    }
+}
+
+/// What is agreed for one slice.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceSetting<'a> {
+    /// Its part of the RBs that carry data, without control and repetitions (5G QoS thesis, section 4.5.1).
+    pub share: Share,
+    /// Its data radio bearers (DRBs), by number.
+    pub drbs: &'a [usize],
+}
+
+/// The slices of a cell.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    shares: Vec<Share>,
+    /// The slice of each DRB.
+    of_drb: Vec<u16>,
+}
+
+impl Slices {
+    /// Slices of a cell with DRBs 0 to `drbs` - 1.
+    ///
+    /// # Errors
+    /// No slice, shares over 100%, a slice without DRBs, a DRB that there is not, one in two slices, or one in none.
+    pub fn new(settings: &[SliceSetting<'_>], drbs: usize) -> Result<Slices, SliceError> {
+        if settings.is_empty() || settings.len() > MOST_SLICES {
+            return Err(SliceError::Count { slices: settings.len() });
+        }
+        let total = settings.iter().map(|slice| u64::from(slice.share.0)).sum();
+        if total > u64::from(Share::ALL.0) {
+            return Err(SliceError::Shares { millionths: total });
+        }
+        const NONE: u16 = u16::MAX;
+        let mut of_drb = vec![NONE; drbs];
+        for (slice, setting) in settings.iter().enumerate() {
+            if setting.drbs.is_empty() {
+                return Err(SliceError::NoDrb { slice });
+            }
+            for &drb in setting.drbs {
+                match of_drb.get_mut(drb) {
+                    None => return Err(SliceError::UnknownDrb { drb, drbs }),
+                    Some(of) if *of == NONE => *of = slice as u16,
+                    Some(of) => return Err(SliceError::TwoSlices { drb, slices: [usize::from(*of), slice] }),
+                }
+            }
+        }
+        if let Some(drb) = of_drb.iter().position(|&slice| slice == NONE) {
+            return Err(SliceError::NoSlice { drb });
+        }
+        Ok(Slices { shares: settings.iter().map(|slice| slice.share).collect(), of_drb })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.shares.len()
+    }
+    /// The slice of a DRB; `None` where there is no such DRB.
+    pub fn of_drb(&self, drb: usize) -> Option<usize> {
+        self.of_drb.get(drb).map(|&slice| usize::from(slice))
+    }
+    /// How many DRBs there are.
+    pub fn drbs(&self) -> usize {
+        self.of_drb.len()
+    }
+    /// The shares, by slice.
+    pub fn shares(&self) -> &[Share] {
+        &self.shares
+    }
+}
+
+/// What a TTI carries for one UE: bytes by number of RBGs. Transport block sizes are tables and not quite linear.
+#[derive(Clone, Debug, Default)]
+pub struct Channel {
+    /// The most bytes that 0, 1, 2 … groups or fewer carry.
+    bytes: Vec<u32>,
+    /// Groups for a byte, times 2^32, were it linear.
+    groups_per_byte: u64,
+}
+
+impl Channel {
+    /// A channel on which `bytes(groups)` bytes fit into that many groups, asked for 1 to `groups`, at most
+    /// [`MOST_GROUPS`].
+    pub fn new(groups: u16, bytes: impl FnMut(u16) -> u32) -> Channel {
+        let mut channel = Channel::default();
+        channel.set(groups, bytes);
+        channel
+    }
+
+    /// Makes it another channel, without new memory where it has enough.
+    pub fn set(&mut self, groups: u16, mut bytes: impl FnMut(u16) -> u32) {
+        self.bytes.clear();
+        self.bytes.push(0);
+        let mut most = 0;
+        for groups in 1..=groups.min(MOST_GROUPS) {
+            most = bytes(groups).max(most);
+            self.bytes.push(most);
+        }
+        let groups = self.bytes.len() as u64 - 1;
+        self.groups_per_byte = (groups << 32) / u64::from(most.max(1));
+    }
+
+    /// The fewest groups that carry `bytes`; `None` where all of them do not.
+    #[inline]
+    pub fn groups_for(&self, bytes: u64) -> Option<u16> {
+        let last = self.bytes.len().checked_sub(1)?;
+        if bytes > u64::from(self.bytes[last]) {
+            return None;
+        }
+        // As if it were linear, and from there on step by step.
+        let mut groups = (((bytes * self.groups_per_byte) >> 32) as usize).min(last);
+        while u64::from(self.bytes[groups]) < bytes {
+            groups += 1;
+        }
+        while groups > 0 && u64::from(self.bytes[groups - 1]) >= bytes {
+            groups -= 1;
+        }
+        Some(groups as u16)
+    }
+
+    /// The bytes that `groups` groups carry, or all that there are if these are fewer.
+    #[inline]
+    pub fn bytes_in(&self, groups: u16) -> u32 {
+        let last = self.bytes.len().saturating_sub(1);
+        self.bytes.get(usize::from(groups).min(last)).copied().unwrap_or(0)
+    }
+}
+
+/// The packets at the head of a queue, as places in the stream of bytes that it sends. Places may wrap around.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head<'a> {
+    /// Where each packet ends, from the head on, headers on the air included. Each ends behind the one before it, and the first
+    /// behind `sent`. More than [`MOST_PACKETS`] are not looked at.
+    pub ends: &'a [u32],
+    /// How far the stream is sent. It lies within the first packet where that is partly sent.
+    pub sent: u32,
+}
+
+impl Head<'_> {
+    /// The bytes of the first `packets` packets, 1 to as many as there are; of one that is partly sent only the rest.
+    #[inline]
+    pub fn bytes(&self, packets: usize) -> u32 {
+        let end = packets.checked_sub(1).and_then(|last| self.ends.get(last));
+        end.map_or(0, |end| end.wrapping_sub(self.sent)).max(1)
+    }
+}
+
+/// The queues that have something to send in a TTI, as a MAC sees them. Where all else is equal, queues that stand earlier
+/// come first; see [`Tti::first`].
+pub trait Queues {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The number of the DRB that `queue` is.
+    fn drb(&self, queue: usize) -> usize;
+    /// Which of the channels that are handed to the decision is its UE's.
+    fn channel(&self, queue: usize) -> usize;
+    /// The packets at its head whose sizes are known.
+    fn head(&self, queue: usize) -> Head<'_>;
+    /// The bytes that all of it takes, packets of unknown size included.
+    fn backlog_bytes(&self, queue: usize) -> u64;
+}
+
+/// Why slices cannot be, or a TTI cannot be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceError {
+    /// A share of nothing, or of more than everything.
+    Share {
+        /// What was given.
+        millionths: u32,
+    },
+    /// No slice, or too many.
+    Count {
+        /// How many were given.
+        slices: usize,
+    },
+    /// Shares of more than everything.
+    Shares {
+        /// Their sum.
+        millionths: u64,
+    },
+    /// A slice without DRBs.
+    NoDrb {
+        /// Its number.
+        slice: usize,
+    },
+    /// A DRB that there is not.
+    UnknownDrb {
+        /// Its number.
+        drb: usize,
+        /// How many DRBs there are.
+        drbs: usize,
+    },
+    /// A DRB in two slices, or twice in one.
+    TwoSlices {
+        /// Its number.
+        drb: usize,
+        /// The slices.
+        slices: [usize; 2],
+    },
+    /// A DRB in no slice.
+    NoSlice {
+        /// Its number.
+        drb: usize,
+    },
+    /// RBGs of no RBs.
+    Group,
+    /// A quantum limit below an RBG, or too large for the number of slices.
+    Limit {
+        /// What was given.
+        limit_rbs: u32,
+        /// The RBs of an RBG.
+        least_rbs: u32,
+        /// The most.
+        most_rbs: u32,
+    },
+    /// More groups in a TTI than a carrier has.
+    Groups {
+        /// How many.
+        groups: u32,
+    },
+    /// A queue whose channel was not handed over.
+    UnknownChannel {
+        /// The channel's number.
+        channel: usize,
+        /// How many there are.
+        channels: usize,
+    },
+    /// Quanta that cannot be: not one for each slice, below the limit, or with a sum that is not 0.
+    Quanta,
+}
+
+impl fmt::Display for SliceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |millionths: u64| millionths as f64 / 10_000.0;
+        match *self {
+            SliceError::Share { millionths } => {
+                write!(f, "a share of {}%; expected above 0 and up to 100", percent(millionths.into()))
+            }
+            SliceError::Count { slices } => write!(f, "{slices} slices; expected 1 to {MOST_SLICES}"),
+            SliceError::Shares { millionths } => {
+                write!(f, "shares of {}% in all; expected at most 100", percent(millionths))
+            }
+            SliceError::NoDrb { slice } => {
+                write!(f, "slice {slice} has no bearer; expected at least one")
+            }
+            SliceError::UnknownDrb { drb, drbs } => {
+                write!(f, "bearer {drb} of {drbs} is in a slice; expected numbers below {drbs}")
+            }
+            SliceError::TwoSlices { drb, slices: [one, other] } => {
+                write!(f, "bearer {drb} is in slices {one} and {other}; expected one")
+            }
+            SliceError::NoSlice { drb } => write!(f, "bearer {drb} is in no slice; expected one"),
+            SliceError::Group => write!(f, "resource block groups of 0; expected at least 1"),
+            SliceError::Limit { limit_rbs, least_rbs, most_rbs } => write!(
+                f,
+                "a quantum limit of {limit_rbs} resource blocks; expected {least_rbs}, which is a group, to {most_rbs}"
+            ),
+            SliceError::Groups { groups } => {
+                write!(f, "{groups} resource block groups in a TTI; expected at most {MOST_GROUPS}")
+            }
+            SliceError::UnknownChannel { channel, channels } => {
+                write!(f, "channel {channel} of {channels}; expected numbers below {channels}")
+            }
+            SliceError::Quanta => {
+                write!(f, "quanta that cannot be; expected one a slice, none below the limit, and a sum of 0")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SliceError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    fn slices(settings: &[(u32, &[usize])], drbs: usize) -> Result<Slices, SliceError> {
+        let setting = |&(percent, drbs): &(u32, &'static [usize])| {
+            Share::from_percent(percent).map(|share| SliceSetting { share, drbs })
+        };
+        // The lists live as long as the test.
+        let settings: Vec<(u32, &'static [usize])> =
+            settings.iter().map(|&(percent, drbs)| (percent, &*drbs.to_vec().leak())).collect();
+        let settings: Result<Vec<_>, _> = settings.iter().map(setting).collect();
+        Slices::new(&settings?, drbs)
+    }
+
+    #[test]
+    fn what_was_expected() {
+        let message = |result: Result<Slices, SliceError>| result.unwrap_err().to_string();
+        assert_eq!(message(slices(&[], 0)), "0 slices; expected 1 to 1024");
+        assert_eq!(message(slices(&[(0, &[0])], 1)), "a share of 0%; expected above 0 and up to 100");
+        assert_eq!(
+            message(slices(&[(50, &[0]), (51, &[1])], 2)),
+            "shares of 101% in all; expected at most 100"
+        );
+        assert_eq!(
+            message(slices(&[(50, &[0]), (50, &[])], 1)),
+            "slice 1 has no bearer; expected at least one"
+        );
+        assert_eq!(
+            message(slices(&[(50, &[0, 2])], 2)),
+            "bearer 2 of 2 is in a slice; expected numbers below 2"
+        );
+        assert_eq!(
+            message(slices(&[(50, &[0]), (50, &[1, 0])], 2)),
+            "bearer 0 is in slices 0 and 1; expected one"
+        );
+        assert_eq!(message(slices(&[(50, &[0])], 2)), "bearer 1 is in no slice; expected one");
+        let slices = slices(&[(25, &[1]), (75, &[0, 2])], 3).unwrap();
+        assert_eq!((slices.count(), slices.of_drb(1), slices.of_drb(2)), (2, Some(0), Some(1)));
+        assert_eq!(slices.of_drb(3), None);
+    }
+
+    #[test]
+    fn the_thesis_rounds_shares_down() {
+        let rbs = |percent| Share::from_percent(percent).unwrap().of(25);
+        assert_eq!([rbs(25), rbs(50), rbs(75), rbs(100)], [6, 12, 18, 25], "section 4.5.2");
+    }
+
+    #[test]
+    fn a_resource_block_of_88_bytes() {
+        let channel = Channel::new(275, |groups| 88 * u32::from(groups));
+        assert_eq!(channel.groups_for(1500), Some(18), "section 4.4");
+        assert_eq!(channel.groups_for(2000), Some(23), "not 18 + 6");
+        assert_eq!((channel.groups_for(0), channel.groups_for(24_201)), (Some(0), None));
+        let channel = Channel::new(2, |groups| 89 * u32::from(groups));
+        assert_eq!((channel.groups_for(100), channel.groups_for(150)), (Some(2), Some(2)), "note 6");
+        assert_eq!((channel.bytes_in(1), channel.bytes_in(9)), (89, 178));
+        let outage = Channel::new(9, |_| 0);
+        assert_eq!((outage.groups_for(1), Channel::default().groups_for(1)), (None, None));
+        assert_eq!(Channel::default().bytes_in(3), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_fewer_groups_carry_it(sizes in prop::collection::vec(0_u32..3000, 1..40), bytes in 0_u64..4000) {
+            let channel = Channel::new(sizes.len() as u16, |groups| sizes[usize::from(groups) - 1]);
+            let found = (0..=sizes.len()).find(|&n| bytes == 0 || n > 0 && u64::from(sizes[n - 1]) >= bytes);
+            prop_assert_eq!(channel.groups_for(bytes).map(usize::from), found);
+        }
+    }
+}

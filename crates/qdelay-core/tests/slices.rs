@@ -1,0 +1,281 @@
+//! EQP against exhaustive search, against a textbook dynamic programme that leaves no queue out, and against the fixed partition;
+//! what it promises about quanta.
+//!
+//! The oracles are written from the text of the 5G QoS thesis (section 4.4) and share no code with the crate. How a case is
+//! sampled is shared, as input.
+
+mod slicing;
+
+use proptest::prelude::*;
+use qdelay_core::Random;
+use qdelay_core::slice::{Channel, Eqp, FixedPartition, Grant, Tti};
+use slicing::oracle::{self, Value};
+use slicing::{Case, Size};
+
+/// How many small cases are searched exhaustively: `PROPTEST_CASES` times a hundred where it is set.
+fn cases(default: u64) -> u64 {
+    let variable = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse::<u64>().ok());
+    variable.map_or(default, |cases| (cases * 100).max(default))
+}
+
+/// Checks what EQP chose against the best that the oracle says there is.
+fn check(case: &Case, best: impl Fn(&Case, &oracle::Bounds) -> Value) -> Vec<Grant> {
+    let mut eqp = case.eqp();
+    let bounds = oracle::bounds(case);
+    let grants = eqp.decide(case.tti(), &case.channels(), case).unwrap().to_vec();
+    let chosen: Vec<(usize, usize)> = eqp.whole().iter().map(|whole| (whole.queue, whole.packets)).collect();
+    let value = oracle::value(case, &bounds, &chosen).expect("a choice that keeps capacity, limit and order");
+    assert_eq!(value, best(case, &bounds), "{case:?}\n{chosen:?}");
+    for whole in eqp.whole() {
+        assert_eq!(u32::from(whole.groups), oracle::groups(case, whole.queue, whole.packets).unwrap());
+        let grant = grants.iter().find(|grant| grant.queue == whole.queue).expect("a grant");
+        assert!(grant.groups >= whole.groups && grant.packets >= whole.packets);
+    }
+    let given: u32 = grants.iter().map(|grant| u32::from(grant.groups)).sum();
+    assert!(given <= bounds.capacity);
+    assert_eq!(given * case.rbg_rbs + eqp.unused_rbs(), bounds.total_rbs);
+    assert_eq!(eqp.quanta().iter().sum::<i64>(), 0);
+    assert!(eqp.quanta().iter().all(|&quantum| quantum >= -eqp.limit_rbs()), "{:?}", eqp.quanta());
+    grants
+}
+
+#[test]
+fn a_hundred_thousand_small_cases_are_decided_as_by_exhaustive_search() {
+    let mut random = Random::derive(1, "slices", "exhaustive");
+    for _ in 0..cases(100_000) {
+        check(&Case::random(&mut random, &Size::SMALL), oracle::exhaustive);
+    }
+}
+
+#[test]
+fn crowds_are_decided_as_if_every_queue_were_looked_at() {
+    let mut random = Random::derive(2, "slices", "crowds");
+    for _ in 0..cases(1_500) {
+        check(&Case::random(&mut random, &Size::CROWD), oracle::textbook);
+    }
+}
+
+#[test]
+fn a_slice_close_to_its_limit_makes_the_most_of_what_it_may() {
+    let mut random = Random::derive(6, "slices", "debt");
+    for _ in 0..cases(600) {
+        let mut case = Case::random(&mut random, &Size::CROWD);
+        case.indebt(&mut random);
+        check(&case, oracle::textbook);
+    }
+}
+
+#[test]
+fn the_two_oracles_agree() {
+    let mut random = Random::derive(3, "slices", "oracles");
+    for _ in 0..5_000 {
+        let case = Case::random(&mut random, &Size::SMALL);
+        let bounds = oracle::bounds(&case);
+        assert_eq!(oracle::exhaustive(&case, &bounds), oracle::textbook(&case, &bounds), "{case:?}");
+    }
+}
+
+#[test]
+fn never_fewer_packets_than_the_fixed_partition() {
+    let mut random = Random::derive(4, "slices", "fixed");
+    for number in 0..cases(10_000) {
+        let mut case = Case::random(&mut random, &Size::SMALL);
+        case.quanta.fill(0);
+        let partition = FixedPartition::new(case.slices(), case.rbg_rbs).unwrap();
+        let grants = check(&case, oracle::exhaustive);
+        let elastic: usize = grants.iter().map(|grant| grant.packets).sum();
+        // Whatever the policy within a slice: the most packets that its groups can complete.
+        let fixed: u64 = (0..partition.slices().count())
+            .map(|slice| oracle::most_packets_of(&case, slice, partition.groups(slice, case.rbs)))
+            .sum();
+        assert!(elastic as u64 >= fixed, "case {number}: {elastic} packets, {fixed} with shares\n{case:?}");
+    }
+}
+
+#[test]
+fn equal_queues_are_served_in_order() {
+    let mut random = Random::derive(5, "slices", "order");
+    for _ in 0..2_000 {
+        let mut case = Case::random(&mut random, &Size::CROWD);
+        case.repeat_queues(&mut random);
+        let mut eqp = case.eqp();
+        eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        let mut packets = vec![0; case.queues.len()];
+        for whole in eqp.whole() {
+            packets[whole.queue] = whole.packets;
+        }
+        let count = packets.len();
+        let order: Vec<usize> = (0..count).map(|place| (case.first + place) % count).collect();
+        for (place, &one) in order.iter().enumerate() {
+            for &later in &order[place + 1..] {
+                if case.look_alike(one, later) {
+                    assert!(
+                        packets[one] >= packets[later],
+                        "queues {one} and {later}\n{case:?}\n{packets:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The example of figure 4.10: four queues with a packet of 4 RBs each, and 4 RBs in a TTI.
+#[test]
+fn four_packets_of_four_blocks() {
+    let mut case = Case::even(4, 25);
+    (case.rbs, case.rbg_rbs, case.limit_rbs) = (4, 1, 100);
+    case.tables = vec![vec![100, 200, 300, 400]];
+    case.set_queues(&[&[400], &[400], &[400], &[400]]);
+    let mut eqp = case.eqp();
+    let mut left_at = Vec::new();
+    for tti in 1..=4 {
+        let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        assert_eq!((grants.len(), grants[0].groups, grants[0].packets), (1, 4, 1));
+        case.queues.remove(grants[0].queue);
+        left_at.push(tti);
+        assert_eq!(eqp.quanta().iter().sum::<i64>(), 0);
+    }
+    assert_eq!(left_at.iter().sum::<i32>() as f64 / 4.0, 2.5, "TTIs a packet");
+    assert!(case.queues.is_empty());
+    assert_eq!(eqp.quanta(), [0; 4], "each has had its share");
+    let partition = FixedPartition::new(case.slices(), 1).unwrap();
+    assert_eq!(
+        (0..4).map(|slice| partition.groups(slice, 4)).collect::<Vec<_>>(),
+        [1; 4],
+        "so 4 TTIs a packet"
+    );
+}
+
+/// Section 4.4: 88 bytes an RB, packets of 1500 and 500 bytes: 18 RBs, and 23 for both.
+#[test]
+fn a_prefix_is_rounded_up_once() {
+    let mut case = Case::even(1, 100);
+    (case.rbg_rbs, case.limit_rbs) = (1, 100);
+    case.tables = vec![(1..=275).map(|groups| groups * 88).collect()];
+    case.set_queues(&[&[1500, 500]]);
+    for (rbs, packets) in [(17, 0), (18, 1), (22, 1), (23, 2)] {
+        case.rbs = rbs;
+        let mut eqp = case.eqp();
+        let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        assert_eq!((u32::from(grants[0].groups), grants[0].packets), (rbs, packets));
+    }
+}
+
+#[test]
+fn what_is_not_used_is_charged_to_who_lent_it() {
+    // Only the second slice has data, without end; its packets are too large to be whole.
+    let mut case = Case::even(2, 50);
+    (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 2, 100);
+    case.tables = vec![(1..=12).map(|groups| groups * 176).collect()];
+    case.set_queues(&[&[], &[9000]]);
+    case.queues.remove(0);
+    let mut eqp = case.eqp();
+    let (mut used, mut lowest) = (0, 0);
+    for tti in 0..100 {
+        let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        let groups: u16 = grants.iter().map(|grant| grant.groups).sum();
+        used += u32::from(groups) * 2;
+        assert_eq!(u32::from(groups) * 2 + eqp.unused_rbs(), 24, "TTI {tti}: one of 25 is discarded");
+        let quanta = eqp.quanta();
+        assert_eq!(quanta[0] + quanta[1], 0);
+        lowest = lowest.min(quanta[1]);
+    }
+    assert_eq!(used, 100 * 12 + 76, "its share, and once what it may borrow of the other");
+    assert_eq!(lowest, -76, "the RBG that begins above -75 is given");
+}
+
+#[test]
+fn nobody_wants_anything() {
+    let mut case = Case::even(2, 50);
+    case.queues.clear();
+    let mut eqp = case.eqp();
+    for _ in 0..3 {
+        assert_eq!(eqp.decide(case.tti(), &case.channels(), &case), Ok(&[][..]));
+        assert_eq!(eqp.quanta(), [0, 0]);
+    }
+    // An outage is no data either.
+    case.tables = vec![vec![0; 12]];
+    case.set_queues(&[&[100], &[100]]);
+    assert_eq!(eqp.decide(case.tti(), &case.channels(), &case), Ok(&[][..]));
+}
+
+#[test]
+fn what_cannot_be() {
+    let case = Case::even(2, 50);
+    let error = |limit_rbs, rbg_rbs| Eqp::new(case.slices(), limit_rbs, rbg_rbs).unwrap_err().to_string();
+    assert_eq!(error(1, 2), "a quantum limit of 1 resource blocks; expected 2, which is a group, to 500000");
+    assert_eq!(error(0, 0), "resource block groups of 0; expected at least 1");
+    assert!(error(500_001, 1).contains("expected 1, which is a group, to 500000"));
+    let mut eqp = case.eqp();
+    let before = eqp.quanta().to_vec();
+    let mut decide = |tti, channels: &[Channel], case: &Case| {
+        eqp.decide(tti, channels, case).map(<[Grant]>::len).unwrap_err().to_string()
+    };
+    let channels = case.channels();
+    let tti = Tti { rbs: 10_000, first: 0 };
+    assert_eq!(decide(tti, &channels, &case), "5000 resource block groups in a TTI; expected at most 275");
+    assert_eq!(decide(case.tti(), &[], &case), "channel 0 of 0; expected numbers below 0");
+    let mut wrong = case.clone();
+    wrong.queues[0].drb = 7;
+    assert!(decide(case.tti(), &channels, &wrong).starts_with("bearer 7 of 2"));
+    assert_eq!(eqp.quanta(), before);
+    for quanta in [&[1, 0][..], &[0], &[101, -101], &[i64::MAX, i64::MIN]] {
+        assert!(eqp.set_quanta(quanta).is_err());
+    }
+    assert_eq!(eqp.set_quanta(&[100, -100]), Ok(()));
+}
+
+proptest! {
+    /// Over any window nobody gets more than was agreed by more than the thesis says (section 4.4): from one limit to the other.
+    #[test]
+    fn the_share_is_kept(seed: u64, slices in 2_usize..5, ttis in 50_usize..400) {
+        let mut random = Random::derive(seed, "slices", "share");
+        let mut case = Case::random(&mut random, &Size::SMALL);
+        case.share_evenly(slices, &mut random);
+        let mut eqp = case.eqp();
+        eqp.set_quanta(&vec![0; slices]).unwrap();
+        let limit = eqp.limit_rbs();
+        let (mut granted, mut got) = (vec![0_i64; slices], vec![0_i64; slices]);
+        let mut surplus = vec![vec![0_i64]; slices];
+        for _ in 0..ttis {
+            case.refresh(&mut random);
+            let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap().to_vec();
+            for grant in &grants {
+                got[case.slice_of(grant.queue)] += i64::from(grant.groups) * i64::from(case.rbg_rbs);
+            }
+            prop_assert_eq!(eqp.quanta().iter().sum::<i64>(), 0);
+            for slice in 0..slices {
+                granted[slice] += i64::from(case.rbs) * case.shares[slice] as i64 / 1_000_000;
+                surplus[slice].push(got[slice] - granted[slice]);
+                let quantum = eqp.quanta()[slice];
+                prop_assert!(-limit <= quantum && quantum <= (slices as i64 - 1) * limit);
+                // Charged, though not got, is only what lay idle.
+                prop_assert!(quantum <= granted[slice] - got[slice]);
+            }
+        }
+        for surplus in &surplus {
+            let (mut least, mut most) = (i64::MAX, 0);
+            for &now in surplus {
+                least = least.min(now);
+                most = most.max(now - least);
+            }
+            prop_assert!(most <= slices as i64 * limit, "{most} RBs more than agreed, limit {limit}");
+        }
+    }
+
+    /// What was decided before is not part of a decision, but for the quanta.
+    #[test]
+    fn the_same_again(seed: u64) {
+        let mut random = Random::derive(seed, "slices", "again");
+        let mut case = Case::random(&mut random, &Size::CROWD);
+        let (channels, mut old) = (case.channels(), case.eqp());
+        for _ in 0..10 {
+            case.refresh(&mut random);
+            let mut new = case.eqp();
+            new.set_quanta(old.quanta()).unwrap();
+            let decided = old.decide(case.tti(), &channels, &case).unwrap();
+            prop_assert_eq!(decided, new.decide(case.tti(), &channels, &case).unwrap());
+            prop_assert_eq!(old.quanta(), new.quanta());
+        }
+    }
+}

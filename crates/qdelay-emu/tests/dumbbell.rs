@@ -1,0 +1,139 @@
+//! Paths of scenarios with cells, in the emulator: what is measured of packets that wait in several queues.
+
+mod common;
+
+use common::{cells, packet, script, us};
+use qdelay_core::{Span, Time};
+use qdelay_emu::clock::FakeClock;
+use qdelay_emu::device::Port;
+use qdelay_emu::device::fake::FakeDevice;
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
+use qdelay_emu::metrics::Metrics;
+use qdelay_emu::plan::AnyPlan;
+use qdelay_emu::pool::Pool;
+use qdelay_path::{BuildProblem, Count, NodeId};
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
+
+/// Keeps every packet.
+#[derive(Default)]
+struct Records(Vec<PacketRecord>);
+
+impl Recorder for Records {
+    const ON: bool = true;
+    fn packet(&mut self, record: &PacketRecord) {
+        self.0.push(*record);
+    }
+}
+
+fn plans() -> [AnyPlan; 3] {
+    let bdp = "5g-bdp:offset=0.33:full=mtu:fit=whole";
+    [
+        cells::like_the_emulator(bdp, "codel", None).into(),
+        cells::like_the_emulator("drql", "taildrop", Some("usp:interval=10ms:looks=10")).into(),
+        cells::like_the_testbed("e5g-bdp", RlcSetting::lte_am()).into(),
+    ]
+}
+
+/// Records, measures, metrics and events are four accounts of the same packets.
+#[test]
+fn accounts_agree() {
+    for (number, plan) in plans().into_iter().enumerate() {
+        let clock = FakeClock::new();
+        let device = |port: Port| FakeDevice::new(&clock, script(number as u64, port.name(), 900));
+        let taps = (EventLog::default(), Metrics::new(&plan).unwrap());
+        let limits = plan.lateness_limits();
+        let emulator = Emulator::tapped(plan, Pool::new(1500, 4096), Records::default(), taps).unwrap();
+        let devices = [device(Port::Inside), device(Port::Outside)];
+        let mut driver = Driver::new(clock.clone(), devices, emulator, limits);
+        while clock.peek() < us(1_000_000) {
+            while driver.turn([true; 2]).unwrap().is_busy() {}
+            clock.set(clock.peek() + Span::from_micros(700));
+        }
+        let (mut emulator, _, _) = driver.finish();
+        emulator.audit().unwrap();
+        for port in Port::ALL {
+            check(&mut emulator, port, number);
+        }
+    }
+}
+
+fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, number: usize) {
+    let direction = if port == Port::Outside { Direction::Data } else { Direction::Acknowledgement };
+    let records: Vec<PacketRecord> =
+        emulator.recorder().0.iter().filter(|record| record.direction == direction).copied().collect();
+    for record in &records {
+        let steps = [record.arrival, record.dequeued, record.departed];
+        let mut last = record.created;
+        for time in steps.into_iter().flatten().chain([record.ended]) {
+            assert!(time >= last, "{number}: {record:?}");
+            last = time;
+        }
+        assert!(record.fate != Fate::Delivered || !steps.contains(&None), "{number}: {record:?}");
+    }
+    let measures = emulator.measures(port).clone();
+    let count =
+        |is: &dyn Fn(&PacketRecord) -> bool| records.iter().filter(|record| is(record)).count() as u64;
+    let delivered = count(&|record| record.fate == Fate::Delivered);
+    assert!(delivered > 100, "{number}");
+    assert_eq!(measures.delivered.packets, delivered);
+
+    // Of those that have ended, waiting and delay again, with what the events say of those that have not.
+    let places = emulator.places().clone();
+    let events = emulator.tap().0.events.clone();
+    let at = |kind: fn(&EventKind) -> bool, role: fn(&qdelay_emu::plan::Role) -> bool| {
+        let is_meant = |node: NodeId| places.role(node).source == port && role(&places.role(node));
+        events.iter().filter(|event| kind(&event.kind) && is_meant(event.node)).count() as u64
+    };
+    let enqueued = at(|kind| *kind == EventKind::Enqueued, |role| role.is_first);
+    assert_eq!(measures.arrived.packets, enqueued);
+    assert_eq!(measures.sojourn.count(), at(|kind| *kind == EventKind::Dequeued, |role| role.is_last));
+    assert_eq!(measures.departed.packets, at(|kind| *kind == EventKind::Departed, |role| role.is_link));
+    let longest = records.iter().filter_map(|record| Some(record.departed?.since(record.arrival?))).max();
+    assert!(measures.queue_delay.summary().max >= longest.unwrap().as_millis_f64() * 0.999);
+
+    let metrics = emulator.tap().1.port(port);
+    let of = |of: fn(&qdelay_emu::metrics::ClassCounts) -> Count| {
+        metrics.classes().map(|(_, counts)| of(counts)).sum()
+    };
+    let [offered, sent, out, dropped, backlog]: [Count; 5] = [
+        of(|counts| counts.offered),
+        of(|counts| counts.sent),
+        of(|counts| counts.delivered),
+        of(|counts| counts.dropped_total()),
+        of(|counts| counts.backlog()),
+    ];
+    assert_eq!((offered, sent, out), (measures.arrived, measures.departed, measures.delivered));
+    assert_eq!(dropped.packets, count(&|record| record.fate != Fate::Delivered));
+    let path = emulator.path();
+    let queued: Count = places.queues(path, port).map(|queue| path.inside(queue)).sum();
+    assert_eq!(backlog, queued, "{number} {port:?}");
+    let usage = emulator.link_usage(port, us(1_000_000));
+    assert!(usage.sent_bytes > 0 && usage.sent_bytes <= usage.offered_bytes, "{usage:?}");
+}
+
+/// The step of a cell is its TTI, and of its uplink a packet.
+#[test]
+fn limits_of_lateness() {
+    let limits = |plan: &AnyPlan| plan.lateness_limits().map(Span::as_micros);
+    let [emulator, _, testbed] = plans();
+    assert_eq!(limits(&emulator), [1000, 60], "10 ms; 1500 bytes at 20 Mbit/s");
+    assert_eq!(limits(&testbed), [100, 60]);
+}
+
+/// What runs stays as it is.
+#[test]
+fn a_cell_is_not_replaced() {
+    let [plan, ..] = plans();
+    let mut emulator = Emulator::new(plan, Pool::new(1500, 64), ()).unwrap();
+    let error = emulator.replace(Time::ZERO, common::plan("taildrop", "line:1mbit", 1)).unwrap_err();
+    assert_eq!((error.node.as_str(), error.problem), ("cell", BuildProblem::Fixed));
+    let make = common::Make { version: 4, flow: 1, dscp: 46, ecn: 0, bytes: 100, number: 1 };
+    let slot = emulator.take().unwrap();
+    let bytes = packet(make);
+    emulator.buffer(slot)[..100].copy_from_slice(&bytes);
+    emulator.arrive(us(1), Port::Outside, slot, 100).unwrap();
+    emulator.advance(us(100_000));
+    assert_eq!(emulator.next_release().map(|release| release.port), Some(Port::Inside));
+}

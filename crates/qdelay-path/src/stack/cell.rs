@@ -1,0 +1,119 @@
+//! A cell as a bottleneck: the queues of the user plane above it, the pacers between them, and the UEs below.
+//!
+//! ```text
+//! [n3 queue -> n3 link] -> classifier -> [UPF queue -> USP] -> SDAP queue -> pacer -> RLC queue -> cell -> UE
+//!                                        one of each for every QoS flow     one of each for every bearer
+//! ```
+
+use super::LinkSpec;
+use crate::PullOrder;
+use alloc::string::String;
+use alloc::vec::Vec;
+use qdelay_core::Span;
+use qdelay_core::component::Arguments;
+use qdelay_core::pacer::SizeUnit;
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::{CellSetting, UeSetting};
+
+/// A cell and what stands above it.
+#[derive(Clone, Debug)]
+pub struct CellScenario {
+    /// The cell, without UEs.
+    pub setting: CellSetting,
+    /// Its transmission time interval (TTI).
+    pub tti: Span,
+    /// What pacers and the cell count.
+    pub unit: SizeUnit,
+    /// The link that packets cross before they come to the node; none where they come at once.
+    pub n3: Option<Backhaul>,
+    /// The UEs; at least one.
+    pub ues: Vec<UeSpec>,
+}
+
+/// The link in front of the node (N3 in 5G, S1-U in LTE).
+#[derive(Clone, Debug)]
+pub struct Backhaul {
+    /// What it carries, the tunnel's headers as its overhead.
+    pub link: LinkSpec,
+    /// Packets its queue holds.
+    pub limit: u64,
+}
+
+/// A UE.
+#[derive(Clone, Debug)]
+pub struct UeSpec {
+    /// Its name, unlike that of any other.
+    pub name: String,
+    /// Its channel, without bearers.
+    pub setting: UeSetting,
+    /// Its data radio bearers (DRBs); at least one.
+    pub bearers: Vec<BearerSpec>,
+}
+
+/// A data radio bearer: a pacer, the queue that it fills, and radio link control (RLC).
+#[derive(Clone, Debug)]
+pub struct BearerSpec {
+    /// Its name, unlike that of any other of its UE.
+    pub name: String,
+    /// Bearers of lower numbers are served first.
+    pub priority: u8,
+    /// What its RLC is.
+    pub rlc: RlcSetting,
+    /// The discipline of the queue that the RLC takes from.
+    pub queue: Arguments,
+    /// What lets packets into that queue.
+    pub gate: GateSpec,
+    /// In which order that gate takes from the QoS flows.
+    pub order: PullOrder,
+    /// Its QoS flows, the most important first; at least one.
+    pub qos_flows: Vec<QosFlowSpec>,
+}
+
+/// A QoS flow: the queue of the service data adaptation protocol (SDAP), and that of the user plane function (UPF) before it.
+#[derive(Clone, Debug)]
+pub struct QosFlowSpec {
+    /// Its QoS flow identifier, 0 to 63, unlike that of any other of its UE.
+    pub qfi: u8,
+    /// The discipline of its queue at the SDAP.
+    pub sdap: Arguments,
+    /// Its queue at the UPF; none where packets come to the SDAP at once.
+    pub upf: Option<UpfSpec>,
+}
+
+/// A queue at the UPF and what lets its packets go on.
+#[derive(Clone, Debug)]
+pub struct UpfSpec {
+    /// The discipline.
+    pub qdisc: Arguments,
+    /// The pacer.
+    pub gate: GateSpec,
+}
+
+/// A pacer and how it is run.
+#[derive(Clone, Debug)]
+pub struct GateSpec {
+    /// The pacer.
+    pub law: Arguments,
+    /// How long its signals take.
+    pub feedback: Span,
+    /// It looks at multiples of this only; zero for whenever there is a reason to.
+    pub polling: Span,
+    /// Packets it lets through in each `period` at most; `None` for any number.
+    pub packets: Option<u32>,
+    /// See `packets`.
+    pub period: Span,
+}
+
+impl CellScenario {
+    /// The cell with its UEs and their bearers.
+    pub fn complete(&self) -> CellSetting {
+        self.ues.iter().fold(self.setting.clone(), |setting, ue| {
+            let bearer = |ue: UeSetting, bearer: &BearerSpec| ue.bearer(bearer.rlc, bearer.priority);
+            setting.ue(ue.bearers.iter().fold(ue.setting.clone(), bearer))
+        })
+    }
+    /// Every bearer with its UE, in the order in which the cell numbers them.
+    pub fn bearers(&self) -> impl Iterator<Item = (&UeSpec, &BearerSpec)> {
+        self.ues.iter().flat_map(|ue| ue.bearers.iter().map(move |bearer| (ue, bearer)))
+    }
+}

@@ -1,0 +1,180 @@
+//! `qdelay bench eqp`: what a decision of the elastic quantum partition costs a TTI.
+//!
+//! Queues of 20 packets of 200 or 1500 bytes, without end, in four slices of a quarter each; channels of 16 to 88 bytes a
+//! resource block; all queues have data in each TTI, and the quantum limit is four TTIs. Time is CPU time of the thread for one
+//! call, with what it takes to ask for it (about 0.3 us).
+
+use crate::cli::BenchEqp;
+use crate::compare::json::{SCHEMA_VERSION, pretty, round};
+use crate::cost;
+use crate::error::Failure;
+use crate::output;
+use crate::text_table::{self, Column};
+use qdelay_core::Random;
+use qdelay_core::slice::{Channel, Eqp, Head, Queues, Share, SliceError, SliceSetting, Slices, Tti};
+use serde::Serialize;
+
+const PACKETS: usize = 20;
+const CHANNELS: u32 = 29;
+const SLICES: usize = 4;
+/// Packets in the list that all queues go round in.
+const ROUND: usize = 1 << 14;
+/// Resource blocks of a TTI, and of a group.
+const SIZES: [(u32, u32); 5] = [(25, 2), (100, 4), (275, 16), (275, 4), (275, 1)];
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: u32,
+    ttis: u64,
+    decisions: Vec<Line>,
+}
+
+/// One size of the problem.
+#[derive(Serialize)]
+struct Line {
+    queues: usize,
+    rbs: u32,
+    rbg_rbs: u32,
+    mean_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+    max_us: f64,
+    /// Packets that leave whole in a TTI.
+    packets: f64,
+}
+
+/// Endless queues: each is a place in one long list of packets.
+struct Backlog {
+    /// Where packets end.
+    ends: Vec<u32>,
+    /// The packet at the head, and how far the stream is sent.
+    heads: Vec<(usize, u32)>,
+    channels: Vec<usize>,
+}
+
+impl Queues for Backlog {
+    fn count(&self) -> usize {
+        self.heads.len()
+    }
+    fn drb(&self, queue: usize) -> usize {
+        queue
+    }
+    fn channel(&self, queue: usize) -> usize {
+        self.channels[queue]
+    }
+    fn head(&self, queue: usize) -> Head<'_> {
+        let (head, sent) = self.heads[queue];
+        Head { ends: &self.ends[head..head + PACKETS], sent }
+    }
+    fn backlog_bytes(&self, queue: usize) -> u64 {
+        self.head(queue).bytes(PACKETS).into()
+    }
+}
+
+impl Backlog {
+    fn new(queues: usize, random: &mut Random) -> Backlog {
+        let mut end = 0;
+        let ends: Vec<u32> = (0..ROUND + 2 * PACKETS)
+            .map(|_| {
+                end += if random.below(2) == 0 { 200 } else { 1500 };
+                end
+            })
+            .collect();
+        let heads = (0..queues)
+            .map(|_| {
+                let head = 1 + random.below(ROUND as u64 - 1) as usize;
+                (head, ends[head - 1])
+            })
+            .collect();
+        let channels = (0..queues).map(|_| random.below(CHANNELS.into()) as usize).collect();
+        Backlog { ends, heads, channels }
+    }
+
+    /// `packets` packets of a queue are gone, and `bytes` bytes.
+    fn take(&mut self, queue: usize, packets: usize, bytes: u32) {
+        let (head, sent) = &mut self.heads[queue];
+        *sent += bytes;
+        *head += packets;
+        if *head > ROUND {
+            // From the beginning again, with as many whole packets.
+            *head -= ROUND;
+            *sent = self.ends[*head - 1];
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A report that cannot be written.
+pub fn run(options: &BenchEqp) -> Result<(), Failure> {
+    let failed = |error: SliceError| Failure::input("bench eqp", error);
+    let mut decisions = Vec::new();
+    for &queues in &options.queues {
+        for (rbs, rbg_rbs) in SIZES {
+            decisions.push(line(queues, rbs, rbg_rbs, options.ttis).map_err(failed)?);
+        }
+    }
+    let report = Report { schema_version: SCHEMA_VERSION, ttis: options.ttis, decisions };
+    output::print(&if options.json { pretty(&report) } else { text(&report) })
+}
+
+fn line(queues: usize, rbs: u32, rbg_rbs: u32, ttis: u64) -> Result<Line, SliceError> {
+    let mut random = Random::derive(1, "bench", "eqp");
+    let mut backlog = Backlog::new(queues, &mut random);
+    let channel = |mcs: u32| {
+        let rb_bytes = 16 + 72 * mcs / (CHANNELS - 1);
+        Channel::new((rbs / rbg_rbs) as u16, |groups| u32::from(groups) * rbg_rbs * rb_bytes)
+    };
+    let channels: Vec<Channel> = (0..CHANNELS).map(channel).collect();
+    // A slice has to have a bearer.
+    let drbs = queues.max(SLICES);
+    let of_slice: Vec<Vec<usize>> =
+        (0..SLICES).map(|slice| (0..drbs).filter(|drb| drb % SLICES == slice).collect()).collect();
+    let share = Share::from_percent(100 / SLICES as u32)?;
+    let settings: Vec<SliceSetting<'_>> = of_slice.iter().map(|drbs| SliceSetting { share, drbs }).collect();
+    let mut eqp = Eqp::new(Slices::new(&settings, drbs)?, 4 * rbs, rbg_rbs)?;
+
+    let mut times = Vec::with_capacity(ttis as usize);
+    let mut packets = 0;
+    for number in 0..ttis {
+        let before = cost::thread_cpu_seconds();
+        let grants = eqp.decide(Tti { rbs, first: number as usize }, &channels, &backlog)?;
+        times.push((cost::thread_cpu_seconds() - before) * 1e6);
+        for grant in grants {
+            let bytes = channels[backlog.channels[grant.queue]].bytes_in(grant.groups);
+            let all = backlog.head(grant.queue).bytes(PACKETS);
+            packets += grant.packets;
+            backlog.take(grant.queue, grant.packets, bytes.min(all));
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |part: f64| round(times[((times.len() - 1) as f64 * part) as usize]);
+    Ok(Line {
+        queues,
+        rbs,
+        rbg_rbs,
+        mean_us: round(times.iter().sum::<f64>() / ttis as f64),
+        p50_us: at(0.5),
+        p99_us: at(0.99),
+        max_us: at(1.0),
+        packets: round(packets as f64 / ttis as f64),
+    })
+}
+
+fn text(report: &Report) -> String {
+    let names = ["queues", "RBs", "RBG", "mean us", "p50 us", "p99 us", "max us", "packets"];
+    let columns = names.map(Column::right);
+    let rows: Vec<Vec<String>> = (report.decisions.iter())
+        .map(|line| {
+            let us = [line.mean_us, line.p50_us, line.p99_us, line.max_us, line.packets];
+            let sizes = [line.queues.to_string(), line.rbs.to_string(), line.rbg_rbs.to_string()];
+            sizes.into_iter().chain(us.map(|us| format!("{us:.1}"))).collect()
+        })
+        .collect();
+    format!(
+        "{} decisions of each size; 20 packets of 200 or 1500 bytes in each queue.\n\n{}",
+        report.ttis,
+        text_table::table(&columns, rows)
+    )
+}

@@ -1,0 +1,120 @@
+//! A command behind a cell: `qdelay link --scenario` of a scenario with `[cell]`.
+//!
+//! The command stands at the first UE. Which QoS flow carries a packet, in both directions, says the first of these that fits:
+//! the rules of `--qos`, in their order; the codepoints of the scenario's flows to that UE; and what is left goes to the last
+//! QoS flow, which is the least important.
+//!
+//! | rule | packets |
+//! | --- | --- |
+//! | `dscp:ef=1` | of this codepoint, by name or number |
+//! | `tcp=2`, `udp=1` | of this protocol |
+//! | `udp:5000-5999=1`, `tcp:443=2` | of this protocol, with a port of this range or of this number at either end |
+//! | `port:443=2` | of any protocol with this port |
+
+use crate::error::Failure;
+use crate::real::path::dumbbell;
+use qdelay_core::dscp;
+use qdelay_emu::classes::{ClassRule, Classes};
+use qdelay_emu::dumbbell::DumbbellPlan;
+use qdelay_path::stack::FlowWay;
+use qdelay_sim::{CellScenario, Scenario, UeSpec};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// The path of `scenario`, whose bottleneck is `cell`, for one command.
+///
+/// # Errors
+/// A rule that cannot be read, or names a QoS flow that there is not.
+pub fn plan(scenario: &Scenario, cell: &CellScenario, rules: &[String]) -> Result<DumbbellPlan, Failure> {
+    let qfis: Vec<u8> = cell.ues.first().map(qfis).unwrap_or_default();
+    let class = |qfi: u8| qfis.iter().position(|known| *known == qfi).map(|place| place as u16);
+    let mut classes = Classes { rules: Vec::new(), otherwise: qfis.len().saturating_sub(1) as u16 };
+    for text in rules {
+        let refuse = |message: String| Failure::input("--qos", format!("'{text}': {message}"));
+        let (rule, qfi) = read(text).map_err(refuse)?;
+        let class = qfi.parse().ok().and_then(class).ok_or_else(|| {
+            let known: Vec<String> = qfis.iter().map(u8::to_string).collect();
+            refuse(format!(
+                "there is no QoS flow '{qfi}'; expected one of the first UE's: {}",
+                known.join(", ")
+            ))
+        })?;
+        classes.rules.push(ClassRule { class, ..rule });
+    }
+    let of_ue = scenario.flows.iter().filter(|flow| flow.ue == 0 && flow.dscp != 0);
+    classes.rules.extend(of_ue.filter_map(|flow| {
+        Some(ClassRule { dscp: Some(flow.dscp), class: class(flow.qfi)?, ..ClassRule::default() })
+    }));
+    let ways = qfis.iter().map(|qfi| FlowWay { qfi: *qfi, ..FlowWay::default() }).collect();
+    Ok(dumbbell(scenario, ways, classes))
+}
+
+/// The link and the discipline as they are shown: technology and bearer.
+pub fn shown(cell: &CellScenario, technology: &str) -> (String, String) {
+    let ues = cell.ues.len();
+    let link = format!("{technology} cell of {ues} UE{}", if ues == 1 { "" } else { "s" });
+    let bearers = cell.ues.first().map(|ue| ue.bearers.as_slice()).unwrap_or_default();
+    let bearer = bearers.last().map(|bearer| {
+        let sdap = bearer.qos_flows.last().map_or("", |qos_flow| qos_flow.sdap.typed());
+        [sdap, bearer.gate.law.typed(), bearer.queue.typed()].join(" > ")
+    });
+    (link, bearer.unwrap_or_default())
+}
+
+fn qfis(ue: &UeSpec) -> Vec<u8> {
+    ue.bearers.iter().flat_map(|bearer| &bearer.qos_flows).map(|qos_flow| qos_flow.qfi).collect()
+}
+
+/// What packets a rule is for, and the text of its QFI.
+fn read(text: &str) -> Result<(ClassRule, &str), String> {
+    const EXPECTED: &str = "expected such as dscp:ef=1, udp:5000-5999=1, tcp=2 or port:443=2";
+    let (of, qfi) = text.rsplit_once('=').ok_or(EXPECTED)?;
+    let (kind, value) = match of.split_once(':') {
+        Some((kind, value)) => (kind, Some(value)),
+        None => (of, None),
+    };
+    let protocol = match kind {
+        "tcp" => Some(TCP),
+        "udp" => Some(UDP),
+        _ => None,
+    };
+    let rule = match (kind, value) {
+        ("dscp", Some(value)) => {
+            let dscp = dscp::parse(value).ok_or_else(|| {
+                format!("'{value}' is no codepoint; expected a name such as ef, or 0 to 63")
+            })?;
+            ClassRule { dscp: Some(dscp), ..ClassRule::default() }
+        }
+        ("tcp" | "udp", None) => ClassRule { protocol, ..ClassRule::default() },
+        ("tcp" | "udp" | "port", Some(value)) => {
+            let (first, last) = value.split_once('-').unwrap_or((value, value));
+            let ports = first.parse::<u16>().ok().zip(last.parse::<u16>().ok());
+            let (first, last) = ports.filter(|(first, last)| first <= last).ok_or_else(|| {
+                format!("'{value}' is no port; expected 0 to 65535, or a range such as 5000-5999")
+            })?;
+            ClassRule { protocol, ports: Some(first..=last), ..ClassRule::default() }
+        }
+        _ => return Err(EXPECTED.to_string()),
+    };
+    Ok((rule, qfi))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_as_they_are_typed() {
+        let rule = |text: &str| read(text).map(|(rule, qfi)| (rule, qfi.to_string()));
+        let is = |protocol, ports, dscp| ClassRule { protocol, ports, dscp, class: 0 };
+        assert_eq!(rule("dscp:ef=1"), Ok((is(None, None, Some(46)), "1".into())));
+        assert_eq!(rule("dscp:8=9"), Ok((is(None, None, Some(8)), "9".into())));
+        assert_eq!(rule("tcp=2"), Ok((is(Some(6), None, None), "2".into())));
+        assert_eq!(rule("udp:5000-5999=1"), Ok((is(Some(17), Some(5000..=5999), None), "1".into())));
+        assert_eq!(rule("port:443=x"), Ok((is(None, Some(443..=443), None), "x".into())));
+        for wrong in ["", "tcp", "dscp=1", "port=1", "udp:9-8=1", "udp:70000=1", "dscp:64=1", "icmp=1"] {
+            assert!(rule(wrong).is_err_and(|message| message.contains("expected")), "{wrong}");
+        }
+    }
+}
