@@ -86,6 +86,8 @@ bench: build
 			END { if (NR != 5) exit 1; print "packets per CPU-second: median " median " of" all }'
 	@echo "Cell: 100 UEs x 4 bearers, 100 PRB, 1 ms, a download and a call each, e5g-bdp"
 	@for run in 1 2 3; do $(QDELAY) bench cell || exit 1; done
+	@echo "Slices: a decision of the elastic quantum partition"
+	@$(QDELAY) bench eqp
 	@echo "Memory and speed by simulated time:"
 	@for seconds in 10 100 1000; do $(QDELAY) bench dumbbell --duration $${seconds}s --json || exit 1; done \
 		| sed -n -e 's/.*"packets_per_cpu_second": \([0-9]*\).*/speed \1/p' \

@@ -84,6 +84,9 @@ fn main() {
         "red:min=50:max=1000",
         "priority",
         "priority:ef@bode+rest@bode",
+        "dsd",
+        "dsd:rate=100gbit:bound=50us",
+        "fcfs_green",
     ] {
         for case in &cases {
             let qdisc = match AnyQdisc::parse(text) {

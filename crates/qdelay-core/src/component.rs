@@ -24,6 +24,8 @@ pub enum Kind {
     Channel,
     /// Shares resource blocks among the UEs of a cell.
     Scheduler,
+    /// Divides a cell among slices.
+    Partition,
     /// Cuts packets into what a radio carries and puts them together again.
     Rlc,
     /// Congestion control with the transport around it.
@@ -41,6 +43,7 @@ impl Kind {
             Kind::Link => "link",
             Kind::Channel => "channel",
             Kind::Scheduler => "scheduler",
+            Kind::Partition => "partition",
             Kind::Rlc => "rlc",
             Kind::Transport => "transport",
             Kind::Application => "application",

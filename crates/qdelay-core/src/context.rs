@@ -10,7 +10,7 @@ pub enum DropReason {
     TailLimit,
     /// It was the oldest of a full queue and made room for an arrival.
     HeadLimit,
-    /// It had waited longer than the queue's bound when its turn came (BoDe).
+    /// It had waited longer than the queue's bound when its turn came (BoDe), or before (green packets of ABE).
     SojournBound,
     /// CoDel's control law chose it as it left the queue.
     Codel,
@@ -34,11 +34,13 @@ pub enum DropReason {
     RlcMaxRetransmissions,
     /// The RLC entity was established anew while it held the packet.
     RlcReestablished,
+    /// It would not have been served within the bound that it asked for (ABE's acceptance test of green packets).
+    WouldBeLate,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 14] = [
+    pub const ALL: [DropReason; 15] = [
         DropReason::TailLimit,
         DropReason::HeadLimit,
         DropReason::SojournBound,
@@ -53,6 +55,7 @@ impl DropReason {
         DropReason::Reassembly,
         DropReason::RlcMaxRetransmissions,
         DropReason::RlcReestablished,
+        DropReason::WouldBeLate,
     ];
     /// The name used in results: `tail_limit`, `sojourn_bound`...
     pub const fn name(self) -> &'static str {
@@ -71,6 +74,7 @@ impl DropReason {
             DropReason::Reassembly => "reassembly",
             DropReason::RlcMaxRetransmissions => "rlc_max_retransmissions",
             DropReason::RlcReestablished => "rlc_reestablished",
+            DropReason::WouldBeLate => "would_be_late",
         }
     }
 }

@@ -259,7 +259,7 @@ pub struct CaseSummary {
     /// The same for each entry of `[[flow]]`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_delay_cdf: Option<BTreeMap<String, Cdf>>,
-    /// Of a cell: delays by stage, for each entry of `[[flow]]`; in the case's own file only.
+    /// Of a cell: delays by stage, and their `total`, for each entry of `[[flow]]`; in the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_stage_cdf: Option<BTreeMap<String, BTreeMap<String, Cdf>>>,
     /// Round trips of datagrams that are sent back, by entry of `[[flow]]`; in the case's own file only.
@@ -293,6 +293,55 @@ pub struct Cell {
     pub rbs_unused_share: f64,
     /// How full each bearer was, by `UE/bearer`.
     pub bearers: BTreeMap<String, Bearer>,
+    /// From arrival at the node until the UE handed the packet up: all stages but `n3` together.
+    #[serde(default)]
+    pub total_ms: Delay,
+    /// Share of the packets handed up that were so within a time of their arrival at the node: `500us`, `1ms`... and `1tti`...
+    #[serde(default)]
+    pub delivered_within: BTreeMap<String, f64>,
+    /// What each slice got, by its name, where the cell is divided.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub slices: BTreeMap<String, Slice>,
+}
+
+/// What a slice got: `rbs_granted = rbs_used + rbs_wasted + rbs_unfit + rbs_lent`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// What was agreed, of all resource blocks that carry new data.
+    pub share: f64,
+    /// Resource blocks that were agreed, rounded as the partition does.
+    pub rbs_granted: u64,
+    /// Those that carried its data.
+    pub rbs_used: u64,
+    /// Those charged to it that nobody used, where it had no more data.
+    pub rbs_wasted: u64,
+    /// Those charged to it that nobody used, where it had.
+    pub rbs_unfit: u64,
+    /// What it lent more than it borrowed, over all of the measured time; below zero the other way round.
+    pub rbs_lent: i64,
+    /// Used over granted.
+    pub rbs_used_share: f64,
+    /// Bytes of packets taken, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Its quantum over time; null without one.
+    pub quantum_rbs: Option<Quantum>,
+}
+
+/// A quantum over time, in resource blocks: what a slice had lent, or borrowed where it is below zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quantum {
+    /// The least.
+    pub min: f64,
+    /// What it was below in a quarter of the TTIs.
+    pub p25: f64,
+    /// Median.
+    pub p50: f64,
+    /// What it was below in three quarters of the TTIs.
+    pub p75: f64,
+    /// The most.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
 }
 
 /// How full a bearer was: what its RLC has got and the MAC has not taken.
@@ -362,6 +411,15 @@ pub struct Group {
     /// Of a cell: see [`Cell::within_tti`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub within_tti: Option<f64>,
+    /// Of a cell: share of packets whose last byte was taken within a time of their arrival at the node: `500us`, `1ms`...
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sent_within: Option<BTreeMap<String, f64>>,
+    /// Of a cell: see [`Cell::total_ms`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub total_ms: Option<Delay>,
+    /// Of a cell: see [`Cell::delivered_within`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delivered_within: Option<BTreeMap<String, f64>>,
     /// Of datagrams that are sent back: from sending one to its return.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub round_trip_ms: Option<Delay>,

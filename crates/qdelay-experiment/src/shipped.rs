@@ -34,6 +34,10 @@ scenarios! {
     "demo/mixed-classes",
     "demo/rate-step",
     "demo/seeds",
+    "eqp/fig12",
+    "eqp/fig14",
+    "eqp/fig15",
+    "eqp/fig17",
 }
 
 /// The text of the scenario called `name`, with or without the ending `.toml`.

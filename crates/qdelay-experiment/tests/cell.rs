@@ -371,7 +371,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\ncell.ue.car.channel = [\"mcs:1\"]",
-            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, ue-1",
+            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, slice, ue-1",
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\ncell.bearer.drb-2.pacer = [\"drql\"]",

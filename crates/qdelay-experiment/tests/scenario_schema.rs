@@ -29,7 +29,7 @@ fn the_schema_is_that_of_the_declarations() {
 fn the_documented_keys_are_the_declared_ones() {
     let path = docs().join("scenarios.md");
     let mut text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let of_cell = [&declare::CELL, &declare::UE, &declare::BEARER, &declare::QOS_FLOW];
+    let of_cell = [&declare::CELL, &declare::SLICE, &declare::UE, &declare::BEARER, &declare::QOS_FLOW];
     for table in [&declare::PATH, &declare::FLOW, &declare::RUN, &declare::EXPECT].into_iter().chain(of_cell)
     {
         let begin = format!("<!-- keys of {} -->\n", table.name);

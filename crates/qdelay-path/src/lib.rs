@@ -40,7 +40,7 @@ pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};
 pub use problem::{BuildError, BuildProblem};
 pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};
-pub use qdelay_ran::{Cell, CellSetting, CellUsage, Split};
+pub use qdelay_ran::{Cell, CellSetting, CellUsage, SliceUsage, Split};
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -185,6 +185,11 @@ impl Link {
 }
 
 impl<Q: Qdisc> Queue<Q> {
+    /// As [`Qdisc::sizes`], of the oldest discipline.
+    pub(crate) fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        let oldest = self.retiring.as_ref().and_then(|retiring| retiring.queues.front());
+        oldest.map_or(&self.qdisc, |old| &old.qdisc).sizes(from, sizes)
+    }
     /// What all disciplines hold.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {

@@ -16,6 +16,8 @@ pub mod radio;
 pub mod rlc;
 pub mod tables;
 
-pub use cell::{Cell, CellError, CellSetting, CellUsage, Source, Split, UeSetting};
+pub use cell::{
+    Cell, CellError, CellSetting, CellSlice, CellUsage, Partition, SliceUsage, Source, Split, UeSetting,
+};
 pub use harq::HarqSetting;
 pub use mac::{Scheduler, Sharing};

@@ -391,6 +391,7 @@ impl Model {
                     }
                 }
             }
+            Scheduler::Eqp { .. } => unreachable!("slices have a model of their own"),
             Scheduler::ProportionalFair { .. } | Scheduler::MaxThroughput => {
                 let metric = |model: &Model, ue: usize| {
                     let rate = model.carries(tti, model.known[ue], &[(0, all)]).1 as f64;

@@ -23,7 +23,7 @@ pub use cell::{
 pub use figures::{Figures, Totals};
 pub use outcome::{
     BearerOutcome, CellGroup, CellOutcome, CellSeries, Detail, FlowOutcome, GroupOutcome, GroupSeries,
-    NodeOutcome, Outcome, ReasonCount, Series, Stage, VoiceOutcome,
+    NodeOutcome, Outcome, ReasonCount, Series, SliceOutcome, Stage, VoiceOutcome, Within,
 };
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};

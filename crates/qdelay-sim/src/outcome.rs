@@ -1,7 +1,8 @@
 //! What a run gives: the measures of `docs/measures.md`.
 
+use core::fmt;
 use qdelay_core::{DropReason, MarkReason, Span};
-use qdelay_path::{CellUsage, Counters, NodeId, Path};
+use qdelay_path::{CellUsage, Counters, NodeId, Path, SliceUsage};
 use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
 use qdelay_traffic::playout::Heard;
 use qdelay_traffic::voice::Quality;
@@ -92,8 +93,72 @@ pub struct CellOutcome {
     pub groups: Vec<CellGroup>,
     /// Each bearer, in the order of the cell.
     pub bearers: Vec<BearerOutcome>,
+    /// From arrival at the node until the UE handed the packet up.
+    pub total: DelayHistogram,
+    /// Share of the packets handed up that were so within each of [`Within::ALL`].
+    pub delivered_within: Vec<(Within, f64)>,
+    /// Each slice, where the cell is divided.
+    pub slices: Vec<SliceOutcome>,
     /// What happened over time, in the bins of [`Series`]; `None` without any.
     pub series: Option<CellSeries>,
+}
+
+/// A time within which packets are handed up, since they came to the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Microseconds.
+    Micros(u64),
+    /// TTIs.
+    Ttis(u64),
+}
+
+impl Within {
+    /// Those that are counted.
+    pub const ALL: [Within; 15] = [
+        Within::Micros(500),
+        Within::Micros(1000),
+        Within::Micros(2000),
+        Within::Micros(3000),
+        Within::Micros(4000),
+        Within::Micros(5000),
+        Within::Micros(8000),
+        Within::Micros(10_000),
+        Within::Micros(20_000),
+        Within::Micros(50_000),
+        Within::Micros(100_000),
+        Within::Ttis(1),
+        Within::Ttis(2),
+        Within::Ttis(4),
+        Within::Ttis(8),
+    ];
+    /// How long that is.
+    pub fn span(self, tti: Span) -> Span {
+        match self {
+            Within::Micros(micros) => Span::from_micros(micros),
+            Within::Ttis(ttis) => tti * ttis,
+        }
+    }
+}
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Within::Micros(micros) if micros.is_multiple_of(1000) => write!(f, "{}ms", micros / 1000),
+            Within::Micros(micros) => write!(f, "{micros}us"),
+            Within::Ttis(ttis) => write!(f, "{ttis}tti"),
+        }
+    }
+}
+
+/// What a slice got after the warm-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SliceOutcome {
+    /// Its name.
+    pub name: String,
+    /// What was agreed, in millionths of the resource blocks.
+    pub share_millionths: u32,
+    /// Its resource blocks, and its quantum over time.
+    pub usage: SliceUsage,
 }
 
 /// What happened in a cell in each bin of time, from the start of the run on, the warm-up included.
@@ -123,6 +188,13 @@ pub struct CellGroup {
     pub stages: Vec<(Stage, DelayHistogram)>,
     /// See [`CellOutcome::within_tti`].
     pub within_tti: Option<f64>,
+    /// Share of the packets whose last byte was taken within each of [`Within::ALL`] after they came to the node; empty
+    /// without a packet.
+    pub sent_within: Vec<(Within, f64)>,
+    /// See [`CellOutcome::total`].
+    pub total: DelayHistogram,
+    /// See [`CellOutcome::delivered_within`]; empty without a packet.
+    pub delivered_within: Vec<(Within, f64)>,
 }
 
 /// How full a bearer was after the warm-up: what its RLC has got and the MAC has not taken; a packet that is partly taken

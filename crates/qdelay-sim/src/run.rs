@@ -1,11 +1,11 @@
 //! The event loop: whoever is due first runs, the path before the flows.
 
-use crate::cell::cell_usage_between;
+use crate::cell::{cell_usage_between, slice_outcomes};
 use crate::contents::{Contents, ContentsStore};
 use crate::figures::{Figures, Totals};
 use crate::flow::{Datagrams, Ends, Flow, UDP_HEADERS};
 use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
-use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount, VoiceOutcome};
+use crate::outcome::{CellOutcome, FlowOutcome, NodeOutcome, Outcome, ReasonCount, VoiceOutcome};
 use crate::passage::Passages;
 use crate::scenario::{FlowSpec, Scenario};
 use crate::stages::CellWatch;
@@ -14,7 +14,7 @@ use core::fmt;
 use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::{Ecn, Packet, Span, Time};
-use qdelay_path::{AuditError, BuildError, CellUsage, Counters, LinkUsage, NodeId, PathError};
+use qdelay_path::{AuditError, BuildError, CellUsage, Counters, LinkUsage, NodeId, PathError, SliceUsage};
 use qdelay_record::Recorder;
 use qdelay_traffic::segment::Segment;
 
@@ -101,6 +101,7 @@ struct Simulation<'a, R> {
     out: Vec<Segment>,
     usage_at_warmup: LinkUsage,
     cell_usage_at_warmup: CellUsage,
+    slices_at_warmup: Vec<SliceUsage>,
 }
 
 impl<'a, R: Recorder> Simulation<'a, R> {
@@ -137,6 +138,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             out: Vec::new(),
             usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
             cell_usage_at_warmup: CellUsage::default(),
+            slices_at_warmup: Vec::new(),
         })
     }
 
@@ -210,12 +212,17 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         }
         self.usage_at_warmup = self.link_usage(self.scenario.warmup);
         self.cell_usage_at_warmup = self.cell_usage(self.scenario.warmup);
+        self.slices_at_warmup = self.slices(self.scenario.warmup);
     }
 
     /// The queues of the node above a cell.
     fn node_queues(&self) -> impl Iterator<Item = NodeId> {
         let places = self.topology.path.nodes().zip(&self.topology.places);
         places.filter(|(_, place)| place.is_of_node()).map(|(node, _)| node)
+    }
+
+    fn slices(&self, at: Span) -> Vec<SliceUsage> {
+        self.topology.path.cell_slices(self.topology.link, Time::ZERO + at)
     }
 
     fn cell_usage(&self, at: Span) -> CellUsage {
@@ -433,9 +440,12 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             probe_sent: self.scenario.probe.and_then(|_| self.flows.last()).map(datagrams),
         };
         let usage_at_end = self.cell_usage(self.scenario.duration);
+        let slices_at_end = self.slices(self.scenario.duration);
         let cell = self.scenario.bottleneck.as_cell().zip(self.meter.cell).map(|(spec, watch)| {
             let usage = cell_usage_between(self.cell_usage_at_warmup, usage_at_end);
-            Box::new(watch.finish(spec, usage, Time::ZERO + self.scenario.duration))
+            let outcome = watch.finish(spec, usage, Time::ZERO + self.scenario.duration);
+            let slices = slice_outcomes(spec.setting.slices(), &self.slices_at_warmup, &slices_at_end);
+            Box::new(CellOutcome { slices, ..outcome })
         });
         Ok(Outcome { cell, ..self.meter.figures.finish(self.scenario, totals) })
     }

@@ -4,7 +4,7 @@
 use crate::cell::CellScenario;
 use crate::cell_series::CellBins;
 use crate::contents::ContentsStore;
-use crate::outcome::{BearerOutcome, CellGroup, CellOutcome, Stage};
+use crate::outcome::{BearerOutcome, CellGroup, CellOutcome, Stage, Within};
 use crate::scenario::Scenario;
 use crate::topology::Place;
 use qdelay_core::{Packet, Span, Time};
@@ -50,6 +50,8 @@ pub struct CellWatch {
     groups: Vec<Group>,
     bearers: Vec<Bearer>,
     tti: Span,
+    /// The lengths of [`Within::ALL`].
+    within: [Span; Within::ALL.len()],
     /// Where a series is asked for.
     bins: Option<CellBins>,
 }
@@ -58,8 +60,14 @@ struct Group {
     stages: [DelayHistogram; Stage::ALL.len()],
     /// Packets whose last byte was taken within a TTI of their arrival.
     within_tti: u64,
+    /// The same within each of [`Within::ALL`].
+    sent_within: [u64; Within::ALL.len()],
     /// Packets whose last byte was taken.
     departed: u64,
+    /// From the packet's arrival at the node until it was handed up.
+    total: DelayHistogram,
+    /// Of these, those within each of [`Within::ALL`].
+    delivered_within: [u64; Within::ALL.len()],
 }
 
 struct Bearer {
@@ -72,7 +80,14 @@ impl CellWatch {
     pub fn new(scenario: &Scenario, cell: &CellScenario, places: Vec<Place>) -> CellWatch {
         let from = Time::ZERO + scenario.warmup;
         let last = scenario.groups.len().saturating_sub(1);
-        let group = || Group { stages: Default::default(), within_tti: 0, departed: 0 };
+        let group = || Group {
+            stages: Default::default(),
+            within_tti: 0,
+            sent_within: Default::default(),
+            departed: 0,
+            total: DelayHistogram::default(),
+            delivered_within: Default::default(),
+        };
         let bearer = |_| Bearer { bytes: Occupancy::new(from), packets: Occupancy::new(from) };
         CellWatch {
             places,
@@ -81,6 +96,7 @@ impl CellWatch {
             groups: (0..=last).map(|_| group()).collect(),
             bearers: cell.bearers().map(bearer).collect(),
             tti: cell.tti,
+            within: Within::ALL.map(|within| within.span(cell.tti)),
             bins: scenario.series.map(|_| CellBins::default()),
         }
     }
@@ -159,10 +175,14 @@ impl CellWatch {
         if !counts {
             return;
         }
-        let is_within = now.since(entry) <= self.tti;
+        let (delay, within) = (now.since(entry), self.within);
+        let is_within = delay <= self.tti;
         if let Some(group) = self.group_mut(packet.flow) {
             group.departed += 1;
             group.within_tti += u64::from(is_within);
+            for (count, span) in group.sent_within.iter_mut().zip(within) {
+                *count += u64::from(delay <= span);
+            }
         }
     }
 
@@ -205,7 +225,13 @@ impl CellWatch {
     #[inline]
     pub fn split(&mut self, packet: &Packet, split: Split) {
         let visit = *self.visit(packet);
+        let within = self.within;
         let Some(group) = self.group_mut(packet.flow) else { return };
+        let total = visit.first.since(visit.entry) + split.air + split.reassembly;
+        group.total.record(total);
+        for (count, span) in group.delivered_within.iter_mut().zip(within) {
+            *count += u64::from(total <= span);
+        }
         let mut record = |stage: Stage, span: Span| group.stages[stage as usize].record(span);
         if visit.n3 != Time::NEVER {
             record(Stage::N3, visit.entry.since(visit.n3));
@@ -235,11 +261,20 @@ impl CellWatch {
         for (stage, sum) in &mut all {
             self.groups.iter().for_each(|group| sum.merge(&group.stages[*stage as usize]));
         }
+        let mut total = DelayHistogram::default();
+        self.groups.iter().for_each(|group| total.merge(&group.total));
         let share = |within: u64, departed: u64| (departed > 0).then(|| within as f64 / departed as f64);
         let sum = |count: fn(&Group) -> u64| self.groups.iter().map(count).sum();
         let groups = self.groups.iter().map(|group| CellGroup {
             stages: stages.iter().map(|stage| (*stage, group.stages[*stage as usize].clone())).collect(),
             within_tti: share(group.within_tti, group.departed),
+            sent_within: Within::ALL
+                .into_iter()
+                .zip(group.sent_within)
+                .filter_map(|(within, count)| Some((within, share(count, group.departed)?)))
+                .collect(),
+            total: group.total.clone(),
+            delivered_within: delivered_within(core::slice::from_ref(group)),
         });
         let bearers = cell.bearers().zip(&self.bearers).map(|((ue, spec), bearer)| BearerOutcome {
             ue: ue.name.clone(),
@@ -254,7 +289,24 @@ impl CellWatch {
             within_tti: share(sum(|group| group.within_tti), sum(|group| group.departed)),
             groups: groups.collect(),
             bearers: bearers.collect(),
+            total,
+            delivered_within: delivered_within(&self.groups),
+            slices: Vec::new(),
             series: self.bins.map(CellBins::finish),
         }
     }
+}
+
+/// Which part of the packets of `groups` was handed up within each time; nothing without a packet.
+fn delivered_within(groups: &[Group]) -> Vec<(Within, f64)> {
+    let all: u64 = groups.iter().map(|group| group.total.count()).sum();
+    if all == 0 {
+        return Vec::new();
+    }
+    let counted = |place: usize| groups.iter().map(|group| group.delivered_within[place]).sum::<u64>();
+    Within::ALL
+        .iter()
+        .enumerate()
+        .map(|(place, within)| (*within, counted(place) as f64 / all as f64))
+        .collect()
 }

@@ -1,8 +1,11 @@
 //! `qdelay bench eqp`: what a decision of the elastic quantum partition costs a TTI.
 //!
-//! Queues of 20 packets of 200 or 1500 bytes, without end, in four slices of a quarter each; channels of 16 to 88 bytes a
-//! resource block; all queues have data in each TTI, and the quantum limit is four TTIs. Time is CPU time of the thread for one
-//! call, with what it takes to ask for it (about 0.3 us).
+//! Queues of 20 packets without end, of 200 or 1500 bytes (mixed) or of 200 only (small), in four slices of a quarter each;
+//! channels of 16 to 88 bytes a resource block; all queues have data in each TTI, and the quantum limit is four TTIs. Time is CPU
+//! time of the thread for one call, with what it takes to ask for it (about 0.3 us), so that what else the machine does counts
+//! little.
+//!
+//! With 275 resource blocks p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms for up to 10,000.
 
 use crate::cli::BenchEqp;
 use crate::compare::json::{SCHEMA_VERSION, pretty, round};
@@ -21,6 +24,10 @@ const SLICES: usize = 4;
 const ROUND: usize = 1 << 14;
 /// Resource blocks of a TTI, and of a group.
 const SIZES: [(u32, u32); 5] = [(25, 2), (100, 4), (275, 16), (275, 4), (275, 1)];
+/// What p99 has to stay below with so many queues at most, on the largest carrier.
+const TARGETS_US: [(usize, f64); 2] = [(64, 62.5), (10_000, 1000.0)];
+/// The fewest decisions of a line, where no fewer are asked for.
+const LEAST_TTIS: u64 = 1000;
 
 #[derive(Serialize)]
 struct Report {
@@ -29,18 +36,33 @@ struct Report {
     decisions: Vec<Line>,
 }
 
+/// What waits.
+#[derive(Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Sizes {
+    /// Packets of 200 and 1500 bytes.
+    Mixed,
+    /// Packets of 200 bytes: the most can leave whole.
+    Small,
+}
+
 /// One size of the problem.
 #[derive(Serialize)]
 struct Line {
+    sizes: Sizes,
     queues: usize,
     rbs: u32,
     rbg_rbs: u32,
+    ttis: u64,
     mean_us: f64,
     p50_us: f64,
     p99_us: f64,
     max_us: f64,
     /// Packets that leave whole in a TTI.
     packets: f64,
+    /// What p99 has to stay below; none where nothing is asked.
+    target_us: Option<f64>,
+    pass: Option<bool>,
 }
 
 /// Endless queues: each is a place in one long list of packets.
@@ -72,11 +94,12 @@ impl Queues for Backlog {
 }
 
 impl Backlog {
-    fn new(queues: usize, random: &mut Random) -> Backlog {
+    fn new(sizes: Sizes, queues: usize, random: &mut Random) -> Backlog {
         let mut end = 0;
         let ends: Vec<u32> = (0..ROUND + 2 * PACKETS)
             .map(|_| {
-                end += if random.below(2) == 0 { 200 } else { 1500 };
+                let is_small = random.below(2) == 0 || sizes == Sizes::Small;
+                end += if is_small { 200 } else { 1500 };
                 end
             })
             .collect();
@@ -106,22 +129,38 @@ impl Backlog {
 /// Runs the command.
 ///
 /// # Errors
-/// A report that cannot be written.
+/// A report that cannot be written, or a target that is missed.
 pub fn run(options: &BenchEqp) -> Result<(), Failure> {
     let failed = |error: SliceError| Failure::input("bench eqp", error);
     let mut decisions = Vec::new();
-    for &queues in &options.queues {
-        for (rbs, rbg_rbs) in SIZES {
-            decisions.push(line(queues, rbs, rbg_rbs, options.ttis).map_err(failed)?);
+    for sizes in [Sizes::Mixed, Sizes::Small] {
+        for &queues in &options.queues {
+            // As much work for many queues as for few.
+            let ttis = (options.ttis * 64 / queues.max(1) as u64).max(LEAST_TTIS).min(options.ttis);
+            for (rbs, rbg_rbs) in SIZES {
+                decisions.push(line(sizes, queues, (rbs, rbg_rbs), ttis).map_err(failed)?);
+            }
         }
     }
     let report = Report { schema_version: SCHEMA_VERSION, ttis: options.ttis, decisions };
-    output::print(&if options.json { pretty(&report) } else { text(&report) })
+    output::print(&if options.json { pretty(&report) } else { text(&report) })?;
+    let missed = report.decisions.iter().filter(|line| line.pass == Some(false)).count();
+    match missed {
+        0 => Ok(()),
+        _ => Err(Failure::Check(format!("bench eqp: {missed} targets are missed"))),
+    }
 }
 
-fn line(queues: usize, rbs: u32, rbg_rbs: u32, ttis: u64) -> Result<Line, SliceError> {
+/// What is asked of a decision.
+fn target_us(queues: usize, rbs: u32, rbg_rbs: u32) -> Option<f64> {
+    let is_judged = rbs == 275 && (rbg_rbs == 16 || rbg_rbs == 1);
+    let target = TARGETS_US.iter().find(|&&(most, _)| queues <= most);
+    target.filter(|_| is_judged).map(|&(_, target_us)| target_us)
+}
+
+fn line(sizes: Sizes, queues: usize, (rbs, rbg_rbs): (u32, u32), ttis: u64) -> Result<Line, SliceError> {
     let mut random = Random::derive(1, "bench", "eqp");
-    let mut backlog = Backlog::new(queues, &mut random);
+    let mut backlog = Backlog::new(sizes, queues, &mut random);
     let channel = |mcs: u32| {
         let rb_bytes = 16 + 72 * mcs / (CHANNELS - 1);
         Channel::new((rbs / rbg_rbs) as u16, |groups| u32::from(groups) * rbg_rbs * rb_bytes)
@@ -150,31 +189,49 @@ fn line(queues: usize, rbs: u32, rbg_rbs: u32, ttis: u64) -> Result<Line, SliceE
     }
     times.sort_by(f64::total_cmp);
     let at = |part: f64| round(times[((times.len() - 1) as f64 * part) as usize]);
+    let target_us = target_us(queues, rbs, rbg_rbs);
     Ok(Line {
+        sizes,
         queues,
         rbs,
         rbg_rbs,
+        ttis,
         mean_us: round(times.iter().sum::<f64>() / ttis as f64),
         p50_us: at(0.5),
         p99_us: at(0.99),
         max_us: at(1.0),
         packets: round(packets as f64 / ttis as f64),
+        target_us,
+        pass: target_us.map(|target_us| at(0.99) < target_us),
     })
 }
 
 fn text(report: &Report) -> String {
-    let names = ["queues", "RBs", "RBG", "mean us", "p50 us", "p99 us", "max us", "packets"];
-    let columns = names.map(Column::right);
+    let names =
+        ["packets", "queues", "RBs", "RBG", "decisions", "mean us", "p50 us", "p99 us", "max us", "whole"];
+    let columns: Vec<Column> =
+        names.into_iter().map(Column::right).chain([Column::right("p99 below"), Column::left("")]).collect();
     let rows: Vec<Vec<String>> = (report.decisions.iter())
         .map(|line| {
+            let sizes = match line.sizes {
+                Sizes::Mixed => "mixed",
+                Sizes::Small => "small",
+            };
+            let numbers = [line.queues as u64, line.rbs.into(), line.rbg_rbs.into(), line.ttis];
             let us = [line.mean_us, line.p50_us, line.p99_us, line.max_us, line.packets];
-            let sizes = [line.queues.to_string(), line.rbs.to_string(), line.rbg_rbs.to_string()];
-            sizes.into_iter().chain(us.map(|us| format!("{us:.1}"))).collect()
+            let verdict = match line.pass {
+                None => "",
+                Some(true) => "pass",
+                Some(false) => "miss",
+            };
+            (std::iter::once(sizes.to_string()).chain(numbers.map(|number| number.to_string())))
+                .chain(us.map(|us| format!("{us:.1}")))
+                .chain([line.target_us.map_or(String::new(), |us| format!("{us}")), verdict.to_string()])
+                .collect()
         })
         .collect();
     format!(
-        "{} decisions of each size; 20 packets of 200 or 1500 bytes in each queue.\n\n{}",
-        report.ttis,
+        "A decision of EQP, in CPU time. 20 packets in each queue, of 200 or 1500 bytes (mixed) or of 200 (small).\n\n{}\n",
         text_table::table(&columns, rows)
     )
 }

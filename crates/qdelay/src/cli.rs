@@ -723,13 +723,16 @@ pub struct BenchCell {
 Examples:
   qdelay bench eqp
   qdelay bench eqp --queues 64 --ttis 1000000
-  qdelay bench eqp --queues 16,256,4096 --json")]
+  qdelay bench eqp --queues 16,256,4096 --json
+
+Exit status 1 where p99 is 62.5 us or more with up to 64 queues, or 1 ms or more with up to 10,000, on 275 resource blocks in groups
+of 16 or of 1.")]
 pub struct BenchEqp {
     /// Queues with data, one or several numbers of them
     #[arg(long, value_name = "N,...", default_value = "64,1000,10000", value_delimiter = ',', value_parser = values::bench_queues, allow_hyphen_values = true)]
     pub queues: Vec<usize>,
-    /// Decisions of each size
-    #[arg(long, value_name = "N", default_value = "2000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
+    /// Decisions of each size with up to 64 queues; fewer with more, but no fewer than 1000
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
     pub ttis: u64,
     /// Print JSON (docs/json.md)
     #[arg(long)]

@@ -31,7 +31,7 @@ fn all() -> Vec<&'static Component> {
         .chain(transport::COMPONENTS)
         .copied()
         .chain(links())
-        .chain([Form::Channel, Form::Scheduler, Form::Rlc].into_iter().flat_map(registry))
+        .chain([Form::Channel, Form::Scheduler, Form::Partition, Form::Rlc].into_iter().flat_map(registry))
         .collect()
 }
 

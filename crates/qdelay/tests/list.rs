@@ -14,7 +14,8 @@ fn all() -> Vec<&'static Component> {
         qdelay_traffic::transport::COMPONENTS,
         qdelay_path::LINKS,
     ];
-    let of_cells = [Form::Channel, Form::Scheduler, Form::Rlc].into_iter().flat_map(registry);
+    let of_cells =
+        [Form::Channel, Form::Scheduler, Form::Partition, Form::Rlc].into_iter().flat_map(registry);
     registries.concat().into_iter().chain([&qdelay_trace::synth::COMPONENT]).chain(of_cells).collect()
 }
 

@@ -85,6 +85,15 @@ pub static COMPONENT: Component = Component {
                     carried; not where it is not given",
             source: "none: what is below at the end of a TTI and is less than it carries is lost",
         },
+        Parameter {
+            name: "most",
+            unit: Unit::Bytes,
+            default: "",
+            min: "1",
+            max: "",
+            about: "nothing goes while more than this is below; what the last period carried where it is not given",
+            source: "5G QoS thesis section 3.4 (max_bytes, what a TTI carries at the current MCS)",
+        },
         MTU,
         SILENCE,
     ],
@@ -106,6 +115,8 @@ pub struct EnhancedBdpParameters {
     pub idle_bytes: u64,
     /// From this part of the period on, 0 to 1, packets go while less is below than a period can carry; none for no such rule.
     pub fill: Option<f64>,
+    /// Nothing goes while more bytes than this are below; none for what the last period carried.
+    pub most_bytes: Option<u64>,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
     /// After this long without a report the RLC buffer is taken for empty.
@@ -182,6 +193,7 @@ impl EnhancedBdp {
             reduce: arguments.number("reduce").unwrap_or(0.65),
             idle_bytes: arguments.whole("idle").unwrap_or(100),
             fill: arguments.number("fill"),
+            most_bytes: arguments.whole("most"),
             mtu_bytes: setting.mtu(arguments),
             silence: setting.silence(arguments),
         }))
@@ -233,7 +245,7 @@ impl EnhancedBdp {
             let capacity = u128::from(served.capacity_bytes) * u128::from(period) / u128::from(tti);
             u64::try_from(capacity).unwrap_or(u64::MAX)
         };
-        self.max_bytes = Some(capacity);
+        self.max_bytes = Some(self.parameters.most_bytes.unwrap_or(capacity));
         if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
             *carried = capacity;
         }
@@ -420,6 +432,17 @@ mod tests {
         law.on_signal(ms(6), served(0, 0, 0));
         assert_eq!(law.max_bytes, Some(0));
         assert_eq!(law.ask(ms(6), 40), Eligible::Now, "nothing was sent and nothing is left");
+    }
+
+    #[test]
+    fn the_most_that_is_below_may_be_given() {
+        for (text, most) in [("e5g-bdp", 700), ("e5g-bdp:most=2289b", 2289)] {
+            let mut law = law(text);
+            law.forwarded(us(500), 1500);
+            law.on_signal(ms(1), served(700, 700, 800));
+            assert_eq!(law.max_bytes, Some(most), "{text}");
+            assert_eq!(law.carried_bytes[0], 700, "what is carried is another matter");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! One type for every discipline, so that a path is chosen by configuration and its loop still has no virtual call.
 
-use super::{Backlog, Bode, Codel, Drr, FqCodel, HeadDrop, Pie, Priority, Qdisc, Red, Sfq, TailDrop};
+use super::{
+    Backlog, Bode, Codel, Drr, Dsd, FcfsGreen, FqCodel, HeadDrop, Pie, Priority, Qdisc, Red, Sfq, TailDrop,
+};
 use crate::component::{Arguments, ComponentError};
 use crate::{Context, Packet, Sink, Time};
 use alloc::boxed::Box;
@@ -30,6 +32,10 @@ pub enum AnyQdisc {
     Red(Red),
     /// `priority`: it holds any of these, so that it must be boxed.
     Priority(Box<Priority>),
+    /// `dsd`.
+    Dsd(Box<Dsd>),
+    /// `fcfs_green`.
+    FcfsGreen(Box<FcfsGreen>),
 }
 
 impl AnyQdisc {
@@ -49,6 +55,8 @@ impl AnyQdisc {
             "sfq" => AnyQdisc::Sfq(Sfq::build(arguments)?),
             "red" => AnyQdisc::Red(Red::build(arguments)?),
             "priority" => AnyQdisc::Priority(Priority::build(arguments)?.into()),
+            "dsd" => AnyQdisc::Dsd(Dsd::build(arguments)?.into()),
+            "fcfs_green" => AnyQdisc::FcfsGreen(FcfsGreen::build(arguments)?.into()),
             other => {
                 return Err(ComponentError {
                     typed: arguments.typed().to_string(),
@@ -80,6 +88,8 @@ macro_rules! delegate {
             AnyQdisc::Sfq($discipline) => $call,
             AnyQdisc::Red($discipline) => $call,
             AnyQdisc::Priority($discipline) => $call,
+            AnyQdisc::Dsd($discipline) => $call,
+            AnyQdisc::FcfsGreen($discipline) => $call,
         }
     };
 }
@@ -100,6 +110,10 @@ impl Qdisc for AnyQdisc {
     #[inline]
     fn head(&self) -> Option<&Packet> {
         delegate!(self, discipline => discipline.head())
+    }
+    #[inline]
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        delegate!(self, discipline => discipline.sizes(from, sizes))
     }
     #[inline]
     fn backlog(&self) -> Backlog {

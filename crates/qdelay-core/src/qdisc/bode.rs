@@ -114,6 +114,9 @@ impl Qdisc for Bode {
     fn head(&self) -> Option<&Packet> {
         self.ring.head()
     }
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        self.ring.sizes(from, sizes)
+    }
     fn has_timer(&self) -> bool {
         false
     }

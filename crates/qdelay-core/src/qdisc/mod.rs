@@ -6,7 +6,10 @@
 mod any;
 mod bode;
 mod codel;
+mod colour;
 mod drr;
+mod dsd;
+mod fcfs_green;
 mod flow_hash;
 mod flow_queues;
 mod fq_codel;
@@ -17,6 +20,7 @@ mod pie;
 mod priority;
 mod red;
 mod ring;
+mod service_rate;
 mod sfq;
 mod tail_drop;
 #[cfg(test)]
@@ -26,6 +30,8 @@ pub use any::AnyQdisc;
 pub use bode::Bode;
 pub use codel::Codel;
 pub use drr::{Drr, DrrBy};
+pub use dsd::{Dsd, DsdParameters, GreenTest};
+pub use fcfs_green::FcfsGreen;
 pub use fq_codel::{FqCodel, FqCodelParameters};
 pub use head_drop::HeadDrop;
 pub use pie::Pie;
@@ -50,6 +56,8 @@ pub static COMPONENTS: &[&Component] = &[
     &sfq::COMPONENT,
     &red::COMPONENT,
     &priority::COMPONENT,
+    &dsd::COMPONENT,
+    &fcfs_green::COMPONENT,
 ];
 
 /// What a discipline holds.
@@ -80,6 +88,19 @@ pub trait Qdisc {
     /// The packet at the head, before any decision about it. A later [`Qdisc::dequeue`] may drop it and return
     /// another.
     fn head(&self) -> Option<&Packet>;
+
+    /// Writes the IP bytes of the packets from number `from` on, the head being number 0, into `sizes`, and returns how many
+    /// it knows: a host may ask before it takes any. It is before any decision about them, so that where a dequeue may drop,
+    /// others may leave. Without more said, no more than the head.
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        match (from, self.head(), sizes.first_mut()) {
+            (0, Some(head), Some(size)) => {
+                *size = head.bytes;
+                1
+            }
+            _ => 0,
+        }
+    }
 
     /// What is queued.
     fn backlog(&self) -> Backlog;

@@ -285,6 +285,9 @@ impl Qdisc for Pie {
     fn head(&self) -> Option<&Packet> {
         self.ring.head()
     }
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        self.ring.sizes(from, sizes)
+    }
     #[inline]
     fn backlog(&self) -> Backlog {
         self.ring.backlog()

@@ -140,6 +140,11 @@ impl Red {
         Ok(Red::new(limits::limit(arguments), aqm::Red::new(parameters), ecn))
     }
 
+    /// The law alone and whether it marks: for a queue that holds other packets than these.
+    pub(super) fn into_law(self) -> (aqm::Red, bool) {
+        (self.law, self.ecn)
+    }
+
     /// The average length as of the last arrival, in packets or, in mode `bytes`, in bytes.
     pub fn average(&self) -> f64 {
         self.law.average()
@@ -198,6 +203,9 @@ impl Qdisc for Red {
     #[inline]
     fn head(&self) -> Option<&Packet> {
         self.ring.head()
+    }
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        self.ring.sizes(from, sizes)
     }
     fn has_timer(&self) -> bool {
         false

@@ -52,6 +52,11 @@ impl Ring {
     pub fn head(&self) -> Option<&Packet> {
         self.packets.front()
     }
+    /// Writes the bytes of the packets from number `from` on into `sizes`; returns how many there were.
+    pub fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        let known = self.packets.range(from.min(self.packets.len())..);
+        known.zip(sizes).map(|(packet, size)| *size = packet.bytes).count()
+    }
     /// Packets queued.
     #[inline]
     pub fn len(&self) -> usize {

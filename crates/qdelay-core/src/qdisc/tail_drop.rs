@@ -58,6 +58,9 @@ impl Qdisc for TailDrop {
     fn head(&self) -> Option<&Packet> {
         self.ring.head()
     }
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        self.ring.sizes(from, sizes)
+    }
     fn has_timer(&self) -> bool {
         false
     }
@@ -80,6 +83,22 @@ mod tests {
         assert_eq!(bench.qdisc.backlog(), Backlog { packets: 2, bytes: 200 });
         assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(0));
         assert_eq!([bench.dequeue(1), bench.dequeue(1), bench.dequeue(1)], [Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn sizes_are_told_in_order_and_take_nothing() {
+        let mut bench = Bench::new("taildrop");
+        [100, 200, 300].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
+        bench.dequeue(1);
+        let mut sizes = [0; 4];
+        assert_eq!((bench.qdisc.sizes(0, &mut sizes), sizes), (2, [200, 300, 0, 0]));
+        assert_eq!((bench.qdisc.sizes(1, &mut sizes[..1]), sizes[0]), (1, 300));
+        assert_eq!((bench.qdisc.sizes(2, &mut sizes), bench.qdisc.sizes(9, &mut sizes)), (0, 0));
+        // Who serves flows in turns knows only who is next.
+        let mut bench = Bench::new("drr");
+        [100, 200].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
+        assert_eq!((bench.qdisc.sizes(0, &mut sizes), sizes[0]), (1, 100));
+        assert_eq!(bench.qdisc.sizes(1, &mut sizes), 0);
     }
 
     #[test]

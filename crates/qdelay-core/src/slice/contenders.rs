@@ -1,21 +1,25 @@
 //! Which queues of a slice can matter to the knapsack, and what each prefix of them costs.
 //!
 //! Of ten thousand queues only some hundred can be part of a best choice, because a TTI has few groups and every packet
-//! counts the same. Let the cost of `k` packets of queue `q` be `c(q, k)` groups, the capacity `C`, and `S(i)` the sum of the
-//! `i` smallest first costs, `c(q, 1)`, of the slice.
+//! counts the same. `price.rs` says which numbers of packets of a queue lose too much. A queue that every best choice takes from has a
+//! base, and is a contender with what it may have beyond that. The others compete for the groups that the bases leave, `C`, and for
+//! the loss that a best choice may have, `L`. Let `k` packets of queue `q` cost `c(q, k)` groups and lose `l(q, k)`, and weigh
+//! `w(q, k) = 4 L c(q, k) + C l(q, k)`. What a best choice takes weighs at most `W = 5 L C`. Let `S(i)` be the sum of the `i` smallest
+//! least weights of the slice's queues.
 //!
 //! **A queue may be left out if for each `k` there is an `i` such that `i` of the queues that stay take no more groups for
-//! `k` packets than it does, and `S(i) > C - c(q, k)`.** For let a choice take `k` packets of such a queue. The others that it
-//! takes from share `C - c(q, k)` groups, and each takes at least its first cost, so there are fewer than `i` of them. Hence
+//! `k` packets than it does, and `S(i) > W - w(q, k)`.** For let a best choice take `k` packets of such a queue. The others that it
+//! takes from share `W - w(q, k)`, and each takes at least its least weight, so there are fewer than `i` of them. Hence
 //! from one of these `i` queues nothing is taken, and it can stand in: the choice has as many packets, of the same slice, and costs
 //! no more. Each such exchange leaves one queue less in the choice that does not stay, so in the end there is none.
 //! Where the quantum limit counts too, "no more groups" means at the size that selects and at the real one.
 //!
 //! So there is a cost `t(k)` from which on `k` packets are beaten: with the costs `s(1) <= s(2) <= …` of the queues that stay, the
-//! least over `i` of `max(s(i), C + 1 - S(i))`. Queues come one by one, those with the cheapest first packet first, and `t(k)` only falls. A queue
-//! stays if it costs less than one of them. Almost every other queue is refused by comparing its bytes with the most bytes that cost
-//! less than `t(k)` on its channel, without looking costs up.
+//! least over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that `S(i)` leaves no room for. Queues come one by one, those that can
+//! take least first, and `t(k)` only falls. A queue stays if it costs less than one of them. Almost every other queue is
+//! refused by comparing its bytes with the most bytes that cost less than `t(k)` on its channel, without looking costs up.
 
+use super::price::{Known, Limits, Market, Price};
 use super::{Channel, Head, MOST_PACKETS, Queues};
 use alloc::vec::Vec;
 
@@ -50,7 +54,7 @@ impl Inflation {
         (u64::from(bytes) * u64::from(self.0)).div_ceil(Inflation::ONE)
     }
     /// At least the most bytes that count as no more than `bytes`, and few more.
-    fn deflate(self, bytes: u32) -> u32 {
+    pub fn deflate(self, bytes: u32) -> u32 {
         match self.is_none() {
             true => bytes,
             false => (bytes as f64 * (65536.0 / f64::from(self.0))) as u32 + 1,
@@ -59,6 +63,7 @@ impl Inflation {
 }
 
 /// The queues of one slice and what bounds a choice among them.
+#[derive(Debug)]
 pub(super) struct Problem<'a, Q> {
     pub queues: &'a Q,
     pub channels: &'a [Channel],
@@ -67,8 +72,25 @@ pub(super) struct Problem<'a, Q> {
     pub inflation: Inflation,
     /// Groups at the size that selects.
     pub capacity: u16,
-    /// Groups at the real size, where these have to be watched as well.
+    /// Groups at the real size, where these may bind.
     pub budget: Option<u16>,
+    /// Whether the sum of groups at the real size is kept within the budget. Otherwise only each queue's is.
+    pub is_limited: bool,
+}
+
+/// What may be left out: numbers of packets by which a choice loses more than `slack`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    pub price: Price,
+    pub slack: i64,
+}
+
+impl Cut {
+    /// Whether so many packets at these costs may be in a best choice, where the queue gains `best` at most.
+    #[inline]
+    fn keeps(&self, best: i32, packets: usize, costs: (u16, u16)) -> bool {
+        i64::from(best - self.price.gain(packets, costs)) <= self.slack
+    }
 }
 
 impl<Q: Queues> Problem<'_, Q> {
@@ -83,6 +105,21 @@ impl<Q: Queues> Problem<'_, Q> {
         let Some(budget) = self.budget else { return Some((groups, 0)) };
         let real = channel.groups_for(u64::from(bytes))?;
         (real <= budget).then_some((groups, real))
+    }
+    /// Adds the costs of 1, 2, … packets from the head of a queue, as many as fit.
+    pub fn push_costs(&self, queue: u32, channel: usize, costs: &mut Vec<(u16, u16)>) {
+        let Some(channel) = self.channels.get(channel) else { return };
+        let head = self.queues.head(queue as usize);
+        for packets in 1..=head.ends.len().min(MOST_PACKETS) {
+            match self.cost(channel, head.bytes(packets)) {
+                Some(cost) => costs.push(cost),
+                None => break,
+            }
+        }
+    }
+    /// How many real groups are told apart.
+    pub fn depth(&self) -> usize {
+        self.budget.filter(|_| self.is_limited).map_or(1, |budget| usize::from(budget) + 1)
     }
 }
 
@@ -100,6 +137,8 @@ pub(super) struct Prefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contender {
     pub queue: u32,
+    /// Packets that it has in every best choice. Its prefixes are those beyond.
+    pub base: u16,
     first: u32,
     end: u32,
 }
@@ -123,8 +162,11 @@ impl Contenders {
 pub(super) struct Sieve {
     /// Queues by the cost of their first packet: how many, and then where those of the next cost begin.
     histogram: Vec<u32>,
-    /// `C + 1 - S(i)`, from `i` = 1 on, while that is above 0.
-    reach: Vec<u16>,
+    weight: Weight,
+    /// The sums of the `i` smallest weights, from `i` = 1 on, while they are within the room.
+    sums: Vec<i64>,
+    /// The least weight of all that fit, by queue.
+    weights: Vec<i64>,
     levels: Levels,
     /// Costs of the candidates, one behind the other, for 1, 2, … packets.
     costs: Vec<(u16, u16)>,
@@ -133,10 +175,72 @@ pub(super) struct Sieve {
     limits: Vec<u32>,
     fresh: Vec<Fresh>,
     /// Queues whose first packet fits, and its cost; and these queues by that cost.
-    fitting: Vec<(u32, u16)>,
-    by_cost: Vec<u32>,
+    fitting: Vec<Fitting>,
+    by_cost: Vec<Fitting>,
+    price_limits: Limits,
     /// Beyond all `t(k)`, when there were so many candidates.
     beaten: (u16, u32),
+}
+
+/// What a queue's packets take of what a best choice has: groups, and what it may lose. A loss counts as so many groups that
+/// a choice which loses as much as it may takes a fifth more.
+#[derive(Clone, Debug, Default)]
+struct Weight {
+    price: Option<Price>,
+    /// Of a group, and of a loss.
+    group: i64,
+    loss: i64,
+    /// What a choice has.
+    room: i64,
+    /// The least weight of a queue that takes so many groups or more, where it gains nothing.
+    least: Vec<i64>,
+}
+
+impl Weight {
+    fn set(&mut self, cut: Cut, capacity: u16) {
+        let Cut { price, slack } = cut;
+        self.price = Some(price);
+        // Where nothing may be lost, groups alone count.
+        (self.group, self.loss) = (4 * slack.max(1), i64::from(capacity));
+        self.room = 4 * slack.max(1) * i64::from(capacity) + slack * i64::from(capacity);
+        self.least.clear();
+        self.least.resize(usize::from(capacity) + 2, i64::MAX);
+        for groups in (1..=usize::from(capacity)).rev() {
+            // Its packets are worth no more than the groups, and whole packets.
+            let worth = price.group * groups as i32;
+            let loss = if price.charged == 0 { worth % price.packet.max(1) } else { 0 };
+            let here = self.group * groups as i64 + self.loss * i64::from(loss);
+            self.least[groups] = here.min(self.least[groups + 1]);
+        }
+    }
+    /// The weight of so many groups with such a loss.
+    fn of(&self, groups: u16, loss: i64) -> i64 {
+        self.group * i64::from(groups) + self.loss * loss
+    }
+    /// The fewest groups with which `packets` packets leave less than `sum` of the room.
+    fn beaten_from(&self, packets: usize, sum: i64) -> u16 {
+        let room = self.room - sum;
+        if room < 0 {
+            return 0;
+        }
+        // By their groups alone, or with what they lose at least: what these groups are worth, less the packets.
+        let alone = room / self.group + 1;
+        let with = self.price.map_or(i64::MAX, |price| {
+            let worth = self.loss * i64::from(price.packet) * packets as i64;
+            (room + worth) / (self.group + self.loss * i64::from(price.group)) + 1
+        });
+        alone.min(with).min(i64::from(u16::MAX)) as u16
+    }
+}
+
+/// A queue of which something may be in a best choice.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fitting {
+    queue: u32,
+    /// No more than the least groups that it takes.
+    cost: u16,
+    /// Its place among those that were looked up, from 1 on; or 0.
+    known: u32,
 }
 
 /// How old a channel's limits are.
@@ -145,12 +249,14 @@ struct Fresh {
     is_set: bool,
     /// How many candidates there were.
     candidates: u32,
-    levels: u32,
+    /// For how many packets.
+    filled: u8,
 }
 
 /// So few queues are not worth choosing among.
 const FEW: usize = if cfg!(test) { 1 } else { 32 };
-const STRIDE: usize = MOST_PACKETS + 1;
+/// The costs of what is left out.
+const NEVER: (u16, u16) = (u16::MAX, u16::MAX);
 
 /// For each number of packets: what the cheapest queues that stay take.
 #[derive(Clone, Debug, Default)]
@@ -165,6 +271,8 @@ struct Levels {
     held: Vec<u16>,
     /// The costs below `enough`, ascending.
     costs: Vec<u16>,
+    /// By level, for 1, 2, … queues: the fewest groups that these beat if none of them takes more.
+    reach: Vec<u16>,
 }
 
 impl Levels {
@@ -172,6 +280,7 @@ impl Levels {
         (self.width, self.depth) = (usize::from(capacity) + 1, depth);
         self.enough.clear();
         self.held.clear();
+        self.reach.clear();
     }
     fn len(&self) -> usize {
         self.enough.len() / self.depth.max(1)
@@ -181,7 +290,8 @@ impl Levels {
     fn needs(&self, costs: &[(u16, u16)]) -> bool {
         costs.len() > self.len()
             || costs.iter().zip(self.enough.chunks_exact(self.depth)).any(|(&(groups, charged), enough)| {
-                enough.get(usize::from(charged)).is_none_or(|&enough| groups < enough)
+                // What is left out is no real group of any.
+                enough.get(usize::from(charged)).is_some_and(|&enough| groups < enough)
             })
     }
     /// Whether other queues, none of them dearer, beat these costs of `level` + 1 packets of one that stays.
@@ -189,10 +299,13 @@ impl Levels {
         let enough = self.enough.get(level * self.depth + usize::from(charged));
         enough.is_some_and(|&enough| groups > enough)
     }
-    /// A queue with these costs stays. `reach[i]` is the least cost that `i + 1` queues beat.
-    fn add(&mut self, costs: &[(u16, u16)], reach: &[u16]) {
+    /// A queue with these costs stays.
+    fn add(&mut self, costs: &[(u16, u16)], weight: &Weight, sums: &[i64]) {
         // One more than the most that stay: a cost is put in before another is taken out.
-        let most = reach.len() + 1;
+        let most = sums.len() + 1;
+        for packets in self.len() + 1..=costs.len() {
+            self.reach.extend(sums.iter().map(|&sum| weight.beaten_from(packets, sum)));
+        }
         if costs.len() > self.len() {
             let cells = costs.len() * self.depth;
             self.enough.resize(cells, self.width as u16);
@@ -202,6 +315,7 @@ impl Levels {
             }
         }
         for (level, &(groups, charged)) in costs.iter().enumerate() {
+            let reach = &self.reach[level * sums.len()..(level + 1) * sums.len()];
             for charged in usize::from(charged)..self.depth {
                 let cell = level * self.depth + charged;
                 let enough = &mut self.enough[cell];
@@ -235,38 +349,106 @@ fn is_stale(then: u32, now: u32) -> bool {
     now > then + 15 + then / 4
 }
 
+impl Contenders {
+    /// Puts down what every best choice takes of a slice: from each queue that gains more than the slack, the least that may be taken.
+    /// Returns the groups of that, at both sizes. The prefixes beyond are contenders.
+    pub fn begin(
+        &mut self,
+        market: &Market,
+        slice: usize,
+        cut: Cut,
+        mut fixed: impl FnMut(u32, u16),
+    ) -> (u32, u32) {
+        self.list.clear();
+        self.prefixes.clear();
+        let mut sum = (0, 0);
+        for known in market.known(slice).iter().filter(|known| i64::from(known.best) > cut.slack) {
+            let first = self.prefixes.len() as u32;
+            let costs = market.costs(known);
+            let mut base: Option<Prefix> = None;
+            for (index, &(groups, charged)) in costs.iter().enumerate() {
+                // More packets for the same are better.
+                let is_best = costs.get(index + 1) != Some(&(groups, charged));
+                if !is_best || !cut.keeps(known.best, index + 1, (groups, charged)) {
+                    continue;
+                }
+                let here = Prefix { packets: index as u16 + 1, groups, charged };
+                match base {
+                    None => base = Some(here),
+                    Some(base) => self.prefixes.push(Prefix {
+                        packets: here.packets - base.packets,
+                        groups: groups - base.groups,
+                        charged: charged - base.charged,
+                    }),
+                }
+            }
+            let Some(base) = base else { continue };
+            sum = (sum.0 + u32::from(base.groups), sum.1 + u32::from(base.charged));
+            let end = self.prefixes.len() as u32;
+            match end > first {
+                true => {
+                    self.list.push(Contender { queue: known.queue, base: base.packets, first, end });
+                }
+                false => fixed(known.queue, base.packets),
+            }
+        }
+        sum
+    }
+    /// Takes away what no longer fits beside what every best choice takes, and real groups where nobody watches their sum.
+    fn settle<Q: Queues>(&mut self, problem: &Problem<'_, Q>) {
+        for contender in &mut self.list {
+            let prefixes = &mut self.prefixes[contender.first as usize..contender.end as usize];
+            let fits = |prefix: &&mut Prefix| {
+                prefix.groups <= problem.capacity
+                    && problem.budget.is_none_or(|budget| prefix.charged <= budget)
+            };
+            let mut count = 0;
+            for prefix in prefixes.iter_mut().take_while(fits) {
+                count += 1;
+                if !problem.is_limited {
+                    prefix.charged = 0;
+                }
+            }
+            contender.end = contender.first + count;
+        }
+    }
+}
+
 impl Sieve {
-    /// Finds the contenders of `problem`.
-    pub fn find<Q: Queues>(&mut self, problem: &Problem<'_, Q>, found: &mut Contenders) {
-        found.list.clear();
-        found.prefixes.clear();
-        let all_stay = self.count(problem);
-        self.levels.clear(problem.capacity, problem.budget.map_or(1, |budget| usize::from(budget) + 1));
+    /// Finds the contenders of `problem` among the queues that not every best choice takes from, and adds them. `problem` is what
+    /// those leave.
+    pub fn find<Q: Queues>(
+        &mut self,
+        problem: &Problem<'_, Q>,
+        market: &Market,
+        slice: usize,
+        cut: Cut,
+        found: &mut Contenders,
+    ) {
+        found.settle(problem);
+        let all_stay = self.count(problem, market, slice, cut);
+        self.levels.clear(problem.capacity, problem.depth());
         self.costs.clear();
         self.candidates.clear();
         self.fresh.clear();
         self.fresh.resize(problem.channels.len(), Fresh::default());
-        let limits = problem.channels.len() * STRIDE;
+        let limits = problem.channels.len() * MOST_PACKETS;
         if self.limits.len() < limits {
             self.limits.resize(limits, 0);
         }
         self.beaten = (u16::MAX, 0);
+        let known = market.known(slice);
         if all_stay {
             for index in 0..self.fitting.len() {
-                self.admit(problem, self.fitting[index].0, true);
+                self.admit(problem, self.fitting[index], market, known, cut, true);
             }
         } else {
             self.sort();
-            let mut first = 0;
-            for cost in 1..=problem.capacity {
-                let end = self.histogram[usize::from(cost)] as usize;
-                for index in first..end {
-                    let queue = self.by_cost[index];
-                    if self.may_matter(problem, queue as usize, cost) {
-                        self.admit(problem, queue, false);
-                    }
+            for index in 0..self.by_cost.len() {
+                let fitting = self.by_cost[index];
+                if fitting.known != 0 || self.may_matter(problem, fitting.queue as usize, fitting.cost) {
+                    self.admit(problem, fitting, market, known, cut, false);
                 }
-                first = end;
             }
         }
         for candidate in &self.candidates {
@@ -274,66 +456,116 @@ impl Sieve {
             let costs = &self.costs[candidate.first as usize..candidate.end as usize];
             for (index, &(groups, charged)) in costs.iter().enumerate() {
                 // More packets for the same are better.
-                let is_best = costs.get(index + 1) != Some(&(groups, charged));
+                let is_best = (groups, charged) != NEVER && costs.get(index + 1) != Some(&(groups, charged));
                 if is_best && (all_stay || !self.levels.beats(index, groups, charged)) {
                     found.prefixes.push(Prefix { packets: index as u16 + 1, groups, charged });
                 }
             }
             let end = found.prefixes.len() as u32;
             if end > first {
-                found.list.push(Contender { queue: candidate.queue, first, end });
+                found.list.push(Contender { queue: candidate.queue, base: 0, first, end });
             }
         }
     }
 
-    /// Counts first costs, and from these the reach. Returns whether there are so few queues that all stay.
-    fn count<Q: Queues>(&mut self, problem: &Problem<'_, Q>) -> bool {
+    /// Finds the queues that may be taken from and what they take at least, and from this the reach. Returns whether there are so
+    /// few queues that all stay.
+    fn count<Q: Queues>(
+        &mut self,
+        problem: &Problem<'_, Q>,
+        market: &Market,
+        slice: usize,
+        cut: Cut,
+    ) -> bool {
         let capacity = usize::from(problem.capacity);
+        self.weight.set(cut, problem.capacity);
+        self.weights.clear();
         self.histogram.clear();
         self.histogram.resize(capacity + 1, 0);
         self.fitting.clear();
+        let known = market.known(slice);
+        let mut has_limits = false;
+        let mut place = 0;
         for &member in problem.members {
-            let queue = member as usize;
-            let head = problem.queues.head(queue);
-            if head.ends.is_empty() {
-                continue;
-            }
-            let Some(channel) = problem.channels.get(problem.queues.channel(queue)) else { continue };
-            if let Some((groups, _)) = problem.cost(channel, head.bytes(1)) {
-                self.histogram[usize::from(groups)] += 1;
-                self.fitting.push((member, groups));
-            }
-        }
-        self.reach.clear();
-        let mut sum = 0;
-        'costs: for (cost, &count) in self.histogram.iter().enumerate().skip(1) {
-            for _ in 0..count {
-                sum += cost;
-                if sum > capacity {
-                    break 'costs;
+            let mut fitting = Fitting { queue: member, cost: 0, known: 0 };
+            if let Some(here) = known.get(place).filter(|known| known.queue == member) {
+                place += 1;
+                if i64::from(here.best) > cut.slack {
+                    continue;
                 }
-                self.reach.push((capacity + 1 - sum) as u16);
+                let (mut cost, mut least) = (u16::MAX, i64::MAX);
+                for (index, &costs) in market.costs(here).iter().enumerate() {
+                    let loss = i64::from(here.best - cut.price.gain(index + 1, costs));
+                    if loss <= cut.slack {
+                        cost = cost.min(costs.0);
+                        least = least.min(self.weight.of(costs.0, loss));
+                    }
+                }
+                (fitting.cost, fitting.known) = (cost, place as u32);
+                if usize::from(cost) <= capacity {
+                    self.weights.push(least);
+                }
+            } else {
+                if !has_limits {
+                    has_limits = true;
+                    let channels = problem.channels.len();
+                    self.price_limits.set(&cut.price, -cut.slack, problem.capacity, channels);
+                }
+                let queue = member as usize;
+                let head = problem.queues.head(queue);
+                let number = problem.queues.channel(queue);
+                let Some(first) = self.price_limits.first(problem, number, head) else { continue };
+                let Some(channel) = problem.channels.get(number) else { continue };
+                let Some((groups, _)) = problem.cost(channel, head.bytes(first + 1)) else { continue };
+                fitting.cost = groups;
+                if let Some(&least) =
+                    self.weight.least.get(usize::from(groups)).filter(|&&least| least < i64::MAX)
+                {
+                    self.weights.push(least);
+                }
+            }
+            if usize::from(fitting.cost) <= capacity {
+                self.histogram[usize::from(fitting.cost)] += 1;
+                self.fitting.push(fitting);
             }
         }
-        self.fitting.len() <= self.reach.len().max(FEW)
+        // As many as may have room at all are enough.
+        let least = self.weights.iter().copied().min().unwrap_or(1).max(1);
+        let most = (self.weight.room / least) as usize + 1;
+        if most < self.weights.len() {
+            self.weights.select_nth_unstable(most);
+            self.weights.truncate(most);
+        }
+        self.weights.sort_unstable();
+        self.sums.clear();
+        let mut sum = 0;
+        for weight in &self.weights {
+            sum += weight;
+            self.sums.push(sum);
+            if sum > self.weight.room {
+                break;
+            }
+        }
+        self.fitting.len() <= self.sums.len().max(FEW)
     }
 
-    /// Sorts by first cost: the cheap ones are hard to beat, so that the others are soon known not to matter. Equal ones stay
-    /// in their order. Leaves in the histogram where each cost ends.
+    /// Sorts by cost: the cheap ones are hard to beat, so that the others are soon known not to matter. Equal ones stay in
+    /// their order.
     fn sort(&mut self) {
         let mut sum = 0;
         for count in &mut self.histogram {
             (sum, *count) = (sum + *count, sum);
         }
-        self.by_cost.resize(self.fitting.len(), 0);
-        for &(queue, cost) in &self.fitting {
-            let place = &mut self.histogram[usize::from(cost)];
-            self.by_cost[*place as usize] = queue;
+        self.by_cost.clear();
+        self.by_cost.resize(self.fitting.len(), Fitting::default());
+        for fitting in &self.fitting {
+            let place = &mut self.histogram[usize::from(fitting.cost)];
+            self.by_cost[*place as usize] = *fitting;
             *place += 1;
         }
     }
 
-    /// Whether a queue with this first cost takes few enough bytes for some number of packets.
+    /// Whether a queue that takes at least `cost` takes few enough bytes for some number of packets.
     #[inline]
     fn may_matter<Q: Queues>(&mut self, problem: &Problem<'_, Q>, queue: usize, cost: u16) -> bool {
         let candidates = self.candidates.len() as u32;
@@ -344,52 +576,76 @@ impl Sieve {
         if cost >= self.beaten.0 && ends.len().min(MOST_PACKETS) <= self.levels.len() {
             return false;
         }
-        if problem.budget.is_some() {
+        if problem.is_limited {
             return true;
         }
         let number = problem.queues.channel(queue);
         let (Some(fresh), Some(channel)) = (self.fresh.get_mut(number), problem.channels.get(number)) else {
             return false;
         };
-        let limits = &mut self.limits[number * STRIDE..(number + 1) * STRIDE];
-        if !fresh.is_set || is_stale(fresh.candidates, candidates) {
-            let levels = self.levels.len();
-            *fresh = Fresh { is_set: true, candidates, levels: levels as u32 };
-            for (limit, &enough) in limits.iter_mut().zip(&self.levels.enough) {
-                *limit = problem.inflation.deflate(channel.bytes_in(enough - 1));
-            }
-            if let Some(limit) = limits.get_mut(levels) {
-                *limit = problem.inflation.deflate(channel.bytes_in(problem.capacity));
+        let limits = &mut self.limits[number * MOST_PACKETS..(number + 1) * MOST_PACKETS];
+        let count = ends.len().min(MOST_PACKETS);
+        if !fresh.is_set || is_stale(fresh.candidates, candidates) || usize::from(fresh.filled) < count {
+            *fresh = Fresh { is_set: true, candidates, filled: count as u8 };
+            let most = self.price_limits.groups.iter().copied();
+            let enough = self.levels.enough.iter().map(|&enough| enough.saturating_sub(1));
+            let groups =
+                most.zip(enough.chain(core::iter::repeat(u16::MAX))).map(|(most, enough)| most.min(enough));
+            for (limit, groups) in limits[..count].iter_mut().zip(groups) {
+                *limit = match groups {
+                    0 => 0,
+                    groups => problem.inflation.deflate(channel.bytes_in(groups)),
+                };
             }
         }
         // All of them, without a branch for each.
-        let limits = &limits[..(fresh.levels as usize + 1).min(MOST_PACKETS)];
         ends.iter()
-            .zip(limits)
+            .zip(&limits[..count])
             .fold(false, |matters, (end, &limit)| matters | (end.wrapping_sub(sent) <= limit))
     }
 
     /// Makes a queue a candidate, if it is needed.
-    fn admit<Q: Queues>(&mut self, problem: &Problem<'_, Q>, queue: u32, at_once: bool) {
-        let index = queue as usize;
-        let Some(channel) = problem.channels.get(problem.queues.channel(index)) else { return };
+    fn admit<Q: Queues>(
+        &mut self,
+        problem: &Problem<'_, Q>,
+        fitting: Fitting,
+        market: &Market,
+        known: &[Known],
+        cut: Cut,
+        at_once: bool,
+    ) {
         let first = self.costs.len();
-        let head = problem.queues.head(index);
-        for packets in 1..=head.ends.len().min(MOST_PACKETS) {
-            match problem.cost(channel, head.bytes(packets)) {
-                Some(cost) => self.costs.push(cost),
-                None => break,
+        let known = (fitting.known as usize).checked_sub(1).and_then(|place| known.get(place));
+        match known {
+            Some(known) => self.costs.extend_from_slice(market.costs(known)),
+            None => {
+                let channel = problem.queues.channel(fitting.queue as usize);
+                problem.push_costs(fitting.queue, channel, &mut self.costs);
             }
         }
+        let best = known.map_or(0, |known| known.best);
+        let mut count = 0;
+        for (index, costs) in self.costs[first..].iter_mut().enumerate() {
+            let fits = costs.0 <= problem.capacity && problem.budget.is_none_or(|budget| costs.1 <= budget);
+            if !fits || !cut.keeps(best, index + 1, *costs) {
+                *costs = NEVER;
+                continue;
+            }
+            count = index + 1;
+            if !problem.is_limited {
+                costs.1 = 0;
+            }
+        }
+        self.costs.truncate(first + count);
         let costs = &self.costs[first..];
         if !at_once {
             if !self.levels.needs(costs) {
                 self.costs.truncate(first);
                 return;
             }
-            self.levels.add(costs, &self.reach);
+            self.levels.add(costs, &self.weight, &self.sums);
         }
         let (first, end) = (first as u32, self.costs.len() as u32);
-        self.candidates.push(Contender { queue, first, end });
+        self.candidates.push(Contender { queue: fitting.queue, base: 0, first, end });
     }
 }

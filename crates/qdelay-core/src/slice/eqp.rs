@@ -27,11 +27,13 @@
 //! * `next_rnti` does not say which of a slice's UEs is next. Here a queue gets what is left until it wants no more, and
 //!   then the next one: the fewest packets are cut.
 //! * The cut-off at -75% also holds back an RBG that would bring a slice below minus the limit.
+//! * Shares may also be rounded so that nothing is left over ([`Rounding`]), for a scheduler of many UEs.
 //! * Line 20 is done RB by RB, so that nobody who lent is made a borrower by what was not used.
 //! * Only whole RBGs are handed out; the last group of a carrier, where it is smaller, is not used, as the RB that the thesis's testbed
 //!   discards. RBs of the grants that do not make a group are charged as unused.
 
 use super::contenders::Inflation;
+use super::grants::{Grants, Rounding};
 use super::knapsack::{Knapsack, Part};
 use super::{Channel, MOST_GROUPS, Queues, SliceError, Slices};
 use alloc::vec;
@@ -78,6 +80,7 @@ pub struct Eqp {
     slices: Slices,
     limit_rbs: i64,
     rbg_rbs: u32,
+    granted: Grants,
     quanta: Vec<i64>,
     unused_rbs: u32,
     knapsack: Knapsack,
@@ -110,6 +113,7 @@ impl Eqp {
             slices,
             limit_rbs: limit_rbs.into(),
             rbg_rbs,
+            granted: Grants::new(count),
             quanta: vec![0; count],
             unused_rbs: 0,
             knapsack: Knapsack::default(),
@@ -122,6 +126,21 @@ impl Eqp {
         })
     }
 
+    /// With another way to round shares.
+    #[must_use]
+    pub fn rounding(mut self, rounding: Rounding) -> Eqp {
+        self.granted.rounding = rounding;
+        self
+    }
+
+    /// What the last TTI gave, by queue: what [`Eqp::decide`] returned.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+    /// What each slice was granted in the last TTI, in RBs.
+    pub fn granted(&self) -> &[u32] {
+        self.granted.all()
+    }
     /// The slices.
     pub fn slices(&self) -> &Slices {
         &self.slices
@@ -171,16 +190,21 @@ impl Eqp {
         channels: &[Channel],
         queues: &Q,
     ) -> Result<&[Grant], SliceError> {
-        let total_rbs: u32 = self.slices.shares().iter().map(|share| share.of(tti.rbs)).sum();
-        let groups = total_rbs / self.rbg_rbs;
-        if groups > u32::from(MOST_GROUPS) || tti.rbs > MOST_RBS {
-            return Err(SliceError::Groups { groups });
+        // Shares are at most all.
+        let most = tti.rbs / self.rbg_rbs;
+        if tti.rbs > MOST_RBS
+            || most > u32::from(MOST_GROUPS) && self.most_groups(tti.rbs) > MOST_GROUPS.into()
+        {
+            return Err(SliceError::Groups { groups: self.most_groups(tti.rbs) });
         }
         self.collect(tti.first, channels, queues)?;
+        self.granted.set(self.slices.shares(), tti.rbs, self.rbg_rbs);
+        let total_rbs = self.granted.total();
+        let groups = total_rbs / self.rbg_rbs;
         let mut left = groups as u16;
 
-        for (quantum, share) in self.quanta.iter_mut().zip(self.slices.shares()) {
-            *quantum += i64::from(share.of(tti.rbs));
+        for (quantum, &granted) in self.quanta.iter_mut().zip(self.granted.all()) {
+            *quantum += i64::from(granted);
         }
         self.choose(left, channels, queues);
         for whole in &self.whole {
@@ -201,6 +225,16 @@ impl Eqp {
             }
         }
         Ok(&self.grants)
+    }
+
+    /// Groups that may be handed out of `rbs` RBs.
+    fn most_groups(&self, rbs: u32) -> u32 {
+        match self.granted.rounding {
+            Rounding::Carried => rbs / self.rbg_rbs,
+            Rounding::Down => {
+                self.slices.shares().iter().map(|share| share.of(rbs)).sum::<u32>() / self.rbg_rbs
+            }
+        }
     }
 
     /// Puts each queue to its slice.

@@ -9,6 +9,10 @@
 //! together by (packets, sum of quanta), as one number in a double that is exact below 2^53. The dynamic programme runs from the last
 //! queue to the first, and the choice is read off from the first to the last, so that among equals the earlier queue gets more.
 //!
+//! Before that, `price.rs` bounds what can be had, and leaves out what is in no best choice, on the guess that the best
+//! choice has as many packets as the bound allows. If it turns out to have fewer, the guess was bold, and is made again with what is
+//! known by then. What every best choice takes is set aside; the dynamic programme runs over the few groups that are left.
+//!
 //! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity
 //! counts the size that selects. That is a second dimension, but most of the time it binds nobody: the choice is made
 //! without it, and again with it for a slice that exceeds what it may. A relaxed optimum that is feasible is the optimum.
@@ -19,7 +23,8 @@
 //! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up by
 //!   itself.
 
-use super::contenders::{Contenders, Inflation, Prefix, Problem, Sieve};
+use super::contenders::{Contenders, Cut, Inflation, Prefix, Problem, Sieve};
+use super::price::Market;
 use super::{Channel, Queues};
 use alloc::vec::Vec;
 
@@ -54,6 +59,10 @@ pub(super) struct Chosen {
 #[derive(Clone, Debug, Default)]
 struct Solved {
     contenders: Contenders,
+    /// Queues of which every best choice takes the same, and what.
+    fixed: Vec<(u32, u16)>,
+    /// Groups that every best choice takes, at both sizes.
+    base: (u32, u32),
     is_limited: bool,
     /// Groups from none to the capacity; charged groups that are told apart.
     width: usize,
@@ -67,11 +76,26 @@ struct Solved {
 }
 
 impl Solved {
-    fn solve<Q: Queues>(&mut self, problem: &Problem<'_, Q>, sieve: &mut Sieve) {
-        sieve.find(problem, &mut self.contenders);
-        self.is_limited = problem.budget.is_some();
+    /// Puts down what every best choice takes.
+    fn begin(&mut self, market: &Market, slice: usize, cut: Cut) {
+        self.fixed.clear();
+        let fixed = &mut self.fixed;
+        self.base = self.contenders.begin(market, slice, cut, |queue, packets| fixed.push((queue, packets)));
+    }
+
+    /// Solves what is left beside that.
+    fn solve<Q: Queues>(
+        &mut self,
+        problem: &Problem<'_, Q>,
+        market: &Market,
+        slice: usize,
+        cut: Cut,
+        sieve: &mut Sieve,
+    ) {
+        sieve.find(problem, market, slice, cut, &mut self.contenders);
+        self.is_limited = problem.is_limited;
         self.width = usize::from(problem.capacity) + 1;
-        self.depth = problem.budget.map_or(1, |budget| usize::from(budget) + 1);
+        self.depth = problem.depth();
         let width = self.width;
         self.stride = width + width.next_multiple_of(LANES);
         let (stride, size, count) = (self.stride, self.stride * self.depth, self.contenders.list.len());
@@ -109,11 +133,13 @@ impl Solved {
         let (width, stride) = (self.width, self.stride);
         let size = stride * self.depth;
         let (mut groups, mut charged) = (usize::from(groups), self.depth - 1);
+        self.fixed.iter().for_each(|&(queue, packets)| take(queue, packets));
         for (number, &contender) in self.contenders.list.iter().enumerate() {
             let most = self.rows[number * size + charged * stride + width + groups];
-            if most == 0 {
+            if most == 0 && contender.base == 0 {
                 break;
             }
+            let mut packets = contender.base;
             for prefix in self.contenders.prefixes(contender).iter().rev() {
                 let (costs, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
                 if costs > groups || charges > charged {
@@ -122,9 +148,12 @@ impl Solved {
                 let rest = (number + 1) * size + (charged - charges) * stride + width + groups - costs;
                 if self.rows[rest] + prefix.packets as i16 == most {
                     (groups, charged) = (groups - costs, charged - charges);
-                    take(contender.queue, prefix.packets);
+                    packets += prefix.packets;
                     break;
                 }
+            }
+            if packets > 0 {
+                take(contender.queue, packets);
             }
         }
     }
@@ -157,6 +186,7 @@ fn fill(row: &mut [i16], width: usize, prefixes: &[Prefix], next: &[i16], beside
 /// Solves the problem. Keeps its memory from TTI to TTI.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knapsack {
+    market: Market,
     sieve: Sieve,
     solved: Vec<Solved>,
     /// The most value of the slices from one on: by slice, groups.
@@ -175,24 +205,84 @@ impl Knapsack {
         channels: &[Channel],
         queues: &Q,
     ) {
+        self.chosen.clear();
         self.solved.resize_with(parts.len(), Solved::default);
-        let problem = |slice: usize, is_limited: bool| {
+        let whole = |slice: usize| {
             let part = parts[slice];
-            // What is charged is what counts, where nothing is made larger.
-            let capacity = if part.inflation.is_none() { capacity.min(part.budget) } else { capacity };
-            let budget = is_limited.then_some(part.budget);
             let members = members.get(slice).map_or(&[][..], Vec::as_slice);
-            Problem { queues, channels, members, inflation: part.inflation, capacity, budget }
+            let mut problem = Problem {
+                queues,
+                channels,
+                members,
+                inflation: part.inflation,
+                capacity,
+                budget: None,
+                is_limited: false,
+            };
+            match part.inflation.is_none() {
+                // What is charged is what counts, where nothing is made larger.
+                true => problem.capacity = capacity.min(part.budget),
+                false => problem.budget = (part.budget < capacity).then_some(part.budget),
+            }
+            problem
+        };
+        let budget = |slice: usize| Some(parts[slice].budget).filter(|&budget| budget < capacity);
+        self.market.find(parts.len(), capacity, whole, budget);
+        let bound = self.market.bound;
+        let packet = self.market.prices.first().map_or(1, |price| i64::from(price.packet));
+        // A choice with as many packets as the bound allows; then with one less, two, four.
+        let (least, mut fewer) = (bound % packet, 0);
+        let mut slack = least;
+        loop {
+            let reached = self.attempt(parts, capacity, slack, whole);
+            let gap = reached.map_or(i64::MAX, |packets| bound - packet * packets);
+            if gap <= slack {
+                return;
+            }
+            fewer = (2 * fewer).max(1);
+            slack = gap.min(least + packet * fewer);
+        }
+    }
+
+    /// Makes the best choice of those that lose at most `slack` in any queue. Returns its packets; `None` where there is none.
+    fn attempt<'a, Q: Queues + 'a>(
+        &mut self,
+        parts: &[Part],
+        capacity: u16,
+        slack: i64,
+        whole: impl Fn(usize) -> Problem<'a, Q>,
+    ) -> Option<i64> {
+        let mut rest = u32::from(capacity);
+        for (slice, (part, solved)) in parts.iter().zip(&mut self.solved).enumerate() {
+            let cut = Cut { price: *self.market.prices.get(slice)?, slack };
+            solved.begin(&self.market, slice, cut);
+            rest = rest.checked_sub(solved.base.0)?;
+            let charged = if part.inflation.is_none() { solved.base.0 } else { solved.base.1 };
+            u32::from(part.budget).checked_sub(charged)?;
+        }
+        let rest = rest as u16;
+        let problem = |slice: usize, base: (u32, u32)| {
+            let mut problem = whole(slice);
+            problem.capacity = (u32::from(problem.capacity).saturating_sub(base.0) as u16).min(rest);
+            problem.budget = problem.budget.map(|budget| u32::from(budget).saturating_sub(base.1) as u16);
+            problem
         };
         for (slice, solved) in self.solved.iter_mut().enumerate() {
-            solved.solve(&problem(slice, false), &mut self.sieve);
+            let cut = Cut { price: *self.market.prices.get(slice)?, slack };
+            solved.solve(&problem(slice, solved.base), &self.market, slice, cut, &mut self.sieve);
         }
         loop {
-            self.combine(parts, capacity);
-            self.read(parts, capacity, channels, queues);
-            let Some(slice) = self.beyond_limit(parts) else { return };
-            self.solved[slice].solve(&problem(slice, true), &mut self.sieve);
+            self.combine(parts, rest);
+            let Problem { queues, channels, .. } = whole(0);
+            self.read(parts, rest, channels, queues);
+            let Some(slice) = self.beyond_limit(parts) else { break };
+            let (solved, cut) =
+                (&mut self.solved[slice], Cut { price: *self.market.prices.get(slice)?, slack });
+            solved.begin(&self.market, slice, cut);
+            let problem = Problem { is_limited: true, ..problem(slice, solved.base) };
+            solved.solve(&problem, &self.market, slice, cut, &mut self.sieve);
         }
+        Some(self.chosen.iter().map(|chosen| i64::from(chosen.packets)).sum())
     }
 
     /// A slice that is charged for more than it may.
@@ -254,7 +344,8 @@ impl Knapsack {
             let fits = |&&(groups, packets): &&(u16, u16)| {
                 usize::from(groups) <= left && next[left - usize::from(groups)] + worth(part, packets) == best
             };
-            let Some(&(groups, _)) = solved.steps.iter().rev().find(fits) else { continue };
+            // No groups are always a step, and fit.
+            let groups = solved.steps.iter().rev().find(fits).map_or(0, |&(groups, _)| groups);
             left -= usize::from(groups);
             solved.read(groups, |queue, packets| {
                 let number = queue as usize;
@@ -346,10 +437,21 @@ mod tests {
             let channels: Vec<Channel> = tables.iter().map(channel).collect();
             let members: Vec<u32> = (0..sample.0.len() as u32).collect();
             let inflation = Inflation::from_sixteenths(sixteenths);
-            let problem =
-                Problem { queues: &sample, channels: &channels, members: &members, inflation, capacity, budget };
-            let mut solved = Solved::default();
-            solved.solve(&problem, &mut Sieve::default());
+            let problem = |_: usize| Problem {
+                queues: &sample,
+                channels: &channels,
+                members: &members,
+                inflation,
+                capacity,
+                budget,
+                is_limited: budget.is_some(),
+            };
+            let (mut solved, mut market) = (Solved::default(), Market::default());
+            market.find(1, capacity, problem, |_| budget);
+            // Nothing is left out for the price, as all numbers of groups are asked for.
+            let cut = Cut { price: market.prices[0], slack: i64::from(i32::MAX) };
+            solved.begin(&market, 0, cut);
+            solved.solve(&problem(0), &market, 0, cut, &mut Sieve::default());
             let limit = budget.unwrap_or(capacity).into();
             let expected = most(&sample, &tables, sixteenths, capacity.into(), limit);
             for (groups, &expected) in expected.iter().enumerate() {
@@ -359,6 +461,83 @@ mod tests {
                 solved.read(groups as u16, |_, packets| read += packets);
                 prop_assert_eq!(read, expected);
             }
+        }
+    }
+
+    /// Chooses among slices, of which each is its queues, how much larger its packets are made, its quantum and its budget. Returns
+    /// packets and the sum of their quanta.
+    fn choose(slices: &[(Sample, u32, i64, u16)], tables: &[Vec<u32>], capacity: u16) -> (i64, i64) {
+        let channel = |table: &Vec<u32>| Channel::new(12, |groups| table[usize::from(groups) - 1]);
+        let channels: Vec<Channel> = tables.iter().map(channel).collect();
+        let (mut all, mut members, mut parts) = (Sample(Vec::new()), Vec::new(), Vec::new());
+        for (sample, sixteenths, quantum, budget) in slices {
+            let first = all.0.len() as u32;
+            all.0.extend(sample.0.iter().cloned());
+            members.push((first..all.0.len() as u32).collect());
+            let inflation = Inflation::from_sixteenths(*sixteenths);
+            parts.push(Part { inflation, quantum: *quantum, budget: *budget });
+        }
+        let mut knapsack = Knapsack::default();
+        knapsack.choose(&parts, &members, capacity, &channels, &all);
+        let (mut taken, mut charged, mut value) = (0, vec![0; slices.len()], (0, 0));
+        for chosen in &knapsack.chosen {
+            let (channel, ends) = &all.0[chosen.queue as usize];
+            let part = &parts[chosen.slice as usize];
+            let bytes = ends[usize::from(chosen.packets) - 1];
+            let groups =
+                |bytes: u64| tables[*channel].iter().position(|&carried| u64::from(carried) >= bytes);
+            taken += groups(part.inflation.inflate(bytes)).unwrap() + 1;
+            charged[chosen.slice as usize] += groups(bytes.into()).unwrap() + 1;
+            value.0 += i64::from(chosen.packets);
+            value.1 += i64::from(chosen.packets) * part.quantum;
+        }
+        assert!(taken <= capacity.into());
+        assert!(charged.iter().zip(&parts).all(|(&charged, part)| charged <= part.budget.into()));
+        value
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn nothing_better_is_left_out_for_its_price(
+            slices in prop::collection::vec((
+                prop::collection::vec((0_usize..3, prop::collection::vec(1_u32..60, 1..7)), 1..20),
+                prop::sample::select(vec![16_u32, 16, 17, 29, 48]), -4_i64..5, 0_u16..16,
+            ), 1..5),
+            tables in prop::collection::vec(prop::collection::vec(1_u32..80, 12), 3),
+            capacity in 1_u16..=12,
+        ) {
+            let tables: Vec<Vec<u32>> = tables.into_iter().map(ends).collect();
+            let sample = |queues: Vec<(usize, Vec<u32>)>| {
+                Sample(queues.into_iter().map(|(channel, sizes)| (channel, ends(sizes))).collect())
+            };
+            let slices: Vec<(Sample, u32, i64, u16)> =
+                slices.into_iter().map(|(queues, sixteenths, quantum, budget)| {
+                    (sample(queues), sixteenths, quantum, budget.min(capacity))
+                }).collect();
+            let mut best = vec![(0_i64, 0_i64); usize::from(capacity) + 1];
+            for (sample, sixteenths, quantum, budget) in &slices {
+                let most = most(sample, &tables, *sixteenths, capacity.into(), usize::from(*budget));
+                for groups in (0..best.len()).rev() {
+                    let with = (0..=groups).map(|here| {
+                        let (before, packets) = (best[groups - here], i64::from(most[here]));
+                        (before.0 + packets, before.1 + packets * quantum)
+                    });
+                    best[groups] = with.max().unwrap();
+                }
+            }
+            prop_assert_eq!(choose(&slices, &tables, capacity), best[usize::from(capacity)]);
+        }
+    }
+
+    /// One and two packets take as many groups at the size that selects, but not at the real one: neither may go for the other.
+    #[test]
+    fn fewer_packets_for_less_of_the_limit() {
+        let tables = [ends(vec![100, 100, 800, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000])];
+        let queue = || (0, vec![90, 150]);
+        for (budget, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 6)] {
+            let slices = [(Sample(vec![queue(), queue(), queue()]), 48, -5, budget)];
+            assert_eq!(choose(&slices, &tables, 12).0, expected, "budget {budget}");
         }
     }
 

@@ -11,10 +11,13 @@
 mod contenders;
 mod eqp;
 mod fp;
+mod grants;
 mod knapsack;
+mod price;
 
 pub use eqp::{Eqp, Grant, Tti, Whole};
 pub use fp::FixedPartition;
+pub use grants::Rounding;
 
 use alloc::vec;
 use alloc::vec::Vec;

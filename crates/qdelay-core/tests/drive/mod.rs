@@ -37,6 +37,7 @@ impl Sink for Ear {
             DropReason::Red => Fate::Red(id),
             DropReason::RedForced => Fate::RedForced(id),
             DropReason::LongestFlow => Fate::Longest(id),
+            DropReason::WouldBeLate => Fate::Late(id),
             DropReason::Loss
             | DropReason::Unroutable
             | DropReason::Air

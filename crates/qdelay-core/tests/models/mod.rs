@@ -8,6 +8,7 @@
 pub mod bode;
 pub mod codel;
 pub mod drr;
+pub mod dsd;
 pub mod fifo;
 pub mod fq_codel;
 pub mod linux;
@@ -46,6 +47,7 @@ pub enum Fate {
     Red(u64),
     RedForced(u64),
     Longest(u64),
+    Late(u64),
     MarkCodel(u64),
     MarkThreshold(u64),
     MarkPie(u64),
@@ -57,7 +59,7 @@ impl Fate {
     pub fn id(self) -> u64 {
         match self {
             Fate::Tail(i) | Fate::Head(i) | Fate::Sojourn(i) | Fate::Codel(i) | Fate::Pie(i) => i,
-            Fate::Red(i) | Fate::RedForced(i) | Fate::Longest(i) => i,
+            Fate::Red(i) | Fate::RedForced(i) | Fate::Longest(i) | Fate::Late(i) => i,
             Fate::MarkCodel(i) | Fate::MarkThreshold(i) | Fate::MarkPie(i) | Fate::MarkRed(i) => i,
         }
     }

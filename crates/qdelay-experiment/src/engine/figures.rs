@@ -1,14 +1,14 @@
 //! From the outcome of a run to what stands in its files.
 
 use crate::results::{
-    Bearer, CaseSummary, Cdf, Cell, CellSeries, Delay, Flow, Group, GroupSeries, Level, Node, SCHEMA_VERSION,
-    Series, Voice, round,
+    Bearer, CaseSummary, Cdf, Cell, CellSeries, Delay, Flow, Group, GroupSeries, Level, Node, Quantum,
+    SCHEMA_VERSION, Series, Slice, Voice, round,
 };
 use crate::scenario::Case;
 use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
 use qdelay_sim::{
-    CellOutcome, Detail, FlowOutcome, FlowSpec, GroupOutcome, NodeOutcome, Outcome, ReasonCount, Stage,
-    VoiceOutcome,
+    CellGroup, CellOutcome, Detail, FlowOutcome, FlowSpec, GroupOutcome, NodeOutcome, Outcome, ReasonCount,
+    SliceOutcome, Stage, VoiceOutcome, Within,
 };
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         groups,
         flows,
         nodes: outcome.nodes.iter().map(|node| (node.name.clone(), Node::from(node))).collect(),
-        cell: outcome.cell.as_deref().map(cell),
+        cell: outcome.cell.as_deref().map(|of_cell| cell(of_cell, measured_s(case))),
         trustworthy: None,
         delay_cdf: detail.map(|detail| cdf(&detail.queue_delay)),
         group_delay_cdf: detail.map(|detail| {
@@ -154,6 +154,9 @@ fn complete(mut groups: BTreeMap<String, Group>, case: &Case, outcome: &Outcome)
         if let Some(of_cell) = outcome.cell.as_ref().and_then(|cell| cell.groups.get(place)) {
             group.stages = Some(stages(&of_cell.stages));
             group.within_tti = of_cell.within_tti.map(round);
+            group.total_ms = Some(Delay::from(&of_cell.total.summary()));
+            group.sent_within = Some(within(&of_cell.sent_within));
+            group.delivered_within = Some(within(&of_cell.delivered_within));
         }
         let members = || {
             let flows = case.scenario.flows.iter().zip(&outcome.flows);
@@ -189,7 +192,7 @@ fn stages(stages: &[(Stage, DelayHistogram)]) -> BTreeMap<String, Delay> {
     stages.iter().map(|(stage, delays)| (stage.name().to_string(), Delay::from(&delays.summary()))).collect()
 }
 
-fn cell(cell: &CellOutcome) -> Cell {
+fn cell(cell: &CellOutcome, measured_s: f64) -> Cell {
     let level = |level: &OccupancySummary| Level {
         mean: round(level.mean),
         p95: round(level.p95),
@@ -212,6 +215,39 @@ fn cell(cell: &CellOutcome) -> Cell {
         rbs_repeated: usage.repeated_rbs,
         rbs_unused_share: if usage.offered_rbs == 0 { 0.0 } else { round(unused / usage.offered_rbs as f64) },
         bearers: bearers.collect(),
+        total_ms: Delay::from(&cell.total.summary()),
+        delivered_within: within(&cell.delivered_within),
+        slices: cell.slices.iter().map(|one| (one.name.clone(), slice(one, measured_s))).collect(),
+    }
+}
+
+fn within(shares: &[(Within, f64)]) -> BTreeMap<String, f64> {
+    shares.iter().map(|(within, share)| (within.to_string(), round(*share))).collect()
+}
+
+/// Seconds that are measured.
+fn measured_s(case: &Case) -> f64 {
+    case.scenario.duration.saturating_sub(case.scenario.warmup).as_secs_f64()
+}
+
+fn slice(slice: &SliceOutcome, measured_s: f64) -> Slice {
+    let usage = &slice.usage;
+    let charged = usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs;
+    let quantum = || {
+        let at = |percent| round(usage.quanta.percentile(percent) as f64);
+        let (min, p25, p50, p75, max) = (at(0.0), at(25.0), at(50.0), at(75.0), at(100.0));
+        Quantum { min, p25, p50, p75, max, mean: round(usage.quanta.mean()) }
+    };
+    Slice {
+        share: round(f64::from(slice.share_millionths) / 1e6),
+        rbs_granted: usage.granted_rbs,
+        rbs_used: usage.used_rbs,
+        rbs_wasted: usage.wasted_rbs,
+        rbs_unfit: usage.unfit_rbs,
+        rbs_lent: usage.granted_rbs as i64 - charged as i64,
+        rbs_used_share: round(usage.used_rbs as f64 / usage.granted_rbs.max(1) as f64),
+        throughput_mbps: round(usage.sent_bytes as f64 * 8.0 / measured_s / 1e6),
+        quantum_rbs: (usage.quanta.ttis() > 0).then(quantum),
     }
 }
 
@@ -244,7 +280,12 @@ fn stage_cdfs(case: &Case, cell: &CellOutcome) -> BTreeMap<String, BTreeMap<Stri
     let stages = |stages: &[(Stage, DelayHistogram)]| {
         stages.iter().map(|(stage, delays)| (stage.name().to_string(), cdf(delays))).collect()
     };
-    groups.map(|(name, group)| (name.clone(), stages(&group.stages))).collect()
+    let all = |group: &CellGroup| {
+        let mut all: BTreeMap<String, Cdf> = stages(&group.stages);
+        all.insert("total".to_string(), cdf(&group.total));
+        all
+    };
+    groups.map(|(name, group)| (name.clone(), all(group))).collect()
 }
 
 /// Of the groups that have any.

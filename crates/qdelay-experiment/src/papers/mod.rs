@@ -25,8 +25,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Name and claims of each paper.
-pub static PAPERS: &[(&str, &str)] =
-    &[("bode", include_str!("../../papers/bode.toml")), ("5g", include_str!("../../papers/5g.toml"))];
+pub static PAPERS: &[(&str, &str)] = &[
+    ("bode", include_str!("../../papers/bode.toml")),
+    ("5g", include_str!("../../papers/5g.toml")),
+    ("eqp", include_str!("../../papers/eqp.toml")),
+];
 
 /// What came of a paper's claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

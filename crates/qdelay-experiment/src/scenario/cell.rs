@@ -1,6 +1,6 @@
 //! `[cell]` and the tables below it: UEs, their bearers, and the QoS flows of these.
 
-use super::declare::{BEARER, BEARERS_MAX, CELL, QOS_FLOW, QOS_FLOWS_MAX, Table, UE};
+use super::declare::{BEARER, BEARERS_MAX, CELL, QOS_FLOW, QOS_FLOWS_MAX, SLICE, Table, UE};
 use super::document::{Entry, Node};
 use super::fault::{self, Fault};
 use super::layer::Layer;
@@ -11,10 +11,19 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub layer: Layer,
+    pub slices: Vec<Slice>,
     /// At least one.
     pub ues: Vec<Ue>,
     /// What bearers are called, each name once.
     pub bearer_names: Vec<String>,
+}
+
+/// A `[[cell.slice]]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    pub name: String,
+    pub line: u32,
+    pub layer: Layer,
 }
 
 /// A `[[cell.ue]]`.
@@ -31,6 +40,7 @@ pub(crate) struct Ue {
 #[derive(Clone, Debug)]
 pub(crate) struct Bearer {
     pub name: String,
+    pub line: u32,
     /// The place of its name in [`Cell::bearer_names`].
     pub called: usize,
     pub layer: Layer,
@@ -64,8 +74,14 @@ impl Cell {
             };
             return Err(Fault::new(stray.line, format!("cell.{}", stray.key), message));
         }
-        let (layer, ues) = split(&CELL, entries, Some("ue"))?;
-        let mut cell = Cell { layer, ues: Vec::new(), bearer_names: Vec::new() };
+        let (layer, [ues, slices]) = split(&CELL, entries, ["ue", "slice"])?;
+        let mut cell = Cell { layer, slices: Vec::new(), ues: Vec::new(), bearer_names: Vec::new() };
+        if let Some(entry) = slices {
+            let mut names = Names::new(&SLICE);
+            for node in tables("cell.slice", "[[cell.slice]]", entry)? {
+                cell.slices.push(slice(node, &mut names)?);
+            }
+        }
         let mut names = Names::new(&UE);
         match ues {
             Some(entry) => {
@@ -87,7 +103,7 @@ impl Cell {
         let entries = node
             .table()
             .ok_or_else(|| setting::wrong_type("cell.ue", node, "tables, each under [[cell.ue]]"))?;
-        let (layer, bearers) = split(&UE, entries, Some("bearer"))?;
+        let (layer, [bearers]) = split(&UE, entries, ["bearer"])?;
         let name = names.take(&layer, node.line, &format!("ue-{}", index + 1))?;
         let mut ue = Ue { name, line: node.line, layer, bearers: Vec::new() };
         let mut bearer_names = Names::new(&BEARER);
@@ -119,13 +135,13 @@ impl Cell {
         let entries = node
             .table()
             .ok_or_else(|| setting::wrong_type(PATH, node, "tables, each under [[cell.ue.bearer]]"))?;
-        let (layer, qos_flows) = split(&BEARER, entries, Some("qos_flow"))?;
+        let (layer, [qos_flows]) = split(&BEARER, entries, ["qos_flow"])?;
         let name = names.take(&layer, node.line, &format!("drb-{}", index + 1))?;
         let called = self.bearer_names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.bearer_names.push(name.clone());
             self.bearer_names.len() - 1
         });
-        let mut bearer = Bearer { name, called, layer, qos_flows: Vec::new() };
+        let mut bearer = Bearer { name, line: node.line, called, layer, qos_flows: Vec::new() };
         let Some(entry) = qos_flows else {
             // The place of a bearer is below the most of them, which is below 64.
             let qfi = index as u8 + 1;
@@ -136,7 +152,7 @@ impl Cell {
         for node in tables("cell.ue.bearer.qos_flow", "[[cell.ue.bearer.qos_flow]]", entry)? {
             let expected = "tables, each under [[cell.ue.bearer.qos_flow]]";
             let entries = node.table().ok_or_else(|| setting::wrong_type(QOS_FLOW.name, node, expected))?;
-            let (layer, _) = split(&QOS_FLOW, entries, None)?;
+            let (layer, []) = split(&QOS_FLOW, entries, [])?;
             let qfi = layer.get("qfi");
             if !qfi.is_set() {
                 let message =
@@ -161,19 +177,34 @@ fn take_qfi(qfis: &mut BTreeSet<u8>, qfi: u8, line: u32, why: &str) -> Result<()
     Ok(())
 }
 
-/// A table's own keys, and the entry below which further tables stand.
-fn split<'a>(
+/// A `[[cell.slice]]`, which has to have a name and a share.
+fn slice(node: &Node, names: &mut Names) -> Result<Slice, Fault> {
+    let entries = node
+        .table()
+        .ok_or_else(|| setting::wrong_type(SLICE.name, node, "tables, each under [[cell.slice]]"))?;
+    let (layer, []) = split(&SLICE, entries, [])?;
+    if !layer.get("name").is_set() {
+        let message = "is missing; expected a name, which bearers have as their slice";
+        return Err(Fault::new(node.line, "cell.slice.name", message));
+    }
+    let name = names.take(&layer, node.line, "")?;
+    Ok(Slice { name, line: node.line, layer })
+}
+
+/// A table's own keys, and the entries below which further tables stand.
+fn split<'a, const N: usize>(
     table: &'static Table,
     entries: &'a [Entry],
-    below: Option<&str>,
-) -> Result<(Layer, Option<&'a Entry>), Fault> {
-    let is_below = |entry: &&Entry| Some(entry.key.as_str()) == below;
+    below: [&str; N],
+) -> Result<(Layer, [Option<&'a Entry>; N]), Fault> {
+    let is_below = |entry: &&Entry| below.contains(&entry.key.as_str());
     let own: Vec<Entry> = entries.iter().filter(|entry| !is_below(entry)).cloned().collect();
     if let Some(wrong) = own.iter().find(|entry| table.position(&entry.key).is_none()) {
         let known: Vec<&str> = table.names().into_iter().chain(below).collect();
         return Err(fault::unknown(wrong.line, format!("{}.{}", table.name, wrong.key), &wrong.key, &known));
     }
-    Ok((Layer::read(table, &own)?, entries.iter().find(is_below)))
+    let layer = Layer::read(table, &own)?;
+    Ok((layer, below.map(|name| entries.iter().find(|entry| entry.key == name))))
 }
 
 /// The tables under `header`; at least one.

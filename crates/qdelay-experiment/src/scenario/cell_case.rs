@@ -1,8 +1,8 @@
 //! The cell of one case: its settings, with what bearers and QoS flows inherit, and the simulator's cell.
 
 use super::case::{Settings, Sources};
-use super::cell::{Bearer, Cell, EACH, Ue};
-use super::declare::{BEARER, CELL, QOS_FLOW, UE, UES_MAX};
+use super::cell::{Bearer, Cell, EACH, Slice, Ue};
+use super::declare::{BEARER, CELL, QOS_FLOW, SLICE, UE, UES_MAX};
 use super::fault::{self, Fault};
 use super::matrix::{Target, listed};
 use super::setting::{Limit, Meaning, Setting};
@@ -34,24 +34,25 @@ const PACKETS_MAX: u64 = 10_000_000;
 /// The settings of the cell at one point.
 pub(super) struct CellView<'a> {
     layers: &'a Cell,
-    cell: Settings<'a>,
-    ues: Vec<UeView<'a>>,
+    pub(super) cell: Settings<'a>,
+    pub(super) slices: Vec<(&'a Slice, Settings<'a>)>,
+    pub(super) ues: Vec<UeView<'a>>,
 }
 
-struct UeView<'a> {
-    ue: &'a Ue,
-    settings: Settings<'a>,
-    bearers: Vec<BearerView<'a>>,
+pub(super) struct UeView<'a> {
+    pub ue: &'a Ue,
+    pub settings: Settings<'a>,
+    pub bearers: Vec<BearerView<'a>>,
 }
 
-struct BearerView<'a> {
-    bearer: &'a Bearer,
-    settings: Settings<'a>,
+pub(super) struct BearerView<'a> {
+    pub bearer: &'a Bearer,
+    pub settings: Settings<'a>,
     qos_flows: Vec<(u8, Settings<'a>)>,
 }
 
 /// The first of `levels` that says what `name` is, and what it says; the last one has the default.
-fn effective<'b, 'a>(levels: &[&'b Settings<'a>], name: &str) -> (&'b Settings<'a>, &'a Setting) {
+pub(super) fn effective<'b, 'a>(levels: &[&'b Settings<'a>], name: &str) -> (&'b Settings<'a>, &'a Setting) {
     let declares = |level: &&&Settings<'_>| level.table.position(name).is_some();
     let mut at = levels.iter().filter(declares);
     let said = at.clone().find(|level| level.get(name).is_set());
@@ -77,6 +78,11 @@ impl<'a> CellView<'a> {
         CellView {
             layers,
             cell: Settings::new(&CELL, &layers.layer.settings),
+            slices: layers
+                .slices
+                .iter()
+                .map(|slice| (slice, Settings::new(&SLICE, &slice.layer.settings)))
+                .collect(),
             ues: layers.ues.iter().map(ue).collect(),
         }
     }
@@ -95,6 +101,9 @@ impl<'a> CellView<'a> {
                 Target::Cell(key) => self.cell.all[key] = setting,
                 Target::EveryUe(key) => self.ues.iter_mut().for_each(|ue| ue.settings.all[key] = setting),
                 Target::EveryBearer(key) => bearers(&mut self.ues, None, key, setting),
+                Target::EverySlice(key) => {
+                    self.slices.iter_mut().for_each(|slice| slice.1.all[key] = setting)
+                }
                 _ => {}
             }
         }
@@ -102,6 +111,7 @@ impl<'a> CellView<'a> {
             match target {
                 Target::Ue(ue, key) => self.ues[ue].settings.all[key] = setting,
                 Target::Bearer(called, key) => bearers(&mut self.ues, Some(called), key, setting),
+                Target::Slice(slice, key) => self.slices[slice].1.all[key] = setting,
                 _ => {}
             }
         }
@@ -134,6 +144,7 @@ impl<'a> CellView<'a> {
             let message = format!("{count} UEs are too many; expected at most {UES_MAX} in all");
             return Err(Fault::new(line, "cell.ue", message));
         }
+        self.check_slices()?;
         self.check_upf()
     }
 
@@ -274,6 +285,7 @@ impl<'a> CellView<'a> {
         if let Some(air) = self.cell.get("air").span() {
             setting = setting.air(air);
         }
+        setting = self.divide(setting)?;
         let pacer = PacerSetting { tti, mtu_bytes: MTU_BYTES };
         let mut ues = Vec::new();
         for ue in &self.ues {
@@ -412,6 +424,11 @@ impl<'a> CellView<'a> {
         match error {
             CellError::Tti { .. } => self.cell.fault("tti", error),
             CellError::Window { .. } => self.cell.fault("scheduler", error),
+            CellError::SchedulerOfSlice => self.cell.fault("scheduler", error),
+            CellError::Slices(_) if self.cell.get("partition").text == "none" => {
+                self.cell.fault("scheduler", error)
+            }
+            CellError::Partition { .. } | CellError::Slices(_) => self.blame_slices(error),
             CellError::HarqRtt { .. } if self.cell.get("harq_rtt").given => {
                 self.cell.fault("harq_rtt", error)
             }
@@ -456,6 +473,15 @@ impl<'a> CellView<'a> {
             serde_json::Value::Object(keys)
         };
         let mut keys = self.cell.json();
+        let slice = |(slice, settings): &(&Slice, Settings<'a>)| {
+            let mut keys = fill(settings, &[&self.cell]);
+            keys.insert("name".to_string(), json!(slice.name));
+            serde_json::Value::Object(keys)
+        };
+        if !self.slices.is_empty() {
+            let slices: Vec<serde_json::Value> = self.slices.iter().map(slice).collect();
+            keys.insert("slice".to_string(), json!(slices));
+        }
         let ues: Vec<serde_json::Value> = self.ues.iter().map(ue).collect();
         keys.insert("ue".to_string(), json!(ues));
         debug_assert_eq!(self.ues.len(), self.layers.ues.len());

@@ -50,6 +50,10 @@ pub enum Form {
     Pacer,
     /// A MAC scheduler.
     Scheduler,
+    /// A partition of a cell, or `none`.
+    Partition,
+    /// A part of all resource blocks, in percent.
+    Share,
     /// A kind of radio link control.
     Rlc,
     /// A queue discipline, or `none`.
@@ -107,6 +111,7 @@ impl Form {
             Form::Channel => Some(crate::radio::channels()),
             Form::Pacer => Some(pacer::COMPONENTS.to_vec()),
             Form::Scheduler => Some(mac::COMPONENTS.to_vec()),
+            Form::Partition => Some(qdelay_ran::cell::PARTITIONS.to_vec()),
             Form::Rlc => Some(crate::radio::RLC.to_vec()),
             _ => None,
         }
@@ -150,6 +155,8 @@ impl Key {
             Form::Channel => "channel".to_string(),
             Form::Pacer => "pacer".to_string(),
             Form::Scheduler => "scheduler".to_string(),
+            Form::Partition => "partition or none".to_string(),
+            Form::Share => "percent".to_string(),
             Form::Rlc => "kind of RLC".to_string(),
             Form::OptionalQdisc => "qdisc or none".to_string(),
             Form::OptionalLink => "link or none".to_string(),
@@ -305,6 +312,12 @@ const REPORT_PERIOD: Key =
     key("report_period", Unit::Span, "0s", "How far channel reports are apart; 0: one for every TTI.")
         .within("0s", "10s");
 
+const SCHEDULER: Key =
+    key("scheduler", Unit::Text, "round_robin", "Which UE gets which resource blocks.").of(Form::Scheduler);
+const SLICE_OF: Key =
+    key("slice", Unit::Text, "", "With a partition: the slice of its bearers; each bearer is of one slice.")
+        .of(Form::Name);
+
 /// `[cell]`.
 pub static CELL: Table = Table {
     name: "cell",
@@ -329,7 +342,14 @@ pub static CELL: Table = Table {
             "bytes",
             "What is counted; packets: each is 1500 bytes, and none is cut in pieces.",
         ),
-        key("scheduler", Unit::Text, "round_robin", "Which UE gets which resource blocks.").of(Form::Scheduler),
+        SCHEDULER,
+        key(
+            "partition",
+            Unit::Text,
+            "none",
+            "How slices, each under [[cell.slice]], get their resource blocks.",
+        )
+        .of(Form::Partition),
         key("sharing", Unit::Choice(&["priority", "equal"]), "priority", "How the bearers of a UE share what it gets."),
         key("control", Unit::Choice(&["none", "testbed"]), "none", "Which TTIs carry less because of control."),
         key("bler", Unit::Number, "0", "Share of transport blocks that are lost and sent again, where the MCS is right.").within("0", "0.99"),
@@ -367,6 +387,23 @@ pub static CELL: Table = Table {
     ],
 };
 
+/// `[[cell.slice]]`.
+pub static SLICE: Table = Table {
+    name: "cell.slice",
+    about: "a slice of the cell: a share of its resource blocks, and the bearers that name it",
+    keys: &[
+        key("name", Unit::Text, "", "What it is called; required.").of(Form::Name).fixed(),
+        key(
+            "share",
+            Unit::Text,
+            "",
+            "Its part of the resource blocks that carry new data, such as \"25%\"; required.",
+        )
+        .of(Form::Share),
+        SCHEDULER.inherited(),
+    ],
+};
+
 /// `[[cell.ue]]`.
 pub static UE: Table = Table {
     name: "cell.ue",
@@ -380,6 +417,7 @@ pub static UE: Table = Table {
         CHANNEL.inherited(),
         REPORT_DELAY.inherited(),
         REPORT_PERIOD.inherited(),
+        SLICE_OF,
     ],
 };
 
@@ -398,6 +436,13 @@ pub static BEARER: Table = Table {
             "The bearers of a UE are served in this order, 1 first; equal ones in turn.",
         )
         .within("1", "255"),
+        Key {
+            parameter: Parameter {
+                about: "With a partition: its slice, in place of the UE's.",
+                ..SLICE_OF.parameter
+            },
+            ..SLICE_OF
+        },
         SDAP_ORDER.inherited(),
         SDAP_PACKETS,
         SDAP_PERIOD.inherited(),
@@ -539,7 +584,7 @@ mod tests {
 
     #[test]
     fn defaults_can_be_read() {
-        for table in [PATH, CELL, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
+        for table in [PATH, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
             for key in table.keys.iter().filter(|key| !key.parameter.default.is_empty()) {
                 let read = key.parameter.read(key.parameter.default);
                 assert!(read.is_ok(), "{}.{}: {read:?}", table.name, key.parameter.name);
@@ -549,7 +594,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_defined() {
-        for table in [PATH, CELL, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
+        for table in [PATH, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
             let mut names = table.names();
             names.sort_unstable();
             names.dedup();

@@ -177,7 +177,7 @@ const SCALARS: &[&str] = &["jitter_ms"];
 /// What holds figures by a name that only a run knows.
 const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes", "cell"];
 /// The same of a group.
-const GROUP_MAPS: &[&str] = &["stages", "voice"];
+const GROUP_MAPS: &[&str] = &["stages", "voice", "sent_within", "delivered_within"];
 
 fn prefixed(text: &str, figures: &[&str]) -> String {
     figures.iter().map(|figure| format!("{text}.{figure}")).collect::<Vec<_>>().join(", ")
@@ -321,6 +321,9 @@ mod tests {
             "groups.video.stages.sdap.mean",
             "groups.video.voice.mos",
             "groups.video.within_tti",
+            "groups.video.delivered_within.1ms",
+            "groups.video.total_ms.p95",
+            "cell.slices.voice.quantum_rbs.p50",
         ] {
             assert_eq!(read(good), Ok(good.to_string()));
         }

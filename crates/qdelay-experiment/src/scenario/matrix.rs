@@ -1,6 +1,6 @@
 //! `[matrix]`: keys with several values, and variants that set several keys at once.
 
-use super::declare::{BEARER, CELL, FLOW, Key, PATH, RUN, Table, UE};
+use super::declare::{BEARER, CELL, FLOW, Key, PATH, RUN, SLICE, Table, UE};
 use super::document::{Entry, Node};
 use super::fault::{self, Fault};
 use super::layer::find;
@@ -33,6 +33,10 @@ pub(crate) enum Target {
     EveryBearer(usize),
     /// A key of the bearers of one name: the name's place and the key.
     Bearer(usize, usize),
+    /// A key of every slice.
+    EverySlice(usize),
+    /// A key of one `[[cell.slice]]`: the entry and the key.
+    Slice(usize, usize),
 }
 
 impl Target {
@@ -45,6 +49,8 @@ impl Target {
                 | Target::Ue(..)
                 | Target::EveryBearer(_)
                 | Target::Bearer(..)
+                | Target::EverySlice(_)
+                | Target::Slice(..)
         )
     }
 }
@@ -54,15 +60,19 @@ impl Target {
 pub(crate) struct Known {
     /// The entries of `[[flow]]`.
     pub flows: Vec<String>,
-    /// Those of `[[cell.ue]]`, and the names of bearers; `None` without a cell.
-    pub cell: Option<[Vec<String>; 2]>,
+    /// Those of `[[cell.ue]]`, the names of bearers, and those of `[[cell.slice]]`; `None` without a cell.
+    pub cell: Option<[Vec<String>; 3]>,
 }
 
 impl Known {
-    /// The table, the names and the word for `ue` or `bearer`.
+    /// The table, the names and the word for `ue`, `bearer` or `slice`.
     fn of_cell(&self, kind: &str) -> (&'static Table, &[String], &'static str) {
         let names = |place: usize| self.cell.as_ref().map_or(&[][..], |names| names[place].as_slice());
-        if kind == "ue" { (&UE, names(0), "UE") } else { (&BEARER, names(1), "bearer") }
+        match kind {
+            "ue" => (&UE, names(0), "UE"),
+            "slice" => (&SLICE, names(2), "slice"),
+            _ => (&BEARER, names(1), "bearer"),
+        }
     }
 }
 
@@ -175,7 +185,7 @@ fn descend<'a>(
             let message = "there is no cell; expected a table [cell]";
             return all.push(fail(Fault::new(entry.line, &path, message)));
         }
-        ["cell"] | ["cell", "ue"] | ["cell", "bearer"] => {}
+        ["cell"] | ["cell", "ue"] | ["cell", "bearer"] | ["cell", "slice"] => {}
         ["cell", key] => return all.push(key_of(&CELL, key, &Target::Cell)),
         ["cell", "ue", key] if UE.position(key).is_some() => {
             return all.push(key_of(&UE, key, &Target::EveryUe));
@@ -183,7 +193,10 @@ fn descend<'a>(
         ["cell", "bearer", key] if BEARER.position(key).is_some() => {
             return all.push(key_of(&BEARER, key, &Target::EveryBearer));
         }
-        ["cell", kind @ ("ue" | "bearer"), name] => {
+        ["cell", "slice", key] if SLICE.position(key).is_some() => {
+            return all.push(key_of(&SLICE, key, &Target::EverySlice));
+        }
+        ["cell", kind @ ("ue" | "bearer" | "slice"), name] => {
             let (table, names, what) = known.of_cell(kind);
             if !names.iter().any(|known| known == name) {
                 let known = [table.varying(), names.iter().map(String::as_str).collect()].concat();
@@ -196,11 +209,12 @@ fn descend<'a>(
                 return all.push(fail(Fault::new(entry.line, &path, message)));
             }
         }
-        ["cell", kind @ ("ue" | "bearer"), name, key] => {
+        ["cell", kind @ ("ue" | "bearer" | "slice"), name, key] => {
             let (table, names, _) = known.of_cell(kind);
             let position = names.iter().position(|known| known == name).unwrap_or(0);
             return all.push(key_of(table, key, &|index| match *kind {
                 "ue" => Target::Ue(position, index),
+                "slice" => Target::Slice(position, index),
                 _ => Target::Bearer(position, index),
             }));
         }

@@ -8,7 +8,7 @@
 //! | `matrix` | axes and variants |
 //! | `expectations` | `[[expect]]` |
 //! | `case` | a case's settings, contradictions, and the simulator's scenario |
-//! | `cell`, `cell_case` | `[cell]` and the tables below it; the same of a case |
+//! | `cell`, `cell_case`, `cell_slices` | `[cell]` and the tables below it; the same of a case; its slices |
 //! | `schema` | JSON Schema of the whole |
 //!
 //! Everything is read and checked once; a case only puts together what is there.
@@ -16,6 +16,7 @@
 mod case;
 mod cell;
 mod cell_case;
+mod cell_slices;
 mod component;
 pub mod declare;
 mod document;
@@ -34,7 +35,7 @@ use crate::InputError;
 use crate::expect::Expect;
 use crate::traces::Library;
 use case::{Sources, View};
-use declare::{FLOW, Form, PATH, RUN, TOP, UE};
+use declare::{BEARER, CELL, FLOW, Form, PATH, RUN, SLICE, TOP, UE};
 use document::{Content, Entry, Node};
 use fault::Fault;
 use layer::{Layer, place};
@@ -315,8 +316,11 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
 
 /// What axes may name.
 fn known_names(study: &Study) -> Known {
-    let of_cell =
-        |cell: &cell::Cell| [cell.ues.iter().map(|ue| ue.name.clone()).collect(), cell.bearer_names.clone()];
+    let of_cell = |cell: &cell::Cell| {
+        let (ues, slices) = (cell.ues.iter(), cell.slices.iter());
+        let ues = ues.map(|ue| ue.name.clone()).collect();
+        [ues, cell.bearer_names.clone(), slices.map(|slice| slice.name.clone()).collect()]
+    };
     Known {
         flows: study.flows.iter().map(|flow| flow.name.clone()).collect(),
         cell: study.cell.as_ref().map(of_cell),
@@ -453,8 +457,12 @@ fn check_combinations(study: &Study) -> Result<(), Fault> {
         Target::Run(_) => run.contains(target),
         Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
         // Counts of UEs decide what flows there are; whatever else contradicts each other is seen with the traces.
-        Target::EveryUe(key) | Target::Ue(_, key) => *key == place(&UE, "count"),
-        Target::Cell(_) | Target::EveryBearer(_) | Target::Bearer(..) => false,
+        Target::EveryUe(key) | Target::Ue(_, key) => {
+            *key == place(&UE, "count") || *key == place(&UE, "slice")
+        }
+        Target::Cell(key) => *key == place(&CELL, "partition"),
+        Target::EveryBearer(key) | Target::Bearer(_, key) => *key == place(&BEARER, "slice"),
+        Target::EverySlice(key) | Target::Slice(_, key) => *key == place(&SLICE, "share"),
     };
     study.combinations(matters, |digits| View::new(study, digits).check())
 }

@@ -3,7 +3,7 @@
 //! It knows types, keys, choices and the forms of numbers with units. What contradicts what, and the ranges of values
 //! that are texts, only [`super::Study::parse`] knows.
 
-use super::declare::{BEARER, CELL, EXPECT, FLOW, Form, Key, PATH, QOS_FLOW, RUN, TOP, Table, UE};
+use super::declare::{BEARER, CELL, EXPECT, FLOW, Form, Key, PATH, QOS_FLOW, RUN, SLICE, TOP, Table, UE};
 use qdelay_core::component::{Component, Parameter, Unit};
 use serde_json::{Map, Value, json};
 
@@ -13,13 +13,14 @@ const BYTES: &str = r"^[0-9.]+([kmKM]?[bB])?$";
 const SWITCH: &[&str] = &["on", "off"];
 
 /// The kinds of component that keys choose from.
-const KINDS: [(&str, Form); 7] = [
+const KINDS: [(&str, Form); 8] = [
     ("qdisc", Form::Qdisc),
     ("transport", Form::Transport),
     ("link", Form::Link),
     ("channel", Form::Channel),
     ("pacer", Form::Pacer),
     ("scheduler", Form::Scheduler),
+    ("partition", Form::Partition),
     ("rlc", Form::Rlc),
 ];
 
@@ -57,7 +58,7 @@ fn definitions() -> Value {
     for (name, form) in KINDS {
         all.insert(name.to_string(), component(form));
     }
-    for table in [&PATH, &CELL, &UE, &BEARER, &QOS_FLOW, &FLOW, &RUN] {
+    for table in [&PATH, &CELL, &SLICE, &UE, &BEARER, &QOS_FLOW, &FLOW, &RUN] {
         for key in table.keys {
             all.insert(format!("{}.{}", table.name, key.parameter.name), value(key));
         }
@@ -88,7 +89,11 @@ fn cell() -> Value {
     };
     let mut qos_flow = table(&QOS_FLOW);
     qos_flow["required"] = json!(["qfi"]);
-    below(&CELL, "ue", below(&UE, "bearer", below(&BEARER, "qos_flow", qos_flow)))
+    let mut cell = below(&CELL, "ue", below(&UE, "bearer", below(&BEARER, "qos_flow", qos_flow)));
+    let mut slice = table(&SLICE);
+    slice["required"] = json!(["name", "share"]);
+    cell["properties"]["slice"] = json!({ "type": "array", "minItems": 1, "items": slice });
+    cell
 }
 
 fn reference(table: &Table, key: &Key) -> Value {
@@ -122,6 +127,8 @@ fn value(key: &Key) -> Value {
         Form::Channel => json!({ "$ref": "#/$defs/channel" }),
         Form::Pacer => json!({ "$ref": "#/$defs/pacer" }),
         Form::Scheduler => json!({ "$ref": "#/$defs/scheduler" }),
+        Form::Partition => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/partition" }] }),
+        Form::Share => json!({ "type": "string", "pattern": r"^[0-9.]+%$" }),
         Form::Rlc => json!({ "$ref": "#/$defs/rlc" }),
         Form::OptionalQdisc => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/qdisc" }] }),
         Form::OptionalLink => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/link" }] }),
@@ -235,6 +242,7 @@ fn matrix() -> Value {
         let mut cell = object(keys(&CELL));
         cell["properties"]["ue"] = named(keys(&UE), "one UE, by its name");
         cell["properties"]["bearer"] = named(keys(&BEARER), "the bearers of one name");
+        cell["properties"]["slice"] = named(keys(&SLICE), "one slice, by its name");
         cell
     };
     let variant = json!({

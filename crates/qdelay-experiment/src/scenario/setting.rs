@@ -8,6 +8,7 @@ use crate::links;
 use crate::traces::Format;
 use qdelay_core::component::{Arguments, Parameter, Unit, Value};
 use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::slice::Share;
 use qdelay_core::units::{parse_bytes, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
 use qdelay_traffic::transport::TransportConfig;
@@ -62,6 +63,8 @@ pub(crate) enum Meaning {
     OptionalLink(bool),
     /// What a queue holds.
     Limit(Limit),
+    /// A part of all resource blocks.
+    Share(Share),
 }
 
 /// What a queue holds.
@@ -156,6 +159,12 @@ impl Setting {
             }
             Form::OptionalLink => (component::read_link(path, node)?, Meaning::OptionalLink(true)),
             Form::Limit => limit(path, node)?,
+            Form::Partition if node.text() == Some("none") => ("none".to_string(), Meaning::Name),
+            Form::Partition => {
+                let arguments = component::read(&key.form, path, node)?;
+                (arguments.typed().to_string(), Meaning::Component(arguments))
+            }
+            Form::Share => share(path, node)?,
         };
         Ok(Setting { line: node.line, given: true, text, meaning })
     }
@@ -186,6 +195,10 @@ impl Setting {
     /// The number that it is; 0 where unset.
     pub fn number(&self) -> f64 {
         if let Meaning::Value(Value::Number(n)) = self.meaning { n } else { 0.0 }
+    }
+    /// The share that it is; `None` where unset.
+    pub fn share(&self) -> Option<Share> {
+        if let Meaning::Share(share) = self.meaning { Some(share) } else { None }
     }
     /// Whether it is on.
     pub fn is_on(&self) -> bool {
@@ -312,6 +325,20 @@ fn limit(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
     }
 }
 
+/// Percent, to four decimals.
+fn share(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
+    const EXPECTED: &str = "percent in quotes, above 0% and up to 100%, such as \"25%\"";
+    let text = named(path, node, EXPECTED)?;
+    let number = text
+        .strip_suffix('%')
+        .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+    let percent = number.and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0);
+    match Share::from_millionths((percent * 10_000.0).round() as u32) {
+        Ok(share) => Ok((text, Meaning::Share(share))),
+        Err(_) => Err(Fault::new(node.line, path, format!("'{text}': expected {EXPECTED}"))),
+    }
+}
+
 /// As the command does: `none`, a plain rate as a line, a link by its name, or else a trace.
 fn uplink(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
     let Some(text) = node.text() else {
@@ -399,11 +426,11 @@ pub(crate) fn check_seeds(seeds: &[u64]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::declare::{BEARER, CELL, FLOW, PATH, QOS_FLOW, RUN, UE};
+    use crate::scenario::declare::{BEARER, CELL, FLOW, PATH, QOS_FLOW, RUN, SLICE, UE};
 
     #[test]
     fn every_default_is_read() {
-        for key in [PATH, CELL, UE, BEARER, QOS_FLOW, FLOW, RUN].iter().flat_map(|table| table.keys) {
+        for key in [PATH, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN].iter().flat_map(|table| table.keys) {
             let setting = Setting::default_of(key);
             assert_eq!(setting.is_set(), !key.parameter.default.is_empty(), "{}", key.parameter.name);
         }

@@ -91,6 +91,12 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     fn backlog(&self, bearer: usize) -> Backlog {
         self.waiting.get(bearer).copied().unwrap_or_default()
     }
+    fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
+        match self.queues.get(bearer).map(|queue| &self.path.nodes[queue.index()].role) {
+            Some(Role::Queue(queue)) => queue.sizes(from, sizes),
+            _ => 0,
+        }
+    }
     #[inline]
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
         let at = *self.queues.get(bearer)?;

@@ -10,7 +10,7 @@ mod run;
 use crate::AnyPacer;
 use crate::link::AnyLink;
 use crate::node::{Node, Role};
-use crate::{AuditError, Cell, CellUsage, Count, Counters, LinkUsage, NodeId, Observer};
+use crate::{AuditError, Cell, CellUsage, Count, Counters, LinkUsage, NodeId, Observer, SliceUsage};
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -237,6 +237,10 @@ impl<Q: Qdisc> Path<Q> {
     /// What became of the resource blocks of a cell up to `now`; `None` for another node.
     pub fn cell_usage(&self, node: NodeId, now: Time) -> Option<CellUsage> {
         self.cell(node).map(|cell| cell.usage(now))
+    }
+    /// What each slice of a cell got up to `now`; none where it is not divided, and for another node.
+    pub fn cell_slices(&self, node: NodeId, now: Time) -> Vec<SliceUsage> {
+        self.cell(node).map_or(Vec::new(), |cell| cell.slices(now))
     }
     /// What a link or cell has sent, and what it could have sent up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {

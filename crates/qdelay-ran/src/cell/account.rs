@@ -73,7 +73,7 @@ impl Account {
 }
 
 /// The sum over TTIs of what repeats after `period` of them.
-fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
+pub(super) fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
     let rounds = (until - from) / period.max(1);
     if rounds < 2 {
         return sum(from, until, of);

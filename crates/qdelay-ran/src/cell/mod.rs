@@ -17,6 +17,8 @@
 //! Blocks of fewer than [`LEAST_BYTES`] are not sent while there is more to send: a header would eat them up. A UE that does
 //! not get that much waits, and its turn comes first in round robin.
 //!
+//! A cell may be divided among slices ([`Partition`]); `slicing` says how.
+//!
 //! Nothing is done for UEs without data, and nothing at all in TTIs in which nobody has any.
 //!
 //! # What `Served` says
@@ -34,10 +36,14 @@
 mod account;
 mod activity;
 mod host;
+pub(crate) mod partition;
 mod setting;
+mod slicing;
 mod tti;
 
+pub use partition::{CellSlice, PARTITIONS, Partition};
 pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
+pub use slicing::{Quanta, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Sharing, State, Turns};
@@ -45,6 +51,7 @@ use crate::radio::{Channel, Quality, Radio};
 use crate::rlc::{Bearer, Mode, RlcSetting};
 use account::{Account, Clock, Idle};
 use activity::Activity;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use host::Output;
@@ -52,6 +59,7 @@ use qdelay_core::deadlines::Deadlines;
 use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Random, Span, Time};
+use slicing::Slicing;
 
 /// The smallest block that is worth its headers, in bytes; where a bearer has less than that to send, as little as it has.
 /// It holds the largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
@@ -72,6 +80,20 @@ pub struct Split {
 pub trait Source {
     /// What waits in the queue of `bearer`.
     fn backlog(&self, bearer: usize) -> Backlog;
+    /// Writes the IP bytes of the packets from number `from` on in the queue of `bearer`, the next one to be pulled being
+    /// number 0, into `sizes`, and returns how many it knows. Asked where packets decide who gets what
+    /// ([`Partition::Elastic`]). They are a guess where the queue drops packets as they leave. Without more said, a single
+    /// packet is known by the bytes that wait.
+    fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
+        let queue = self.backlog(bearer);
+        match (queue.packets, from, sizes.first_mut()) {
+            (1, 0, Some(size)) => {
+                *size = u32::try_from(queue.bytes).unwrap_or(u32::MAX);
+                1
+            }
+            _ => 0,
+        }
+    }
     /// Takes the next packet from the queue of `bearer`, which may drop others on the way. [`Packet::arrival`] is when it
     /// entered that queue.
     fn pull(&mut self, bearer: usize) -> Option<Packet>;
@@ -133,6 +155,8 @@ pub struct Cell {
     /// In the order of the candidates.
     loads: Vec<Load>,
     plan: Vec<u32>,
+    /// Where it is divided among slices.
+    slicing: Option<Box<Slicing>>,
 }
 
 #[derive(Clone, Debug)]
@@ -188,6 +212,7 @@ impl Cell {
     /// The first thing wrong with the setting, with what was expected.
     pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
         setting.check()?;
+        let slicing = Slicing::new(&setting)?.map(Box::new);
         let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
         for (ue, of) in setting.ues.iter().enumerate() {
             let name = format!("{name} UE {ue}");
@@ -228,6 +253,7 @@ impl Cell {
             candidates: Vec::new(),
             loads: Vec::new(),
             plan: Vec::new(),
+            slicing,
             ues,
             bearers,
             rlcs,
@@ -299,6 +325,13 @@ impl Cell {
         account.usage
     }
 
+    /// What each slice got until `now`, as [`Cell::usage`] counts; none where the cell is not divided.
+    pub fn slices(&self, now: Time) -> Vec<SliceUsage> {
+        let Some(mut slicing) = self.slicing.clone() else { return Vec::new() };
+        slicing.idle(self.account.next, self.clock.after(now), &self.grid);
+        slicing.usages()
+    }
+
     /// The MCS that the scheduler takes the channels of UEs for at `now`, their mean; without those in an outage, and `None`
     /// where no channel has an MCS. `now` is not before what the cell was told last.
     pub fn mcs(&self, now: Time) -> Option<f64> {
@@ -312,6 +345,9 @@ impl Cell {
 
     /// Counts TTIs before `until` that are not counted: nobody had anything to send in them.
     fn count_idle(&mut self, until: u64) {
+        if let Some(slicing) = &mut self.slicing {
+            slicing.idle(self.account.next, until, &self.grid);
+        }
         if let Some(ue) = self.ues.get_mut(self.account.last_ue as usize) {
             let idle = Idle { radio: &mut ue.radio, is_constant: ue.is_constant };
             self.account.idle(until, &self.grid, self.clock, idle);

@@ -1,5 +1,6 @@
 //! What a cell is made of.
 
+use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
 use crate::mac::{Scheduler, Sharing};
 use crate::radio::{Channel, Control, RadioError, Reported};
@@ -9,6 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use qdelay_core::Span;
 use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
+use qdelay_core::slice::SliceError;
 
 /// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and 32 identities is what MAC has.
 pub const MAX_BEARERS: usize = 30;
@@ -69,6 +71,8 @@ pub struct CellSetting {
     pub(super) unit: SizeUnit,
     pub(super) phase: Span,
     pub(super) ues: Vec<UeSetting>,
+    pub(super) partition: Option<Partition>,
+    pub(super) slices: Vec<CellSlice>,
 }
 
 impl CellSetting {
@@ -85,6 +89,8 @@ impl CellSetting {
             unit: SizeUnit::Bytes,
             phase: Span::ZERO,
             ues: Vec::new(),
+            partition: None,
+            slices: Vec::new(),
         }
     }
     /// How far decisions are apart: a whole multiple of the carrier's slot. The blocks of one decision then carry what that
@@ -136,6 +142,25 @@ impl CellSetting {
     pub fn ue(mut self, ue: UeSetting) -> CellSetting {
         self.ues.push(ue);
         self
+    }
+    /// Divides it among its slices. TTIs have one slot then, or no control.
+    #[must_use]
+    pub fn partition(self, partition: Partition) -> CellSetting {
+        CellSetting { partition: Some(partition), ..self }
+    }
+    /// One slice more. Without a partition slices mean nothing.
+    #[must_use]
+    pub fn with_slice(mut self, slice: CellSlice) -> CellSetting {
+        self.slices.push(slice);
+        self
+    }
+    /// Its slices, whether it is divided among them or not.
+    pub fn slices(&self) -> &[CellSlice] {
+        &self.slices
+    }
+    /// How it is divided; `None` where it is not.
+    pub fn partitioned(&self) -> Option<Partition> {
+        self.partition
     }
     /// Bearers of all UEs.
     pub fn bearers(&self) -> usize {
@@ -189,6 +214,25 @@ impl CellSetting {
         if self.ues.is_empty() {
             return Err(CellError::NoUe);
         }
+        if self.partition.is_some() && self.slots() > 1 && self.control != Control::NONE {
+            return Err(CellError::Partition { tti: self.tti });
+        }
+        let is_eqp = |scheduler: Option<Scheduler>| matches!(scheduler, Some(Scheduler::Eqp { .. }));
+        if self.partition.is_some()
+            && (is_eqp(Some(self.scheduler)) || self.slices.iter().any(|slice| is_eqp(slice.scheduler)))
+        {
+            return Err(CellError::SchedulerOfSlice);
+        }
+        if is_eqp(Some(self.scheduler)) && self.slots() > 1 && self.control != Control::NONE {
+            return Err(CellError::Partition { tti: self.tti });
+        }
+        for slice in &self.slices {
+            if let Some(Scheduler::ProportionalFair { window }) = slice.scheduler
+                && window < self.tti
+            {
+                return Err(CellError::Window { window, tti: self.tti });
+            }
+        }
         for (ue, setting) in self.ues.iter().enumerate() {
             if setting.bearers.is_empty() || setting.bearers.len() > MAX_BEARERS {
                 return Err(CellError::Bearers { ue, found: setting.bearers.len() });
@@ -231,6 +275,15 @@ pub enum CellError {
         /// The TTI.
         tti: Span,
     },
+    /// Slices, where a TTI has several slots of which some carry less.
+    Partition {
+        /// The TTI.
+        tti: Span,
+    },
+    /// A cell with slices, or a slice, whose scheduler would make slices itself.
+    SchedulerOfSlice,
+    /// Slices that cannot be. Bearers are numbered over all UEs.
+    Slices(SliceError),
     /// A block would be repeated before it can have failed.
     HarqRtt {
         /// From a block to its repetition.
@@ -276,6 +329,16 @@ impl fmt::Display for CellError {
             CellError::Window { window, tti } => {
                 write!(f, "a window of {window}; expected at least the TTI, {tti}")
             }
+            CellError::Partition { tti } => {
+                write!(
+                    f,
+                    "a TTI of {tti} has several slots, of which some carry control; expected one slot, or no control, where there are slices"
+                )
+            }
+            CellError::SchedulerOfSlice => f.write_str(
+                "the scheduler makes each UE a slice; expected another one where there is a partition",
+            ),
+            CellError::Slices(error) => write!(f, "{error}"),
             CellError::HarqRtt { rtt, air } => {
                 write!(f, "a block is repeated after {rtt}; expected at least the time on the air, {air}")
             }

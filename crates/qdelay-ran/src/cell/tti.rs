@@ -3,29 +3,30 @@
 use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
 use crate::mac::{Candidate, Frame, Look, Prbs, Sharing};
+use crate::rlc::Transmitted;
 use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{Span, Time};
 
 /// What became of the resource blocks of the TTI in hand.
 #[derive(Default)]
-struct Filled {
+pub(super) struct Filled {
     /// Groups, from the first on.
     groups: u16,
     /// The resource blocks in them.
-    rbs: u64,
+    pub rbs: u64,
     /// Of these, in repetitions.
     repeated_rbs: u64,
     /// Sum of resource blocks, times bytes that the whole carrier would have carried for whom they were given to.
     weighted_bytes: u128,
     /// Bytes of packets.
-    sent_bytes: u64,
+    pub sent_bytes: u64,
     /// A block was to be repeated and found no room.
     is_kept: bool,
 }
 
 impl Filled {
-    fn add(&mut self, groups: u16, rbs: u64, whole_bytes: u64) {
+    pub fn add(&mut self, groups: u16, rbs: u64, whole_bytes: u64) {
         self.groups += groups;
         self.rbs += rbs;
         self.weighted_bytes += u128::from(rbs) * u128::from(whole_bytes);
@@ -54,10 +55,10 @@ impl Load {
 }
 
 /// Asks the radios.
-struct Radios<'a> {
-    ues: &'a mut [Ue],
-    frame: Frame<'a>,
-    now: Time,
+pub(super) struct Radios<'a> {
+    pub ues: &'a mut [Ue],
+    pub frame: Frame<'a>,
+    pub now: Time,
 }
 
 impl Look for Radios<'_> {
@@ -96,13 +97,19 @@ impl Cell {
             return;
         }
         self.account.next = tti + 1;
+        if self.slicing.is_some() {
+            return self.run_slices(tti, now, frame, source, &mut filled);
+        }
         self.plan.clear();
         let mut radios = Radios { ues: &mut self.ues, frame, now };
         let free = frame.groups() - filled.groups;
         self.scheduler.plan(tti, &mut self.candidates, free, &mut radios, &mut self.plan);
         self.fill(tti, now, frame, source, &mut filled);
         self.settle(now, frame, source, &filled);
-        self.count(frame, &filled);
+        let is_content = |candidate: &Candidate| {
+            candidate.groups > 0 && frame.bytes(candidate.quality, candidate.prbs) >= candidate.wanted_bytes
+        };
+        self.count(frame, &filled, self.candidates.iter().all(is_content));
     }
 
     /// Repeats the blocks that are due and find room.
@@ -129,7 +136,7 @@ impl Cell {
     }
 
     /// Puts a block on the air, and draws whether it arrives.
-    fn send(&mut self, number: u32, now: Time) {
+    pub(super) fn send(&mut self, number: u32, now: Time) {
         let block = self.blocks.get(number);
         let ue = &mut self.ues[block.ue as usize];
         let loss = self.harq.loss(block.chosen, block.repeated, ue.radio.quality(now));
@@ -234,43 +241,59 @@ impl Cell {
         bytes: u64,
         source: &mut S,
     ) -> u64 {
-        let block = self.blocks.get(number);
-        let turns = &mut self.ues[block.ue as usize].turns;
+        let ue = candidate.ue as usize;
         let (first, count) = (candidate.first_bearer as usize, candidate.bearers as usize);
-        let loads = &mut self.loads[first..first + count];
-        let share = bytes / (loads.len() as u64).max(1);
+        let share = bytes / (count as u64).max(1);
         let (mut left, mut sent, mut sent_bytes) = (bytes, 0, 0);
-        for place in 0..turns.len() {
-            let local = turns.at(place);
-            let Some(load) = loads.iter_mut().find(|load| usize::from(load.local) == local) else { continue };
+        for place in 0..self.ues[ue].turns.len() {
+            let local = self.ues[ue].turns.at(place);
+            let of_ue = &self.loads[first..first + count];
+            let Some(load) = of_ue.iter().position(|load| usize::from(load.local) == local) else { continue };
             let grant = match self.sharing {
                 Sharing::Priority => left,
                 Sharing::EqualShare => share,
             };
-            let bearer = load.bearer as usize;
-            let rlc = &mut self.rlcs[bearer];
-            let mut queue = Queue { source, bearer, now, left_packets: 0, left_sojourn: Default::default() };
-            let done = rlc.transmit(now, grant, &mut queue);
-            (load.left_packets, load.left_sojourn) = (queue.left_packets, queue.left_sojourn);
-            load.sent_bytes = done.sdu_bytes;
-            load.used_bytes = done.used_bytes;
-            let state = &mut self.bearers[bearer];
-            (state.partly, state.asked) = (rlc.remaining(), None);
-            load.set_remaining(self.grid.unit, source.backlog(bearer), state.partly);
+            let done = self.send_load(first + load, number, now, grant, source);
             left = left.saturating_sub(done.used_bytes);
             sent_bytes += done.sdu_bytes;
-            if let Some(id) = done.block {
-                block.parts.push((bearer as u32, id));
+            if done.block.is_some() {
                 sent |= 1 << local;
             }
-            let deadline = rlc.next_deadline();
-            if deadline != state.deadline {
-                state.deadline = deadline;
-                self.timers.set(bearer, deadline);
-            }
         }
-        turns.end(sent);
+        self.ues[ue].turns.end(sent);
         sent_bytes
+    }
+
+    /// Lets a bearer with data fill `grant` bytes of block `number`.
+    #[inline]
+    pub(super) fn send_load<S: Source>(
+        &mut self,
+        load: usize,
+        number: u32,
+        now: Time,
+        grant: u64,
+        source: &mut S,
+    ) -> Transmitted {
+        let load = &mut self.loads[load];
+        let bearer = load.bearer as usize;
+        let rlc = &mut self.rlcs[bearer];
+        let mut queue = Queue { source, bearer, now, left_packets: 0, left_sojourn: Default::default() };
+        let done = rlc.transmit(now, grant, &mut queue);
+        (load.left_packets, load.left_sojourn) = (queue.left_packets, queue.left_sojourn);
+        load.sent_bytes = done.sdu_bytes;
+        load.used_bytes = done.used_bytes;
+        let state = &mut self.bearers[bearer];
+        (state.partly, state.asked) = (rlc.remaining(), None);
+        load.set_remaining(self.grid.unit, source.backlog(bearer), state.partly);
+        if let Some(id) = done.block {
+            self.blocks.get(number).parts.push((bearer as u32, id));
+        }
+        let deadline = rlc.next_deadline();
+        if deadline != state.deadline {
+            state.deadline = deadline;
+            self.timers.set(bearer, deadline);
+        }
+        done
     }
 
     /// Tells every bearer that had something to send what the TTI did for it, and forgets those that have nothing left.
@@ -293,15 +316,7 @@ impl Cell {
                     Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
                     Sharing::EqualShare => whole / u64::from(candidate.bearers),
                 };
-                let served = Served {
-                    capacity_bytes,
-                    sent_bytes: load.sent_bytes,
-                    remaining_bytes: load.remaining_bytes,
-                    remaining_packets: load.remaining_packets,
-                    left_packets: load.left_packets,
-                    left_sojourn: load.left_sojourn,
-                };
-                source.served(bearer, served);
+                self.tell(place, capacity_bytes, source);
                 // What it was told may have brought new packets.
                 if candidate.groups > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
                     self.activity.end(candidate.ue as usize, usize::from(load.local));
@@ -311,13 +326,25 @@ impl Cell {
         self.candidates = candidates;
     }
 
-    /// Counts the resource blocks.
-    fn count(&mut self, frame: Frame<'_>, filled: &Filled) {
+    /// Tells a bearer that had something to send what the TTI did for it, which could have carried this much for it.
+    #[inline]
+    pub(super) fn tell<S: Source>(&self, load: usize, capacity_bytes: u64, source: &mut S) {
+        let load = &self.loads[load];
+        let served = Served {
+            capacity_bytes,
+            sent_bytes: load.sent_bytes,
+            remaining_bytes: load.remaining_bytes,
+            remaining_packets: load.remaining_packets,
+            left_packets: load.left_packets,
+            left_sojourn: load.left_sojourn,
+        };
+        source.served(load.bearer as usize, served);
+    }
+
+    /// Counts the resource blocks; `is_content` where all got as much as they wanted.
+    pub(super) fn count(&mut self, frame: Frame<'_>, filled: &Filled, is_content: bool) {
         let all = frame.count(frame.all());
         let left = all - filled.rbs;
-        let is_content = |candidate: &Candidate| {
-            candidate.groups > 0 && frame.bytes(candidate.quality, candidate.prbs) >= candidate.wanted_bytes
-        };
         let whole_bytes = if filled.rbs > 0 {
             (filled.weighted_bytes / u128::from(filled.rbs)) as u64
         } else {
@@ -329,7 +356,7 @@ impl Cell {
         usage.used_rbs += filled.rbs;
         usage.repeated_rbs += filled.repeated_rbs;
         if left > 0 {
-            match !filled.is_kept && self.candidates.iter().all(is_content) {
+            match !filled.is_kept && is_content {
                 true => usage.wasted_rbs += left,
                 false => usage.unfit_rbs += left,
             }

@@ -1,6 +1,7 @@
 //! How users name schedulers.
 
 use super::Scheduler;
+use crate::cell::partition::{LIMIT, limit_rbs};
 use alloc::format;
 use alloc::string::ToString;
 use qdelay_core::Span;
@@ -38,9 +39,17 @@ static MAX_THROUGHPUT: Component = Component {
     parameters: &[],
     positional: None,
 };
+static EQP: Component = Component {
+    kind: Kind::Scheduler,
+    name: "eqp",
+    about: "Elastic quantum partition: as many whole packets as fit; over time the same to each UE. Not of a slice.",
+    source: "5G QoS thesis, sections 4.4 and 4.6",
+    parameters: &[LIMIT],
+    positional: None,
+};
 
 /// The schedulers that text can name.
-pub const COMPONENTS: &[&Component] = &[&ROUND_ROBIN, &PROPORTIONAL_FAIR, &MAX_THROUGHPUT];
+pub const COMPONENTS: &[&Component] = &[&ROUND_ROBIN, &PROPORTIONAL_FAIR, &MAX_THROUGHPUT, &EQP];
 
 impl Scheduler {
     /// The scheduler that `arguments` describe.
@@ -54,6 +63,7 @@ impl Scheduler {
                 window: arguments.span("window").unwrap_or(Span::from_millis(100)),
             },
             "max_throughput" => Scheduler::MaxThroughput,
+            "eqp" => Scheduler::Eqp { limit_rbs: limit_rbs(arguments) },
             other => {
                 return Err(ComponentError {
                     typed: arguments.typed().to_string(),
@@ -87,11 +97,11 @@ mod tests {
             Scheduler::parse("proportional_fair:window=1s"),
             Ok(Scheduler::ProportionalFair { window })
         );
+        assert_eq!(Scheduler::parse("eqp:limit=50"), Ok(Scheduler::Eqp { limit_rbs: 50 }));
         let message = Scheduler::parse("fifo").unwrap_err().to_string();
-        assert!(
-            message
-                .contains("unknown scheduler 'fifo'; known: round_robin, proportional_fair, max_throughput")
-        );
+        assert!(message.contains(
+            "unknown scheduler 'fifo'; known: round_robin, proportional_fair, max_throughput, eqp"
+        ));
         for component in COMPONENTS {
             assert_eq!(component.kind, Kind::Scheduler);
             assert!(Scheduler::build(&Arguments::defaults(component)).is_ok());

@@ -126,6 +126,14 @@ impl Frame<'_> {
             SizeUnit::Packets => bytes - bytes % PACKET_BYTES,
         }
     }
+    /// Bytes that `groups` groups carry that are whole, on a carrier that has them.
+    pub fn whole_bytes(&self, quality: Quality, groups: u16) -> u64 {
+        let rbg_prbs = self.grid.carrier.rbg_prbs();
+        let prbs = groups.saturating_mul(rbg_prbs);
+        // Where they are fewer in slots with control, a TTI has one slot.
+        let part = |slots: u64| if slots > 0 { prbs } else { 0 };
+        self.bytes(quality, Prbs { full: part(self.full_slots), reduced: part(self.reduced_slots) })
+    }
     /// The least number of groups from group `at` on that carry `bytes`; all of them where that is too few. None in an
     /// outage.
     pub fn groups_for(&self, quality: Quality, at: u16, bytes: u64) -> u16 {

@@ -37,6 +37,12 @@ pub enum Scheduler {
     },
     /// To whom has the highest rate, as much as it wants; then to the next.
     MaxThroughput,
+    /// To bearers whose packets go whole, as many as possible: elastic quantum partition, with each UE a slice of its own of the same
+    /// share ([`qdelay_core::slice`]). Of a cell that is not divided otherwise.
+    Eqp {
+        /// The most resource blocks that a UE may have borrowed.
+        limit_rbs: u32,
+    },
 }
 
 /// How the bearers of a UE share what it gets in a TTI.
@@ -113,7 +119,8 @@ pub(crate) enum State {
 impl State {
     pub fn new(scheduler: Scheduler, ues: usize, tti: Span) -> State {
         match scheduler {
-            Scheduler::RoundRobin => State::RoundRobin(RoundRobin::default()),
+            // The other one plans nothing itself.
+            Scheduler::RoundRobin | Scheduler::Eqp { .. } => State::RoundRobin(RoundRobin::default()),
             Scheduler::ProportionalFair { window } => {
                 State::ProportionalFair(ProportionalFair::new(ues, tti, window))
             }
@@ -137,6 +144,23 @@ impl State {
             State::MaxThroughput(next) => {
                 next.plan(candidates, groups, look, plan, |candidate| candidate.rate_bytes as f64);
             }
+        }
+    }
+
+    /// TTI number `tti` begins, in which something else decides how much each candidate gets.
+    pub fn begin(&mut self, tti: u64) {
+        if let State::ProportionalFair(law) = self {
+            law.begin(tti);
+        }
+    }
+
+    /// How the policy ranks a candidate whose channel is known, in the TTI that has begun: the highest first, equal ones in
+    /// turn.
+    pub fn metric(&self, candidate: &Candidate) -> f64 {
+        match self {
+            State::RoundRobin(_) => 0.0,
+            State::ProportionalFair(law) => law.metric(candidate),
+            State::MaxThroughput(_) => candidate.rate_bytes as f64,
         }
     }
 

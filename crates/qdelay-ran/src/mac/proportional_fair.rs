@@ -48,6 +48,13 @@ impl ProportionalFair {
         look: &mut L,
         plan: &mut Vec<u32>,
     ) {
+        self.begin(tti);
+        let (weighted, weight) = (&self.weighted, self.weight);
+        self.next.plan(candidates, groups, look, plan, |candidate| metric(weighted, weight, candidate));
+    }
+
+    /// TTI number `tti` begins.
+    pub fn begin(&mut self, tti: u64) {
         let mut exponent = self.decay * tti.saturating_sub(self.base) as f64;
         if exponent > HIGHEST_EXPONENT {
             let factor = libm::exp(-exponent);
@@ -55,11 +62,11 @@ impl ProportionalFair {
             (self.base, exponent) = (tti, 0.0);
         }
         self.weight = libm::exp(exponent);
-        let (weighted, weight) = (&self.weighted, self.weight);
-        self.next.plan(candidates, groups, look, plan, |candidate| {
-            let lately = weighted.get(candidate.ue as usize).copied().unwrap_or(0.0);
-            candidate.rate_bytes as f64 / (lately + weight)
-        });
+    }
+
+    /// What the UE with the highest of goes first, in the TTI that has begun.
+    pub fn metric(&self, candidate: &Candidate) -> f64 {
+        metric(&self.weighted, self.weight, candidate)
     }
 
     pub fn carried(&mut self, ue: u32, bytes: u64) {
@@ -67,6 +74,12 @@ impl ProportionalFair {
             *weighted += (1.0 - libm::exp(-self.decay)) * bytes as f64 * self.weight;
         }
     }
+}
+
+#[inline]
+fn metric(weighted: &[f64], weight: f64, candidate: &Candidate) -> f64 {
+    let lately = weighted.get(candidate.ue as usize).copied().unwrap_or(0.0);
+    candidate.rate_bytes as f64 / (lately + weight)
 }
 
 #[cfg(test)]

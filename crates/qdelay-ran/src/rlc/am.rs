@@ -19,6 +19,7 @@ use super::am_receiver::AmReceiver;
 use super::am_sender::AmSender;
 use super::blocks::Part;
 use super::concatenation::Pdus;
+use super::prefixes::Prefixes;
 use super::setting::{Am, RlcSetting};
 use super::status::StatusMail;
 use super::{AmCounts, Common, Receiver, Supply, Transmitted};
@@ -108,6 +109,11 @@ impl Acknowledged {
 
     pub fn wanted_bytes(&self, common: &Common, queue: Backlog) -> u64 {
         self.sender.wanted_bytes(&self.units, common, queue)
+    }
+
+    /// As [`super::Bearer::prefixes`].
+    pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
+        self.sender.prefixes(&self.units, common, prefixes);
     }
 
     pub fn transmit<S: Supply>(

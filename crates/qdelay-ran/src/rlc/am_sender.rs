@@ -5,6 +5,7 @@ use super::blocks::Part;
 use super::header::{lte_am_bytes, nr_am_bytes};
 use super::intake::Intake;
 use super::numbers::{START, at_or_above, on_the_air, window};
+use super::prefixes::{self, Prefixes};
 use super::setting::{Am, MacHeader, RlcSetting};
 use super::status::{Gap, Status};
 use super::{Common, Receiver, Supply, Transmitted};
@@ -135,6 +136,38 @@ impl AmSender {
             };
         }
         wanted
+    }
+
+    /// As [`super::Bearer::prefixes`].
+    pub fn prefixes<N: FnMut() -> Option<u32>>(
+        &self,
+        units: &Units,
+        common: &Common,
+        prefixes: &mut Prefixes<'_, N>,
+    ) {
+        if self.failed.is_some() {
+            return;
+        }
+        let mut used = 0;
+        for again in &self.again {
+            used += self.again_bytes(units, *again);
+            if !prefixes.push(used) {
+                return;
+            }
+        }
+        let rest = self.intake.rest_bytes(&common.ledger);
+        let numbers = window(self.am.sn_bits).saturating_sub(self.sent.len() as u64);
+        match units.world {
+            World::Lte => {
+                let shape = (lte_am_bytes(false), self.mac, self.intake.overhead_bytes());
+                prefixes::concatenated(shape, (used, rest, numbers), prefixes);
+            }
+            World::Nr => {
+                let header = |from| nr_am_bytes(self.am.sn_bits, from);
+                let shape = (self.mac, self.intake.overhead_bytes());
+                prefixes::apart(shape, (used, rest, numbers), header, header, prefixes);
+            }
+        }
     }
 
     /// A retransmission's bytes in a grant that holds it in one piece.

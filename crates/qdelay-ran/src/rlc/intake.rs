@@ -67,6 +67,11 @@ impl Intake {
         Some(Bite { sdu, from, to, last })
     }
 
+    /// Bytes of PDCP's and SDAP's headers.
+    pub fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+
     /// The open SDU's bytes that are not taken, headers included; 0 where none is open.
     #[inline]
     pub fn rest_bytes(&self, ledger: &Ledger) -> u64 {

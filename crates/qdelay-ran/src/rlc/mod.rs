@@ -31,6 +31,7 @@ mod intake;
 mod ledger;
 mod numbers;
 mod pdcp;
+mod prefixes;
 mod setting;
 mod status;
 mod transparent;
@@ -48,6 +49,7 @@ use am::{Acknowledged, World};
 use blocks::{Blocks, Part};
 use ledger::{Ledger, SduId};
 use pdcp::Pdcp;
+use prefixes::Prefixes;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Time};
 use transparent::Transparent;
@@ -181,6 +183,21 @@ impl Bearer {
             Entity::LteUm(entity) => entity.wanted_bytes(&self.common, queue),
             Entity::NrUm(entity) => entity.wanted_bytes(&self.common, queue),
             Entity::Acknowledged(entity) => entity.wanted_bytes(&self.common, queue),
+        }
+    }
+
+    /// Puts behind `ends` how large a grant has to be for the first packet to go whole, for the first two, and so on: the rest
+    /// of one that is partly sent, each retransmission that is due, and then the packets of the queue, whose IP bytes `next`
+    /// tells one after the other. Up to grants of `limit_bytes`, and at most
+    /// [`MOST_PACKETS`](qdelay_core::slice::MOST_PACKETS). A discipline that drops what was told makes the answer a guess.
+    pub fn prefixes(&self, limit_bytes: u64, next: impl FnMut() -> Option<u32>, ends: &mut Vec<u32>) {
+        let first = ends.len();
+        let prefixes = &mut Prefixes { next, limit_bytes, ends, first };
+        match &self.entity {
+            Entity::Transparent(entity) => entity.prefixes(&self.common, prefixes),
+            Entity::LteUm(entity) => entity.prefixes(&self.common, prefixes),
+            Entity::NrUm(entity) => entity.prefixes(&self.common, prefixes),
+            Entity::Acknowledged(entity) => entity.prefixes(&self.common, prefixes),
         }
     }
 

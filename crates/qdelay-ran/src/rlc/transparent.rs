@@ -6,6 +6,7 @@
 
 use super::blocks::Part;
 use super::ledger::SduId;
+use super::prefixes::Prefixes;
 use super::setting::MacHeader;
 use super::{Common, Receiver, RlcSetting, Supply, Transmitted};
 use qdelay_core::qdisc::Backlog;
@@ -47,6 +48,18 @@ impl Transparent {
                     (queue.bytes + queue.packets * header_bytes).max(queue.packets)
                 }
             }
+    }
+
+    /// As [`super::Bearer::prefixes`].
+    pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
+        let mut used = 0;
+        let mut waiting = self.waiting.map(|id| u64::from(common.ledger.get(id).bytes));
+        while let Some(bytes) = waiting.take().or_else(|| prefixes.next_sdu(self.overhead_bytes)) {
+            used += self.cost_bytes(bytes.min(u64::from(u32::MAX)) as u32);
+            if !prefixes.push(used) {
+                return;
+            }
+        }
     }
 
     pub fn transmit<S: Supply>(

@@ -12,6 +12,7 @@ use super::header::lte_um_bytes;
 use super::intake::Intake;
 use super::ledger::{Ledger, NONE};
 use super::numbers::{START, at_or_above, on_the_air, window};
+use super::prefixes::{self, Prefixes};
 use super::setting::{LteUm, MacHeader, RlcSetting};
 use super::{Common, Receiver, Supply, Transmitted};
 use alloc::collections::VecDeque;
@@ -59,6 +60,13 @@ impl UmLte {
 
     pub fn wanted_bytes(&self, common: &Common, queue: Backlog) -> u64 {
         self.pdus.wanted_bytes(&common.ledger, &self.intake, lte_um_bytes(self.um.sn_bits), self.mac, queue)
+    }
+
+    /// As [`super::Bearer::prefixes`].
+    pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
+        let shape = (lte_um_bytes(self.um.sn_bits), self.mac, self.intake.overhead_bytes());
+        let rest = self.intake.rest_bytes(&common.ledger);
+        prefixes::concatenated(shape, (0, rest, u64::MAX), prefixes);
     }
 
     pub fn transmit<S: Supply>(

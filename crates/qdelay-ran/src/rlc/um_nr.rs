@@ -13,6 +13,7 @@ use super::header::nr_um_bytes;
 use super::intake::Intake;
 use super::ledger::{Ledger, NONE, SduId};
 use super::numbers::{START, at_or_above, on_the_air, window};
+use super::prefixes::{self, Prefixes};
 use super::setting::{MacHeader, NrUm, RlcSetting};
 use super::{Common, Receiver, Supply, Transmitted};
 use alloc::collections::VecDeque;
@@ -77,6 +78,19 @@ impl UmNr {
             wanted += data + queue.packets * self.mac.bytes(data);
         }
         wanted
+    }
+
+    /// As [`super::Bearer::prefixes`].
+    pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
+        let bits = self.um.sn_bits;
+        let rest = self.intake.rest_bytes(&common.ledger);
+        prefixes::apart(
+            (self.mac, self.intake.overhead_bytes()),
+            (0, rest, u64::MAX),
+            |from| nr_um_bytes(bits, from, true),
+            |from| nr_um_bytes(bits, from, false),
+            prefixes,
+        );
     }
 
     pub fn transmit<S: Supply>(

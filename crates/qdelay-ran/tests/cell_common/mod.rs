@@ -76,6 +76,10 @@ impl Source for Host {
             bytes: queue.iter().map(|packet| u64::from(packet.bytes)).sum(),
         }
     }
+    fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
+        let known = self.queues[bearer].iter().skip(from).zip(sizes);
+        known.map(|(packet, size)| *size = packet.bytes).count()
+    }
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
         self.queues[bearer].pop_front()
     }

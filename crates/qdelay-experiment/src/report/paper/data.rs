@@ -8,8 +8,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The axis that schemes are labels of.
-const SCHEMES: &str = "variant";
 /// Bytes of a packet of a capacity file.
 const PACKET_BYTES: f64 = 1500.0;
 /// Points of a distribution's line.
@@ -57,7 +55,7 @@ impl<'a> Data<'a> {
         let wanted = |scheme: &&Scheme| drawing.schemes.is_empty() || drawing.schemes.contains(&scheme.name);
         let meant = |case: &LoadedCase, scheme: &Scheme| {
             let labels = &case.summary.labels;
-            labels.get(SCHEMES) == Some(&scheme.name)
+            labels.get(&self.figures.axis) == Some(&scheme.name)
                 && drawing.select.iter().all(|(axis, label)| is_one_of(labels.get(axis), label))
         };
         let group = |scheme: &'a Scheme| {

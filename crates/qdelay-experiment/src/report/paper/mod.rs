@@ -25,7 +25,10 @@ use std::fs;
 use std::path::Path;
 
 /// Figures of each paper that has any.
-static FIGURES: &[(&str, &str)] = &[("5g", include_str!("../../../papers/5g-figures.toml"))];
+static FIGURES: &[(&str, &str)] = &[
+    ("5g", include_str!("../../../papers/5g-figures.toml")),
+    ("eqp", include_str!("../../../papers/eqp-figures.toml")),
+];
 
 /// What a folder of `qdelay reproduce` keeps the verdicts in.
 pub const REPRODUCTION: &str = "reproduction.json";
@@ -50,7 +53,7 @@ pub fn html(root: &Path) -> Result<String, InputError> {
 
 fn figures(paper: &str) -> Result<spec::Figures, InputError> {
     let Some((_, text)) = FIGURES.iter().find(|(name, _)| *name == paper) else {
-        return Ok(spec::Figures { schemes: Vec::new(), figures: Vec::new() });
+        return Ok(spec::Figures { axis: String::new(), schemes: Vec::new(), figures: Vec::new() });
     };
     spec::Figures::parse(text)
         .map_err(|message| InputError::new(format!("papers/{paper}-figures.toml"), message))

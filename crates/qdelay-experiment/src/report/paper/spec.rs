@@ -9,6 +9,9 @@ use toml::de::DeTable;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figures {
+    /// The axis that schemes are labels of.
+    #[serde(default = "variant")]
+    pub axis: String,
     /// In the order in which they stand in every figure.
     #[serde(rename = "scheme")]
     pub schemes: Vec<Scheme>,
@@ -20,7 +23,7 @@ pub struct Figures {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
-    /// Its label on the axis `variant`.
+    /// Its label on [`Figures::axis`].
     pub name: String,
     /// Place in the palette, from 0.
     pub colour: usize,
@@ -158,6 +161,10 @@ pub enum Quantity {
     Delay,
     /// Mbit/s of the group.
     Throughput,
+}
+
+fn variant() -> String {
+    "variant".to_string()
 }
 
 fn one() -> f64 {

@@ -1,0 +1,139 @@
+//! Which packets are green, as a user says it: by codepoints of the DS field (RFC 2474), or by ECT(1) (RFC 9331's sign).
+
+use crate::aqm::Colour;
+use crate::component::{Parameter, Unit};
+use crate::{Ecn, Packet, dscp};
+use alloc::format;
+use alloc::string::String;
+
+/// The word for the ECN codepoint.
+const ECT1: &str = "ect1";
+
+/// `green`: who has asked for low delay.
+pub(super) const GREEN: Parameter = Parameter {
+    name: "green",
+    unit: Unit::Text,
+    default: "ef/va/nqb",
+    min: "",
+    max: "",
+    about: "which packets are green: codepoints as names, numbers or ranges (8-15), or ect1, joined by /; others are blue",
+    source: "ABE paper, interworking and migration: without a colour, blue",
+};
+
+/// `bound`: how long they may wait.
+pub(super) const BOUND: Parameter = Parameter {
+    name: "bound",
+    unit: Unit::Span,
+    default: "20ms",
+    min: "1us",
+    max: "100s",
+    about: "longest time that a green packet waits (d)",
+    source: "ABE paper: 5 to 20 ms expected, 40 ms in its simulations",
+};
+
+/// `rate`: the link's.
+pub(super) const RATE: Parameter = Parameter {
+    name: "rate",
+    unit: Unit::Rate,
+    default: "",
+    min: "1bit",
+    max: "100gbit",
+    about: "rate of the link (c), where it is constant; without it, what the link takes says it",
+    source: "ABE paper",
+};
+
+/// `overhead`: what a link adds.
+pub(super) const OVERHEAD: Parameter = Parameter {
+    name: "overhead",
+    unit: Unit::Bytes,
+    default: "0",
+    min: "0",
+    max: "1kb",
+    about: "bytes that the link adds to each packet",
+    source: "",
+};
+
+/// `window`: memory of the estimated rate.
+pub(super) const WINDOW: Parameter = Parameter {
+    name: "window",
+    unit: Unit::Span,
+    default: "100ms",
+    min: "1ms",
+    max: "100s",
+    about: "time constant of the estimate of the rate, where rate is not given",
+    source: "",
+};
+
+/// The signs of green.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Green {
+    /// A bit for each codepoint.
+    codepoints: u64,
+    is_ect1: bool,
+}
+
+impl Green {
+    /// `ef/va`, `ect1`, `8-15/46`.
+    pub(super) fn parse(text: &str) -> Result<Green, String> {
+        let mut green = Green::default();
+        for item in text.split('/') {
+            if item == ECT1 {
+                green.is_ect1 = true;
+                continue;
+            }
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let read = |text| {
+                dscp::parse(text).ok_or_else(|| {
+                    format!(
+                        "green: unknown codepoint '{text}'; expected 0 to 63, a range (8-15), {ECT1}, or be, le, cs1 to \
+                         cs7, af11 to af43, va, nqb, ef"
+                    )
+                })
+            };
+            let (first, last) = (read(first)?, read(last)?);
+            if first > last {
+                return Err(format!("green: {item} is empty; expected the smaller codepoint first"));
+            }
+            (first..=last).for_each(|codepoint| green.codepoints |= 1 << codepoint);
+        }
+        Ok(green)
+    }
+
+    #[inline]
+    pub(super) fn colour_of(&self, packet: &Packet) -> Colour {
+        // Of a codepoint the six bits it has.
+        let is_named = self.codepoints >> (packet.dscp & 63) & 1 == 1;
+        if is_named || self.is_ect1 && packet.ecn == Ecn::Ect1 { Colour::Green } else { Colour::Blue }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs() {
+        let green = Green::parse("EF/8-10/63").unwrap();
+        for dscp in 0..64 {
+            let packet = Packet { dscp, ecn: Ecn::Ect1, ..Packet::default() };
+            let is_green = matches!(dscp, 8 | 9 | 10 | 46 | 63);
+            assert_eq!(green.colour_of(&packet) == Colour::Green, is_green, "{dscp}");
+        }
+        let green = Green::parse("ect1").unwrap();
+        let colour = |ecn| green.colour_of(&Packet { ecn, ..Packet::default() });
+        assert_eq!(colour(Ecn::Ect1), Colour::Green);
+        assert!([Ecn::NotEct, Ecn::Ect0, Ecn::Ce].into_iter().all(|ecn| colour(ecn) == Colour::Blue));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for (text, why) in [
+            ("purple", "unknown codepoint 'purple'; expected 0 to 63"),
+            ("ef/", "unknown codepoint ''"),
+            ("9-8", "9-8 is empty"),
+            ("8-64", "unknown codepoint '64'"),
+        ] {
+            assert!(Green::parse(text).unwrap_err().contains(why), "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What `dsd` takes, and how it is read.
+
+use super::super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
+use super::super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::super::{COMPONENTS, Limit, Red};
+use super::Dsd;
+use crate::aqm::{self, GreenBiasParameters};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit, Value};
+use crate::{Rate, Span};
+use alloc::format;
+use alloc::string::{String, ToString};
+
+const NUMBER: Parameter =
+    Parameter { name: "", unit: Unit::Number, default: "", min: "0.000001", max: "1", about: "", source: "" };
+
+/// What `dsd` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "dsd",
+    about: "duplicate scheduling with deadlines: green packets wait at most bound, blue ones no longer than in one queue",
+    source: "ABE paper (Hurley, Le Boudec, Thiran, Kara 2001)",
+    parameters: &[
+        RATE,
+        OVERHEAD,
+        BOUND,
+        GREEN,
+        Parameter {
+            name: "test",
+            unit: Unit::Choice(&["residual", "printed", "exact", "off"]),
+            default: "residual",
+            min: "",
+            max: "",
+            about: "acceptance of green: as printed, with what is left of the packet being sent, or exactly for g = 1",
+            source: "ABE paper, green acceptance test; without the residual some of the accepted go stale",
+        },
+        Parameter {
+            name: "g",
+            min: "0",
+            about: "probability that green goes first where both can wait; by the control loop unless given",
+            source: "ABE paper, table 1",
+            ..NUMBER
+        },
+        Parameter {
+            name: "period",
+            unit: Unit::Span,
+            default: "500ms",
+            min: "1ms",
+            max: "1000s",
+            about: "time between two moves of the control loop (T)",
+            source: "ABE paper, simulation results",
+        },
+        Parameter {
+            name: "alpha",
+            default: "1.1",
+            max: "2",
+            about: "share of the way to go at once; g stays within 0 and 1 whatever it is",
+            source: "ABE paper, simulation results",
+            ..NUMBER
+        },
+        Parameter {
+            name: "k",
+            default: "2",
+            max: "1000",
+            about: "how sharply g answers (K)",
+            source: "not published",
+            ..NUMBER
+        },
+        Parameter {
+            name: "gamma",
+            default: "1.1",
+            max: "1000",
+            about: "advantage in throughput of blue to aim at",
+            source: "not published; slightly above 1",
+            ..NUMBER
+        },
+        Parameter {
+            name: "base_rtt",
+            unit: Unit::Span,
+            default: "20ms",
+            min: "1us",
+            max: "100s",
+            about: "round trip without this queue's delay that the control loop assumes",
+            source: "ABE paper, simulation results",
+        },
+        Parameter {
+            name: "weight",
+            default: "0.1",
+            about: "weight of the last period in the control loop's estimates",
+            source: "not published",
+            ..NUMBER
+        },
+        Parameter {
+            name: "virtual",
+            unit: Unit::Text,
+            default: "taildrop",
+            min: "",
+            max: "",
+            about: "what refuses duplicates: taildrop, or red with its keys in [ ], such as [red:min=10:max=30:ecn=on]",
+            source: "ABE paper: drop-tail in its simulations, RED possible",
+        },
+        WINDOW,
+        Parameter {
+            about: "size of a full packet (IP bytes), by which bound is held against limit where there is a rate",
+            source: "",
+            ..MTU
+        },
+        Parameter {
+            about: "most packets queued, and most duplicates that wait (Buff)",
+            source: "Linux pfifo (1000); 60 in the ABE paper's simulations",
+            ..LIMIT
+        },
+        LIMIT_BYTES,
+    ],
+    positional: None,
+};
+
+/// Which test green packets must pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GreenTest {
+    /// None.
+    Off,
+    /// As printed in the paper.
+    Printed,
+    /// With what is left of the packet that is being sent.
+    #[default]
+    Residual,
+    /// Exactly, for a green bias of 1.
+    Exact,
+}
+
+/// The parameters of DSD but for the signs of green and the law in front of the virtual queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DsdParameters {
+    /// The link's rate, more than zero, if it has a constant one.
+    pub rate: Option<Rate>,
+    /// Bytes that the link adds to each packet.
+    pub overhead_bytes: u64,
+    /// Longest time that a green packet waits (d).
+    pub bound: Span,
+    /// The acceptance test.
+    pub test: GreenTest,
+    /// The green bias, 0 to 1; `None`: by the control loop.
+    pub g: Option<f64>,
+    /// The control loop.
+    pub control: GreenBiasParameters,
+    /// Time constant of the estimated rate, more than zero.
+    pub window: Span,
+    /// Size of the virtual queue, and of the real ones together (Buff).
+    pub limit: Limit,
+}
+
+impl Dsd {
+    /// The queues that `arguments` describe.
+    ///
+    /// # Errors
+    /// Signs of green or a virtual queue that cannot be read; a `bound` longer than the buffer lasts at `rate`; keys of the
+    /// control loop beside `g`; `window` beside `rate`.
+    pub fn build(arguments: &Arguments) -> Result<Dsd, ComponentError> {
+        build(arguments).map_err(|message| limits::fail(arguments, message))
+    }
+}
+
+fn build(arguments: &Arguments) -> Result<Dsd, String> {
+    let parameters = parameters(arguments);
+    let green = Green::parse(arguments.text("green").unwrap_or_default())?;
+    let control = ["period", "alpha", "k", "gamma", "base_rtt", "weight"];
+    if let (Some(_), Some(key)) = (parameters.g, control.iter().find(|key| arguments.is_given(key))) {
+        return Err(format!("{key} belongs to the control loop, which a fixed g replaces"));
+    }
+    if let Some(rate) = parameters.rate {
+        check_bound(arguments, rate, &parameters)?;
+        if arguments.is_given("window") {
+            return Err("window is of the estimate of a rate, and rate is given".to_string());
+        }
+    }
+    let red = law(arguments.text("virtual").unwrap_or_default(), &parameters)?;
+    Ok(Dsd::with(&parameters, green, red))
+}
+
+fn parameters(arguments: &Arguments) -> DsdParameters {
+    let control = GreenBiasParameters::default();
+    DsdParameters {
+        rate: arguments.rate("rate"),
+        overhead_bytes: arguments.whole("overhead").unwrap_or(0),
+        bound: arguments.span("bound").unwrap_or(Span::from_millis(20)),
+        test: match arguments.text("test") {
+            Some("off") => GreenTest::Off,
+            Some("printed") => GreenTest::Printed,
+            Some("exact") => GreenTest::Exact,
+            _ => GreenTest::Residual,
+        },
+        g: arguments.number("g"),
+        control: GreenBiasParameters {
+            period: arguments.span("period").unwrap_or(control.period),
+            alpha: arguments.number("alpha").unwrap_or(control.alpha),
+            k: arguments.number("k").unwrap_or(control.k),
+            gamma: arguments.number("gamma").unwrap_or(control.gamma),
+            base_rtt: arguments.span("base_rtt").unwrap_or(control.base_rtt),
+            weight: arguments.number("weight").unwrap_or(control.weight),
+        },
+        window: arguments.span("window").unwrap_or(Span::from_millis(100)),
+        limit: limits::limit(arguments),
+    }
+}
+
+/// The test lets in more than the buffer holds if the bound is longer than the buffer lasts.
+fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) -> Result<(), String> {
+    let mtu = arguments.whole("mtu").unwrap_or(1500);
+    let bytes = parameters.limit.packets.saturating_mul(mtu).min(parameters.limit.bytes);
+    let lasts = rate.time_for(bytes);
+    if parameters.bound > lasts {
+        return Err(format!(
+            "bound {} is longer than a full buffer lasts at {rate} ({lasts}); expected less, or a larger limit",
+            parameters.bound
+        ));
+    }
+    Ok(())
+}
+
+/// The law in front of the virtual queue, and whether it marks.
+fn law(text: &str, parameters: &DsdParameters) -> Result<Option<(aqm::Red, bool)>, String> {
+    let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
+    let mut arguments = Arguments::parse(COMPONENTS, bare).map_err(|error| format!("virtual: {error}"))?;
+    if let Some(key) = ["limit", "limit_bytes"].into_iter().find(|key| {
+        arguments.component().parameters.iter().any(|parameter| parameter.name == *key)
+            && arguments.is_given(key)
+    }) {
+        return Err(format!("virtual: '{bare}': {key} is given to dsd itself, for both"));
+    }
+    match arguments.component().name {
+        "taildrop" => Ok(None),
+        "red" => {
+            if let Some(rate) = parameters.rate {
+                arguments.default_to("rate", Value::Rate(rate));
+            }
+            let red = Red::build(&arguments).map_err(|error| format!("virtual: {error}"))?;
+            Ok(Some(red.into_law()))
+        }
+        name => Err(format!("virtual: expected taildrop or red, not '{name}'")),
+    }
+}

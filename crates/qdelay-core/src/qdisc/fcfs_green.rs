@@ -1,0 +1,164 @@
+//! One first-in first-out queue in which green packets are accepted only if they will wait no longer than a bound: what ABE's
+//! duplicate scheduling ([`super::Dsd`]) is better than.
+//!
+//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), the section on
+//! implementation: a first-come first-served queue with a threshold for green. A blue packet is accepted where there is room;
+//! a green one where all that is queued, and what is left of the packet that is being sent, will be sent within `bound`.
+//! Blue loses nothing by it, and green gets what is left: at a queue that is longer than the bound, nothing.
+//!
+//! Parameters: `rate` and `overhead` of the link, or `window` of the estimate that takes their place, `bound` (20 ms), `green`, `limit`
+//! and `limit_bytes`.
+//!
+//! Differences from the reference:
+//! * The paper gives no details. As nothing is reordered and nothing that was accepted is dropped, the bound is kept exactly
+//!   at a constant rate; without `rate` the wait is estimated, and green packets that wait longer are served all the same.
+
+use super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
+use super::limits::{self, LIMIT, LIMIT_BYTES};
+use super::service_rate::ServiceRate;
+use super::{Backlog, Qdisc, Ring};
+use crate::aqm::Colour;
+use crate::component::{Arguments, Component, ComponentError, Kind};
+use crate::{Context, DropReason, Packet, Rate, Sink, Span, Time};
+
+/// What `fcfs_green` is and takes.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Qdisc,
+    name: "fcfs_green",
+    about: "one queue that accepts green packets only if they will wait at most bound; what dsd is compared with",
+    source: "ABE paper (Hurley, Le Boudec, Thiran, Kara 2001), implementation",
+    parameters: &[RATE, OVERHEAD, BOUND, GREEN, WINDOW, LIMIT, LIMIT_BYTES],
+    positional: None,
+};
+
+#[derive(Clone, Debug)]
+enum Clock {
+    /// The rate, and when the packet that left last is sent.
+    Rate(Rate, Time),
+    Service(ServiceRate),
+}
+
+/// The first-come first-served queue with a threshold for green.
+#[derive(Clone, Debug)]
+pub struct FcfsGreen {
+    ring: Ring,
+    clock: Clock,
+    bound: Span,
+    overhead_bytes: u64,
+    signs: Green,
+}
+
+impl FcfsGreen {
+    /// The queue that `arguments` describe.
+    ///
+    /// # Errors
+    /// Signs of green that cannot be read; `window` beside `rate`.
+    pub fn build(arguments: &Arguments) -> Result<FcfsGreen, ComponentError> {
+        let green = Green::parse(arguments.text("green").unwrap_or_default());
+        let window = arguments.span("window").unwrap_or(Span::from_millis(100));
+        let clock = match arguments.rate("rate") {
+            Some(_) if arguments.is_given("window") => {
+                let message = "window is of the estimate of a rate, and rate is given";
+                return Err(limits::fail(arguments, message));
+            }
+            Some(rate) => Clock::Rate(rate, Time::ZERO),
+            None => Clock::Service(ServiceRate::new(window)),
+        };
+        Ok(FcfsGreen {
+            ring: Ring::new(limits::limit(arguments)),
+            clock,
+            bound: arguments.span("bound").unwrap_or(Span::from_millis(20)),
+            overhead_bytes: arguments.whole("overhead").unwrap_or(0),
+            signs: green.map_err(|message| limits::fail(arguments, message))?,
+        })
+    }
+
+    /// How long an arrival would wait.
+    fn wait(&self, now: Time) -> Span {
+        let Backlog { packets, bytes } = self.ring.backlog();
+        let wire = bytes + packets * self.overhead_bytes;
+        match &self.clock {
+            Clock::Rate(rate, busy_until) => busy_until.since(now) + rate.time_for(wire),
+            Clock::Service(rate) => rate.time_for(wire + rate.residual(now)),
+        }
+    }
+}
+
+impl Qdisc for FcfsGreen {
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+        let is_green = self.signs.colour_of(&packet) == Colour::Green;
+        if !self.ring.has_room_for(&packet) {
+            context.sink.dropped(&packet, DropReason::TailLimit);
+        } else if is_green && self.wait(context.now) > self.bound {
+            context.sink.dropped(&packet, DropReason::WouldBeLate);
+        } else {
+            self.ring.push(packet);
+        }
+    }
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        let packet = self.ring.pop()?;
+        let wire = u64::from(packet.bytes) + self.overhead_bytes;
+        match &mut self.clock {
+            Clock::Rate(rate, busy_until) => *busy_until = context.now + rate.time_for(wire),
+            Clock::Service(rate) => rate.departed(context.now, wire, !self.ring.is_empty()),
+        }
+        Some(packet)
+    }
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+    fn has_timer(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, error};
+    use super::*;
+
+    /// 1000 bytes take 1 ms.
+    const LINE: &str = "fcfs_green:rate=8mbit:bound=3ms:limit=10";
+
+    #[test]
+    fn green_comes_in_where_it_will_be_in_time() {
+        let mut bench = Bench::new(LINE);
+        bench.enqueue(0, 1000);
+        bench.dequeue(0);
+        (0..2).for_each(|_| bench.enqueue(0, 1000));
+        bench.dscp = 46;
+        bench.enqueue(0, 1000);
+        bench.enqueue(0, 1000);
+        assert_eq!(bench.log.dropped, [(4, DropReason::WouldBeLate)], "3 ms is in time, 4 ms is not");
+        assert_eq!([1, 2, 3, 4].map(|ms| bench.dequeue(ms)), [Some(1), Some(2), Some(3), None]);
+    }
+
+    #[test]
+    fn blue_has_all_the_room_there_is() {
+        let mut bench = Bench::new(LINE);
+        (0..12).for_each(|_| bench.enqueue(0, 1000));
+        bench.dscp = 46;
+        bench.enqueue(0, 1000);
+        assert_eq!(bench.drops(DropReason::TailLimit), 3);
+        assert_eq!(bench.drops(DropReason::WouldBeLate), 0);
+    }
+
+    #[test]
+    fn without_a_rate_it_learns_one() {
+        let mut bench = Bench::new("fcfs_green:bound=3ms:green=ef");
+        bench.dscp = 46;
+        bench.overload(1000, 2);
+        assert!(bench.drops(DropReason::WouldBeLate) > 900);
+        assert!(bench.qdisc.backlog().packets <= 5, "{:?}", bench.qdisc.backlog());
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(error("fcfs_green:rate=1mbit:window=1s").contains("window is of the estimate"));
+        assert!(error("fcfs_green:green=1-0").contains("1-0 is empty"));
+        assert!(error("fcfs_green:bound=0").contains("expected 1us to 100s"));
+    }
+}

@@ -1,0 +1,374 @@
+//! ABE (Hurley, Le Boudec, Thiran, Kara 2001): the enqueuing and serving pseudo-code, table 1, equation 1 and the control law, step by
+//! step. The virtual queue is another model above a line of its own; sums are added up packet by packet, and the exact
+//! acceptance test serves the queues with g = 1 until the newcomer's turn comes.
+
+use super::{Fate, Model, Ns, Pkt, Room, total};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Test {
+    Off,
+    Printed,
+    Residual,
+    Exact,
+}
+
+/// The loop that moves g.
+pub struct Loop {
+    pub period: Ns,
+    pub alpha: f64,
+    pub k: f64,
+    pub gamma: f64,
+    pub base_rtt_s: f64,
+    pub weight: f64,
+    next: Ns,
+    /// Served, lost, seconds waited, news: blue, green.
+    seen: [(f64, f64, f64, bool); 2],
+}
+
+impl Loop {
+    pub fn new(period: Ns) -> Loop {
+        Loop {
+            period,
+            alpha: 1.1,
+            k: 2.0,
+            gamma: 1.1,
+            base_rtt_s: 0.02,
+            weight: 0.1,
+            next: period,
+            seen: [(0.0, 0.0, 0.0, false); 2],
+        }
+    }
+    fn theta(&self, colour: usize) -> f64 {
+        let (served, lost, waited, _) = self.seen[colour];
+        let r = self.base_rtt_s + if served > 0.0 { waited / served } else { 0.0 };
+        let p = (lost + 0.5) / (lost + served + 1.0);
+        let t1 = 4.0 * r;
+        1.0 / (r * (2.0 * p / 3.0).sqrt() + 3.0 * t1 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p))
+    }
+    fn run(&mut self, now: Ns, g: &mut f64) {
+        while self.next <= now {
+            self.next += self.period;
+            if !self.seen[0].3 || !self.seen[1].3 {
+                continue;
+            }
+            let f = 1.0 / (1.0 + (self.gamma * self.theta(1) / self.theta(0)).powf(self.k));
+            *g = ((1.0 - self.alpha) * *g + self.alpha * f).clamp(0.0, 1.0);
+            for (served, lost, waited, news) in &mut self.seen {
+                let keep = 1.0 - self.weight;
+                (*served, *lost, *waited, *news) = (*served * keep, *lost * keep, *waited * keep, false);
+            }
+        }
+    }
+}
+
+pub struct Dsd {
+    pub room: Room,
+    /// Bits per second; none: places are bytes.
+    pub rate: Option<u64>,
+    pub overhead: u64,
+    pub d: Ns,
+    pub test: Test,
+    pub is_green: Box<dyn Fn(&Pkt) -> bool>,
+    pub g: f64,
+    pub control: Option<Loop>,
+    pub window: Ns,
+    /// Holds the duplicates that wait.
+    pub virtual_queue: Box<dyn Model>,
+    /// Where they begin.
+    begins: VecDeque<u64>,
+    /// Where the virtual line's busy period began, and bytes since.
+    burst: (u64, u64),
+    pub blue: VecDeque<(Pkt, u64)>,
+    pub green: VecDeque<Pkt>,
+    busy_until: Ns,
+    taken: u64,
+    /// Of the estimated rate: bytes, nanoseconds, the last departure, whether something was left then.
+    measured: (f64, f64, Option<(Ns, u64)>, bool),
+}
+
+impl Dsd {
+    pub fn new(room: Room, rate: Option<u64>, d: Ns, virtual_queue: Box<dyn Model>) -> Dsd {
+        Dsd {
+            room,
+            rate,
+            overhead: 0,
+            d,
+            test: Test::Residual,
+            is_green: Box::new(|packet| matches!(packet.dscp, 44..=46)),
+            g: 1.0,
+            control: None,
+            window: 100_000_000,
+            virtual_queue,
+            begins: VecDeque::new(),
+            burst: (0, 0),
+            blue: VecDeque::new(),
+            green: VecDeque::new(),
+            busy_until: 0,
+            taken: 0,
+            measured: (0.0, 0.0, None, false),
+        }
+    }
+
+    fn wire(&self, packet: &Pkt) -> u64 {
+        u64::from(packet.bytes) + self.overhead
+    }
+    /// What a packet takes on the link: time, or bytes.
+    fn takes(&self, packet: &Pkt) -> u64 {
+        match self.rate {
+            Some(rate) => (u128::from(self.wire(packet)) * 8_000_000_000 / u128::from(rate)) as u64,
+            None => self.wire(packet),
+        }
+    }
+    /// Where the virtual line has sent everything.
+    fn end(&self) -> u64 {
+        match self.rate {
+            Some(rate) => self.burst.0 + (u128::from(self.burst.1) * 8_000_000_000 / u128::from(rate)) as u64,
+            None => self.burst.0 + self.burst.1,
+        }
+    }
+    fn has_begun(&self, begins: u64, now: Ns) -> bool {
+        if self.rate.is_some() { begins <= now } else { begins < self.taken }
+    }
+    fn run_virtual(&mut self, now: Ns) {
+        while let Some(begins) = self.begins.front().copied().filter(|begins| self.has_begun(*begins, now)) {
+            self.begins.pop_front();
+            self.virtual_queue.dequeue(if self.rate.is_some() { begins } else { now }, &mut Vec::new());
+        }
+        if let Some(control) = &mut self.control {
+            control.run(now, &mut self.g);
+        }
+    }
+
+    fn bytes_per_ns(&self) -> Option<f64> {
+        (self.measured.1 > 0.0 && self.measured.0 > 0.0).then(|| self.measured.0 / self.measured.1)
+    }
+    /// Where the link is free; what is left of the packet on it; how far it gets in `d`.
+    fn link(&self, now: Ns) -> (u64, u64, Option<u64>) {
+        if self.rate.is_some() {
+            let free = now.max(self.busy_until);
+            return (free, free - now, Some(self.d));
+        }
+        let Some(rate) = self.bytes_per_ns() else { return (self.taken, 0, None) };
+        let left = self
+            .measured
+            .2
+            .map_or(0, |(then, bytes)| bytes.saturating_sub((rate * (now - then) as f64).round() as u64));
+        (self.taken, left, Some((rate * self.d as f64).round() as u64))
+    }
+
+    /// With g = 1 and nobody else to come, does this green packet begin within its bound?
+    fn makes_it(&self, packet: &Pkt, now: Ns) -> bool {
+        let (free, left, Some(budget)) = self.link(now) else { return true };
+        let mut green: VecDeque<u64> = self.green.iter().map(|p| self.takes(p)).collect();
+        green.push_back(self.takes(packet));
+        let mut blue: VecDeque<(u64, u64)> = self.blue.iter().map(|(p, at)| (self.takes(p), *at)).collect();
+        let mut at = free;
+        loop {
+            if let Some((takes, begins)) = blue.front().copied()
+                && at + green[0] > begins
+            {
+                at += takes;
+                blue.pop_front();
+                continue;
+            }
+            if green.len() == 1 {
+                return left + (at - free) <= budget;
+            }
+            at += green.pop_front().expect("it is longer than one");
+        }
+    }
+
+    fn passes(&self, packet: &Pkt, now: Ns) -> bool {
+        let (free, left, Some(budget)) = self.link(now) else { return true };
+        let pg = self.takes(packet);
+        let lg: u64 = self.green.iter().map(|p| self.takes(p)).sum::<u64>() + pg;
+        let before = i128::from(free) - i128::from(left) + i128::from(budget) + i128::from(pg);
+        let due = self.blue.iter().filter(|(_, begins)| i128::from(*begins) < before);
+        let lb: u64 = due.map(|(p, _)| self.takes(p)).sum();
+        match self.test {
+            Test::Off => true,
+            Test::Printed => lg + lb <= budget + pg,
+            Test::Residual => left + lg + lb <= budget + pg,
+            Test::Exact => self.makes_it(packet, now),
+        }
+    }
+
+    fn is_full(&self, packet: &Pkt) -> bool {
+        let (packets, bytes) = self.holds_both();
+        !self.room.allows(packets as usize + 1, bytes + u64::from(packet.bytes))
+    }
+    fn holds_both(&self) -> (u64, u64) {
+        let blue: u64 = self.blue.iter().map(|(p, _)| u64::from(p.bytes)).sum();
+        ((self.blue.len() + self.green.len()) as u64, blue + total(&self.green))
+    }
+
+    fn gone(&mut self, colour: usize, fate: Fate, log: &mut Vec<Fate>) {
+        if let Some(control) = &mut self.control {
+            control.seen[colour].1 += 1.0;
+            control.seen[colour].3 = true;
+        }
+        log.push(fate);
+    }
+    fn drop_stale(&mut self, now: Ns, log: &mut Vec<Fate>) {
+        while self.green.front().is_some_and(|p| p.arrival + self.d < now) {
+            let packet = self.green.pop_front().expect("there is one");
+            self.gone(1, Fate::Sojourn(packet.id), log);
+        }
+    }
+
+    pub fn enqueue(&mut self, now: Ns, packet: Pkt, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
+        self.run_virtual(now);
+        if self.rate.is_none() && self.holds_both().0 == 0 {
+            while self.virtual_queue.dequeue(now, &mut Vec::new()).is_some() {}
+            self.begins.clear();
+            self.burst = (self.taken, 0);
+        }
+        // Add dup to the virtual queue.
+        let mut said = Vec::new();
+        self.virtual_queue.enqueue(now, packet, uniform, &mut said);
+        let refused = said.iter().find(|fate| !fate.is_mark()).copied();
+        let mark = said.iter().find(|fate| fate.is_mark()).copied();
+        let place = if self.rate.is_some() { now } else { self.taken };
+        if refused.is_none() {
+            if place > self.end() {
+                self.burst = (place, 0);
+            }
+            self.begins.push_back(self.end());
+            self.burst.1 += self.wire(&packet);
+        }
+        if !(self.is_green)(&packet) {
+            if let Some(fate) = refused {
+                return self.gone(0, fate, log);
+            }
+            let begins = *self.begins.back().expect("it has just come");
+            while self.is_full(&packet) {
+                let Some(newest) = self.green.pop_back() else {
+                    return self.gone(0, Fate::Tail(packet.id), log);
+                };
+                self.gone(1, Fate::Tail(newest.id), log);
+            }
+            if let Some(fate) = mark {
+                self.gone(0, fate, log);
+            }
+            self.blue.push_back((packet, begins));
+            return;
+        }
+        self.drop_stale(now, log);
+        if let Some(fate) = refused {
+            let all = self.green.iter().chain(self.blue.iter().map(|(p, _)| p)).chain([&packet]);
+            let sum: u64 = all.map(|p| self.takes(p)).sum();
+            if self.link(now).0 + sum > self.end() {
+                return self.gone(1, fate, log);
+            }
+        }
+        if !self.passes(&packet, now) {
+            return self.gone(1, Fate::Late(packet.id), log);
+        }
+        if self.is_full(&packet) {
+            return self.gone(1, Fate::Tail(packet.id), log);
+        }
+        if let Some(fate) = mark {
+            self.gone(1, fate, log);
+        }
+        self.green.push_back(packet);
+    }
+
+    pub fn dequeue(&mut self, now: Ns, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) -> Option<Pkt> {
+        self.run_virtual(now);
+        self.drop_stale(now, log);
+        let serve_green = match (self.green.front(), self.blue.front()) {
+            (None, None) => return None,
+            (head_green, None) => head_green.is_some(),
+            (None, Some(_)) => false,
+            (Some(green), Some((blue, dead_blue))) => {
+                let place = if self.rate.is_some() { now } else { self.taken };
+                let pb = match (self.rate, self.bytes_per_ns()) {
+                    (Some(_), _) => self.takes(blue),
+                    (None, Some(rate)) => (self.wire(blue) as f64 / rate).round() as u64,
+                    (None, None) => 0,
+                };
+                if place + self.takes(green) > *dead_blue {
+                    false
+                } else if now + pb > green.arrival + self.d {
+                    true
+                } else {
+                    uniform() < self.g
+                }
+            }
+        };
+        let packet =
+            if serve_green { self.green.pop_front() } else { self.blue.pop_front().map(|(p, _)| p) }?;
+        self.busy_until = now + self.takes(&packet);
+        self.taken += self.wire(&packet);
+        if self.rate.is_none() {
+            self.run_virtual(now);
+        }
+        let (bytes, nanos, last, was_left) = &mut self.measured;
+        if let (Some((then, sent)), true) = (*last, *was_left) {
+            let took = (now - then) as f64;
+            let keep = (-took / self.window as f64).exp();
+            (*bytes, *nanos) = (*bytes * keep + sent as f64, *nanos * keep + took);
+        }
+        (*last, *was_left) = (
+            Some((now, u64::from(packet.bytes) + self.overhead)),
+            !self.green.is_empty() || !self.blue.is_empty(),
+        );
+        if let Some(control) = &mut self.control {
+            let seen = &mut control.seen[usize::from(serve_green)];
+            (seen.0, seen.2, seen.3) = (seen.0 + 1.0, seen.2 + (now - packet.arrival) as f64 / 1e9, true);
+        }
+        Some(packet)
+    }
+
+    pub fn holds(&self) -> (u64, u64) {
+        self.holds_both()
+    }
+    /// The older head.
+    pub fn head(&self) -> Option<Pkt> {
+        match (self.blue.front(), self.green.front()) {
+            (Some((blue, _)), Some(green)) => Some(if green.arrival < blue.arrival { *green } else { *blue }),
+            (Some((blue, _)), None) => Some(*blue),
+            (None, green) => green.copied(),
+        }
+    }
+}
+
+/// The paper's first idea: one queue, in which a green packet is accepted if it will begin within `d`.
+pub struct FcfsGreen {
+    pub room: Room,
+    /// Bits per second.
+    pub rate: u64,
+    pub overhead: u64,
+    pub d: Ns,
+    pub queue: VecDeque<Pkt>,
+    pub busy_until: Ns,
+}
+
+impl FcfsGreen {
+    fn takes(&self, bytes: u64) -> Ns {
+        (u128::from(bytes) * 8_000_000_000 / u128::from(self.rate)) as u64
+    }
+}
+
+impl Model for FcfsGreen {
+    fn enqueue(&mut self, now: Ns, packet: Pkt, _: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
+        let ahead: u64 = self.queue.iter().map(|p| u64::from(p.bytes) + self.overhead).sum();
+        let begins = self.busy_until.max(now) + self.takes(ahead);
+        if !self.room.admits(&self.queue, &packet) {
+            log.push(Fate::Tail(packet.id));
+        } else if matches!(packet.dscp, 44..=46) && begins > now + self.d {
+            log.push(Fate::Late(packet.id));
+        } else {
+            self.queue.push_back(packet);
+        }
+    }
+    fn dequeue(&mut self, now: Ns, _: &mut Vec<Fate>) -> Option<Pkt> {
+        let packet = self.queue.pop_front()?;
+        self.busy_until = now + self.takes(u64::from(packet.bytes) + self.overhead);
+        Some(packet)
+    }
+    fn queue(&self) -> &VecDeque<Pkt> {
+        &self.queue
+    }
+}

@@ -1,0 +1,419 @@
+//! A cell that is divided among slices.
+//!
+//! A slice is a share of the resource blocks and a set of bearers; two bearers of one UE may be in two slices. In a TTI
+//!
+//! 1. blocks that were lost are repeated, whoever's they are; shares are of what is left then (5G QoS thesis, section 4.5.1);
+//! 2. the law of the partition ([`qdelay_core::slice`]) decides. The fixed partition gives each slice whole groups, which the
+//!    slice's own scheduler shares out among its UEs; elastic quantum partition gives groups to bearers, by the sizes of the
+//!    packets at their heads;
+//! 3. each UE has one block, which holds what it got in all slices, slice by slice.
+//!
+//! In transport blocks nothing is lent: what a slice or, with elastic quantum partition, a bearer leaves of its part of a block
+//! is padding.
+//!
+//! # Elastic quantum partition
+//! * A packet costs what its RLC would take for it, headers included; the rest of a packet that is partly sent is the first one,
+//!   and so is each retransmission of acknowledged mode.
+//! * What the queue in front of the RLC holds is looked at, not taken. A discipline that drops packets as they leave, such as
+//!   CoDel, makes that a guess: then others leave than were counted on, or more.
+//! * Among equals the bearers of a slice come in the order of its scheduler: in turn, or those with the higher metric first;
+//!   those of a UE in the order of their priorities. It begins with the first that got nothing the last time.
+//! * A UE in an outage, or that repeats a block, takes no part.
+//!
+//! # What `Served` says
+//! Where there are slices, `capacity_bytes` is what a bearer could have had of its slice: what it got, and what nobody used, the
+//! latter with elastic quantum partition only as far as the slice may borrow for packets that do not go whole.
+//!
+//! # Idle TTIs
+//! Nobody sends in them, yet slices lend: what was borrowed is paid back. So they are worked out one by one, until the
+//! quanta do not change any more.
+
+mod channels;
+mod quanta;
+mod tti;
+
+pub use quanta::Quanta;
+
+use super::partition::{CellSlice, Partition};
+use super::{CellError, CellSetting, UeSetting};
+use crate::mac::{Candidate, Grid, Scheduler, State};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use channels::Channels;
+use qdelay_core::slice::{
+    Channel, Eqp, FixedPartition, Head, Queues, Rounding, Share, SliceSetting, Slices, Tti,
+};
+
+/// What a slice got.
+///
+/// In every TTI, and so in any time: `granted = used + wasted + unfit + lent`, where `lent` is what its quantum grew by, and less
+/// than zero where it borrowed. Without a quantum nothing is lent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SliceUsage {
+    /// Resource blocks that were agreed: its share of those that carry new data, rounded down; with the fixed partition to
+    /// whole groups.
+    pub granted_rbs: u64,
+    /// Resource blocks that carried its data, padding within them included.
+    pub used_rbs: u64,
+    /// Those charged to it that nobody used, where none of its bearers had more data.
+    pub wasted_rbs: u64,
+    /// Those charged to it that nobody used, where one of its bearers had.
+    pub unfit_rbs: u64,
+    /// Bytes of packets that were taken, in the cell's unit.
+    pub sent_bytes: u64,
+    /// Its quantum after each TTI; with the fixed partition no value at all.
+    pub quanta: Quanta,
+}
+
+/// The slices of a cell.
+#[derive(Clone, Debug)]
+pub(super) struct Slicing {
+    law: Law,
+    rounding: Rounding,
+    /// Resource blocks of a group, over all slots of a TTI.
+    rbg_rbs: u32,
+    /// Whole groups of a TTI without control.
+    groups: u16,
+    ues: u32,
+    /// By bearer.
+    slice_of: Vec<u16>,
+    slices: Vec<Slice>,
+    /// Idle TTIs since the quanta last changed.
+    calm_ttis: u64,
+    channels: Channels,
+    /// Of the TTI in hand: for each load of the cell what its slice has to do with it.
+    wishes: Vec<Wish>,
+    parts: Vec<Part>,
+    heads: Heads,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Fixed(FixedPartition),
+    Elastic(Box<Eqp>),
+}
+
+/// A slice.
+#[derive(Clone, Debug)]
+struct Slice {
+    scheduler: State,
+    /// The UE that comes first among equals.
+    next: u32,
+    usage: SliceUsage,
+    /// Of the TTI in hand: what it may use, or is granted; and what it used.
+    granted_rbs: u32,
+    used_rbs: u32,
+    got_rbs: u32,
+    /// Its quantum before it.
+    quantum: i64,
+    /// No bearer wanted more than it got.
+    is_content: bool,
+    /// The fixed partition's UEs with data in it: for the scheduler, which of the cell's candidates they are, and which
+    /// bearers of theirs.
+    members: Vec<Candidate>,
+    numbers: Vec<(u32, u32)>,
+    plan: Vec<u32>,
+}
+
+/// What a bearer with data wants.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    slice: u16,
+    wanted_bytes: u64,
+    /// The number of its channel; none in an outage.
+    channel: u32,
+    /// The number of the part that it has a share in.
+    part: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// What one UE gets of one slice, for all its bearers or for one.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    candidate: u32,
+    slice: u16,
+    /// Bearers, a bit for each.
+    bearers: u32,
+    /// Groups that it gets, and that it used.
+    groups: u16,
+    used_groups: u16,
+    bytes: u64,
+    /// It completes no packet: what was left, too little for one.
+    is_rest: bool,
+}
+
+/// The bearers with data as elastic quantum partition sees them.
+#[derive(Clone, Debug, Default)]
+struct Heads {
+    list: Vec<Waiting>,
+    ends: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    bearer: u32,
+    candidate: u32,
+    ue: u32,
+    slice: u16,
+    local: u8,
+    channel: u32,
+    /// Where its packets end: a range of the list of ends.
+    first: u32,
+    last: u32,
+    backlog_bytes: u64,
+    /// Whose turn it is.
+    metric: f64,
+    turn: (u32, u8),
+}
+
+impl Queues for Heads {
+    fn count(&self) -> usize {
+        self.list.len()
+    }
+    fn drb(&self, queue: usize) -> usize {
+        self.list[queue].bearer as usize
+    }
+    fn channel(&self, queue: usize) -> usize {
+        self.list[queue].channel as usize
+    }
+    fn head(&self, queue: usize) -> Head<'_> {
+        let Waiting { first, last, .. } = self.list[queue];
+        Head { ends: self.ends.get(first as usize..last as usize).unwrap_or(&[]), sent: 0 }
+    }
+    fn backlog_bytes(&self, queue: usize) -> u64 {
+        self.list[queue].backlog_bytes
+    }
+}
+
+impl Slicing {
+    /// The slices of `setting`, where it has a partition.
+    pub fn new(setting: &CellSetting) -> Result<Option<Slicing>, CellError> {
+        let Some((partition, slices, rounding)) = divided(setting) else { return Ok(None) };
+        let ues = setting.ues.len();
+        let agreed: Vec<SliceSetting<'_>> =
+            slices.iter().map(|slice| SliceSetting { share: slice.share, drbs: &slice.bearers }).collect();
+        let of_cell = Slices::new(&agreed, setting.bearers()).map_err(CellError::Slices)?;
+        let slice_of = (0..of_cell.drbs()).map(|drb| of_cell.of_drb(drb).unwrap_or(0) as u16).collect();
+        let rbg_prbs = setting.carrier.rbg_prbs().max(1);
+        // TTIs have at most 1000 slots.
+        let rbg_rbs = u32::from(rbg_prbs) * setting.slots() as u32;
+        let law = match partition {
+            Partition::Fixed => Law::Fixed(FixedPartition::new(of_cell, rbg_rbs).map_err(CellError::Slices)?),
+            Partition::Elastic { limit_rbs } => {
+                let law = Eqp::new(of_cell, limit_rbs, rbg_rbs).map_err(CellError::Slices)?;
+                Law::Elastic(Box::new(law.rounding(rounding)))
+            }
+        };
+        let slice = |slice: &CellSlice| Slice {
+            scheduler: State::new(slice.scheduler.unwrap_or(setting.scheduler), ues, setting.tti),
+            next: 0,
+            usage: SliceUsage::default(),
+            granted_rbs: 0,
+            used_rbs: 0,
+            got_rbs: 0,
+            quantum: 0,
+            is_content: true,
+            members: Vec::new(),
+            numbers: Vec::new(),
+            plan: Vec::new(),
+        };
+        Ok(Some(Slicing {
+            law,
+            rounding,
+            rbg_rbs,
+            groups: setting.carrier.prbs() / rbg_prbs,
+            ues: ues as u32,
+            slice_of,
+            slices: slices.iter().map(slice).collect(),
+            calm_ttis: 0,
+            channels: Channels::default(),
+            wishes: Vec::new(),
+            parts: Vec::new(),
+            heads: Heads::default(),
+        }))
+    }
+
+    /// What each slice got until now.
+    pub fn usages(&self) -> Vec<SliceUsage> {
+        self.slices.iter().map(|slice| slice.usage.clone()).collect()
+    }
+
+    /// Nobody had anything to send in TTIs `from` to `until` - 1.
+    pub fn idle(&mut self, from: u64, until: u64, grid: &Grid) {
+        let rbs = |tti: u64| {
+            let frame = grid.frame(tti);
+            // At most 275 in each of 1000 slots.
+            frame.count(frame.all()) as u32
+        };
+        let mut tti = from;
+        while tti < until && self.is_restless(grid.period()) {
+            self.begin(rbs(tti));
+            self.decide_elastic(rbs(tti), true);
+            let is_calm = match &self.law {
+                Law::Elastic(eqp) => {
+                    self.slices.iter().map(|slice| slice.quantum).eq(eqp.quanta().iter().copied())
+                }
+                Law::Fixed(_) => true,
+            };
+            self.end();
+            self.calm_ttis = if is_calm { self.calm_ttis + 1 } else { 0 };
+            tti += 1;
+        }
+        if tti >= until {
+            return;
+        }
+        for number in 0..self.slices.len() {
+            let granted = super::account::repeated(tti, until, grid.period(), |tti| {
+                self.granted(number, rbs(tti)).into()
+            });
+            let usage = &mut self.slices[number].usage;
+            usage.granted_rbs = usage.granted_rbs.saturating_add(granted);
+            usage.wasted_rbs = usage.wasted_rbs.saturating_add(granted);
+            if let Law::Elastic(eqp) = &self.law {
+                usage.quanta.add(eqp.quanta().get(number).copied().unwrap_or(0), until - tti);
+            }
+        }
+    }
+
+    /// Whether another idle TTI may change anything.
+    fn is_restless(&self, period: u64) -> bool {
+        match &self.law {
+            Law::Fixed(_) => false,
+            Law::Elastic(_) if self.rounding == Rounding::Carried => true,
+            Law::Elastic(_) => self.calm_ttis < period,
+        }
+    }
+
+    /// What a slice is granted of `rbs` resource blocks, where that does not depend on what it was granted before.
+    fn granted(&self, slice: usize, rbs: u32) -> u32 {
+        match &self.law {
+            Law::Fixed(law) => law.groups(slice, rbs) * self.rbg_rbs,
+            Law::Elastic(eqp) => eqp.slices().shares().get(slice).map_or(0, |share| share.of(rbs)),
+        }
+    }
+
+    /// A TTI begins, with `rbs` resource blocks for new data.
+    fn begin(&mut self, rbs: u32) {
+        for number in 0..self.slices.len() {
+            let granted_rbs = self.granted(number, rbs);
+            let quantum = match &self.law {
+                Law::Fixed(_) => 0,
+                Law::Elastic(eqp) => eqp.quanta().get(number).copied().unwrap_or(0),
+            };
+            let slice = &mut self.slices[number];
+            (slice.granted_rbs, slice.quantum) = (granted_rbs, quantum);
+            (slice.used_rbs, slice.got_rbs, slice.is_content) = (0, 0, true);
+            slice.members.clear();
+            slice.numbers.clear();
+            slice.plan.clear();
+        }
+        self.parts.clear();
+        self.heads.list.clear();
+        self.heads.ends.clear();
+    }
+
+    /// Asks the law of elastic quantum partition; the parts it makes are put behind the others.
+    fn decide_elastic(&mut self, rbs: u32, is_idle: bool) {
+        let Law::Elastic(eqp) = &mut self.law else { return };
+        let channels: &[Channel] = if is_idle { &[] } else { self.channels.all() };
+        // What it refuses was looked for when the cell was made.
+        if eqp.decide(Tti { rbs, first: 0 }, channels, &self.heads).is_err() {
+            return;
+        }
+        for (slice, &granted) in self.slices.iter_mut().zip(eqp.granted()) {
+            slice.granted_rbs = granted;
+        }
+        let grants = eqp.grants();
+        for grant in grants {
+            let waiting = &self.heads.list[grant.queue];
+            self.slices[usize::from(waiting.slice)].got_rbs += u32::from(grant.groups) * self.rbg_rbs;
+            self.parts.push(Part {
+                candidate: waiting.candidate,
+                slice: waiting.slice,
+                bearers: 1 << waiting.local,
+                groups: grant.groups,
+                used_groups: 0,
+                bytes: 0,
+                is_rest: grant.packets == 0,
+            });
+        }
+        for (number, slice) in self.slices.iter_mut().enumerate() {
+            // The first that got nothing is first the next time; or else the one behind the first.
+            let own = || {
+                self.heads.list.iter().enumerate().filter(|(_, waiting)| usize::from(waiting.slice) == number)
+            };
+            let is_served = |queue: usize| grants.binary_search_by_key(&queue, |grant| grant.queue).is_ok();
+            let unserved = own().find(|&(queue, _)| !is_served(queue)).map(|(_, waiting)| waiting.ue);
+            let behind = own().next().map(|(_, waiting)| waiting.ue + 1);
+            slice.next = unserved.or(behind).unwrap_or(slice.next);
+        }
+    }
+
+    /// Groups more that a slice could have got for packets that do not go whole, of those that nobody got.
+    fn spare_groups(&self, number: usize) -> u16 {
+        let slice = &self.slices[number];
+        match &self.law {
+            Law::Fixed(_) => ((slice.granted_rbs - slice.used_rbs) / self.rbg_rbs.max(1)) as u16,
+            Law::Elastic(eqp) => {
+                let (rbg, limit) = (i64::from(self.rbg_rbs), eqp.limit_rbs());
+                let mut quantum = slice.quantum + i64::from(slice.granted_rbs) - i64::from(slice.got_rbs);
+                let mut spare = 0;
+                for _ in 0..eqp.unused_rbs() / self.rbg_rbs.max(1) {
+                    if 4 * quantum <= -3 * limit || quantum - rbg < -limit {
+                        break;
+                    }
+                    (quantum, spare) = (quantum - rbg, spare + 1);
+                }
+                spare
+            }
+        }
+    }
+
+    /// A TTI ends: its resource blocks are counted.
+    fn end(&mut self) {
+        for (number, slice) in self.slices.iter_mut().enumerate() {
+            let lent = match &self.law {
+                Law::Fixed(_) => 0,
+                Law::Elastic(eqp) => {
+                    let quantum = eqp.quanta().get(number).copied().unwrap_or(0);
+                    slice.usage.quanta.add(quantum, 1);
+                    quantum - slice.quantum
+                }
+            };
+            let (granted, used) = (u64::from(slice.granted_rbs), u64::from(slice.used_rbs));
+            // Never negative: a slice is charged for what it uses.
+            let left = (i64::from(slice.granted_rbs) - lent - i64::from(slice.used_rbs)).max(0) as u64;
+            slice.usage.granted_rbs += granted;
+            slice.usage.used_rbs += used;
+            match slice.is_content {
+                true => slice.usage.wasted_rbs += left,
+                false => slice.usage.unfit_rbs += left,
+            }
+        }
+    }
+}
+
+/// The law, the slices, and how their shares are rounded: as they were agreed, or with a slice for each UE.
+fn divided(setting: &CellSetting) -> Option<(Partition, Cow<'_, [CellSlice]>, Rounding)> {
+    if let Some(partition) = setting.partition {
+        return Some((partition, Cow::Borrowed(&setting.slices), Rounding::Down));
+    }
+    let Scheduler::Eqp { limit_rbs } = setting.scheduler else { return None };
+    let millionths = Share::ALL.millionths() / (setting.ues.len().max(1) as u32);
+    let mut next = 0;
+    let slice = |(number, ue): (usize, &UeSetting)| {
+        let first = next;
+        next += ue.bearers();
+        CellSlice {
+            name: format!("UE {number}"),
+            share: Share::from_millionths(millionths).unwrap_or(Share::ALL),
+            scheduler: None,
+            bearers: (first..next).collect(),
+        }
+    };
+    let slices = setting.ues.iter().enumerate().map(slice).collect();
+    Some((Partition::Elastic { limit_rbs }, Cow::Owned(slices), Rounding::Carried))
+}

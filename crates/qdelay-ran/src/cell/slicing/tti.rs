@@ -1,0 +1,450 @@
+//! One TTI of a cell with slices, behind the repetitions.
+
+use super::{Heads, Law, NONE, Part, Slicing, Waiting, Wish};
+use crate::cell::tti::{Filled, Radios};
+use crate::cell::{Cell, Source};
+use crate::mac::{Candidate, Frame, Look, Sharing};
+use qdelay_core::Time;
+
+/// Sizes of packets that are asked for at once.
+const SIZES: usize = 16;
+
+/// What was worked out before.
+struct Known;
+
+impl Look for Known {
+    fn look(&mut self, _: &mut Candidate) {}
+}
+
+impl Cell {
+    /// Shares out what repetitions have left of TTI number `tti`, and fills the blocks.
+    pub(in crate::cell) fn run_slices<S: Source>(
+        &mut self,
+        tti: u64,
+        now: Time,
+        frame: Frame<'_>,
+        source: &mut S,
+        filled: &mut Filled,
+    ) {
+        let Some(mut slicing) = self.slicing.take() else { return };
+        // At most 275 in each of 1000 slots.
+        let rbs = (frame.count(frame.all()) - filled.rbs) as u32;
+        slicing.begin(rbs);
+        slicing.calm_ttis = 0;
+        self.look_at_wishes(&mut slicing, now, frame);
+        match slicing.law {
+            Law::Fixed(_) => slicing.decide_fixed(tti, &self.candidates),
+            Law::Elastic(_) => {
+                self.look_at_heads(&mut slicing, tti, rbs, source);
+                slicing.decide_elastic(rbs, false);
+            }
+        }
+        slicing.parts.sort_unstable_by_key(|part| (part.candidate, part.slice, part.bearers));
+        self.fill_parts(&mut slicing, tti, now, frame, source, filled);
+        let is_content = self.settle_slices(&mut slicing, source);
+        slicing.end();
+        self.count(frame, filled, is_content);
+        self.slicing = Some(slicing);
+    }
+
+    /// What the bearers with data want, and how good their channels are.
+    fn look_at_wishes(&mut self, slicing: &mut Slicing, now: Time, frame: Frame<'_>) {
+        slicing.wishes.clear();
+        let is_elastic = matches!(slicing.law, Law::Elastic(_));
+        for number in 0..self.candidates.len() {
+            let candidate = &mut self.candidates[number];
+            Radios { ues: &mut self.ues, frame, now }.look(candidate);
+            let candidate = &self.candidates[number];
+            let loads =
+                candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
+            let slice_of = |bearer: u32| slicing.slice_of.get(bearer as usize).copied().unwrap_or(0);
+            let first = slice_of(self.loads[loads.start].bearer);
+            let is_part = match is_elastic {
+                true => candidate.bearers > 1,
+                false => self.loads[loads.clone()].iter().any(|load| slice_of(load.bearer) != first),
+            };
+            let is_out = candidate.rate_bytes == 0;
+            let channel = match is_out {
+                true => NONE,
+                false => {
+                    slicing.channels.number(candidate.ue, candidate.quality, is_part, slicing.groups, &frame)
+                }
+            };
+            for load in &self.loads[loads] {
+                let slice = slice_of(load.bearer);
+                let state = &self.bearers[load.bearer as usize];
+                let wanted_bytes = state.wanted_bytes;
+                slicing.wishes.push(Wish { slice, wanted_bytes, channel, part: NONE });
+                if is_elastic || is_out {
+                    continue;
+                }
+                let of = &mut slicing.slices[usize::from(slice)];
+                if of.numbers.last().is_none_or(|last| last.0 != number as u32) {
+                    of.numbers.push((number as u32, 0));
+                    of.members.push(Candidate { bearers: 0, ..Candidate::new(candidate.ue, 0, u64::MAX) });
+                }
+                if let (Some(member), Some((_, bearers))) = (of.members.last_mut(), of.numbers.last_mut()) {
+                    member.bearers += 1;
+                    member.wanted_bytes = member.wanted_bytes.saturating_add(wanted_bytes);
+                    member.least_bytes = member.least_bytes.min(state.least_bytes.into());
+                    member.first_bearer = channel;
+                    *bearers |= 1 << load.local;
+                }
+            }
+        }
+        for slice in &mut slicing.slices {
+            for member in &mut slice.members {
+                if self.sharing == Sharing::EqualShare {
+                    member.least_bytes = member.least_bytes.saturating_mul(member.bearers.into());
+                }
+                let channel = slicing.channels.all().get(member.first_bearer as usize);
+                let groups_for = |bytes| {
+                    let groups = channel.and_then(|channel| channel.groups_for(bytes));
+                    groups.unwrap_or(slicing.groups)
+                };
+                member.looked = true;
+                member.need = groups_for(member.wanted_bytes);
+                member.least = groups_for(member.wanted_bytes.min(member.least_bytes));
+            }
+        }
+    }
+
+    /// What the packets at the heads of the bearers need, in the order in which the bearers come among equals.
+    fn look_at_heads<S: Source>(&self, slicing: &mut Slicing, tti: u64, rbs: u32, source: &S) {
+        let Slicing { slices, heads, channels, wishes, ues, .. } = slicing;
+        let groups = (rbs / slicing.rbg_rbs.max(1)).min(u16::MAX.into()) as u16;
+        slices.iter_mut().for_each(|slice| slice.scheduler.begin(tti));
+        let Heads { list, ends } = heads;
+        for (number, candidate) in self.candidates.iter().enumerate() {
+            if candidate.rate_bytes == 0 {
+                continue;
+            }
+            let turns = &self.ues[candidate.ue as usize].turns;
+            let loads =
+                candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
+            for (load, wish) in self.loads[loads.clone()].iter().zip(&wishes[loads]) {
+                let bearer = load.bearer as usize;
+                let slice = &slices[usize::from(wish.slice)];
+                let packets = source.backlog(bearer).packets;
+                let (mut sizes, mut known, mut at, mut told, mut is_all) = ([0; SIZES], 0, 0, 0, false);
+                let next = || {
+                    if at == known {
+                        is_all = told as u64 == packets;
+                        (known, at) = (source.sizes(bearer, told, &mut sizes).min(SIZES), 0);
+                    }
+                    let size = *sizes[..known].get(at)?;
+                    (at, told) = (at + 1, told + 1);
+                    Some(size)
+                };
+                let first = ends.len() as u32;
+                self.rlcs[bearer].prefixes(channels.bytes_in(wish.channel, groups), next, ends);
+                // All packets are known: nothing is wanted beyond the last.
+                let end = ends[first as usize..].last().filter(|_| is_all);
+                let place = (0..turns.len()).position(|place| turns.at(place) == usize::from(load.local));
+                let before = if candidate.ue < slice.next { *ues } else { 0 };
+                list.push(Waiting {
+                    bearer: load.bearer,
+                    candidate: number as u32,
+                    ue: candidate.ue,
+                    slice: wish.slice,
+                    local: load.local,
+                    channel: wish.channel,
+                    first,
+                    last: ends.len() as u32,
+                    backlog_bytes: end.map_or(wish.wanted_bytes, |&end| end.into()),
+                    metric: slice.scheduler.metric(candidate),
+                    turn: ((candidate.ue + before).saturating_sub(slice.next), place.unwrap_or(0) as u8),
+                });
+            }
+        }
+        list.sort_unstable_by(|one, other| {
+            one.slice
+                .cmp(&other.slice)
+                .then(other.metric.total_cmp(&one.metric))
+                .then(one.turn.cmp(&other.turn))
+        });
+    }
+
+    /// Fills the blocks, one for each UE.
+    fn fill_parts<S: Source>(
+        &mut self,
+        slicing: &mut Slicing,
+        tti: u64,
+        now: Time,
+        frame: Frame<'_>,
+        source: &mut S,
+        filled: &mut Filled,
+    ) {
+        let mut first = 0;
+        while let Some(&Part { candidate: number, .. }) = slicing.parts.get(first) {
+            let of_ue = slicing.parts[first..].iter().take_while(|part| part.candidate == number).count();
+            let candidate = self.candidates[number as usize];
+            let block = self.blocks.open(candidate.ue, candidate.quality, 0, tti);
+            let (mut groups, mut sent) = (0, 0);
+            for place in first..first + of_ue {
+                let part = &mut slicing.parts[place];
+                let whole = |groups: u16| frame.whole_bytes(candidate.quality, groups);
+                let mut granted = part.groups;
+                // Where more groups carry less: one resource block of LTE at I_TBS 6 carries more than two.
+                while granted > 1 && whole(groups + granted - 1) > whole(groups + granted) {
+                    granted -= 1;
+                }
+                part.bytes = whole(groups + granted).saturating_sub(whole(groups));
+                let of_part = self.fill_part(
+                    block,
+                    &candidate,
+                    part,
+                    slicing.wishes.as_mut_slice(),
+                    place,
+                    now,
+                    source,
+                );
+                sent |= of_part;
+                let slice = &mut slicing.slices[usize::from(part.slice)];
+                if of_part == 0 {
+                    slice.scheduler.failed(candidate.ue);
+                    continue;
+                }
+                groups += granted;
+                part.used_groups = granted;
+                slice.used_rbs += u32::from(granted) * slicing.rbg_rbs;
+                slice.scheduler.carried(candidate.ue, part.bytes);
+            }
+            self.ues[candidate.ue as usize].turns.end(sent);
+            first += of_ue;
+            if groups == 0 {
+                self.blocks.close(block);
+                continue;
+            }
+            self.blocks.get(block).groups = groups;
+            filled.add(groups, u64::from(groups) * u64::from(slicing.rbg_rbs), candidate.rate_bytes);
+            self.account.last_ue = candidate.ue;
+            self.send(block, now);
+        }
+        for load in 0..self.loads.len() {
+            let (sent_bytes, slice) = (self.loads[load].sent_bytes, slicing.wishes[load].slice);
+            filled.sent_bytes += sent_bytes;
+            slicing.slices[usize::from(slice)].usage.sent_bytes += sent_bytes;
+        }
+    }
+
+    /// Lets the bearers of a part fill it. Returns those that sent something, a bit for each.
+    #[allow(clippy::too_many_arguments)]
+    fn fill_part<S: Source>(
+        &mut self,
+        block: u32,
+        candidate: &Candidate,
+        part: &Part,
+        wishes: &mut [Wish],
+        number: usize,
+        now: Time,
+        source: &mut S,
+    ) -> u32 {
+        let loads = candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
+        let is_of_part = |local: u8| part.bearers & 1 << local != 0;
+        let (mut wanted, mut least) = (0_u64, u64::MAX);
+        for place in loads.clone().filter(|&place| is_of_part(self.loads[place].local)) {
+            wishes[place].part = number as u32;
+            wanted = wanted.saturating_add(wishes[place].wanted_bytes);
+            least = least.min(self.bearers[self.loads[place].bearer as usize].least_bytes.into());
+        }
+        if part.is_rest && part.bytes < wanted.min(least) {
+            return 0;
+        }
+        let share = part.bytes / u64::from(part.bearers.count_ones().max(1));
+        let (mut left, mut sent) = (part.bytes, 0);
+        for turn in 0..self.ues[candidate.ue as usize].turns.len() {
+            let local = self.ues[candidate.ue as usize].turns.at(turn) as u8;
+            if !is_of_part(local) {
+                continue;
+            }
+            let Some(load) = loads.clone().find(|&place| self.loads[place].local == local) else { continue };
+            let grant = match self.sharing {
+                Sharing::Priority => left,
+                Sharing::EqualShare => share,
+            };
+            let done = self.send_load(load, block, now, grant, source);
+            left = left.saturating_sub(done.used_bytes);
+            sent |= u32::from(done.block.is_some()) << local;
+        }
+        sent
+    }
+
+    /// Tells every bearer with data what the TTI did for it. Returns whether all got what they wanted.
+    fn settle_slices<S: Source>(&mut self, slicing: &mut Slicing, source: &mut S) -> bool {
+        let mut all = true;
+        for number in 0..self.candidates.len() {
+            let candidate = &self.candidates[number];
+            let (first, ue) = (candidate.first_bearer as usize, candidate.ue as usize);
+            for place in first..first + candidate.bearers as usize {
+                let Wish { slice, channel, part, .. } = slicing.wishes[place];
+                // Of the bearers that share the part.
+                let (mut wanted, mut used, mut sharers) = (0_u64, 0, 0_u64);
+                let loads = first..first + self.candidates[number].bearers as usize;
+                for other in loads.filter(|&other| other == place || shares(slicing, slice, other)) {
+                    wanted = wanted.saturating_add(slicing.wishes[other].wanted_bytes);
+                    used += self.loads[other].used_bytes;
+                    sharers += 1;
+                }
+                let part = slicing.parts.get(part as usize);
+                let is_served = part.is_some_and(|part| part.used_groups > 0);
+                let is_enough = part.is_some_and(|part| part.bytes >= wanted);
+                let is_content = is_served && (is_enough || self.loads[place].remaining_packets == 0);
+                let groups = part.map_or(0, |part| part.used_groups);
+                let whole =
+                    slicing.channels.bytes_in(channel, groups + slicing.spare_groups(usize::from(slice)));
+                let own = self.loads[place].used_bytes;
+                let capacity_bytes = match (self.sharing, &slicing.law) {
+                    (Sharing::EqualShare, Law::Fixed(_)) => whole / sharers.max(1),
+                    _ => (whole + own).saturating_sub(used).max(own),
+                };
+                let slice = &mut slicing.slices[usize::from(slice)];
+                slice.is_content &= is_content;
+                all &= is_content;
+                self.tell(place, capacity_bytes, source);
+                let load = self.loads[place];
+                if groups > 0
+                    && self.wanted_bytes(load.bearer as usize, source.backlog(load.bearer as usize)) == 0
+                {
+                    self.activity.end(ue, usize::from(load.local));
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Slicing {
+    /// Lets the scheduler of each slice share out the groups of its share.
+    fn decide_fixed(&mut self, tti: u64, candidates: &[Candidate]) {
+        for (number, slice) in self.slices.iter_mut().enumerate() {
+            let groups = (slice.granted_rbs / self.rbg_rbs.max(1)) as u16;
+            for member in &mut slice.members {
+                // Who wants more than the slice ever has takes all of it.
+                member.least = member.least.min(groups);
+                member.rate_bytes = self.channels.bytes_in(member.first_bearer, groups);
+            }
+            slice.scheduler.plan(tti, &mut slice.members, groups, &mut Known, &mut slice.plan);
+            for &place in &slice.plan {
+                let (member, (candidate, bearers)) =
+                    (&slice.members[place as usize], slice.numbers[place as usize]);
+                debug_assert_eq!(candidates[candidate as usize].ue, member.ue);
+                slice.got_rbs += u32::from(member.groups) * self.rbg_rbs;
+                self.parts.push(Part {
+                    candidate,
+                    slice: number as u16,
+                    bearers,
+                    groups: member.groups,
+                    used_groups: 0,
+                    bytes: 0,
+                    is_rest: false,
+                });
+            }
+        }
+    }
+}
+
+/// Whether the bearer with this wish shares what its UE gets of `slice`.
+fn shares(slicing: &Slicing, slice: u16, wish: usize) -> bool {
+    matches!(slicing.law, Law::Fixed(_)) && slicing.wishes[wish].slice == slice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{CellSetting, CellSlice, Partition, Split, UeSetting};
+    use crate::radio::Channel;
+    use crate::rlc::RlcSetting;
+    use crate::tables::Carrier;
+    use alloc::collections::VecDeque;
+    use alloc::string::String;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use qdelay_core::pacer::Served;
+    use qdelay_core::qdisc::Backlog;
+    use qdelay_core::slice::Share;
+    use qdelay_core::{DropReason, Packet, Random, Span};
+
+    struct Queues(Vec<VecDeque<u32>>);
+
+    impl Source for Queues {
+        fn backlog(&self, bearer: usize) -> Backlog {
+            let queue = &self.0[bearer];
+            Backlog { packets: queue.len() as u64, bytes: queue.iter().map(|&bytes| u64::from(bytes)).sum() }
+        }
+        fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
+            self.0[bearer].iter().skip(from).zip(sizes).map(|(&bytes, size)| *size = bytes).count()
+        }
+        fn pull(&mut self, bearer: usize) -> Option<Packet> {
+            self.0[bearer].pop_front().map(|bytes| Packet { bytes, ..Packet::default() })
+        }
+        fn departed(&mut self, _: usize, _: &Packet) {}
+        fn delivered(&mut self, _: usize, _: Packet, _: Split) {}
+        fn dropped(&mut self, _: usize, _: &Packet, _: DropReason) {}
+        fn served(&mut self, _: usize, _: Served) {}
+    }
+
+    /// Whatever the channels, the RLC, the sizes, and however many bearers share a block: what is chosen goes whole.
+    #[test]
+    fn each_packet_that_is_chosen_goes_whole_in_that_tti() {
+        let mut random = Random::derive(1, "slices", "whole");
+        let (mut chosen, mut cut) = (0, 0);
+        let rlcs =
+            [RlcSetting::transparent(), RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::nr_am()];
+        for round in 0..160 {
+            let prbs = [6, 15, 25, 100][round % 4];
+            let mut setting = CellSetting::new(Carrier::lte(prbs).unwrap())
+                .partition(Partition::Elastic { limit_rbs: 20 + random.below(200) as u32 })
+                .air(Span::ZERO);
+            let mut of_slice = vec![Vec::new(); 3];
+            let mut number = 0;
+            for ue in 0..2 + random.below(4) {
+                let mut of_ue = UeSetting::new(Channel::Mcs(random.below(29) as u8));
+                for _ in 0..1 + random.below(3) {
+                    of_ue = of_ue.bearer(rlcs[round / 4 % 4], random.below(3) as u8);
+                    of_slice[if number < 3 { number } else { (ue % 3) as usize }].push(number);
+                    number += 1;
+                }
+                setting = setting.ue(of_ue);
+            }
+            for bearers in of_slice.into_iter().filter(|bearers| !bearers.is_empty()) {
+                let share = Share::from_percent(33).unwrap();
+                setting =
+                    setting.with_slice(CellSlice { name: String::new(), share, scheduler: None, bearers });
+            }
+            let mut cell = Cell::new(setting, 1, "cell").unwrap();
+            let mut queues = Queues(vec![VecDeque::new(); number]);
+            for tti in 1..200_u64 {
+                for bearer in 0..number {
+                    for _ in 0..random.below(3) {
+                        let bytes = if random.below(2) == 0 {
+                            20 + random.below(200)
+                        } else {
+                            40 + random.below(1460)
+                        };
+                        queues.0[bearer].push_back(bytes as u32);
+                    }
+                    if queues.0[bearer].len() > 30 {
+                        queues.0[bearer].clear();
+                    }
+                    cell.wake(Time::from_nanos(tti * 1_000_000 - 1), bearer);
+                }
+                let before = cell.account.next;
+                cell.run(Time::from_nanos(tti * 1_000_000), &mut queues);
+                let slicing = cell.slicing.as_ref().unwrap();
+                let Law::Elastic(eqp) = &slicing.law else { panic!() };
+                if cell.account.next == before {
+                    continue;
+                }
+                for whole in eqp.whole() {
+                    let bearer = slicing.heads.list[whole.queue].bearer;
+                    let load = cell.loads.iter().find(|load| load.bearer == bearer).unwrap();
+                    assert!(load.left_packets as usize >= whole.packets, "{round}: {whole:?} {load:?}");
+                    chosen += whole.packets;
+                }
+                cut += cell.loads.iter().filter(|load| load.sent_bytes > 0 && load.left_packets == 0).count();
+            }
+        }
+        assert!(chosen > 50_000 && cut > 1000, "{chosen} chosen, {cut} cut");
+    }
+}

@@ -1,0 +1,233 @@
+//! Elastic quantum partition in a cell, tick by tick, with every choice tried. One bearer a UE, transparent, no losses, 25 RBs in
+//! groups of two, channels that stay.
+
+use qdelay_ran::tables::Carrier;
+use std::collections::VecDeque;
+
+const RBS: u32 = 25;
+const RBG: u32 = 2;
+
+pub struct Slice {
+    share: u32,
+    quantum: i64,
+    next: usize,
+    pub granted: u64,
+    pub used: u64,
+    pub wasted: u64,
+    pub unfit: u64,
+    pub quanta: Vec<i64>,
+}
+
+pub struct Model {
+    limit: i64,
+    pub slices: Vec<Slice>,
+    of_bearer: Vec<usize>,
+    /// Bytes of so many groups, for each UE.
+    tables: Vec<Vec<u64>>,
+    queues: Vec<VecDeque<(u64, u64)>>,
+    /// TTI, bearer, handle.
+    pub log: Vec<(u64, usize, u64)>,
+}
+
+/// The best choice yet: packets, sum of quanta, packets of each queue.
+type Best = (i64, i64, Vec<usize>);
+
+impl Model {
+    pub fn new(percents: &[u32], of_bearer: &[usize], limit: u32, mcs: &[u8]) -> Model {
+        let carrier = Carrier::lte(25).unwrap();
+        let slice = |&percent: &u32| Slice {
+            share: percent,
+            quantum: 0,
+            next: 0,
+            granted: 0,
+            used: 0,
+            wasted: 0,
+            unfit: 0,
+            quanta: Vec::new(),
+        };
+        let table = |&mcs: &u8| {
+            (0..=RBS / RBG).map(|groups| u64::from(carrier.block_bytes(mcs, (groups * RBG) as u16))).collect()
+        };
+        Model {
+            limit: limit.into(),
+            slices: percents.iter().map(slice).collect(),
+            of_bearer: of_bearer.to_vec(),
+            tables: mcs.iter().map(table).collect(),
+            queues: vec![VecDeque::new(); mcs.len()],
+            log: Vec::new(),
+        }
+    }
+
+    pub fn drive(&mut self, arrivals: &[(u64, usize, u32)], ttis: u64) {
+        let mut next = 0;
+        for tti in 0..=ttis {
+            // What comes as the TTI begins is too late.
+            while let Some(&(_, bearer, bytes)) = arrivals.get(next).filter(|a| a.0 < tti * 1_000_000) {
+                self.queues[bearer].push_back((next as u64, bytes.into()));
+                next += 1;
+            }
+            self.tick(tti);
+        }
+    }
+
+    fn groups(&self, bearer: usize, bytes: u64) -> Option<i64> {
+        self.tables[bearer].iter().position(|&carried| carried >= bytes).map(|groups| groups as i64)
+    }
+
+    /// Queues with data, by slice and in turn.
+    fn order(&self) -> Vec<usize> {
+        let ues = self.queues.len();
+        let mut order: Vec<usize> = (0..ues).filter(|&bearer| !self.queues[bearer].is_empty()).collect();
+        order.sort_by_key(|&bearer| {
+            let slice = self.of_bearer[bearer];
+            (slice, (bearer + ues - self.slices[slice].next) % ues)
+        });
+        order
+    }
+
+    fn tick(&mut self, tti: u64) {
+        let before: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
+        let grants: Vec<u32> = self.slices.iter().map(|slice| RBS * slice.share / 100).collect();
+        for (slice, &grant) in self.slices.iter_mut().zip(&grants) {
+            slice.quantum += i64::from(grant);
+            slice.granted += u64::from(grant);
+        }
+        let total: u32 = grants.iter().sum();
+        let order = self.order();
+        let factors: Vec<u64> = self
+            .slices
+            .iter()
+            .map(|slice| {
+                let f = ((-slice.quantum) as f64 / self.limit as f64).clamp(0.0, 1.0);
+                ((1.0 + 5.0 * f.powi(5)) * 65536.0).round() as u64
+            })
+            .collect();
+        let mut best: Best = (0, 0, vec![0; order.len()]);
+        let mut taken = Vec::new();
+        self.search(&order, &factors, i64::from(total / RBG), &mut taken, &mut best);
+        let mut groups = vec![0_i64; self.queues.len()];
+        for (&bearer, &packets) in order.iter().zip(&best.2) {
+            let bytes = self.queues[bearer].iter().take(packets).map(|packet| packet.1).sum();
+            groups[bearer] = self.groups(bearer, bytes).unwrap();
+            self.slices[self.of_bearer[bearer]].quantum -= groups[bearer] * i64::from(RBG);
+        }
+        let mut left = i64::from(total / RBG) - groups.iter().sum::<i64>();
+        while left > 0 {
+            let wants = |bearer: usize| {
+                let bytes: u64 = self.queues[bearer].iter().map(|packet| packet.1).sum();
+                let carried = self.tables[bearer].get(groups[bearer] as usize);
+                bytes > carried.copied().unwrap_or(u64::MAX)
+            };
+            let mut chosen: Option<(i64, usize)> = None;
+            for (number, slice) in self.slices.iter().enumerate() {
+                let bearer = order.iter().copied().find(|&b| self.of_bearer[b] == number && wants(b));
+                if let Some(bearer) = bearer
+                    && chosen.is_none_or(|(quantum, _)| slice.quantum > quantum)
+                {
+                    chosen = Some((slice.quantum, bearer));
+                }
+            }
+            let Some((quantum, bearer)) = chosen else { break };
+            if quantum as f64 <= -0.75 * self.limit as f64 || quantum - i64::from(RBG) < -self.limit {
+                break;
+            }
+            groups[bearer] += 1;
+            self.slices[self.of_bearer[bearer]].quantum -= i64::from(RBG);
+            left -= 1;
+        }
+        let mut unused = i64::from(total) - groups.iter().sum::<i64>() * i64::from(RBG);
+        while unused > 0 {
+            let highest = self.slices.iter().map(|slice| slice.quantum).max().unwrap();
+            let slice = self.slices.iter_mut().find(|slice| slice.quantum == highest).unwrap();
+            slice.quantum -= 1;
+            unused -= 1;
+        }
+        let ues = self.queues.len();
+        for number in 0..self.slices.len() {
+            let own: Vec<usize> = order.iter().copied().filter(|&b| self.of_bearer[b] == number).collect();
+            match own.iter().find(|&&bearer| groups[bearer] == 0) {
+                Some(&bearer) => self.slices[number].next = bearer,
+                None if !own.is_empty() => self.slices[number].next = (own[0] + 1) % ues,
+                None => {}
+            }
+        }
+        self.send(tti, &order, &groups, &before, &grants);
+    }
+
+    fn send(&mut self, tti: u64, order: &[usize], groups: &[i64], before: &[i64], grants: &[u32]) {
+        let mut used = vec![0; self.slices.len()];
+        let mut is_content = vec![true; self.slices.len()];
+        for &bearer in order {
+            let slice = self.of_bearer[bearer];
+            let carried = self.tables[bearer][groups[bearer] as usize];
+            let wanted: u64 = self.queues[bearer].iter().map(|packet| packet.1).sum();
+            let (mut left, mut any) = (carried, false);
+            while let Some(&(handle, bytes)) = self.queues[bearer].front() {
+                if bytes > left {
+                    break;
+                }
+                left -= bytes;
+                any = true;
+                self.log.push((tti, bearer, handle));
+                self.queues[bearer].pop_front();
+            }
+            if any {
+                used[slice] += groups[bearer] * i64::from(RBG);
+            }
+            is_content[slice] &= any && carried >= wanted;
+        }
+        for (number, slice) in self.slices.iter_mut().enumerate() {
+            let lent = slice.quantum - before[number];
+            let idle = (i64::from(grants[number]) - lent - used[number]) as u64;
+            slice.used += used[number] as u64;
+            if is_content[number] {
+                slice.wasted += idle
+            } else {
+                slice.unfit += idle
+            }
+            slice.quanta.push(slice.quantum);
+        }
+    }
+
+    /// Tries every number of packets of the queue that is next.
+    fn search(
+        &self,
+        order: &[usize],
+        factors: &[u64],
+        capacity: i64,
+        taken: &mut Vec<usize>,
+        best: &mut Best,
+    ) {
+        if taken.len() == order.len() {
+            let mut charged = vec![0; self.slices.len()];
+            let (mut packets, mut quanta) = (0, 0);
+            for (&bearer, &count) in order.iter().zip(taken.iter()) {
+                let slice = self.of_bearer[bearer];
+                let bytes = self.queues[bearer].iter().take(count).map(|packet| packet.1).sum();
+                charged[slice] += self.groups(bearer, bytes).unwrap() * i64::from(RBG);
+                packets += count as i64;
+                quanta += count as i64 * self.slices[slice].quantum;
+            }
+            let within = self.slices.iter().zip(charged).all(|(s, c)| c == 0 || s.quantum - c >= -self.limit);
+            if within && (packets, quanta, &*taken) > (best.0, best.1, &best.2) {
+                *best = (packets, quanta, taken.clone());
+            }
+            return;
+        }
+        let bearer = order[taken.len()];
+        let factor = factors[self.of_bearer[bearer]];
+        let mut bytes = 0;
+        for count in 0..=self.queues[bearer].len() {
+            if count > 0 {
+                bytes += self.queues[bearer][count - 1].1;
+            }
+            let Some(groups) = self.groups(bearer, (bytes * factor).div_ceil(65536)) else { return };
+            if groups > capacity || self.groups(bearer, bytes).is_none() {
+                return;
+            }
+            taken.push(count);
+            self.search(order, factors, capacity - groups, taken, best);
+            taken.pop();
+        }
+    }
+}
