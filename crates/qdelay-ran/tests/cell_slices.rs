@@ -251,8 +251,6 @@ proptest! {
         }
     }
 
-    // Where several choices complete as many packets, cell and model take different ones in about one case of fifty.
-    #[ignore = "a known fault: equal choices are not always told apart as in the model"]
     #[test]
     fn elastic_as_the_model(
         slices in prop::collection::vec((5_u32..60, 1_usize..3), 1..4),
@@ -280,29 +278,51 @@ proptest! {
             .collect();
         arrivals.sort_unstable();
         let mut cell = Cell::new(setting, 1, "cell").unwrap();
-        let host = drive(&mut cell, &arrivals, 120 * MS);
+        let mut host = Host::new(cell.bearers());
         let mut model = Model::new(&shares, &of_bearer, limit_rbs, &mcs[..first]);
-        model.drive(&arrivals, 120);
-        let departed: Vec<(u64, usize, u64)> = host
-            .log
-            .iter()
-            .filter_map(|event| match event.what {
-                What::Departed(handle) => Some((event.time / MS, event.bearer, handle)),
-                _ => None,
-            })
-            .collect();
-        let sorted = |mut log: Vec<(u64, usize, u64)>| {
-            log.sort_unstable();
-            log
-        };
-        prop_assert_eq!(sorted(departed), sorted(model.log.clone()));
-        for (number, slice) in cell.slices(at(120 * MS)).iter().enumerate() {
-            let expected = &model.slices[number];
-            prop_assert_eq!(
-                (slice.granted_rbs, slice.used_rbs, slice.wasted_rbs, slice.unfit_rbs),
-                (expected.granted, expected.used, expected.wasted, expected.unfit)
-            );
-            let mut quanta = expected.quanta.clone();
+        let mut before = vec![SliceUsage::default(); shares.len()];
+        let mut next = 0;
+        for tti in 0..120 {
+            // What comes as the TTI begins is too late.
+            let mut new = Vec::new();
+            while let Some(&(time, bearer, bytes)) = arrivals.get(next).filter(|arrival| arrival.0 < tti * MS) {
+                advance(&mut cell, &mut host, at(time));
+                arrive(&mut cell, &mut host, bearer, Packet { handle: next as u64, bytes, ..Packet::default() });
+                new.push((bearer, next as u64, u64::from(bytes)));
+                next += 1;
+            }
+            let logged = host.log.len();
+            advance(&mut cell, &mut host, at(tti * MS));
+            let mut departed: Vec<(u64, usize, u64)> = host.log[logged..]
+                .iter()
+                .filter_map(|event| match event.what {
+                    What::Departed(handle) => Some((event.time / MS, event.bearer, handle)),
+                    _ => None,
+                })
+                .collect();
+            departed.sort_unstable();
+            let now = cell.slices(at(tti * MS));
+            let quanta: Vec<i64> =
+                now.iter().zip(&before).map(|(now, before)| now.quanta.since(&before.quanta).percentile(50.0)).collect();
+            let may_be = model.tick(tti, &new);
+            let is_this = |other: &&Model| {
+                let mut log = other.log[model.log.len()..].to_vec();
+                log.sort_unstable();
+                log == departed && other.slices.iter().map(|slice| slice.quantum).eq(quanta.iter().copied())
+            };
+            let Some(found) = may_be.iter().find(is_this).cloned() else {
+                return Err(TestCaseError::fail(format!("TTI {tti}: {departed:?} {quanta:?} is none of {} best", may_be.len())));
+            };
+            for (slice, expected) in now.iter().zip(&found.slices) {
+                prop_assert_eq!(
+                    (slice.granted_rbs, slice.used_rbs, slice.wasted_rbs, slice.unfit_rbs),
+                    (expected.granted, expected.used, expected.wasted, expected.unfit)
+                );
+            }
+            (model, before) = (found, now);
+        }
+        for (number, slice) in cell.slices(at(119 * MS)).iter().enumerate() {
+            let mut quanta = model.slices[number].quanta.clone();
             quanta.sort_unstable();
             prop_assert_eq!(slice.quanta.ttis(), quanta.len() as u64);
             prop_assert_eq!(slice.quanta.percentile(0.0), quanta[0]);

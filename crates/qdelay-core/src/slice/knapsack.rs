@@ -7,7 +7,8 @@
 //! All packets of a slice have the same quantum. So a slice is solved for packets alone, for each number of groups at once
 //! (16-bit counts over the groups, which the compiler turns into vector instructions), and the few slices are then put
 //! together by (packets, sum of quanta), as one number in a double that is exact below 2^53. The dynamic programme runs from the last
-//! queue to the first, and the choice is read off from the first to the last, so that among equals the earlier queue gets more.
+//! queue to the first, and the choice is read off from the first to the last, so that among equals the earlier queue gets more, of
+//! what has not been left out before: leaving out keeps a best choice, not each of them.
 //!
 //! Before that, `price.rs` bounds what can be had, and leaves out what is in no best choice, on the guess that the best
 //! choice has as many packets as the bound allows. If it turns out to have fewer, the guess was bold, and is made again with what is

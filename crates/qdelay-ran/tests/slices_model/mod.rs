@@ -1,5 +1,5 @@
 //! Elastic quantum partition in a cell, tick by tick, with every choice tried. One bearer a UE, transparent, no losses, 25 RBs in
-//! groups of two, channels that stay.
+//! groups of two, channels that stay. Where several choices are best the law may take any, and what a cell did is held against all.
 
 use qdelay_ran::tables::Carrier;
 use std::collections::VecDeque;
@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 const RBS: u32 = 25;
 const RBG: u32 = 2;
 
+#[derive(Clone)]
 pub struct Slice {
     share: u32,
-    quantum: i64,
+    pub quantum: i64,
     next: usize,
     pub granted: u64,
     pub used: u64,
@@ -18,6 +19,7 @@ pub struct Slice {
     pub quanta: Vec<i64>,
 }
 
+#[derive(Clone)]
 pub struct Model {
     limit: i64,
     pub slices: Vec<Slice>,
@@ -29,8 +31,8 @@ pub struct Model {
     pub log: Vec<(u64, usize, u64)>,
 }
 
-/// The best choice yet: packets, sum of quanta, packets of each queue.
-type Best = (i64, i64, Vec<usize>);
+/// The best choices yet: packets, sum of quanta, and packets of each queue.
+type Best = (i64, i64, Vec<Vec<usize>>);
 
 impl Model {
     pub fn new(percents: &[u32], of_bearer: &[usize], limit: u32, mcs: &[u8]) -> Model {
@@ -58,16 +60,13 @@ impl Model {
         }
     }
 
-    pub fn drive(&mut self, arrivals: &[(u64, usize, u32)], ttis: u64) {
-        let mut next = 0;
-        for tti in 0..=ttis {
-            // What comes as the TTI begins is too late.
-            while let Some(&(_, bearer, bytes)) = arrivals.get(next).filter(|a| a.0 < tti * 1_000_000) {
-                self.queues[bearer].push_back((next as u64, bytes.into()));
-                next += 1;
-            }
-            self.tick(tti);
+    /// What may come of TTI number `tti`, before which these packets have come to these bearers.
+    pub fn tick(&self, tti: u64, arrivals: &[(usize, u64, u64)]) -> Vec<Model> {
+        let mut model = self.clone();
+        for &(bearer, handle, bytes) in arrivals {
+            model.queues[bearer].push_back((handle, bytes));
         }
+        model.decide(tti)
     }
 
     fn groups(&self, bearer: usize, bytes: u64) -> Option<i64> {
@@ -85,7 +84,7 @@ impl Model {
         order
     }
 
-    fn tick(&mut self, tti: u64) {
+    fn decide(mut self, tti: u64) -> Vec<Model> {
         let before: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
         let grants: Vec<u32> = self.slices.iter().map(|slice| RBS * slice.share / 100).collect();
         for (slice, &grant) in self.slices.iter_mut().zip(&grants) {
@@ -102,11 +101,22 @@ impl Model {
                 ((1.0 + 5.0 * f.powi(5)) * 65536.0).round() as u64
             })
             .collect();
-        let mut best: Best = (0, 0, vec![0; order.len()]);
+        let mut best: Best = (0, 0, Vec::new());
         let mut taken = Vec::new();
         self.search(&order, &factors, i64::from(total / RBG), &mut taken, &mut best);
+        let taken = |packets: &Vec<usize>| {
+            let mut model = self.clone();
+            model.hand_out(tti, &order, packets, &before, &grants);
+            model
+        };
+        best.2.iter().map(taken).collect()
+    }
+
+    /// Goes on with so many packets of each queue.
+    fn hand_out(&mut self, tti: u64, order: &[usize], packets: &[usize], before: &[i64], grants: &[u32]) {
+        let total: u32 = grants.iter().sum();
         let mut groups = vec![0_i64; self.queues.len()];
-        for (&bearer, &packets) in order.iter().zip(&best.2) {
+        for (&bearer, &packets) in order.iter().zip(packets) {
             let bytes = self.queues[bearer].iter().take(packets).map(|packet| packet.1).sum();
             groups[bearer] = self.groups(bearer, bytes).unwrap();
             self.slices[self.of_bearer[bearer]].quantum -= groups[bearer] * i64::from(RBG);
@@ -151,7 +161,7 @@ impl Model {
                 None => {}
             }
         }
-        self.send(tti, &order, &groups, &before, &grants);
+        self.send(tti, order, &groups, before, grants);
     }
 
     fn send(&mut self, tti: u64, order: &[usize], groups: &[i64], before: &[i64], grants: &[u32]) {
@@ -209,8 +219,11 @@ impl Model {
                 quanta += count as i64 * self.slices[slice].quantum;
             }
             let within = self.slices.iter().zip(charged).all(|(s, c)| c == 0 || s.quantum - c >= -self.limit);
-            if within && (packets, quanta, &*taken) > (best.0, best.1, &best.2) {
-                *best = (packets, quanta, taken.clone());
+            if within && (packets, quanta) > (best.0, best.1) {
+                *best = (packets, quanta, Vec::new());
+            }
+            if within && (packets, quanta) == (best.0, best.1) {
+                best.2.push(taken.clone());
             }
             return;
         }

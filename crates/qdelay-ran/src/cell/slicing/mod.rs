@@ -29,7 +29,10 @@
 //! quanta do not change any more.
 
 mod channels;
+mod heads;
 mod quanta;
+#[cfg(test)]
+mod tests;
 mod tti;
 
 pub use quanta::Quanta;
@@ -42,9 +45,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use channels::Channels;
-use qdelay_core::slice::{
-    Channel, Eqp, FixedPartition, Head, Queues, Rounding, Share, SliceSetting, Slices, Tti,
-};
+use heads::Heads;
+use qdelay_core::slice::{Channel, Eqp, FixedPartition, Rounding, Share, SliceSetting, Slices, Tti};
 
 /// What a slice got.
 ///
@@ -143,49 +145,6 @@ struct Part {
     bytes: u64,
     /// It completes no packet: what was left, too little for one.
     is_rest: bool,
-}
-
-/// The bearers with data as elastic quantum partition sees them.
-#[derive(Clone, Debug, Default)]
-struct Heads {
-    list: Vec<Waiting>,
-    ends: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    bearer: u32,
-    candidate: u32,
-    ue: u32,
-    slice: u16,
-    local: u8,
-    channel: u32,
-    /// Where its packets end: a range of the list of ends.
-    first: u32,
-    last: u32,
-    backlog_bytes: u64,
-    /// Whose turn it is.
-    metric: f64,
-    turn: (u32, u8),
-}
-
-impl Queues for Heads {
-    fn count(&self) -> usize {
-        self.list.len()
-    }
-    fn drb(&self, queue: usize) -> usize {
-        self.list[queue].bearer as usize
-    }
-    fn channel(&self, queue: usize) -> usize {
-        self.list[queue].channel as usize
-    }
-    fn head(&self, queue: usize) -> Head<'_> {
-        let Waiting { first, last, .. } = self.list[queue];
-        Head { ends: self.ends.get(first as usize..last as usize).unwrap_or(&[]), sent: 0 }
-    }
-    fn backlog_bytes(&self, queue: usize) -> u64 {
-        self.list[queue].backlog_bytes
-    }
 }
 
 impl Slicing {
