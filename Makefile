@@ -88,6 +88,8 @@ bench: build
 	@for run in 1 2 3; do $(QDELAY) bench cell || exit 1; done
 	@echo "Slices: a decision of the elastic quantum partition"
 	@$(QDELAY) bench eqp
+	@echo "Papers: runs of theirs, beside ns-3"
+	@$(QDELAY) bench papers
 	@echo "Memory and speed by simulated time:"
 	@for seconds in 10 100 1000; do $(QDELAY) bench dumbbell --duration $${seconds}s --json || exit 1; done \
 		| sed -n -e 's/.*"packets_per_cpu_second": \([0-9]*\).*/speed \1/p' \

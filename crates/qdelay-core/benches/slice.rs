@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p qdelay-core --bench slice`. Queues of 20 packets of 200 or 1500 bytes, without end, in four slices; 29
 //! channels from 16 to 88 bytes an RB. All have data in each TTI. `whole` is the mean number of packets that leave whole. The first number of the
-//! environment variable `QDELAY_BENCH_TTIS` says how many decisions a line is of.
+//! environment variable `QDELAY_BENCH_TTIS` says how many decisions a line is of. Numbers behind `--` say with how many queues, words
+//! with which packets (`-- 64 1000 mixed`).
 //!
 //! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
 
@@ -108,9 +109,16 @@ fn line(sizes: &'static str, queues: usize, rbs: u32, rbg_rbs: u32, ttis: u64) {
 
 fn main() {
     let ttis = std::env::var("QDELAY_BENCH_TTIS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000);
+    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let (counts, kinds): (Vec<&str>, Vec<&str>) =
+        named.iter().map(String::as_str).partition(|word| word.parse::<usize>().is_ok());
+    let is_asked = |named: &[&str], word: &str| named.is_empty() || named.contains(&word);
     println!("sizes  queues   RBs  RBG   mean us    median       p99      most   whole");
-    for sizes in ["mixed", "small", "large"] {
+    for sizes in ["mixed", "small", "large"].into_iter().filter(|sizes| is_asked(&kinds, sizes)) {
         for queues in [16, 64, 256, 1000, 10_000] {
+            if !is_asked(&counts, &queues.to_string()) {
+                continue;
+            }
             for (rbs, rbg_rbs) in [(25, 2), (100, 4), (275, 16), (275, 1)] {
                 line(sizes, queues, rbs, rbg_rbs, ttis);
             }

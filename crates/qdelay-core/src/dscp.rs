@@ -1,17 +1,19 @@
 //! Names of differentiated services codepoints.
 //!
 //! Source: RFC 2474 (default forwarding and the class selectors), RFC 2597 (assured forwarding), RFC 3246 (expedited
-//! forwarding), RFC 5865 (voice-admit), RFC 8622 (lower effort), RFC 9956 (non-queue-building).
+//! forwarding), RFC 5865 (voice-admit), RFC 8622 (lower effort), RFC 9956 (non-queue-building); the draft
+//! draft-you-tsvwg-latency-loss-tradeoff-00, section 4.4 (`llt`: low latency, for which the sender accepts loss).
 
 /// Codepoints in a packet's DS field: 0 to 63.
 pub const CODEPOINTS: usize = 64;
 
 /// Each name with its codepoint. Of several names for one codepoint the first is the one that is printed.
-const NAMES: [(&str, u8); 26] = [
+const NAMES: [(&str, u8); 27] = [
     ("be", 0),
     ("df", 0),
     ("cs0", 0),
     ("le", 1),
+    ("llt", 5),
     ("cs1", 8),
     ("af11", 10),
     ("af12", 12),
@@ -65,7 +67,9 @@ mod tests {
                 assert_eq!(parse(&alloc::format!("af{class}{precedence}")), Some(8 * class + 2 * precedence));
             }
         }
-        for (name, number) in [("be", 0), ("df", 0), ("le", 1), ("va", 44), ("nqb", 45), ("ef", 0b10_1110)] {
+        for (name, number) in
+            [("be", 0), ("df", 0), ("le", 1), ("llt", 0b00_0101), ("va", 44), ("nqb", 45), ("ef", 0b10_1110)]
+        {
             assert_eq!(parse(name), Some(number), "{name}");
         }
         assert_eq!(parse("AF41"), Some(34));

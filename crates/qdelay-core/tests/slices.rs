@@ -9,7 +9,7 @@ mod slicing;
 use proptest::prelude::*;
 use qdelay_core::Random;
 use qdelay_core::slice::{Channel, Eqp, FixedPartition, Grant, Tti};
-use slicing::oracle::{self, Value};
+use slicing::oracle::{self, Best};
 use slicing::{Case, Size};
 
 /// How many small cases are searched exhaustively: `PROPTEST_CASES` times a hundred where it is set.
@@ -18,14 +18,14 @@ fn cases(default: u64) -> u64 {
     variable.map_or(default, |cases| (cases * 100).max(default))
 }
 
-/// Checks what EQP chose against the best that the oracle says there is.
-fn check(case: &Case, best: impl Fn(&Case, &oracle::Bounds) -> Value) -> Vec<Grant> {
+/// Checks what EQP chose against what the oracle says is due: the whole choice.
+fn check(case: &Case, due: impl Fn(&Case, &oracle::Bounds) -> Best) -> Vec<Grant> {
     let mut eqp = case.eqp();
     let bounds = oracle::bounds(case);
     let grants = eqp.decide(case.tti(), &case.channels(), case).unwrap().to_vec();
     let chosen: Vec<(usize, usize)> = eqp.whole().iter().map(|whole| (whole.queue, whole.packets)).collect();
     let value = oracle::value(case, &bounds, &chosen).expect("a choice that keeps capacity, limit and order");
-    assert_eq!(value, best(case, &bounds), "{case:?}\n{chosen:?}");
+    assert_eq!(Best::new(case, value, &chosen), due(case, &bounds), "{case:?}");
     for whole in eqp.whole() {
         assert_eq!(u32::from(whole.groups), oracle::groups(case, whole.queue, whole.packets).unwrap());
         let grant = grants.iter().find(|grant| grant.queue == whole.queue).expect("a grant");
@@ -52,6 +52,31 @@ fn crowds_are_decided_as_if_every_queue_were_looked_at() {
     let mut random = Random::derive(2, "slices", "crowds");
     for _ in 0..cases(1_500) {
         check(&Case::random(&mut random, &Size::CROWD), oracle::textbook);
+    }
+}
+
+#[test]
+fn so_many_queues_that_few_are_looked_at() {
+    let mut random = Random::derive(7, "slices", "multitude");
+    for _ in 0..cases(100) {
+        check(&Case::random(&mut random, &Size::MULTITUDE), oracle::textbook);
+    }
+}
+
+#[test]
+fn among_equals_the_first_in_turn_gets_the_most() {
+    let mut random = Random::derive(8, "slices", "equals");
+    for number in 0..cases(600) {
+        let mut case = Case::random(&mut random, &Size::CROWD);
+        // Many queues that are alike, and slices that are.
+        case.repeat_queues(&mut random);
+        if number % 2 == 0 {
+            case.quanta.fill(0);
+            let even = 1_000_000 / case.shares.len() as u32;
+            let least = case.shares.iter().copied().min().unwrap_or(even);
+            case.shares.fill(least.clamp(1, even));
+        }
+        check(&case, oracle::textbook);
     }
 }
 

@@ -2,7 +2,7 @@
 //! way in for each direction.
 //!
 //! ```text
-//! outside -> flows -> [access-i] -> bottleneck and link, or what is above a cell and the cell -> down -> inside
+//! outside -> flows -> [access-i] -> [hops] -> bottleneck and link, or what is above a cell and the cell -> down -> inside
 //! inside -> returns -> [return-i] -> [uplink of its UE] -> up -> outside
 //! ```
 //!
@@ -12,12 +12,16 @@ use crate::classes::Classes;
 use crate::device::Port;
 use crate::plan::{Places, Role, lateness_limit, step};
 use qdelay_core::Span;
-use qdelay_path::stack::{Bottleneck, Dumbbell, FlowKey, FlowWay, Place, StackError, Topology, Uplink};
+use qdelay_path::stack::{
+    Bottleneck, Dumbbell, FlowKey, FlowWay, HopSpec, Place, StackError, Topology, Uplink,
+};
 use qdelay_path::{NodeId, Path};
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct DumbbellPlan {
+    /// What packets that come from outside cross in front of the bottleneck.
+    pub hops: Vec<HopSpec>,
     /// What packets that come from outside cross.
     pub bottleneck: Bottleneck,
     /// What packets that come from inside cross; behind a cell each UE has such an uplink of its own.
@@ -41,6 +45,7 @@ impl DumbbellPlan {
     /// A component that cannot be built, or a path that cannot be.
     pub fn build(&self) -> Result<(Path, Places), StackError> {
         let dumbbell = Dumbbell {
+            hops: &self.hops,
             bottleneck: &self.bottleneck,
             uplink: self.uplink.as_ref(),
             base_rtt: self.base_rtt,

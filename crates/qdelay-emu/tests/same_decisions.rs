@@ -116,6 +116,7 @@ fn reference(plan: &AnyPlan, journal: &[(Time, Port, Vec<u8>)], end: Time) -> Ev
         }
         AnyPlan::Dumbbell(plan) => {
             let dumbbell = Dumbbell {
+                hops: &plan.hops,
                 bottleneck: &plan.bottleneck,
                 uplink: plan.uplink.as_ref(),
                 base_rtt: plan.base_rtt,

@@ -4,9 +4,13 @@
 //! (`normalise`); one figure for all of them (`over`); that over the best of others made in the same way (`versus`).
 //! Where a step finds nothing there is no figure: a measure that a case does not have, no case, a division by zero.
 
+use crate::confidence;
 use crate::results::{AxisFile, CaseSummary, ExpectResult, round};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// Between two measures: the first over the second.
+pub const OVER: &str = " / ";
 
 /// Points on axes: labels by the name of the axis.
 pub type Selection = BTreeMap<String, Vec<String>>;
@@ -18,7 +22,8 @@ pub struct Expect {
     pub line: u32,
     /// What is expected, in words.
     pub claim: String,
-    /// Dotted path into a case of `summary.json`: `queue_delay_ms.p99`, `groups.video.loss_ratio`.
+    /// Dotted path into a case of `summary.json`: `queue_delay_ms.p99`, `groups.video.loss_ratio`; or two with ` / ` between, the
+    /// first over the second.
     pub measure: String,
     /// The cases that are meant (`where`): on these axes those with one of these labels; all on other axes.
     pub select: Selection,
@@ -56,6 +61,29 @@ pub enum Over {
     Max,
     /// Sum.
     Sum,
+    /// The lower end of the 95% confidence interval of the mean (Student's t).
+    Ci95Low,
+    /// The upper end of that.
+    Ci95High,
+}
+
+impl Over {
+    /// All, by the names that files give them.
+    pub const ALL: [(&'static str, Over); 8] = [
+        ("mean", Over::Mean),
+        ("geomean", Over::Geomean),
+        ("median", Over::Median),
+        ("min", Over::Min),
+        ("max", Over::Max),
+        ("sum", Over::Sum),
+        ("ci95_low", Over::Ci95Low),
+        ("ci95_high", Over::Ci95High),
+    ];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Over> {
+        Over::ALL.iter().find(|(known, _)| *known == name).map(|(_, over)| *over)
+    }
 }
 
 /// Which of several figures is best.
@@ -142,6 +170,18 @@ impl<'a> Table<'a> {
         finite(round(figure / best?))
     }
 
+    /// The axes of the study.
+    pub fn axes(&self) -> &'a [AxisFile] {
+        self.axes
+    }
+
+    /// Each case that `expect` means: its label on each axis, as an index, and its measure, over that of its own reference where
+    /// there is one. Nothing if one of them has no figure.
+    pub fn of_cases(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
+        let with_figure = |point| Some((Point::as_slice(point), self.of_case(expect, point)?));
+        self.selected(&expect.select).into_iter().map(with_figure).collect()
+    }
+
     /// Where the cases that `select` means stand; none if it names an axis that is not there.
     fn selected(&self, select: &Selection) -> Vec<&Point> {
         let mut accepted: Vec<Option<Vec<usize>>> = vec![None; self.axes.len()];
@@ -178,8 +218,13 @@ impl<'a> Table<'a> {
         finite(figure / self.measure(&reference, &expect.measure)?)
     }
 
-    fn measure(&self, point: &Point, path: &str) -> Option<f64> {
-        path.split('.').try_fold(self.cases.get(point)?, |value, name| value.get(name))?.as_f64()
+    fn measure(&self, point: &Point, measure: &str) -> Option<f64> {
+        let case = self.cases.get(point)?;
+        let figure = |path: &str| path.split('.').try_fold(case, |value, name| value.get(name))?.as_f64();
+        match measure.split_once(OVER) {
+            Some((path, other)) => finite(figure(path)? / figure(other)?),
+            None => figure(measure),
+        }
     }
 }
 
@@ -212,6 +257,8 @@ fn combine(mut figures: Vec<f64>, over: Over) -> Option<f64> {
     finite(match over {
         Over::Sum => sum,
         Over::Mean => sum / count,
+        Over::Ci95Low => sum / count - confidence::half_width(&figures)?,
+        Over::Ci95High => sum / count + confidence::half_width(&figures)?,
         // NaN, and so no figure, where one of them is negative.
         Over::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
         Over::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),

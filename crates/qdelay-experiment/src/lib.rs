@@ -10,6 +10,7 @@
 //! | [`papers`] | what papers claim, run and judged |
 //! | [`report`] | one HTML file, and SVG, from folders |
 
+mod confidence;
 pub mod engine;
 mod error;
 pub mod expect;

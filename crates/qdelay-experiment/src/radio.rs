@@ -7,7 +7,7 @@ use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_ran::mac::Scheduler;
 use qdelay_ran::radio::CHANNELS;
-use qdelay_ran::rlc::{Mode, PdcpReordering, RlcSetting};
+use qdelay_ran::rlc::{MacHeader, Mode, PdcpReordering, RlcSetting};
 
 const fn parameter(name: &'static str, unit: Unit, about: &'static str) -> Parameter {
     Parameter { name, unit, default: "", min: "", max: "", about, source: "" }
@@ -53,12 +53,17 @@ const HEADER: Parameter = Parameter {
     )
 };
 
+const MAC_HEADER: Parameter = Parameter {
+    default: "on",
+    ..parameter("mac_header", Unit::Switch, "Whether MAC's subheader of each PDU counts; ns-3 has none.")
+};
+
 static UM: Component = Component {
     kind: Kind::Rlc,
     name: "um",
     about: "Unacknowledged mode: cut into pieces and put together again, what is lost stays lost",
     source: "TS 36.322, TS 38.322",
-    parameters: &[SN, REASSEMBLY, REORDERING, IN_ORDER, HEADER],
+    parameters: &[SN, REASSEMBLY, REORDERING, IN_ORDER, HEADER, MAC_HEADER],
     positional: None,
 };
 static AM: Component = Component {
@@ -72,6 +77,7 @@ static AM: Component = Component {
         REORDERING,
         IN_ORDER,
         HEADER,
+        MAC_HEADER,
         Parameter {
             default: "20ms",
             min: "1ms",
@@ -149,6 +155,9 @@ pub fn rlc(arguments: &Arguments, is_nr: bool) -> Result<RlcSetting, String> {
     if let Some(bytes) = arguments.whole("header") {
         // The declared range keeps it small.
         setting.sdu_overhead_bytes = bytes as u32;
+    }
+    if arguments.switch("mac_header") == Some(false) {
+        setting.mac = MacHeader::None;
     }
     let (sn, reassembly) = (arguments.whole("sn").map(|bits| bits as u8), arguments.span("reassembly"));
     let in_order = |pdcp: &mut Option<PdcpReordering>| {

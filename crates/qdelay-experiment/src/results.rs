@@ -247,6 +247,12 @@ pub struct CaseSummary {
     pub flows: Vec<Flow>,
     /// Each node of the path.
     pub nodes: BTreeMap<String, Node>,
+    /// Packets by their codepoint at the bottleneck, `ef` or `dscp-3`; where flows use more than one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub codepoints: BTreeMap<String, Codepoint>,
+    /// Each hop in front of the bottleneck, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub hops: BTreeMap<String, Hop>,
     /// What only a cell has.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cell: Option<Cell>,
@@ -259,6 +265,9 @@ pub struct CaseSummary {
     /// The same for each entry of `[[flow]]`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_delay_cdf: Option<BTreeMap<String, Cdf>>,
+    /// The same for each codepoint, where flows use more than one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub codepoint_delay_cdf: Option<BTreeMap<String, Cdf>>,
     /// Of a cell: delays by stage, and their `total`, for each entry of `[[flow]]`; in the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_stage_cdf: Option<BTreeMap<String, BTreeMap<String, Cdf>>>,
@@ -268,6 +277,52 @@ pub struct CaseSummary {
     /// Rates and delays over time; in the case's own file only, and null where they are off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+/// What became of packets of one codepoint at the bottleneck: counts of the whole run, the rest after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Codepoint {
+    /// Packets offered to its queue.
+    pub arrived: u64,
+    /// Packets that left it.
+    pub delivered: u64,
+    /// Packets that it dropped.
+    pub dropped: u64,
+    /// Packets that its queue marked.
+    pub marked: u64,
+    /// Dropped over arrived.
+    pub loss: f64,
+    /// IP bytes that left, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Departure less arrival.
+    pub queue_delay_ms: Delay,
+}
+
+/// A hop in front of the bottleneck: counts of the whole run, the rest after the warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Where it stands on the way, from 1.
+    pub place: u64,
+    /// Packets that came to its queue.
+    pub arrived: u64,
+    /// Packets that left its link.
+    pub delivered: u64,
+    /// Packets that its queue dropped.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: BTreeMap<String, u64>,
+    /// Packets that it marked.
+    pub marks: u64,
+    /// The same by reason.
+    pub marks_by_reason: BTreeMap<String, u64>,
+    /// IP bytes that left its link, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Mean rate that its link offered, Mbit/s; null where it knows no bound.
+    pub capacity_mbps: Option<f64>,
+    /// Bytes sent over bytes offered.
+    pub utilization: f64,
+    /// Departure from its link less arrival at its queue.
+    pub queue_delay_ms: Delay,
 }
 
 /// What only a cell has.
@@ -351,6 +406,12 @@ pub struct Bearer {
     pub bytes: Level,
     /// Packets.
     pub packets: Level,
+    /// The packet delay budget of its QCI or 5QI; of several QoS flows the shortest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub budget_ms: Option<f64>,
+    /// Share of the packets handed up that were so within their budget, since they came to the far end of N3; null without any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub within_budget: Option<f64>,
 }
 
 /// A level over time.
@@ -362,6 +423,23 @@ pub struct Level {
     pub p95: f64,
     /// The highest that lasted.
     pub max: f64,
+}
+
+/// One-way delays after each was cut down to whole milliseconds, as a receiver whose clock counts these sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WholeDelays {
+    /// Their mean.
+    pub mean_ms: f64,
+    /// The least.
+    pub min_ms: f64,
+    /// The most.
+    pub max_ms: f64,
+    /// Standard deviation.
+    pub deviation_ms: f64,
+    /// Mean difference of consecutive ones of a flow.
+    pub jitter_ms: f64,
+    /// Mean difference from the first of their flow.
+    pub jitter_from_first_ms: f64,
 }
 
 /// How a call, or the calls of an entry of `[[flow]]`, sounded.
@@ -381,6 +459,24 @@ pub struct Voice {
     pub late_ratio: f64,
 }
 
+/// What an adaptive call, or those of an entry of `[[flow]]`, did; of several the means. Shares are of the time from its start to
+/// its stop, after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Audio {
+    /// It sent mainly with its own codepoint.
+    pub green_share: f64,
+    /// It sent mainly with its other codepoint.
+    pub blue_share: f64,
+    /// It sent nothing.
+    pub off_share: f64,
+    /// Changes of codepoint.
+    pub changes: f64,
+    /// Times it gave up for a while.
+    pub hang_ups: f64,
+    /// Rate of the codec, on and off, without headers and error correction, Mbit/s.
+    pub codec_mbps: f64,
+}
+
 /// The flows of an entry of `[[flow]]` together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Group {
@@ -390,6 +486,9 @@ pub struct Group {
     pub throughput_mbps: f64,
     /// Application bytes delivered, Mbit/s.
     pub goodput_mbps: f64,
+    /// Jain's index over the goodputs of its flows.
+    #[serde(default)]
+    pub jain: f64,
     /// Departure less arrival at the bottleneck.
     pub queue_delay_ms: Delay,
     /// The standard deviation of that.
@@ -397,14 +496,29 @@ pub struct Group {
     pub queue_delay_std_ms: f64,
     /// From sender to receiver.
     pub one_way_delay_ms: Delay,
+    /// The least of these.
+    #[serde(default)]
+    pub one_way_min_ms: f64,
     /// Mean difference of consecutive one-way delays.
     pub jitter_ms: f64,
+    /// Mean difference of one-way delays from the first of their flow.
+    #[serde(default)]
+    pub jitter_from_first_ms: f64,
+    /// One-way delays, each cut down to whole milliseconds.
+    #[serde(default)]
+    pub one_way_whole: WholeDelays,
     /// Segments or datagrams sent, in the whole run.
     pub packets_sent: u64,
     /// Data packets lost on the path, in the whole run.
     pub packets_lost: u64,
     /// Lost over sent.
     pub loss_ratio: f64,
+    /// With `discard_after`: data packets that receivers threw away because they came too late, in the whole run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub discarded_late: Option<u64>,
+    /// Retransmissions, in the whole run.
+    #[serde(default)]
+    pub retransmits: u64,
     /// Of a cell: delay by stage.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stages: Option<BTreeMap<String, Delay>>,
@@ -426,6 +540,9 @@ pub struct Group {
     /// Of calls.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub voice: Option<Voice>,
+    /// Of adaptive calls.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub audio: Option<Audio>,
 }
 
 /// A flow.
@@ -447,6 +564,9 @@ pub struct Flow {
     pub packets_sent: u64,
     /// Data packets lost on the path.
     pub packets_lost: u64,
+    /// With `discard_after`: data packets that its receiver threw away because they came too late.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub discarded_late: Option<u64>,
     /// Retransmissions.
     pub retransmits: u64,
     /// Retransmission timeouts.
@@ -472,6 +592,9 @@ pub struct Flow {
     /// Of a call.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub voice: Option<Voice>,
+    /// Of an adaptive call.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub audio: Option<Audio>,
 }
 
 /// A node of the path.
@@ -521,6 +644,9 @@ pub struct Series {
     pub drops: Vec<u64>,
     /// Packets it marked.
     pub marks: Vec<u64>,
+    /// DSD's g at the end of the bin; empty where no queue of the bottleneck has one.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub green_bias: Vec<f64>,
     /// By entry of `[[flow]]`.
     pub groups: BTreeMap<String, GroupSeries>,
     /// Of a cell.

@@ -376,6 +376,99 @@ fn a_cell_has_a_bar_by_stage_for_each_case() {
 }
 
 #[test]
+fn slices_have_a_row_each_and_a_box_for_their_quantum() {
+    let Some((scratch, mut page)) = start("slices") else { return };
+    let fixture = Fixture { cell: true, slices: 3, groups: texts(&["call", "file"]), ..Fixture::default() };
+    open(&scratch, &mut page, &fixture);
+    let rows = "document.querySelectorAll('tr[data-slice]').length";
+    assert_eq!(page.eval(rows), json!(24), "three for each of eight points");
+    page.eval("document.querySelectorAll('[data-axis=flows] input')[1].click()");
+    page.wait("document.querySelectorAll('tr[data-stages]').length === 16");
+    assert_eq!(page.eval(rows), json!(24), "once for all flows");
+    let heads = page.eval("[...document.querySelectorAll('.slices th')].map((head) => head.textContent)");
+    let expected = [
+        "",
+        "Slice",
+        "Share (%)",
+        "Throughput (Mbit/s)",
+        "Used (%)",
+        "Lent (%)",
+        "Wasted (%)",
+        "Quantum (RBs)",
+        "Median",
+    ];
+    assert_eq!(heads, json!(expected), "nothing is unfit");
+    let row = "[...document.querySelectorAll('tr[data-slice]')].slice(1, 3).map((row) => [...row.children].map((cell) => cell.textContent))";
+    let figures = |name, median| json!(["", name, "25.0", "3.50", "90.0", "4.00", "6.00", "", median]);
+    assert_eq!(page.eval(row), json!([figures("slice-1", "-10.0"), figures("slice-2", "-20.0")]));
+    assert_eq!(page.eval("document.querySelectorAll('.quantum-box').length"), json!(16));
+    // From -80 to 20: the box of the second is from -40 to 10.
+    let box_style = "document.querySelectorAll('.quantum-box')[1].querySelector('.quartiles').style";
+    let place = page.eval(&format!("[{box_style}.left, {box_style}.width]"));
+    assert_eq!(place, json!(["40%", "50%"]));
+    page.eval("document.getElementById('slices').scrollIntoView()");
+    screenshot(&mut page, "slices");
+    assert_quiet(&page);
+    open(&scratch, &mut page, &Fixture { cell: true, ..Fixture::default() });
+    assert_eq!(page.eval("document.querySelector('#slices')"), json!(null));
+}
+
+#[test]
+fn codepoints_and_hops_have_a_row_each() {
+    let Some((scratch, mut page)) = start("parts") else { return };
+    let fixture = Fixture { coloured: true, groups: texts(&["call", "file"]), ..Fixture::default() };
+    open(&scratch, &mut page, &fixture);
+    let rows = |id: &str| format!("document.querySelectorAll('#{id} tr[data-part]').length");
+    assert_eq!((page.eval(&rows("codepoints")), page.eval(&rows("hops"))), (json!(16), json!(16)));
+    page.eval("document.querySelectorAll('[data-axis=flows] input')[1].click()");
+    page.wait("document.querySelectorAll('table.cases tbody tr').length === 16");
+    assert_eq!(page.eval(&rows("codepoints")), json!(16), "once for all flows");
+    let table = |id: &str, part: &str| {
+        format!(
+            "[...document.querySelectorAll('#{id} tr')].{part}.map((row) => [...row.children].map((cell) => cell.textContent))"
+        )
+    };
+    let delays = ["Mean (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "Max (ms)"];
+    let counts = ["Arrived", "Dropped"];
+    let heads = [&["", "Codepoint", "Throughput (Mbit/s)", "Loss (%)"][..], &delays, &counts].concat();
+    assert_eq!(page.eval(&table("codepoints", "slice(0, 1)")), json!([heads]), "nothing is marked");
+    let ef = ["", "ef", "3.50", "5.00", "8.00", "8.00", "8.00", "8.00", "8.00", "2\u{202f}000", "100"];
+    assert_eq!(page.eval(&table("codepoints", "slice(2, 3)")), json!([ef]));
+    let heads =
+        [&["", "Hop", "Throughput (Mbit/s)", "Util. (%)", "Loss (%)"][..], &delays, &counts, &["Marked"]]
+            .concat();
+    assert_eq!(page.eval(&table("hops", "slice(0, 1)")), json!([heads]));
+    let core = [
+        "",
+        "core",
+        "7.25",
+        "75.0",
+        "0.25",
+        "1.00",
+        "1.00",
+        "1.00",
+        "1.00",
+        "1.00",
+        "4\u{202f}000",
+        "10",
+        "1",
+    ];
+    assert_eq!(page.eval(&table("hops", "slice(2, 3)")), json!([core]), "the second on the way");
+    assert_eq!(page.eval("qdelayReport.frames().filter(({ kind }) => kind === 'bias').length"), json!(8));
+    page.eval("document.getElementById('codepoints').scrollIntoView()");
+    screenshot(&mut page, "codepoints");
+    page.eval("document.querySelector('input[name=overlay]').click()");
+    page.wait("qdelayReport.frames().filter(({ kind }) => kind === 'bias').length === 1");
+    page.eval("document.getElementById('time').scrollIntoView()");
+    page.wait("qdelayReport.plots().some(({ kind }) => kind === 'bias')");
+    screenshot(&mut page, "green-bias");
+    assert_quiet(&page);
+    open(&scratch, &mut page, &Fixture::default());
+    let absent = "['codepoints', 'hops'].map((id) => document.getElementById(id))";
+    assert_eq!(page.eval(absent), json!([null, null]));
+}
+
+#[test]
 fn a_cell_has_its_queue_blocks_and_mcs_over_time_and_more_distributions() {
     let Some((scratch, mut page)) = start("cell") else { return };
     let fixture = Fixture { cell: true, groups: texts(&["call", "file"]), ..Fixture::default() };

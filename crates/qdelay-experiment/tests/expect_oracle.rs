@@ -3,6 +3,7 @@
 use qdelay_experiment::expect::{Best, Expect, Over, evaluate};
 use qdelay_experiment::results::{AxisFile, CaseSummary, ExpectResult};
 use serde_json::json;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Numbers that look random: xorshift.
@@ -43,6 +44,10 @@ mod model {
     use super::*;
 
     fn value(case: &CaseSummary, measure: &str) -> Option<f64> {
+        if let Some(at) = measure.find(" / ") {
+            let (over, below) = (value(case, &measure[..at])?, value(case, &measure[at + 3..])?);
+            return if below == 0.0 { None } else { Some(over / below) };
+        }
         match measure {
             "throughput_mbps" => Some(case.throughput_mbps),
             "queue_delay_ms.p99" => Some(case.queue_delay_ms.p99),
@@ -54,6 +59,49 @@ mod model {
 
     fn at(cases: &[CaseSummary], wanted: &Labels) -> Option<CaseSummary> {
         cases.iter().find(|case| case.labels == *wanted).cloned()
+    }
+
+    /// Student's t for 95%: the angle atan(t / sqrt(n)) has the density cos(x)^(n - 1), which is added up from 0 on by Simpson's rule.
+    fn quantile(degrees: usize) -> f64 {
+        const CELLS: usize = 20_000;
+        let width = std::f64::consts::FRAC_PI_2 / CELLS as f64;
+        let density = |angle: f64| angle.cos().powi(degrees as i32 - 1);
+        let area = |from: f64, to: f64| {
+            (to - from) / 6.0 * (density(from) + 4.0 * density(f64::midpoint(from, to)) + density(to))
+        };
+        let cell = |cell: usize| (cell as f64 * width, (cell + 1) as f64 * width);
+        let wanted = 0.95 * (0..CELLS).map(|at| area(cell(at).0, cell(at).1)).sum::<f64>();
+        let mut before = 0.0;
+        for at in 0..CELLS {
+            let (from, to) = cell(at);
+            if before + area(from, to) >= wanted {
+                let (mut low, mut high) = (from, to);
+                for _ in 0..50 {
+                    let middle = f64::midpoint(low, high);
+                    if before + area(from, middle) < wanted { low = middle } else { high = middle }
+                }
+                return (degrees as f64).sqrt() * high.tan();
+            }
+            before += area(from, to);
+        }
+        f64::NAN
+    }
+
+    thread_local! {
+        static QUANTILES: RefCell<BTreeMap<usize, f64>> = const { RefCell::new(BTreeMap::new()) };
+    }
+
+    /// Mean less t times the standard error, or more with `sign` 1.
+    fn end_of_interval(all: &[f64], sign: f64) -> Result<f64, ()> {
+        if all.len() < 2 {
+            return Err(());
+        }
+        let n = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let deviation = (all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+        let degrees = all.len() - 1;
+        let t = QUANTILES.with_borrow_mut(|known| *known.entry(degrees).or_insert_with(|| quantile(degrees)));
+        Ok(mean + sign * t * deviation / n.sqrt())
     }
 
     fn figure(
@@ -93,6 +141,8 @@ mod model {
             Over::Mean => all.iter().map(|one| one / n).sum(),
             Over::Geomean => all.iter().map(|one| one.powf(1.0 / n)).product(),
             Over::Median => (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0,
+            Over::Ci95Low => end_of_interval(&all, -1.0)?,
+            Over::Ci95High => end_of_interval(&all, 1.0)?,
         })
     }
 
@@ -163,13 +213,19 @@ fn some_labels(draw: &mut Draw, axis: &AxisFile) -> Vec<String> {
 }
 
 fn expect(draw: &mut Draw, axes: &[AxisFile]) -> Expect {
-    let measures =
-        ["throughput_mbps", "queue_delay_ms.p99", "groups.video.throughput_mbps", "power", "probe_ms.p99"];
-    let overs = [Over::Mean, Over::Geomean, Over::Median, Over::Min, Over::Max, Over::Sum];
+    let measures = [
+        "throughput_mbps",
+        "queue_delay_ms.p99",
+        "groups.video.throughput_mbps",
+        "power",
+        "power / throughput_mbps",
+        "probe_ms.p99",
+    ];
+    let overs = Over::ALL.map(|(_, over)| over);
     let mut expect = Expect {
         line: 1,
         claim: "c".to_string(),
-        measure: measures[draw.below(40).min(measures.len() - 1 - draw.below(4))].to_string(),
+        measure: measures[draw.below(measures.len())].to_string(),
         select: BTreeMap::new(),
         normalise: BTreeMap::new(),
         over: overs[draw.below(overs.len())],
@@ -269,6 +325,18 @@ fn an_example() {
         |expect: &Expect| -> ExpectResult { evaluate(std::slice::from_ref(expect), &axes, &cases).remove(0) };
     // (10 / 100 + 40 / 200) / 2, and the bound is accepted itself.
     assert_eq!((ours(&base).ours, ours(&base).verdict.as_str()), (Some(0.15), "match"));
+    // The same two, paired by t: their standard error is 0.05, and Student's t for one degree of freedom 12.706205.
+    let ends = [Over::Ci95Low, Over::Ci95High].map(|over| ours(&Expect { over, ..base.clone() }).ours);
+    assert_eq!(ends, [Some(-0.48531), Some(0.78531)]);
+    let one_case = Expect {
+        over: Over::Ci95Low,
+        select: BTreeMap::from([("q".into(), vec!["c".into()]), ("t".into(), vec!["x".into()])]),
+        ..base.clone()
+    };
+    assert_eq!(ours(&one_case).ours, None, "of one case there is no interval");
+    // 10 / 1 and 40 / 1 over 100 / 1 and 200 / 1: the throughput is 1 everywhere.
+    let ratio = Expect { measure: "queue_delay_ms.p99 / throughput_mbps".to_string(), ..base.clone() };
+    assert_eq!(ours(&ratio).ours, Some(0.15));
     // Over b's (0.5 + 0.25) / 2 and over the best, which is b's.
     let versus = Expect { versus: one("q", &["a", "b"]), ..base.clone() };
     assert_eq!((ours(&versus).ours, ours(&versus).verdict.as_str()), (Some(0.4), "miss"));
@@ -279,6 +347,7 @@ fn an_example() {
         Expect { select: one("z", &["c"]), ..base.clone() },
         Expect { measure: "power".to_string(), ..base.clone() },
         Expect { measure: "drops_by_reason.codel".to_string(), ..base.clone() },
+        Expect { measure: "throughput_mbps / drops".to_string(), ..base.clone() },
         Expect { versus: one("q", &["a", "d"]), ..base.clone() },
         Expect { measure: "drops".to_string(), ..base },
     ] {

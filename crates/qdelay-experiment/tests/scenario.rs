@@ -7,6 +7,7 @@ use qdelay_experiment::expect::{Best, Over};
 use qdelay_experiment::scenario::{Case, Overrides, Study};
 use qdelay_experiment::traces::Library;
 use qdelay_path::AnyLink;
+use qdelay_sim::OtherMark;
 use serde_json::json;
 use std::fs;
 
@@ -80,6 +81,10 @@ fn every_key_arrives() {
         dscp = "AF41"
         extra_rtt = "30ms"
         access = "5mbit"
+        other_dscp = "be"
+        other_share = "12.5%"
+        access_jitter = "1.6ms"
+        discard_after = "150ms"
         [[flow]]
         dscp = 46
         [run]
@@ -111,7 +116,13 @@ fn every_key_arrives() {
     let video = &scenario.flows[1];
     assert_eq!((video.group, video.dscp, video.typed.as_str()), (0, 34, "udp:4mbit"));
     assert_eq!((video.stop, video.extra_rtt), (Some(Span::from_secs(9)), Span::from_millis(30)));
-    assert_eq!(video.access, Some(Rate::from_bps(5_000_000)));
+    assert_eq!(
+        (video.access, video.access_jitter),
+        (Some(Rate::from_bps(5_000_000)), Span::from_micros(1600))
+    );
+    assert_eq!(video.other, Some(OtherMark { dscp: 0, share: 0.125 }));
+    assert_eq!((video.discard_after, scenario.flows[3].discard_after), (Some(Span::from_millis(150)), None));
+    assert_eq!((scenario.flows[3].other, scenario.flows[3].access_jitter), (None, Span::ZERO));
     let starts: Vec<Span> = scenario.flows[..3].iter().map(|flow| flow.start).collect();
     assert!(starts.iter().all(|start| (Span::from_secs(5)..Span::from_secs(6)).contains(start)));
     assert!(starts[0] != starts[1], "each has a draw of its own");
@@ -125,11 +136,13 @@ fn every_key_arrives() {
         "flow": [
             {
                 "name": "video", "transport": "udp:4mbit", "count": 3, "start": "5s", "stop": "9s", "spread": "1s",
-                "dscp": "AF41", "extra_rtt": "30ms", "access": "5mbit",
+                "dscp": "AF41", "other_dscp": "be", "other_share": "12.5%", "extra_rtt": "30ms", "access": "5mbit",
+                "access_jitter": "1.6ms", "discard_after": "150ms",
             },
             {
                 "name": "flow-2", "transport": "cubic", "count": 1, "start": "0s", "stop": null, "spread": "0s",
-                "dscp": "46", "extra_rtt": "0s", "access": null,
+                "dscp": "46", "other_dscp": null, "other_share": null, "extra_rtt": "0s", "access": null,
+                "access_jitter": "0s", "discard_after": null,
             },
         ],
         "run": {
@@ -138,6 +151,73 @@ fn every_key_arrives() {
         },
     });
     assert_eq!(case.resolved, resolved);
+}
+
+/// Some keys of every hop, some of one, some varied.
+#[test]
+fn hops_arrive() {
+    let text = r#"
+        [path]
+        link = "10mbit"
+        [[path.hop]]
+        name = "metro"
+        link = "20mbit"
+        qdisc = "codel"
+        limit = 50
+        delay = "3ms"
+        [[path.hop]]
+        trace = "synth-subway"
+        [[flow]]
+        [matrix]
+        path.hop.qdisc = ["pie", { label = "DSD", value = "dsd:g=1" }]
+        path.hop.hop-2.delay = ["0s", "7ms"]
+        [[matrix.variant]]
+        label = "narrow"
+        path.hop.metro.qdisc = "red"
+        path.hop.metro.link = "line:5mbit"
+    "#;
+    let study = study(text);
+    assert_eq!(study.case_count(), 4);
+    let names: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
+    assert_eq!(names, ["path.hop.qdisc", "path.hop.hop-2.delay", "variant", "seed"]);
+    study.check(&Library::new()).unwrap();
+    let case = study.case(3, &Library::new()).unwrap();
+    let [metro, second] = case.scenario.hops.as_slice() else { panic!("two hops") };
+    assert_eq!((metro.name.as_str(), second.name.as_str()), ("metro", "hop-2"));
+    // What is said for one hop stands over what is said for all.
+    assert_eq!((metro.qdisc.typed(), metro.qdisc.whole("limit")), ("red", Some(50)));
+    assert_eq!((second.qdisc.typed(), second.qdisc.whole("limit")), ("dsd:g=1", Some(1000)));
+    assert_eq!((metro.delay, second.delay), (Span::from_millis(3), Span::from_millis(7)));
+    assert!(matches!(&metro.link.0, AnyLink::Line(line) if line.rate() == Rate::from_bps(5_000_000)));
+    assert!(matches!(second.link.0, AnyLink::Trace(_)));
+    assert_eq!(case.traces.keys().collect::<Vec<_>>(), ["synth-subway"]);
+    let resolved = json!([
+        {
+            "name": "metro", "link": "line:5mbit", "trace": null, "trace_format": null, "once": false, "qdisc": "red",
+            "limit": 50, "delay": "3ms",
+        },
+        {
+            "name": "hop-2", "link": null, "trace": "synth-subway", "trace_format": null, "once": false,
+            "qdisc": "dsd:g=1", "limit": null, "delay": "7ms",
+        },
+    ]);
+    assert_eq!(case.resolved["path"]["hop"], resolved);
+    assert_eq!(self::case(SMALL).resolved["path"].get("hop"), None);
+}
+
+#[test]
+fn hops_stand_before_a_cell_too() {
+    let case = case("[[path.hop]]\nlink = \"5mbit\"\n[cell]\n[[flow]]");
+    assert_eq!(case.scenario.hops.len(), 1);
+    assert_eq!(case.resolved["path"]["hop"][0]["link"], "5mbit");
+}
+
+#[test]
+fn at_most_sixteen_hops() {
+    let text = |hops: usize| SMALL.to_string() + &"[[path.hop]]\nlink = \"5mbit\"\n".repeat(hops);
+    assert_eq!(case(&text(16)).scenario.hops.len(), 16);
+    let error = Study::parse("my.toml", &text(17), &Overrides::default()).unwrap_err().to_string();
+    assert_eq!(error, "my.toml: line 36: path.hop: 17 hops are too many; expected at most 16");
 }
 
 #[test]

@@ -38,7 +38,7 @@ const BAD: &[(&str, &str)] = &[
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
     (
         "{BASE}bandwidth = 5",
-        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi",
+        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
     ),
     (
         "tilte = \"a\"\n{BASE}",
@@ -60,10 +60,84 @@ const BAD: &[(&str, &str)] = &[
     ("flow = 5", "my.toml: line 1: flow: found the integer 5; expected tables, each under [[flow]]"),
     ("[flow]\nname = \"a\"", "my.toml: line 1: flow: found a table; expected tables, each under [[flow]]"),
     ("flow = [1]", "my.toml: line 1: flow: found the integer 1; expected tables, each under [[flow]]"),
+    // Hops.
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"a\"\n[[flow]]",
+        "my.toml: line 3: path.hop: no link and no trace is given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\ntrace = \"synth-subway\"\n[[flow]]",
+        "my.toml: line 5: path.hop.trace: a link and a trace are given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\nonce = true\n[[flow]]",
+        "my.toml: line 5: path.hop.once: a link is given; expected this with a trace only",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"a\"\nlink = \"5mbit\"\n[[path.hop]]\nname = \"a\"\nlink = \"5mbit\"\n[[flow]]",
+        "my.toml: line 7: path.hop.name: 'a' is given twice; expected each name once",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"delay\"\nlink = \"5mbit\"\n[[flow]]",
+        "my.toml: line 4: path.hop.name: 'delay' is the name of a key; expected another name",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlnk = \"5mbit\"\n[[flow]]",
+        "my.toml: line 4: path.hop.lnk: unknown key; expected one of name, link, trace, trace_format, once, qdisc, limit, delay; did you mean 'link'?",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[path.hop]\nlink = \"5mbit\"\n[[flow]]",
+        "my.toml: line 3: path.hop: stands without its own header; expected [[path.hop]] before what is below it",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nhop = []\n[[flow]]",
+        "my.toml: line 3: path.hop: found an empty array; expected tables, each under [[path.hop]]",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\nqdisc = \"dsd:rate=1mbit:bound=40ms\"\nlimit = 3\n[[flow]]",
+        "my.toml: line 5: path.hop.qdisc: 'dsd:rate=1mbit:bound=40ms': bound 40ms is longer than a full buffer lasts at 1mbit (36ms); expected less, or a larger limit",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[flow]]\n[matrix]\npath.hop.limit = [1, 2]",
+        "my.toml: line 5: matrix.path.hop: there is no hop; expected a table [[path.hop]]",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"core\"\nlink = \"5mbit\"\n[[flow]]\n[matrix]\npath.hop.cor.limit = [1, 2]",
+        "my.toml: line 8: matrix.path.hop.cor: neither a key nor the name of a hop; expected one of link, trace, trace_format, once, qdisc, limit, delay, core; did you mean 'core'?",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"core\"\nlink = \"5mbit\"\n[[flow]]\n[matrix]\npath.hop.name = [\"a\"]",
+        "my.toml: line 8: matrix.path.hop.name: cannot be varied; expected one of link, trace, trace_format, once, qdisc, limit, delay",
+    ),
+    // Colours, jitter and late packets of flows.
+    (
+        "{BASE}other_share = \"20%\"",
+        "my.toml: line 6: flow.other_share: no packet has another codepoint; expected other_dscp too, such as other_dscp = \"be\"",
+    ),
+    (
+        "{BASE}other_dscp = \"be\"\nother_share = 0.2",
+        "my.toml: line 7: flow.other_share: found the float 0.2; expected percent in quotes, 0% to 100%, such as \"20%\"",
+    ),
+    (
+        "{BASE}other_dscp = \"be\"\nother_share = \"101%\"",
+        "my.toml: line 7: flow.other_share: '101%': expected percent in quotes, 0% to 100%, such as \"20%\"",
+    ),
+    (
+        "{BASE}other_dscp = \"blue\"",
+        "my.toml: line 6: flow.other_dscp: 'blue': no codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
+    ),
+    (
+        "{BASE}access_jitter = \"1.6ms\"",
+        "my.toml: line 6: flow.access_jitter: there is no access link that it could be behind; expected access too, such as access = \"10mbit\"",
+    ),
+    (
+        "{BASE}discard_after = \"0s\"",
+        "my.toml: line 6: flow.discard_after: '0s': out of range; expected 1us to 60s",
+    ),
     // Keys of [path].
     (
         "[path]\nlink = \"10mbit\"\nqdics = \"pie\"\n[[flow]]",
-        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit; did you mean 'qdisc'?",
+        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, hop; did you mean 'qdisc'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdisc = \"bod\"\n[[flow]]",
@@ -196,11 +270,11 @@ const BAD: &[(&str, &str)] = &[
     // Keys of [[flow]].
     (
         "{BASE}transprt = \"cubic\"",
-        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi; did you mean 'transport'?",
+        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'transport'?",
     ),
     (
         "{BASE}transport = \"cubik\"",
-        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, udp, voip, gaming; did you mean 'cubic'?",
+        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, udp, voip, gaming, tfrc, audio; did you mean 'cubic'?",
     ),
     (
         "{BASE}transport = \"udp:off=1s\"",
@@ -370,15 +444,15 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nflow.name = [\"a\"]",
-        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi",
+        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
     ),
     (
         "{BASE}[matrix]\nflow.fil.start = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil: neither a key of a flow nor a flow's name; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil: neither a key of a flow nor a flow's name; expected one of transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "{BASE}[matrix]\nflow.file.strt = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, start, stop, spread, dscp, extra_rtt, access, ue, qfi; did you mean 'start'?",
+        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'start'?",
     ),
     (
         "{BASE}[matrix]\nflow.file = [\"1s\"]",
@@ -460,7 +534,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nover = \"average\"",
-        "my.toml: line 10: expect.over: 'average': expected one of mean, geomean, median, min, max, sum",
+        "my.toml: line 10: expect.over: 'average': expected one of mean, geomean, median, min, max, sum, ci95_low, ci95_high",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nbest = \"max\"",

@@ -5,7 +5,7 @@ use crate::delay::{Delay, DelaySpec};
 use crate::gate::{Clock, Gate, Refused};
 use crate::inputs::Inputs;
 use crate::link::AnyLink;
-use crate::node::{CellNode, Link, Listener, Node, Queue, Role};
+use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
 use crate::{AnyPacer, CellSetting, NodeId, Pacer, Path, PullOrder, SizeUnit};
 use alloc::boxed::Box;
@@ -81,6 +81,7 @@ pub struct PathBuilder<Q = AnyQdisc> {
     orders: Vec<(String, PullOrder)>,
     /// What gates are given beside their laws.
     clocks: Vec<(String, GateOption)>,
+    buffers: Vec<(String, BearerBuffer)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +99,7 @@ impl<Q> Default for PathBuilder<Q> {
             feedback: Vec::new(),
             orders: Vec::new(),
             clocks: Vec::new(),
+            buffers: Vec::new(),
         }
     }
 }
@@ -161,6 +163,13 @@ impl<Q> PathBuilder<Q> {
         self.clocks.push((gate.to_string(), GateOption::Unit(unit)));
         self
     }
+    /// What the queue `queue`, in front of a cell, and its bearer may hold together: an arrival that does not fit is dropped
+    /// ([`DropReason::TailLimit`](qdelay_core::DropReason::TailLimit)) before the discipline hears of it.
+    #[must_use]
+    pub fn buffer(mut self, queue: &str, buffer: BearerBuffer) -> Self {
+        self.buffers.push((queue.to_string(), buffer));
+        self
+    }
 }
 
 impl<Q: Qdisc> PathBuilder<Q> {
@@ -197,6 +206,16 @@ impl<Q: Qdisc> PathBuilder<Q> {
             .iter()
             .filter_map(|(name, option)| Some((*ids.get(name.as_str())?, *option)))
             .collect();
+        let mut buffers: Vec<(NodeId, BearerBuffer)> = Vec::new();
+        for (name, buffer) in &self.buffers {
+            let id = find(&ids, name, || alloc::format!("{buffer:?}"))?;
+            let next = graph[id.index()].outputs.first().map(|next| &self.nodes[next.index()].1);
+            let spec = &self.nodes[id.index()].1;
+            if !(matches!(spec, NodeSpec::Queue(_)) && matches!(next, Some(NodeSpec::Cell(_)))) {
+                return fail(name, BuildProblem::NoBearer { kind: spec.kind() });
+            }
+            buffers.push((id, *buffer));
+        }
         let places: Vec<u16> = (0..graph.len())
             .map(|index| {
                 let inputs = graph[index].outputs.first().map(|next| &graph[next.index()].inputs);
@@ -214,6 +233,11 @@ impl<Q: Qdisc> PathBuilder<Q> {
         for (id, option) in clocks {
             if let Role::Gate(gate) = &mut nodes[id.index()].role {
                 give(gate, option);
+            }
+        }
+        for (id, buffer) in buffers {
+            if let Role::Queue(queue) = &mut nodes[id.index()].role {
+                queue.buffer = Some(buffer);
             }
         }
         for (from, to, delay) in feedback {
@@ -435,7 +459,8 @@ fn role<Q: Qdisc>(
             let random = Random::derive(seed, name, "qdisc");
             let (has_timer, deadline) = (qdisc.has_timer(), qdisc.next_deadline());
             let place = at_puller;
-            Role::Queue(Queue { qdisc, random, puller: next, place, has_timer, deadline, retiring: None })
+            let (retiring, buffer) = (None, None);
+            Role::Queue(Queue { qdisc, random, puller: next, place, has_timer, deadline, retiring, buffer })
         }
         NodeSpec::Gate(law) => Role::Gate(Box::new(Gate::new(law, inputs, next, place.before_link))),
         NodeSpec::Cell(setting) => {

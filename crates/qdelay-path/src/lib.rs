@@ -36,6 +36,7 @@ pub use counters::{AuditError, Count, Counters, LinkUsage};
 pub use delay::DelaySpec;
 pub use inputs::PullOrder;
 pub use link::{AnyLink, LINKS, Line, RateLink, Shaper, TraceLink, Uplink, parse_link};
+pub use node::BearerBuffer;
 pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};
 pub use problem::{BuildError, BuildProblem};

@@ -36,6 +36,15 @@ pub(crate) enum Role<Q> {
     Exit,
 }
 
+/// What a bearer may hold: its queue, and what is left of the packet that is partly sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BearerBuffer {
+    /// Bytes in all.
+    pub limit_bytes: u64,
+    /// What each packet counts beside its own bytes.
+    pub header_bytes: u32,
+}
+
 /// A gate that hears a node's signals, `delay` later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
@@ -60,6 +69,8 @@ pub(crate) struct Queue<Q> {
     pub(crate) deadline: Time,
     /// Disciplines that were replaced and still hold packets.
     pub(crate) retiring: Option<Box<Retiring<Q>>>,
+    /// In front of a cell: what the discipline and the bearer together may hold.
+    pub(crate) buffer: Option<BearerBuffer>,
 }
 
 /// Disciplines that were replaced, the oldest first. Each holds at least one packet.

@@ -68,6 +68,11 @@ pub enum BuildProblem {
         /// What it is.
         kind: &'static str,
     },
+    /// It is given a bearer's buffer, but is no queue in front of a cell.
+    NoBearer {
+        /// What it is.
+        kind: &'static str,
+    },
     /// It is given no opportunity ever: no packet in a period, or a period of no time.
     NoOpportunity,
     /// A quantum of no bytes.
@@ -148,6 +153,9 @@ impl fmt::Display for BuildProblem {
                 f,
                 "it has polling, opportunities or a unit of sizes, but it is a {kind}; expected a gate"
             ),
+            BuildProblem::NoBearer { kind } => {
+                write!(f, "it has a bearer's buffer, but it is a {kind}; expected a queue in front of a cell")
+            }
             BuildProblem::NoOpportunity => f.write_str(
                 "it never has an opportunity; expected at least one packet in a period above zero",
             ),

@@ -1,6 +1,8 @@
 //! Cells, which are built as paths elsewhere, for those who describe a scenario.
 
-pub use qdelay_path::stack::{Backhaul, BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use qdelay_path::stack::{
+    Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec,
+};
 
 use crate::outcome::SliceOutcome;
 use qdelay_path::{CellUsage, SliceUsage};

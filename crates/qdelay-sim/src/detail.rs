@@ -1,7 +1,10 @@
 //! Measures by group of flows and over time: more than the bottleneck's own, for those who ask.
 
+use crate::codepoints::CodepointWatch;
+use crate::figures::Queued;
 use crate::outcome::{Detail, GroupOutcome, GroupSeries, Series};
 use crate::scenario::Scenario;
+use crate::whole::{Past, Whole};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{Count, LinkUsage};
 use qdelay_record::DelayHistogram;
@@ -13,6 +16,8 @@ pub struct Watch {
     flows: Vec<Flow>,
     one_way: DelayHistogram,
     jitter: Mean,
+    /// Where flows use more than one.
+    codepoints: Option<CodepointWatch>,
     bins: Option<Bins>,
     queued: Count,
     most_queued: Count,
@@ -26,14 +31,17 @@ struct Group {
     lost: u64,
     queue_delay: DelayHistogram,
     one_way: DelayHistogram,
+    one_way_least: Option<Span>,
     jitter: Mean,
+    from_first: Mean,
+    whole: Whole,
     bin: Bin,
     series: GroupSeries,
 }
 
 #[derive(Default)]
 struct Flow {
-    last_delay: Option<Span>,
+    past: Past,
     lost: u64,
 }
 
@@ -100,6 +108,7 @@ impl Watch {
             flows: scenario.flows.iter().map(|_| Flow::default()).collect(),
             one_way: DelayHistogram::default(),
             jitter: Mean::default(),
+            codepoints: CodepointWatch::new(scenario),
             bins: scenario.series.map(Bins::new),
             queued: Count::default(),
             most_queued: Count::default(),
@@ -119,6 +128,9 @@ impl Watch {
         self.offered_at = now;
         self.queued.packets += 1;
         self.queued.bytes += u64::from(packet.bytes);
+        if let Some(codepoints) = &mut self.codepoints {
+            codepoints.arrived(packet);
+        }
     }
 
     /// What came last is in the queue, or it or others had to go for it: now the queue holds what it holds.
@@ -147,6 +159,9 @@ impl Watch {
         let binned = self.bins.is_some();
         if let Some(bins) = &mut self.bins {
             bins.open.add(packet.bytes, delay);
+        }
+        if let Some(codepoints) = &mut self.codepoints {
+            codepoints.departed(packet, delay, warm, counts);
         }
         let Some(group) = self.group(packet.flow) else { return };
         if warm {
@@ -177,22 +192,26 @@ impl Watch {
             self.settle();
         }
         self.out_of_queue(packet);
-        if let Some(bins) = &mut self.bins {
-            bins.drops += 1;
-        }
+        self.dropped_below(packet);
     }
 
     /// The bottleneck has dropped a packet that is out of its queue.
-    pub fn dropped_below(&mut self) {
+    pub fn dropped_below(&mut self, packet: &Packet) {
         if let Some(bins) = &mut self.bins {
             bins.drops += 1;
+        }
+        if let Some(codepoints) = &mut self.codepoints {
+            codepoints.dropped(packet);
         }
     }
 
     /// The bottleneck's queue has marked a packet.
-    pub fn marked(&mut self) {
+    pub fn marked(&mut self, packet: &Packet) {
         if let Some(bins) = &mut self.bins {
             bins.marks += 1;
+        }
+        if let Some(codepoints) = &mut self.codepoints {
+            codepoints.marked(packet);
         }
     }
 
@@ -200,29 +219,34 @@ impl Watch {
     #[inline]
     pub fn delivered(&mut self, packet: &Packet, delay: Span, counts: bool) {
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
-        let change =
-            flow.last_delay.replace(delay).map(|last| delay.max(last).saturating_sub(delay.min(last)));
+        let between = |one: Span, other: Span| one.max(other).saturating_sub(one.min(other));
+        let last = flow.past.last.replace(delay);
+        let change = last.map(|last| between(delay, last));
         if !counts {
             return;
         }
+        let first = *flow.past.first.get_or_insert(delay);
         self.one_way.record(delay);
         if let Some(change) = change {
             self.jitter.add(change);
         }
         let Some(group) = self.group(packet.flow) else { return };
         group.one_way.record(delay);
+        group.one_way_least = Some(group.one_way_least.map_or(delay, |least| least.min(delay)));
+        group.from_first.add(between(delay, first));
+        group.whole.add(delay, Past { last, first: Some(first) });
         if let Some(change) = change {
             group.jitter.add(change);
         }
     }
 
-    /// A bin ends, with so many packets queued and so much offered by the link since the run began. The last one of a
+    /// A bin ends, with so much queued and so much offered by the link since the run began. The last one of a
     /// run may be shorter than the others; rates are over what it has.
-    pub fn close_bin(&mut self, now: Time, backlog: u64, usage: LinkUsage) {
+    pub fn close_bin(&mut self, now: Time, queued: Queued, usage: LinkUsage) {
         let Some(bins) = &mut self.bins else { return };
         let width = now.since(bins.since);
         bins.since = now;
-        bins.close(width, backlog, usage);
+        bins.close(width, queued, usage);
         for group in &mut self.groups {
             let bin = std::mem::take(&mut group.bin);
             group.series.throughput_mbps.push(rate_mbps(bin.bytes, width));
@@ -242,6 +266,7 @@ impl Watch {
         let backlog_max = (self.most_queued.packets, self.most_queued.bytes);
         let groups = self.groups.into_iter().map(|group| group.finish(measured)).collect();
         let series = self.bins.map(|bins| bins.series);
+        let codepoints = self.codepoints.map(|codepoints| codepoints.finish(measured)).unwrap_or_default();
         Detail {
             capacity_mbps: capacity_mbps(offered_bytes, measured),
             queue_delay,
@@ -249,6 +274,7 @@ impl Watch {
             one_way_delay_ms: self.one_way.summary(),
             jitter_ms: self.jitter.millis(),
             groups,
+            codepoints,
             series,
         }
     }
@@ -262,7 +288,10 @@ impl Group {
             lost: 0,
             queue_delay: DelayHistogram::default(),
             one_way: DelayHistogram::default(),
+            one_way_least: None,
             jitter: Mean::default(),
+            from_first: Mean::default(),
+            whole: Whole::default(),
             bin: Bin::default(),
             series: GroupSeries::default(),
         }
@@ -274,7 +303,10 @@ impl Group {
             throughput_mbps: rate_mbps(self.bytes, measured),
             queue_delay: self.queue_delay,
             one_way_delay_ms: self.one_way.summary(),
+            one_way_min_ms: self.one_way_least.map_or(0.0, Span::as_millis_f64),
             jitter_ms: self.jitter.millis(),
+            jitter_from_first_ms: self.from_first.millis(),
+            one_way_whole: self.whole.finish(),
             packets_lost: self.lost,
             series: self.series,
         }
@@ -287,7 +319,7 @@ impl Bins {
         Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, since: Time::ZERO, series }
     }
 
-    fn close(&mut self, width: Span, backlog: u64, usage: LinkUsage) {
+    fn close(&mut self, width: Span, queued: Queued, usage: LinkUsage) {
         let series = &mut self.series;
         let offered = usage.offered_bytes.saturating_sub(self.offered_before);
         self.offered_before = usage.offered_bytes;
@@ -296,18 +328,22 @@ impl Bins {
         series.throughput_mbps.push(rate_mbps(bin.bytes, width));
         series.delay_mean_ms.push(bin.mean_ms());
         series.delay_max_ms.push(bin.max_ms());
-        series.backlog_packets.push(backlog);
+        series.backlog_packets.push(queued.packets);
         series.drops.push(std::mem::take(&mut self.drops));
         series.marks.push(std::mem::take(&mut self.marks));
+        if let Some(bias) = queued.green_bias {
+            series.green_bias.push(bias);
+        }
     }
 }
 
-fn rate_mbps(bytes: u64, over: Span) -> f64 {
+/// Mbit/s; nothing in no time.
+pub fn rate_mbps(bytes: u64, over: Span) -> f64 {
     if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / over.as_secs_f64() / 1e6 }
 }
 
 /// A link that offers more than an exabit a second has no bound.
-fn capacity_mbps(offered_bytes: u64, over: Span) -> Option<f64> {
+pub fn capacity_mbps(offered_bytes: u64, over: Span) -> Option<f64> {
     const BOUNDLESS_MBPS: f64 = 1e12;
     Some(rate_mbps(offered_bytes, over)).filter(|rate| *rate < BOUNDLESS_MBPS)
 }

@@ -4,10 +4,11 @@
 //! last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group.
 
 use crate::detail::{Watch, bin_end};
+use crate::hops::HopWatch;
 use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
-use crate::scenario::Scenario;
+use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
-use qdelay_path::LinkUsage;
+use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::{DelayHistogram, jain_index};
 
 /// Hears of packets and keeps what an [`Outcome`] needs.
@@ -30,6 +31,31 @@ pub struct Figures {
     probe_lost: u64,
     /// Groups and bins, where they are asked for.
     watch: Option<Box<Watch>>,
+    /// Where there are hops.
+    hops: Option<Box<HopWatch>>,
+}
+
+/// What is queued at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Queued {
+    /// Packets.
+    pub packets: u64,
+    /// The mean of [`AnyQdisc::green_bias`](qdelay_core::qdisc::AnyQdisc::green_bias) over the queues that have one.
+    pub green_bias: Option<f64>,
+}
+
+impl Queued {
+    /// In `queues` of `path`.
+    pub fn of(path: &Path, queues: impl Iterator<Item = NodeId>) -> Queued {
+        let (mut packets, mut sum, mut biased) = (0, 0.0, 0_u32);
+        for queue in queues {
+            packets += path.inside(queue).packets;
+            if let Some(bias) = path.qdisc(queue).and_then(|qdisc| qdisc.green_bias()) {
+                (sum, biased) = (sum + bias, biased + 1);
+            }
+        }
+        Queued { packets, green_bias: (biased > 0).then(|| sum / f64::from(biased)) }
+    }
 }
 
 /// What only the host knows at the end of a run.
@@ -52,13 +78,13 @@ pub struct Totals {
 }
 
 impl Figures {
-    /// Nothing has happened yet.
-    pub fn new(scenario: &Scenario) -> Figures {
+    /// Nothing has happened yet on `path`, or on one that is built like it.
+    pub fn new(scenario: &Scenario, path: &Path) -> Figures {
         Figures {
             from: Time::ZERO + scenario.warmup,
             min_packet_bytes: scenario.min_packet_bytes,
             probe_flow: if scenario.probe.is_some() { scenario.flows.len() as u32 } else { u32::MAX },
-            propagation: scenario.base_rtt / 2,
+            propagation: scenario.base_rtt / 2 + HopSpec::propagation(&scenario.hops),
             queue_delay: DelayHistogram::default(),
             sojourn: DelayHistogram::default(),
             probe_delay: DelayHistogram::default(),
@@ -66,6 +92,7 @@ impl Figures {
             forwarded: 0,
             probe_lost: 0,
             watch: Watch::new(scenario),
+            hops: HopWatch::new(scenario, path),
         }
     }
 
@@ -117,6 +144,17 @@ impl Figures {
         }
     }
 
+    /// A packet has left a link that is not the bottleneck's.
+    #[inline]
+    pub fn departed_elsewhere(&mut self, now: Time, link: NodeId, packet: &Packet) {
+        if self.hops.is_some() {
+            let counts = self.counts(now, packet);
+            if let Some(hops) = &mut self.hops {
+                hops.departed(now, link, packet, counts);
+            }
+        }
+    }
+
     /// The path has lost a packet: of the data direction, and at the bottleneck's queue?
     #[inline]
     pub fn dropped(&mut self, now: Time, packet: &Packet, is_data: bool, at_queue: bool) {
@@ -132,17 +170,17 @@ impl Figures {
     }
 
     /// The bottleneck has dropped a packet that its queues had let go: see [`Figures::dropped`] too.
-    pub fn dropped_below(&mut self) {
+    pub fn dropped_below(&mut self, packet: &Packet) {
         if let Some(watch) = &mut self.watch {
-            watch.dropped_below();
+            watch.dropped_below(packet);
         }
     }
 
     /// The bottleneck's queue has marked a packet.
     #[inline]
-    pub fn marked(&mut self) {
+    pub fn marked(&mut self, packet: &Packet) {
         if let Some(watch) = &mut self.watch {
-            watch.marked();
+            watch.marked(packet);
         }
     }
 
@@ -162,10 +200,24 @@ impl Figures {
         }
     }
 
-    /// A bin of the series ends, with so many packets queued and so much offered by the link since the run began.
-    pub fn close_bin(&mut self, now: Time, backlog: u64, usage: LinkUsage) {
+    /// A bin of the series ends, with so much queued and so much offered by the link since the run began.
+    pub fn close_bin(&mut self, now: Time, queued: Queued, usage: LinkUsage) {
         if let Some(watch) = &mut self.watch {
-            watch.close_bin(now, backlog, usage);
+            watch.close_bin(now, queued, usage);
+        }
+    }
+
+    /// The warm-up is over.
+    pub fn end_warmup(&mut self, now: Time, path: &Path) {
+        if let Some(hops) = &mut self.hops {
+            hops.end_warmup(now, path);
+        }
+    }
+
+    /// The run is over.
+    pub fn end(&mut self, now: Time, path: &Path) {
+        if let Some(hops) = &mut self.hops {
+            hops.end(now, path);
         }
     }
 
@@ -200,6 +252,7 @@ impl Figures {
             jain: jain_index(&goodputs),
             flows,
             nodes,
+            hops: self.hops.map(|hops| hops.finish(measured)).unwrap_or_default(),
             detail: self
                 .watch
                 .map(|watch| Box::new(watch.finish(measured, offered_bytes, self.queue_delay.clone()))),

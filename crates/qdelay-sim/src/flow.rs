@@ -1,6 +1,7 @@
 //! The two ends of a flow.
 
-use crate::scenario::FlowSpec;
+use crate::controlled::Controlled;
+use crate::scenario::{FlowSpec, OtherMark};
 use qdelay_core::{Random, Span, Time};
 use qdelay_record::DelayHistogram;
 use qdelay_traffic::control::ControllerConfig;
@@ -20,6 +21,8 @@ pub enum Ends {
     Tcp { sender: Box<Endpoint>, receiver: Box<Endpoint>, bytes: Option<u64> },
     /// Datagrams; the far end counts.
     Udp(Datagrams),
+    /// Datagrams at a rate that TFRC controls.
+    Controlled(Box<Controlled>),
 }
 
 /// Datagrams and what their far end does with them.
@@ -50,6 +53,39 @@ impl Datagrams {
     }
 }
 
+/// The codepoints of a flow.
+pub struct Marking {
+    /// Of all that comes back, and of data without another.
+    pub dscp: u8,
+    other: Option<(OtherMark, Random)>,
+}
+
+impl Marking {
+    fn new(index: usize, spec: &FlowSpec, seed: u64) -> Marking {
+        let random = || Random::derive(seed, &format!("flow-{index}"), "colour");
+        Marking { dscp: spec.dscp, other: spec.other.map(|other| (other, random())) }
+    }
+
+    /// Whether the next data packet has the other codepoint.
+    #[inline]
+    pub fn draw(&mut self) -> bool {
+        self.other.as_mut().is_some_and(|(other, random)| random.unit() < other.share)
+    }
+
+    /// The other codepoint, if that is meant and there is one.
+    #[inline]
+    pub fn of(&self, is_other: bool) -> u8 {
+        self.other.as_ref().filter(|_| is_other).map_or(self.dscp, |(other, _)| other.dscp)
+    }
+
+    /// The codepoint of the next data packet.
+    #[inline]
+    pub fn data(&mut self) -> u8 {
+        let is_other = self.draw();
+        self.of(is_other)
+    }
+}
+
 /// A flow as it runs.
 pub struct Flow {
     pub ends: Ends,
@@ -57,8 +93,11 @@ pub struct Flow {
     pub started: bool,
     /// When it stops sending for good.
     pub stop: Time,
-    /// Codepoint of its packets.
-    pub dscp: u8,
+    pub marking: Marking,
+    /// The far end throws away what comes later than this.
+    pub discard_after: Option<Span>,
+    /// How many packets it has thrown away.
+    pub discarded_late: u64,
     /// Application bytes that have arrived.
     pub delivered_bytes: u64,
     /// The same at the end of the warm-up.
@@ -92,13 +131,21 @@ impl Flow {
                 let source = UdpSource::new(config, start, Random::derive(seed, &name, "source"));
                 Ends::Udp(Datagrams::new(source, Some(config)))
             }
+            TransportConfig::Tfrc(config) => Ends::Controlled(Box::new(Controlled::tfrc(&config, start))),
+            TransportConfig::Audio(config) => {
+                let random = Random::derive(seed, &name, "source");
+                let is_free = spec.other.is_some();
+                Ends::Controlled(Box::new(Controlled::audio(config, start, is_free, random)))
+            }
         };
         Flow {
             ends,
             start,
             started: false,
             stop: spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
-            dscp: spec.dscp,
+            marking: Marking::new(index, spec, seed),
+            discard_after: spec.discard_after,
+            discarded_late: 0,
             delivered_bytes: 0,
             delivered_at_warmup: 0,
             srtts: (0, Span::ZERO),
@@ -116,7 +163,9 @@ impl Flow {
             start: Time::ZERO,
             started: false,
             stop: Time::NEVER,
-            dscp: 0,
+            marking: Marking { dscp: 0, other: None },
+            discard_after: None,
+            discarded_late: 0,
             delivered_bytes: 0,
             delivered_at_warmup: 0,
             srtts: (0, Span::ZERO),

@@ -5,10 +5,13 @@
 
 mod cell;
 mod cell_series;
+mod codepoints;
 mod contents;
+mod controlled;
 mod detail;
 mod figures;
 mod flow;
+mod hops;
 mod measure;
 mod outcome;
 mod passage;
@@ -16,17 +19,20 @@ mod run;
 mod scenario;
 mod stages;
 mod topology;
+mod whole;
 
 pub use cell::{
-    Backhaul, BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec, cell_usage_between,
+    Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec, cell_usage_between,
+    slice_outcomes,
 };
-pub use figures::{Figures, Totals};
+pub use figures::{Figures, Queued, Totals};
 pub use outcome::{
-    BearerOutcome, CellGroup, CellOutcome, CellSeries, Detail, FlowOutcome, GroupOutcome, GroupSeries,
-    NodeOutcome, Outcome, ReasonCount, Series, SliceOutcome, Stage, VoiceOutcome, Within,
+    AudioOutcome, BearerOutcome, Budget, CellGroup, CellOutcome, CellSeries, CodepointOutcome, Detail,
+    FlowOutcome, GroupOutcome, GroupSeries, HopOutcome, NodeOutcome, Outcome, ReasonCount, Series,
+    SliceOutcome, Stage, VoiceOutcome, WholeDelays, Within,
 };
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};
-pub use scenario::{Bottleneck, FlowSpec, LinkSpec, ProbeSpec, Scenario, Uplink};
+pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario, Uplink};
 pub use stages::CellWatch;
 pub use topology::Place;

@@ -60,7 +60,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     #[inline]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
         if node != self.link {
-            return;
+            return self.figures.departed_elsewhere(now, node, packet);
         }
         match &mut self.cell {
             None => self.figures.departed(now, packet),
@@ -92,7 +92,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
                 let (place, is_cell) = (cell.place(node.index()), node == self.link);
                 self.figures.dropped(now, packet, is_data, place.is_of_node());
                 if is_cell {
-                    self.figures.dropped_below();
+                    self.figures.dropped_below(packet);
                 }
                 if is_cell || place.is_of_node() {
                     cell.dropped(now, place, is_cell, packet);
@@ -106,10 +106,10 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     }
 
     #[inline]
-    fn marked(&mut self, _now: Time, node: NodeId, _packet: &Packet, _reason: MarkReason) {
+    fn marked(&mut self, _now: Time, node: NodeId, packet: &Packet, _reason: MarkReason) {
         if node == self.queue || self.cell.as_ref().is_some_and(|cell| cell.place(node.index()).is_of_node())
         {
-            self.figures.marked();
+            self.figures.marked(packet);
         }
     }
 

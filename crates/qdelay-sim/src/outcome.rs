@@ -34,6 +34,8 @@ pub struct Outcome {
     pub jain: f64,
     /// Each node of the path.
     pub nodes: Vec<NodeOutcome>,
+    /// Each hop in front of the bottleneck, in their order.
+    pub hops: Vec<HopOutcome>,
     /// Groups and bins of time, where the scenario asks for any.
     pub detail: Option<Box<Detail>>,
     /// What only a cell has.
@@ -205,10 +207,24 @@ pub struct BearerOutcome {
     pub ue: String,
     /// Its own.
     pub bearer: String,
+    /// Packets that came after the warm-up and were handed up, against the packet delay budget of their QoS flow; `None` where the
+    /// bearer has none.
+    pub budget: Option<Budget>,
     /// IP bytes.
     pub bytes: OccupancySummary,
     /// Packets.
     pub packets: OccupancySummary,
+}
+
+/// How packets keep a packet delay budget: from the far end of N3, or the node where there is none, until they are handed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// The budget; of several QoS flows the shortest.
+    pub span: Span,
+    /// Packets of QoS flows with a budget that were handed up.
+    pub packets: u64,
+    /// Those that were so within their budget.
+    pub within: u64,
 }
 
 /// Measures by group of flows and over time.
@@ -226,8 +242,53 @@ pub struct Detail {
     pub jitter_ms: f64,
     /// Each group, in the order of the scenario's names.
     pub groups: Vec<GroupOutcome>,
+    /// By codepoint, in their order; empty where all flows have one.
+    pub codepoints: Vec<CodepointOutcome>,
     /// What happened over time.
     pub series: Option<Series>,
+}
+
+/// What became of packets of one codepoint at the bottleneck: counts of the whole run, and what left after the warm-up. All
+/// packets count, those of the probe too, but not in the delay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodepointOutcome {
+    /// The codepoint, 0 to 63.
+    pub dscp: u8,
+    /// Packets offered to the bottleneck's queue.
+    pub arrived: u64,
+    /// Packets that left the bottleneck.
+    pub delivered: u64,
+    /// Packets that it dropped: its queue, or the cell below.
+    pub dropped: u64,
+    /// Packets that its queue marked.
+    pub marked: u64,
+    /// IP bytes that left, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Departure from the bottleneck less arrival at it.
+    pub queue_delay: DelayHistogram,
+}
+
+/// What went through a hop in front of the bottleneck: counts of the whole run, the rest after the warm-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HopOutcome {
+    /// Its name.
+    pub name: String,
+    /// Packets that came to its queue.
+    pub arrived: u64,
+    /// Packets that left its link.
+    pub delivered: u64,
+    /// Packets that its queue dropped, by reason.
+    pub drops: Vec<ReasonCount>,
+    /// Packets that it marked, by reason.
+    pub marks: Vec<ReasonCount>,
+    /// IP bytes that left its link, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Mean rate that its link offered, Mbit/s; `None` where it has no bound.
+    pub capacity_mbps: Option<f64>,
+    /// Bytes its link sent over bytes it offered; 0 to 1.
+    pub utilization: f64,
+    /// Departure from its link less arrival at its queue; the probe's are left out.
+    pub queue_delay: DelayHistogram,
 }
 
 /// What the flows of a group got together.
@@ -241,12 +302,35 @@ pub struct GroupOutcome {
     pub queue_delay: DelayHistogram,
     /// From entering the path to the receiver.
     pub one_way_delay_ms: DelaySummary,
+    /// The least of these; 0 without any.
+    pub one_way_min_ms: f64,
     /// Mean difference of a flow's consecutive one-way delays.
     pub jitter_ms: f64,
+    /// Mean difference of a flow's one-way delays from its first that counts.
+    pub jitter_from_first_ms: f64,
+    /// The same, with each delay cut down to whole milliseconds.
+    pub one_way_whole: WholeDelays,
     /// Data packets that the path lost, in the whole run.
     pub packets_lost: u64,
     /// What happened over time; empty lists without bins.
     pub series: GroupSeries,
+}
+
+/// One-way delays after each was cut down to whole milliseconds; zeros without any.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WholeDelays {
+    /// Their mean.
+    pub mean_ms: f64,
+    /// The least.
+    pub min_ms: f64,
+    /// The most.
+    pub max_ms: f64,
+    /// Standard deviation.
+    pub deviation_ms: f64,
+    /// Mean difference of a flow's consecutive ones.
+    pub jitter_ms: f64,
+    /// Mean difference of a flow's from its first that counts.
+    pub jitter_from_first_ms: f64,
 }
 
 /// What happened at the bottleneck in each bin of time, from the start of the run on, the warm-up included.
@@ -268,6 +352,9 @@ pub struct Series {
     pub drops: Vec<u64>,
     /// Packets marked by it.
     pub marks: Vec<u64>,
+    /// DSD's g at the end of the bin: the probability that green goes first; empty where no queue has one. Of several queues
+    /// of a cell their mean.
+    pub green_bias: Vec<f64>,
 }
 
 /// The part of a group in a [`Series`].
@@ -307,6 +394,9 @@ pub struct FlowOutcome {
     pub retransmits: u64,
     /// Data packets that the path lost in the whole run; counted only where the scenario has groups.
     pub packets_lost: u64,
+    /// Data packets that its receiver threw away because they came too late, in the whole run; see
+    /// [`FlowSpec::discard_after`](crate::FlowSpec::discard_after).
+    pub discarded_late: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Reductions that were taken back as spurious.
@@ -321,6 +411,25 @@ pub struct FlowOutcome {
     pub round_trip: Option<Box<DelayHistogram>>,
     /// Of a call: what was heard of it, after the warm-up.
     pub voice: Option<VoiceOutcome>,
+    /// Of an adaptive call: what it did, after the warm-up.
+    pub audio: Option<AudioOutcome>,
+}
+
+/// What an adaptive call did. Shares are of the time from its start to its stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AudioOutcome {
+    /// It sent mainly with its own codepoint.
+    pub green_share: f64,
+    /// It sent mainly with its other codepoint.
+    pub blue_share: f64,
+    /// It sent nothing.
+    pub off_share: f64,
+    /// Changes of codepoint.
+    pub changes: u64,
+    /// Times it gave up for a while.
+    pub hang_ups: u64,
+    /// Rate of the codec while on and off, without headers and error correction, Mbit/s.
+    pub codec_mbps: f64,
 }
 
 /// What was heard of a call.

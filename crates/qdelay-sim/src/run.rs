@@ -2,7 +2,8 @@
 
 use crate::cell::{cell_usage_between, slice_outcomes};
 use crate::contents::{Contents, ContentsStore};
-use crate::figures::{Figures, Totals};
+use crate::controlled::Outgoing;
+use crate::figures::{Figures, Queued, Totals};
 use crate::flow::{Datagrams, Ends, Flow, UDP_HEADERS};
 use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
 use crate::outcome::{CellOutcome, FlowOutcome, NodeOutcome, Outcome, ReasonCount, VoiceOutcome};
@@ -17,6 +18,7 @@ use qdelay_core::{Ecn, Packet, Span, Time};
 use qdelay_path::{AuditError, BuildError, CellUsage, Counters, LinkUsage, NodeId, PathError, SliceUsage};
 use qdelay_record::Recorder;
 use qdelay_traffic::segment::Segment;
+use qdelay_traffic::tfrc::HEADER_BYTES;
 
 /// Why a run has no outcome.
 #[derive(Debug)]
@@ -122,7 +124,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            figures: Figures::new(scenario),
+            figures: Figures::new(scenario, &topology.path),
             cell,
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
@@ -158,12 +160,12 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
     fn close_bin(&mut self, now: Time) {
         let path = &self.topology.path;
-        let backlog = match self.meter.cell {
-            None => path.inside(self.topology.queue).packets,
-            Some(_) => self.node_queues().map(|node| path.inside(node).packets).sum(),
+        let queued = match self.meter.cell {
+            None => Queued::of(path, core::iter::once(self.topology.queue)),
+            Some(_) => Queued::of(path, self.node_queues()),
         };
         let usage = self.link_usage(now.since(Time::ZERO));
-        self.meter.figures.close_bin(now, backlog, usage);
+        self.meter.figures.close_bin(now, queued, usage);
         let cell_usage = self.cell_usage(now.since(Time::ZERO));
         if let Some(cell) = &mut self.meter.cell {
             let mcs = path.cell(self.topology.link).and_then(|cell| cell.mcs(now));
@@ -173,10 +175,13 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             return;
         }
         for flow in &mut self.flows {
-            if let Ends::Tcp { sender, .. } = &flow.ends
-                && !sender.sender().rtt().smoothed().is_zero()
-            {
-                flow.srtts = (flow.srtts.0 + 1, flow.srtts.1 + sender.sender().rtt().smoothed());
+            let smoothed = match &flow.ends {
+                Ends::Tcp { sender, .. } => sender.sender().rtt().smoothed(),
+                Ends::Controlled(ends) => ends.control().rtt(),
+                Ends::Udp(_) => continue,
+            };
+            if !smoothed.is_zero() {
+                flow.srtts = (flow.srtts.0 + 1, flow.srtts.1 + smoothed);
             }
         }
     }
@@ -206,13 +211,20 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     fn end_warmup(&mut self) {
         for flow in &mut self.flows {
             flow.delivered_at_warmup = flow.delivered_bytes;
-            if let Ends::Udp(Datagrams { source, listener: Some(listener), .. }) = &mut flow.ends {
-                listener.playout.restart(source.sent());
+            match &mut flow.ends {
+                Ends::Udp(Datagrams { source, listener: Some(listener), .. }) => {
+                    listener.playout.restart(source.sent());
+                }
+                Ends::Controlled(ends) => {
+                    ends.end_warmup((Time::ZERO + self.scenario.warmup).min(flow.stop));
+                }
+                _ => {}
             }
         }
         self.usage_at_warmup = self.link_usage(self.scenario.warmup);
         self.cell_usage_at_warmup = self.cell_usage(self.scenario.warmup);
         self.slices_at_warmup = self.slices(self.scenario.warmup);
+        self.meter.figures.end_warmup(Time::ZERO + self.scenario.warmup, &self.topology.path);
     }
 
     /// The queues of the node above a cell.
@@ -251,7 +263,20 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let contents = self.meter.contents.get(packet.handle);
         let index = packet.flow as usize;
         let flow = &mut self.flows[index];
+        if arrival.at_receiver
+            && let Some(limit) = flow.discard_after
+            && now.since(contents.created) > limit
+        {
+            flow.discarded_late += 1;
+            self.meter.contents.free(packet.handle);
+            return Ok(());
+        }
         let deadline = match &mut flow.ends {
+            Ends::Controlled(_) => {
+                let contents = *contents;
+                self.meter.contents.free(packet.handle);
+                return self.arrive_controlled(now, arrival, &contents);
+            }
             Ends::Udp(datagrams) if arrival.at_receiver => {
                 let contents = *contents;
                 flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(UDP_HEADERS));
@@ -297,6 +322,31 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         self.send(now, index, !arrival.at_receiver)
     }
 
+    /// Data or a report of a flow that TFRC controls.
+    fn arrive_controlled(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        contents: &Contents,
+    ) -> Result<(), RunError> {
+        let packet = arrival.packet;
+        let index = packet.flow as usize;
+        let flow = &mut self.flows[index];
+        let Ends::Controlled(ends) = &mut flow.ends else { return Ok(()) };
+        let mut report = None;
+        if arrival.at_receiver {
+            flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(HEADER_BYTES));
+            report = ends.on_data(now, contents, packet.bytes, packet.ecn == Ecn::Ce);
+        } else if now < flow.stop {
+            ends.on_report(now, contents.number);
+        }
+        let deadline = if now < flow.stop { ends.next_deadline() } else { ends.receiver_deadline() };
+        if deadline < self.deadlines.get(index) {
+            self.deadlines.set(index, deadline);
+        }
+        self.send_report(now, index, report)
+    }
+
     /// Runs the timers of the flow that is due.
     fn wake_flow(&mut self, now: Time) -> Result<(), RunError> {
         let index = self.deadlines.first();
@@ -314,6 +364,15 @@ impl<'a, R: Recorder> Simulation<'a, R> {
                     Some(bytes) => self.send_datagram(now, index, bytes, number),
                     None => Ok(()),
                 }
+            }
+            Ends::Controlled(ends) => {
+                let outgoing = ends.poll(now, || flow.marking.draw());
+                let report = ends.poll_receiver(now);
+                self.deadlines.set(index, ends.next_deadline());
+                if let Some(outgoing) = outgoing {
+                    self.send_controlled(now, index, outgoing)?;
+                }
+                self.send_report(now, index, report)
             }
             Ends::Tcp { sender, bytes, .. } => {
                 if !flow.started {
@@ -333,13 +392,22 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
     /// A flow whose sender is gone: as of a program that was killed, nothing more comes of it. Its receiver lives on.
     fn wake_stopped(&mut self, now: Time, index: usize) -> Result<(), RunError> {
-        let Ends::Tcp { receiver, .. } = &mut self.flows[index].ends else {
-            self.deadlines.set(index, Time::NEVER);
-            return Ok(());
-        };
-        receiver.on_deadline(now, &mut self.out);
-        self.deadlines.set(index, receiver.next_deadline());
-        self.send(now, index, false)
+        match &mut self.flows[index].ends {
+            Ends::Udp(_) => {
+                self.deadlines.set(index, Time::NEVER);
+                Ok(())
+            }
+            Ends::Tcp { receiver, .. } => {
+                receiver.on_deadline(now, &mut self.out);
+                self.deadlines.set(index, receiver.next_deadline());
+                self.send(now, index, false)
+            }
+            Ends::Controlled(ends) => {
+                let report = ends.poll_receiver(now);
+                self.deadlines.set(index, ends.receiver_deadline());
+                self.send_report(now, index, report)
+            }
+        }
     }
 
     /// Runs the timers of a flow's receiving end, and takes note of when either end wants to be called again.
@@ -362,8 +430,8 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     fn send_segments(&mut self, now: Time, index: usize, from_sender: bool) -> Result<(), RunError> {
         let entries = if from_sender { &self.topology.data_entry } else { &self.topology.ack_entry };
         let entry = entries[index];
-        let dscp = self.flows[index].dscp;
-        let Ends::Tcp { sender, receiver, .. } = &self.flows[index].ends else { return Ok(()) };
+        let flow = &mut self.flows[index];
+        let Ends::Tcp { sender, receiver, .. } = &flow.ends else { return Ok(()) };
         let end = if from_sender { sender } else { receiver };
         let direction = if from_sender { 0 } else { ACKNOWLEDGEMENT };
         for segment in self.out.drain(..) {
@@ -375,7 +443,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
                 bytes: segment.ip_bytes(),
                 flow: index as u32,
                 class: 0,
-                dscp,
+                dscp: if from_sender { flow.marking.data() } else { flow.marking.dscp },
                 ecn: end.ecn(&segment),
             };
             self.topology.path.ingress(now, entry, packet, &mut self.meter)?;
@@ -391,11 +459,46 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             arrival: now,
             bytes,
             flow: index as u32,
-            dscp: self.flows[index].dscp,
+            dscp: self.flows[index].marking.data(),
             ecn: Ecn::NotEct,
             ..Packet::default()
         };
         self.topology.path.ingress(now, self.topology.data_entry[index], packet, &mut self.meter)?;
+        Ok(())
+    }
+
+    fn send_controlled(&mut self, now: Time, index: usize, outgoing: Outgoing) -> Result<(), RunError> {
+        let handle = self.meter.contents.put(outgoing.contents);
+        self.meter.begin(handle);
+        let packet = Packet {
+            handle,
+            arrival: now,
+            bytes: outgoing.bytes,
+            flow: index as u32,
+            dscp: self.flows[index].marking.of(outgoing.is_other),
+            ecn: outgoing.ecn,
+            ..Packet::default()
+        };
+        self.topology.path.ingress(now, self.topology.data_entry[index], packet, &mut self.meter)?;
+        Ok(())
+    }
+
+    /// Sends TFRC's report of this number, if there is one.
+    fn send_report(&mut self, now: Time, index: usize, number: Option<u64>) -> Result<(), RunError> {
+        let flow = &self.flows[index];
+        let (Some(number), Ends::Controlled(ends)) = (number, &flow.ends) else { return Ok(()) };
+        let handle = self.meter.contents.put(Contents { created: now, number, ..Contents::default() });
+        self.meter.begin(handle);
+        let packet = Packet {
+            handle: handle | ACKNOWLEDGEMENT,
+            arrival: now,
+            bytes: ends.report_bytes(),
+            flow: index as u32,
+            dscp: flow.marking.dscp,
+            ecn: Ecn::NotEct,
+            ..Packet::default()
+        };
+        self.topology.path.ingress(now, self.topology.ack_entry[index], packet, &mut self.meter)?;
         Ok(())
     }
 
@@ -404,13 +507,15 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let handle = self.meter.contents.put(contents);
         self.meter.begin(handle);
         let entry = self.topology.ack_entry[packet.flow as usize];
-        let back = Packet { handle: handle | ACKNOWLEDGEMENT, arrival: now, class: 0, ..*packet };
+        let dscp = self.flows[packet.flow as usize].marking.dscp;
+        let back = Packet { handle: handle | ACKNOWLEDGEMENT, arrival: now, class: 0, dscp, ..*packet };
         self.topology.path.ingress(now, entry, back, &mut self.meter)?;
         Ok(())
     }
 
     /// Audits the path and takes stock.
-    fn outcome(self) -> Result<Outcome, RunError> {
+    fn outcome(mut self) -> Result<Outcome, RunError> {
+        self.meter.figures.end(Time::ZERO + self.scenario.duration, &self.topology.path);
         let path = &self.topology.path;
         path.audit().map_err(RunError::Audit)?;
         let inside: u64 = path.nodes().map(|node| path.inside(node).packets).sum();
@@ -419,6 +524,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             return Err(RunError::Leak { inside, held });
         }
         let measured = self.scenario.duration.saturating_sub(self.scenario.warmup).as_secs_f64();
+        let end = Time::ZERO + self.scenario.duration;
         let usage = self.link_usage(self.scenario.duration);
         let specs = self.scenario.flows.iter();
         // Whatever is dropped by the cell counts, and by any queue above it.
@@ -435,7 +541,10 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             sent_bytes: usage.sent_bytes - self.usage_at_warmup.sent_bytes,
             drops: ReasonCount::drops(bottleneck.iter().copied()),
             marks: ReasonCount::marks(bottleneck.iter().copied()),
-            flows: specs.zip(&self.flows).map(|(spec, flow)| flow_outcome(spec, flow, measured)).collect(),
+            flows: specs
+                .zip(&self.flows)
+                .map(|(spec, flow)| flow_outcome(spec, flow, measured, end))
+                .collect(),
             nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).collect(),
             probe_sent: self.scenario.probe.and_then(|_| self.flows.last()).map(datagrams),
         };
@@ -457,11 +566,12 @@ const UNDECIDED: Span = Span::from_secs(1);
 fn datagrams(flow: &Flow) -> u64 {
     match &flow.ends {
         Ends::Udp(Datagrams { source, .. }) => source.sent(),
+        Ends::Controlled(ends) => ends.sent(),
         Ends::Tcp { .. } => 0,
     }
 }
 
-fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64) -> FlowOutcome {
+fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64, end: Time) -> FlowOutcome {
     let delivered = flow.delivered_bytes - flow.delivered_at_warmup;
     let mut outcome = FlowOutcome {
         transport: spec.typed.clone(),
@@ -469,8 +579,16 @@ fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64) -> FlowOutcome {
         delivered_bytes: flow.delivered_bytes,
         completion_s: flow.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: datagrams(flow),
+        discarded_late: flow.discarded_late,
         ..FlowOutcome::default()
     };
+    let srtt_mean_ms = flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64;
+    if let Ends::Controlled(ends) = &flow.ends {
+        outcome.timeouts = ends.control().expirations();
+        outcome.final_srtt_ms = ends.control().rtt().as_millis_f64();
+        outcome.srtt_mean_ms = srtt_mean_ms;
+        outcome.audio = ends.audio_outcome(end.min(flow.stop));
+    }
     if let Ends::Udp(Datagrams { source, echo, listener }) = &flow.ends {
         outcome.round_trip = echo.clone();
         outcome.voice = listener.as_ref().and_then(|listener| {
@@ -488,7 +606,7 @@ fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64) -> FlowOutcome {
         outcome.undone = counts.undone;
         outcome.final_cwnd = sender.sender().window().cwnd;
         outcome.final_srtt_ms = sender.sender().rtt().smoothed().as_millis_f64();
-        outcome.srtt_mean_ms = flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64;
+        outcome.srtt_mean_ms = srtt_mean_ms;
     }
     outcome
 }

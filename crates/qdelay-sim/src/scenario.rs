@@ -2,17 +2,20 @@
 
 use qdelay_core::{Rate, Span};
 use qdelay_path::stack::FlowWay;
-pub use qdelay_path::stack::{Bottleneck, LinkSpec, Uplink};
+pub use qdelay_path::stack::{Bottleneck, HopSpec, LinkSpec, Uplink};
 use qdelay_traffic::transport::TransportConfig;
 
 /// One run. The data direction crosses the bottleneck; acknowledgements come back over the uplink.
 #[derive(Clone, Debug)]
 pub struct Scenario {
+    /// What the data direction crosses in front of the bottleneck, in this order.
+    pub hops: Vec<HopSpec>,
     /// The bottleneck.
     pub bottleneck: Bottleneck,
     /// What the acknowledgements cross; behind a cell each UE has such an uplink of its own.
     pub uplink: Option<Uplink>,
-    /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink.
+    /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink. The delays
+    /// of hops come on top.
     pub base_rtt: Span,
     /// At most this much more delay behind the bottleneck, drawn uniformly for each packet; packets keep their order.
     pub jitter: Span,
@@ -49,10 +52,18 @@ pub struct FlowSpec {
     pub start: Span,
     /// When it stops sending; `None` for at the end of the run.
     pub stop: Option<Span>,
-    /// Differentiated services codepoint of its packets, in both directions.
+    /// Differentiated services codepoint of its packets, in both directions; where `other` is given, of those of its data
+    /// that do not carry that one, and of all that comes back.
     pub dscp: u8,
+    /// A second codepoint, for some of its data packets.
+    pub other: Option<OtherMark>,
     /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
+    /// At most this much more delay behind the access link in the data direction, drawn uniformly for each packet; packets
+    /// keep their order. Without an access link it is not looked at.
+    pub access_jitter: Span,
+    /// Its receiver throws away data packets that come later than this after they were sent; `None` for none.
+    pub discard_after: Option<Span>,
     /// Added to the base round trip, for this flow alone.
     pub extra_rtt: Span,
     /// The UE that it goes to: a place in [`CellScenario::ues`](crate::CellScenario::ues). Without a cell it is not looked at.
@@ -62,7 +73,7 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// A flow that starts at once, does not stop, and has the default codepoint, no access link and no extra round trip;
+    /// A flow that starts at once, does not stop, and has the default codepoint alone, no access link and no extra round trip;
     /// `typed` is its name too. In a cell it goes to the first UE, in QoS flow 1.
     pub fn new(typed: &str, transport: TransportConfig) -> FlowSpec {
         FlowSpec {
@@ -73,7 +84,10 @@ impl FlowSpec {
             start: Span::ZERO,
             stop: None,
             dscp: 0,
+            other: None,
             access: None,
+            access_jitter: Span::ZERO,
+            discard_after: None,
             extra_rtt: Span::ZERO,
             ue: 0,
             qfi: 1,
@@ -81,9 +95,18 @@ impl FlowSpec {
     }
     /// Where it goes on the path.
     pub fn way(&self) -> FlowWay {
-        let FlowSpec { access, extra_rtt, ue, qfi, .. } = *self;
-        FlowWay { access, extra_rtt, ue, qfi }
+        let FlowSpec { access, access_jitter, extra_rtt, ue, qfi, .. } = *self;
+        FlowWay { access, access_jitter, extra_rtt, ue, qfi }
     }
+}
+
+/// The second codepoint of a flow. A source that chooses the codepoint of each packet itself has it as its other choice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OtherMark {
+    /// The codepoint, 0 to 63.
+    pub dscp: u8,
+    /// The probability, 0 to 1, with which a data packet carries it; drawn for each packet from the flow's stream `colour`.
+    pub share: f64,
 }
 
 /// A probe: small packets at random times.

@@ -1,10 +1,10 @@
 //! Where the delay of packets arises on their way through a cell, and how full its bearers are: the definitions of
 //! `docs/measures.md`.
 
-use crate::cell::CellScenario;
+use crate::cell::{BearerSpec, CellScenario};
 use crate::cell_series::CellBins;
 use crate::contents::ContentsStore;
-use crate::outcome::{BearerOutcome, CellGroup, CellOutcome, Stage, Within};
+use crate::outcome::{BearerOutcome, Budget, CellGroup, CellOutcome, Stage, Within};
 use crate::scenario::Scenario;
 use crate::topology::Place;
 use qdelay_core::{Packet, Span, Time};
@@ -73,6 +73,19 @@ struct Group {
 struct Bearer {
     bytes: Occupancy,
     packets: Occupancy,
+    /// The QFIs that have a packet delay budget.
+    budgets: Vec<(u16, Span)>,
+    budget: Budget,
+}
+
+impl Bearer {
+    fn new(spec: &BearerSpec, from: Time) -> Bearer {
+        let budgets: Vec<(u16, Span)> =
+            spec.qos_flows.iter().filter_map(|flow| Some((u16::from(flow.qfi), flow.budget?))).collect();
+        let shortest = budgets.iter().map(|(_, budget)| *budget).min().unwrap_or_default();
+        let budget = Budget { span: shortest, ..Budget::default() };
+        Bearer { bytes: Occupancy::new(from), packets: Occupancy::new(from), budgets, budget }
+    }
 }
 
 impl CellWatch {
@@ -88,13 +101,12 @@ impl CellWatch {
             total: DelayHistogram::default(),
             delivered_within: Default::default(),
         };
-        let bearer = |_| Bearer { bytes: Occupancy::new(from), packets: Occupancy::new(from) };
         CellWatch {
             places,
             visits: Vec::new(),
             group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
             groups: (0..=last).map(|_| group()).collect(),
-            bearers: cell.bearers().map(bearer).collect(),
+            bearers: cell.bearers().map(|(_, bearer)| Bearer::new(bearer, from)).collect(),
             tti: cell.tti,
             within: Within::ALL.map(|within| within.span(cell.tti)),
             bins: scenario.series.map(|_| CellBins::default()),
@@ -226,6 +238,14 @@ impl CellWatch {
     pub fn split(&mut self, packet: &Packet, split: Split) {
         let visit = *self.visit(packet);
         let within = self.within;
+        if let Some(bearer) = self.bearers.get_mut(usize::from(visit.bearer))
+            && let Some((_, budget)) = bearer.budgets.iter().find(|(qfi, _)| *qfi == packet.class)
+        {
+            let from = if visit.n3 == Time::NEVER { visit.entry } else { visit.n3 };
+            let whole = visit.first.since(from) + split.air + split.reassembly;
+            bearer.budget.packets += 1;
+            bearer.budget.within += u64::from(whole <= *budget);
+        }
         let Some(group) = self.group_mut(packet.flow) else { return };
         let total = visit.first.since(visit.entry) + split.air + split.reassembly;
         group.total.record(total);
@@ -247,7 +267,7 @@ impl CellWatch {
 
     /// Takes stock at `end`, after the cell did so much in the measured time.
     pub fn finish(self, cell: &CellScenario, usage: CellUsage, end: Time) -> CellOutcome {
-        let has_upf = |spec: &crate::cell::BearerSpec| spec.qos_flows.iter().any(|flow| flow.upf.is_some());
+        let has_upf = |spec: &BearerSpec| spec.qos_flows.iter().any(|flow| flow.upf.is_some());
         let stages: Vec<Stage> = Stage::ALL
             .into_iter()
             .filter(|stage| match stage {
@@ -279,6 +299,7 @@ impl CellWatch {
         let bearers = cell.bearers().zip(&self.bearers).map(|((ue, spec), bearer)| BearerOutcome {
             ue: ue.name.clone(),
             bearer: spec.name.clone(),
+            budget: (!bearer.budgets.is_empty()).then_some(bearer.budget),
             bytes: bearer.bytes.summary(end),
             packets: bearer.packets.summary(end),
         });

@@ -8,6 +8,7 @@ pub use qdelay_path::stack::{Place, StackError as TopologyError, Topology};
 pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
     let flows: Vec<FlowWay> = scenario.flows.iter().map(FlowSpec::way).collect();
     let dumbbell = Dumbbell {
+        hops: &scenario.hops,
         bottleneck: &scenario.bottleneck,
         uplink: scenario.uplink.as_ref(),
         base_rtt: scenario.base_rtt,

@@ -33,7 +33,7 @@ fn gate(text: &str) -> GateSpec {
 }
 
 fn qos_flow(qfi: u8) -> QosFlowSpec {
-    QosFlowSpec { qfi, sdap: discipline("taildrop"), upf: None }
+    QosFlowSpec { qfi, sdap: discipline("taildrop"), upf: None, budget: None }
 }
 
 fn bearer(name: &str, rlc: RlcSetting, law: &str, qfis: &[u8]) -> BearerSpec {
@@ -42,6 +42,7 @@ fn bearer(name: &str, rlc: RlcSetting, law: &str, qfis: &[u8]) -> BearerSpec {
         priority: 1,
         rlc,
         queue: discipline("taildrop:limit=100"),
+        buffer_bytes: None,
         gate: gate(law),
         order: PullOrder::StrictPriority,
         qos_flows: qfis.iter().map(|qfi| qos_flow(*qfi)).collect(),
@@ -61,10 +62,12 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
         unit: SizeUnit::Bytes,
         n3: None,
         ues: vec![ue("ue", Channel::Mcs(28), bearers)],
+        by_dscp: Vec::new(),
     };
     Scenario {
         bottleneck: Bottleneck::Cell(Box::new(cell)),
         uplink: None,
+        hops: Vec::new(),
         base_rtt: ms(20),
         jitter: Span::ZERO,
         flows: flows.iter().enumerate().map(|(group, text)| FlowSpec { group, ..flow(text) }).collect(),

@@ -4,7 +4,9 @@ mod common;
 
 use common::{flow, link, ms, probe, scenario};
 use qdelay_core::{Span, Time};
-use qdelay_sim::{Direction, Fate, FlowSpec, Outcome, PacketRecord, Recorder, Scenario, run, run_recorded};
+use qdelay_sim::{
+    Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Recorder, Scenario, run, run_recorded,
+};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -213,6 +215,88 @@ fn most_that_was_queued() {
             assert_eq!(ours.0, 60);
         }
     }
+}
+
+/// Flows end a second before the run does, so that nothing is inside then and each packet has its record.
+fn coloured(qdisc: &str) -> Scenario {
+    let mut scenario = Scenario { probe: None, ..mixed(qdisc) };
+    for flow in &mut scenario.flows {
+        flow.stop = Some(flow.stop.unwrap_or(ms(9_000)).min(ms(9_000)));
+    }
+    scenario.flows[2].other = Some(OtherMark { dscp: 46, share: 0.3 });
+    scenario
+}
+
+#[test]
+fn by_codepoint() {
+    for qdisc in ["taildrop:limit=60", "codel", "pie", "dsd:limit=60:bound=10ms:green=af41/ef"] {
+        let scenario = coloured(qdisc);
+        let (outcome, records) = recorded(&scenario);
+        let from = Time::ZERO + scenario.warmup;
+        let measured = (scenario.duration.as_nanos() - scenario.warmup.as_nanos()) as f64 / 1e9;
+        let detail = outcome.detail.as_ref().unwrap();
+        let codepoints: Vec<u8> = detail.codepoints.iter().map(|of| of.dscp).collect();
+        assert_eq!(codepoints, [0, 34, 46], "those of the flows, in order");
+        for ours in &detail.codepoints {
+            let is_meant = |r: &&PacketRecord| {
+                r.direction == Direction::Data && r.dscp == ours.dscp && r.arrival.is_some()
+            };
+            let all: Vec<&PacketRecord> = records.iter().filter(is_meant).collect();
+            let left: Vec<(Time, &PacketRecord)> =
+                all.iter().filter_map(|r| r.departed.map(|departed| (departed, *r))).collect();
+            let dropped = all.iter().filter(|r| r.departed.is_none()).count() as u64;
+            assert_eq!(
+                (ours.arrived, ours.delivered, ours.dropped),
+                (all.len() as u64, left.len() as u64, dropped)
+            );
+            let warm: Vec<(Time, &PacketRecord)> =
+                left.into_iter().filter(|(departed, _)| *departed >= from).collect();
+            let bytes: u64 = warm.iter().map(|(_, r)| u64::from(r.bytes)).sum();
+            close(ours.throughput_mbps, bytes as f64 * 8.0 / measured / 1e6);
+            let delays: Vec<f64> =
+                warm.iter().map(|(departed, r)| millis(r.arrival.unwrap(), *departed)).collect();
+            let summary = ours.queue_delay.summary();
+            assert_eq!(summary.count, delays.len() as u64);
+            if !delays.is_empty() {
+                close(summary.mean, mean(&delays));
+                close(summary.max, largest(&delays));
+            }
+        }
+        let sum =
+            |of: fn(&qdelay_sim::CodepointOutcome) -> u64| detail.codepoints.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|of| of.delivered), outcome.packets_forwarded);
+        assert_eq!(sum(|of| of.dropped), outcome.drops_total());
+        assert!(outcome.drops_total() > 20);
+    }
+}
+
+#[test]
+fn marks_by_codepoint_are_all_marks() {
+    let mut scenario = coloured("codel:ecn=on");
+    scenario.flows[0] = FlowSpec { dscp: 46, ..flow("cubic:ecn=on") };
+    let outcome = run(&scenario).unwrap();
+    let detail = outcome.detail.as_ref().unwrap();
+    let marked: Vec<u64> = detail.codepoints.iter().map(|of| of.marked).collect();
+    assert!(outcome.marks_total() > 10);
+    assert_eq!(marked, [0, 0, outcome.marks_total()], "only that flow is capable");
+}
+
+#[test]
+fn one_codepoint_is_not_told_apart() {
+    let mut scenario = mixed("codel");
+    scenario.flows[2].dscp = 0;
+    assert!(run(&scenario).unwrap().detail.unwrap().codepoints.is_empty());
+}
+
+#[test]
+fn the_green_bias_over_time() {
+    let series = |qdisc: &str| run(&coloured(qdisc)).unwrap().detail.unwrap().series.unwrap();
+    let given = series("dsd:limit=60:green=af41:g=0.3");
+    assert_eq!(given.green_bias, vec![0.3; given.drops.len()]);
+    let moved = series("dsd:limit=60:green=af41:period=400ms").green_bias;
+    assert_eq!((moved.len(), moved[0]), (given.drops.len(), 1.0), "the first move is after the first bin");
+    assert!(moved.iter().all(|g| (0.0..=1.0).contains(g)) && moved.iter().any(|g| *g < 1.0), "{moved:?}");
+    assert!(series("codel").green_bias.is_empty());
 }
 
 /// Whether the packet stood in the bottleneck's queue at `time`.

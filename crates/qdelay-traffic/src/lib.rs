@@ -2,11 +2,13 @@
 #![no_std]
 extern crate alloc;
 
+pub mod audio;
 pub mod control;
 pub mod emodel;
 pub mod playout;
 pub mod segment;
 pub mod tcp;
+pub mod tfrc;
 pub mod transport;
 pub mod udp;
 pub mod voice;

@@ -1,8 +1,11 @@
-//! Transports as components: `cubic`, `bbr`, `reno` over TCP; `udp`, `voip` and `gaming`.
+//! Transports as components: `cubic`, `bbr`, `reno` over TCP; `udp`, `voip` and `gaming`; `tfrc` and `audio`, whose rate TFRC
+//! controls.
 
+use crate::audio::{AudioConfig, Utility};
 use crate::control::{BbrConfig, ControllerConfig, CubicConfig};
 use crate::playout::PlayoutSetting;
 use crate::tcp::{LossDetection, Pacing, Profile, RecoveryRule};
+use crate::tfrc::{Equation, RateConfig, ReceiverConfig, TfrcConfig};
 use crate::udp::{Gaps, UdpConfig};
 use crate::voice::{Call, Codec};
 use alloc::string::ToString;
@@ -23,6 +26,10 @@ pub enum TransportConfig {
     },
     /// Datagrams.
     Udp(UdpConfig),
+    /// Packets at the rate that TFRC allows.
+    Tfrc(TfrcConfig),
+    /// A call that adapts its rate and the codepoint of its packets.
+    Audio(AudioConfig),
 }
 
 const fn parameter(name: &'static str, unit: Unit, about: &'static str, source: &'static str) -> Parameter {
@@ -279,15 +286,211 @@ static GAMING: Component = Component {
     positional: Some("interval"),
 };
 
+const ACK_EVERY: Parameter = Parameter {
+    default: "1",
+    min: "1",
+    max: "2",
+    ..parameter(
+        "b",
+        Unit::Number,
+        "Packets that the TCP of the equation acknowledges at a time",
+        "RFC 5348 section 3.1",
+    )
+};
+const MIN_RTO: Parameter = Parameter {
+    default: "0",
+    max: "60s",
+    ..parameter(
+        "min_rto",
+        Unit::Span,
+        "Least retransmission timeout of the TCP of the equation; else four round trips",
+        "RFC 5348 section 3.1, which mentions 1s",
+    )
+};
+
+static TFRC: Component = Component {
+    kind: Kind::Transport,
+    name: "tfrc",
+    about: "Datagrams at the rate that TCP would have in the long run (TCP-friendly rate control)",
+    source: "RFC 5348",
+    parameters: &[
+        Parameter {
+            default: "1000b",
+            min: "41",
+            max: "65535",
+            ..parameter(
+                "size",
+                Unit::Bytes,
+                "IP packet size, of which 40 are headers",
+                "ABE, simulation results",
+            )
+        },
+        Parameter {
+            default: "1gbit",
+            min: "1bit",
+            max: "100gbit",
+            ..parameter(
+                "max_rate",
+                Unit::Rate,
+                "Rate of IP packets that the application has at most",
+                "none in RFC 5348",
+            )
+        },
+        ACK_EVERY,
+        MIN_RTO,
+        Parameter {
+            default: "3",
+            min: "1",
+            max: "16",
+            ..parameter(
+                "reorder",
+                SEGMENTS,
+                "Packets that have to overtake one until it is taken for lost",
+                "RFC 5348 section 5.1, NDUPACK",
+            )
+        },
+        Parameter {
+            default: "on",
+            ..parameter(
+                "discounting",
+                Unit::Switch,
+                "Whether old loss intervals count less after a long time without a loss",
+                "RFC 5348 section 5.5",
+            )
+        },
+        Parameter {
+            default: "off",
+            ..parameter(
+                "damping",
+                Unit::Switch,
+                "Whether packets are spaced wider while the round trip is above its average",
+                "RFC 5348 section 4.5",
+            )
+        },
+        Parameter {
+            default: "off",
+            ..parameter("ecn", Unit::Switch, "Whether packets are ECN-capable", "RFC 5348 section 5.1")
+        },
+    ],
+    positional: Some("size"),
+};
+
+static AUDIO: Component = Component {
+    kind: Kind::Transport,
+    name: "audio",
+    about: "A call that adapts its rate by TFRC, and chooses between its two codepoints by their rate and delay",
+    source: "ABE (Hurley et al. 2001), Fig. 1",
+    parameters: &[
+        Parameter {
+            default: "64kbit",
+            min: "1kbit",
+            max: "10mbit",
+            ..parameter(
+                "max",
+                Unit::Rate,
+                "Most that the codec can use, without headers and error correction",
+                "G.711",
+            )
+        },
+        Parameter {
+            default: "16kbit",
+            min: "100bit",
+            max: "10mbit",
+            ..parameter(
+                "min",
+                Unit::Rate,
+                "Least that it can work with",
+                "R_0 of the paper, which gives no figure",
+            )
+        },
+        Parameter {
+            default: "20ms",
+            min: "1ms",
+            max: "200ms",
+            ..parameter("interval", Unit::Span, "Speech in a packet", "RFC 3551 section 4.2")
+        },
+        Parameter {
+            default: "2",
+            min: "0",
+            max: "20",
+            ..parameter(
+                "fec",
+                Unit::Number,
+                "Bytes of forward error correction, over the codec's and the share of packets lost",
+                "ours",
+            )
+        },
+        Parameter {
+            default: "400ms",
+            min: "1ms",
+            max: "10s",
+            ..parameter(
+                "patience",
+                Unit::Span,
+                "Mean one-way delay from which on it is worth nothing",
+                "ITU-T G.114",
+            )
+        },
+        Parameter {
+            default: "0.1",
+            min: "0",
+            max: "10",
+            ..parameter("weight", Unit::Number, "How much more the most is worth than the least", "ours")
+        },
+        Parameter {
+            default: "0.05",
+            min: "0",
+            max: "0.5",
+            ..parameter("probe", Unit::Number, "Share of packets with the other codepoint", "ours")
+        },
+        Parameter {
+            default: "5s",
+            min: "100ms",
+            max: "10min",
+            ..parameter("epoch", Unit::Span, "How often it decides", "ours")
+        },
+        Parameter {
+            default: "10s",
+            min: "100ms",
+            max: "10min",
+            ..parameter(
+                "pause",
+                Unit::Span,
+                "How long it is off at first; twice as long each time in vain, up to 16 times",
+                "ours",
+            )
+        },
+        Parameter {
+            default: "1000b",
+            min: "100",
+            max: "9000",
+            ..parameter(
+                "size",
+                Unit::Bytes,
+                "IP packet size of the TCP that it is as fair as",
+                "RFC 4828; ABE, simulation results",
+            )
+        },
+        ACK_EVERY,
+        MIN_RTO,
+    ],
+    positional: Some("max"),
+};
+
 /// Every transport.
-pub static COMPONENTS: &[&Component] = &[&CUBIC, &BBR, &RENO, &UDP, &VOIP, &GAMING];
+pub static COMPONENTS: &[&Component] = &[&CUBIC, &BBR, &RENO, &UDP, &VOIP, &GAMING, &TFRC, &AUDIO];
 
 impl TransportConfig {
     /// What the arguments ask for.
     ///
     /// # Errors
-    /// An on-off source without an off period, or talk spurts without pauses.
+    /// An on-off source without an off period, talk spurts without pauses, or a call that needs more than it can use.
     pub fn build(arguments: &Arguments) -> Result<TransportConfig, ComponentError> {
+        match arguments.component().name {
+            "tfrc" => return Ok(TransportConfig::Tfrc(tfrc(arguments))),
+            "audio" => return audio(arguments).map(TransportConfig::Audio),
+            _ => {}
+        }
         let datagrams = match arguments.component().name {
             "udp" => Some(udp(arguments)?),
             "voip" => Some(voip(arguments)?),
@@ -397,6 +600,57 @@ fn gaming(arguments: &Arguments) -> UdpConfig {
     UdpConfig::new(arguments.whole("size").unwrap_or(200) as u32, Gaps::Normal { mean, deviation })
 }
 
+fn equation(arguments: &Arguments) -> Equation {
+    Equation {
+        segment_bytes: arguments.whole("size").unwrap_or(1000) as f64,
+        ack_every: arguments.number("b").unwrap_or(1.0),
+        min_rto_s: arguments.span("min_rto").unwrap_or(Span::ZERO).as_secs_f64(),
+    }
+}
+
+fn tfrc(arguments: &Arguments) -> TfrcConfig {
+    let is_on = |key| arguments.switch(key) == Some(true);
+    let standard = TfrcConfig::standard(arguments.whole("size").unwrap_or(1000) as u32);
+    let equation = equation(arguments);
+    TfrcConfig {
+        max_rate: arguments.rate("max_rate").unwrap_or(standard.max_rate),
+        rate: RateConfig { equation, damping: is_on("damping"), ..standard.rate },
+        receiver: ReceiverConfig {
+            equation,
+            reorder: arguments.whole("reorder").unwrap_or(3) as u32,
+            discounting: arguments.switch("discounting") != Some(false),
+            ..standard.receiver
+        },
+        ecn: is_on("ecn"),
+        ..standard
+    }
+}
+
+fn audio(arguments: &Arguments) -> Result<AudioConfig, ComponentError> {
+    let default = AudioConfig::default();
+    let span = |key, default| arguments.span(key).unwrap_or(default);
+    let number = |key, default| arguments.number(key).unwrap_or(default);
+    let utility = Utility {
+        least: arguments.rate("min").unwrap_or(default.utility.least),
+        most: arguments.rate("max").unwrap_or(default.utility.most),
+        patience: span("patience", default.utility.patience),
+        weight: number("weight", default.utility.weight),
+    };
+    if utility.least > utility.most {
+        let message = "min is above max; expected at most that".to_string();
+        return Err(ComponentError { typed: arguments.typed().to_string(), message });
+    }
+    Ok(AudioConfig {
+        interval: span("interval", default.interval),
+        utility,
+        correction: number("fec", default.correction),
+        probe: number("probe", default.probe),
+        epoch: span("epoch", default.epoch),
+        pause: span("pause", default.pause),
+        equation: equation(arguments),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -454,5 +708,35 @@ mod tests {
         assert_eq!((game.bytes, game.gaps), (200, Gaps::Normal { mean: ms(70), deviation: ms(5) }));
         assert_eq!(game.call, None);
         assert!(Arguments::parse(COMPONENTS, "gaming:0ms").is_err());
+    }
+
+    #[test]
+    fn rate_control() {
+        let tfrc = |text| {
+            let TransportConfig::Tfrc(config) = build(text) else { panic!("not TFRC") };
+            config
+        };
+        assert_eq!(tfrc("tfrc"), TfrcConfig::standard(1000));
+        assert_eq!(tfrc("tfrc:1460b"), TfrcConfig::standard(1460));
+        let other = tfrc("tfrc:b=2:min_rto=1s:reorder=1:discounting=off:damping=on:ecn=on:max_rate=1mbit");
+        assert_eq!(other.rate.equation, other.receiver.equation);
+        assert_eq!((other.rate.equation.ack_every, other.rate.equation.min_rto_s), (2.0, 1.0));
+        assert_eq!((other.receiver.reorder, other.receiver.discounting), (1, false));
+        assert_eq!((other.rate.damping, other.ecn, other.max_rate), (true, true, Rate::from_bps(1_000_000)));
+
+        let TransportConfig::Audio(config) = build("audio") else { panic!("not audio") };
+        assert_eq!(config, AudioConfig::default());
+        let TransportConfig::Audio(config) = build("audio:32kbit:min=32kbit:epoch=1s") else {
+            panic!("not audio")
+        };
+        assert_eq!(
+            (config.utility.least, config.utility.most),
+            (Rate::from_bps(32_000), Rate::from_bps(32_000))
+        );
+        let much = Arguments::parse(COMPONENTS, "audio:min=65kbit").unwrap();
+        assert!(TransportConfig::build(&much).unwrap_err().message.contains("expected at most"));
+        for text in ["tfrc:b=3", "tfrc:40b", "tfrc:reorder=0", "audio:probe=0.6", "audio:epoch=1ms"] {
+            assert!(Arguments::parse(COMPONENTS, text).is_err(), "{text}");
+        }
     }
 }

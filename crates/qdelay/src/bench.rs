@@ -104,6 +104,7 @@ fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
     Ok(Scenario {
         bottleneck: Bottleneck::link(qdisc, link),
         uplink: None,
+        hops: Vec::new(),
         base_rtt: BASE_RTT_MIN,
         jitter: Span::ZERO,
         flows: (0..options.flows).map(flow).collect(),

@@ -5,13 +5,15 @@
 //! time of the thread for one call, with what it takes to ask for it (about 0.3 us), so that what else the machine does counts
 //! little.
 //!
-//! With 275 resource blocks p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms for up to 10,000.
+//! With 275 resource blocks, in groups of 1 and of 16, p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms for up
+//! to 10,000. With `--long` that is p99 of a million decisions, and each line is told as it comes.
 
 use crate::cli::BenchEqp;
 use crate::compare::json::{SCHEMA_VERSION, pretty, round};
 use crate::cost;
 use crate::error::Failure;
 use crate::output;
+use crate::run::eprintln_line;
 use crate::text_table::{self, Column};
 use qdelay_core::Random;
 use qdelay_core::slice::{Channel, Eqp, Head, Queues, Share, SliceError, SliceSetting, Slices, Tti};
@@ -28,6 +30,8 @@ const SIZES: [(u32, u32); 5] = [(25, 2), (100, 4), (275, 16), (275, 4), (275, 1)
 const TARGETS_US: [(usize, f64); 2] = [(64, 62.5), (10_000, 1000.0)];
 /// The fewest decisions of a line, where no fewer are asked for.
 const LEAST_TTIS: u64 = 1000;
+/// With `--long`: decisions of a size that is judged, with so many queues at most and with more.
+const LONG_TTIS: [(usize, u64); 2] = [(1000, 1_000_000), (usize::MAX, 100_000)];
 
 #[derive(Serialize)]
 struct Report {
@@ -136,9 +140,19 @@ pub fn run(options: &BenchEqp) -> Result<(), Failure> {
     for sizes in [Sizes::Mixed, Sizes::Small] {
         for &queues in &options.queues {
             // As much work for many queues as for few.
-            let ttis = (options.ttis * 64 / queues.max(1) as u64).max(LEAST_TTIS).min(options.ttis);
+            let few = (options.ttis * 64 / queues.max(1) as u64).max(LEAST_TTIS).min(options.ttis);
             for (rbs, rbg_rbs) in SIZES {
-                decisions.push(line(sizes, queues, (rbs, rbg_rbs), ttis).map_err(failed)?);
+                let is_long = options.long && target_us(queues, rbs, rbg_rbs).is_some();
+                let many = LONG_TTIS.iter().find(|&&(most, _)| queues <= most).map_or(few, |&(_, ttis)| ttis);
+                let ttis = if is_long { many } else { few };
+                let line = line(sizes, queues, (rbs, rbg_rbs), ttis).map_err(failed)?;
+                if options.long {
+                    eprintln_line(&format!(
+                        "{queues} queues, {rbs} resource blocks, {rbg_rbs} a group, {ttis} decisions: p99 {:.1} us, most {:.1} us",
+                        line.p99_us, line.max_us
+                    ));
+                }
+                decisions.push(line);
             }
         }
     }

@@ -660,6 +660,26 @@ pub enum BenchCommand {
     Eqp(BenchEqp),
     /// Real packets through a link, beside a bare copy loop over the same devices (root only)
     Link(BenchLink),
+    /// Runs of papers, beside what ns-3 takes for them
+    Papers(BenchPapers),
+}
+
+/// `qdelay bench papers`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay bench papers
+  qdelay bench papers --runs 11 --json
+
+Exit status 1 where the median of a run's CPU times is not below its target: 0.2 s for 300 s of the ABE paper's Fig. 4, 0.05 s for 14 s of
+the rate-delay paper's first experiment, 0.2 s for its third with 20 UEs.")]
+pub struct BenchPapers {
+    /// How often each is run; the median counts
+    #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_runs, allow_hyphen_values = true)]
+    pub runs: u32,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qdelay bench link`.
@@ -734,6 +754,9 @@ pub struct BenchEqp {
     /// Decisions of each size with up to 64 queues; fewer with more, but no fewer than 1000
     #[arg(long, value_name = "N", default_value = "100000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
     pub ttis: u64,
+    /// Judge a million decisions of each size that is judged, 100,000 with more than 1000 queues (about a quarter of an hour)
+    #[arg(long)]
+    pub long: bool,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

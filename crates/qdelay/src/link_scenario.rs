@@ -1,6 +1,6 @@
 //! `qdelay link --scenario FILE[:CASE]`: the path of a scenario's case as the link.
 //!
-//! Data goes down, as under `qdelay run --clock real`: through the bottleneck, a link or a cell, then half of `rtt` and the
+//! Data goes down, as under `qdelay run --clock real`: through the hops and the bottleneck, a link or a cell, then half of `rtt` and the
 //! `jitter`; what the command sends goes up through the uplink and takes the other half. Flows, probe and duration are left to the
 //! command.
 
@@ -9,6 +9,7 @@ use crate::error::Failure;
 use crate::link_cell;
 use crate::real::path;
 use crate::run::{find, library};
+use qdelay_emu::classes::Classes;
 use qdelay_emu::plan::AnyPlan;
 use qdelay_experiment::scenario::{Case, Overrides, Study};
 use qdelay_experiment::traces::Library;
@@ -34,6 +35,10 @@ pub fn read(options: &Link, scenario: &str) -> Result<(Link, AnyPlan), Failure> 
         None if !options.qos.is_empty() => {
             let message = "rules for QoS flows are for scenarios with a [cell]; expected it without";
             return Err(Failure::input("--qos", message));
+        }
+        None if !case.scenario.hops.is_empty() => {
+            let all = Classes { rules: Vec::new(), otherwise: 0 };
+            path::dumbbell(&case.scenario, Vec::new(), all).into()
         }
         None => {
             AnyPlan::from(path::link(&case.scenario).map_err(|message| Failure::input(scenario, message))?)

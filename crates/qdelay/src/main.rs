@@ -20,6 +20,7 @@ mod bench;
 mod bench_cell;
 mod bench_eqp;
 mod bench_link;
+mod bench_papers;
 mod cli;
 mod compare;
 mod control;
@@ -90,5 +91,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options),
         Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
         Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options),
+        Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options),
     }
 }

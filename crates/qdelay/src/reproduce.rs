@@ -5,6 +5,7 @@ use crate::error::{Failure, one_line};
 use crate::run::{Bar, eprintln_line, jobs, library};
 use crate::text_table::{self, Column};
 use crate::{output, report};
+use qdelay_experiment::papers::changes::{ChangeCell, ChangeRow, ChangeTable};
 use qdelay_experiment::papers::{self, Reproduction, Row, Verdict};
 use std::fmt::Write;
 use std::path::Path;
@@ -103,7 +104,32 @@ fn table(reproduction: &Reproduction) -> String {
         count(Verdict::Miss),
         count(Verdict::Skipped)
     );
+    for table in &reproduction.tables {
+        let _ = write!(text, "\n{}", changes(table));
+    }
     text
+}
+
+/// Each cell in two lines: for who makes the choice, and for whoever fares worst of the others.
+fn changes(table: &ChangeTable) -> String {
+    let mut columns = vec![Column::named(one_line(&table.rows_are))];
+    columns.extend(table.columns.iter().map(|name| Column::named(one_line(name))));
+    let cell = |cell: &Option<ChangeCell>| {
+        let text = |cell: &ChangeCell| format!("{}\n{}", cell.own.text(), one_line(&cell.harm_text()));
+        cell.as_ref().map_or("-".to_string(), text)
+    };
+    let row = |row: &ChangeRow| {
+        let name = std::iter::once(one_line(&row.name));
+        name.chain(row.cells.iter().map(cell)).collect()
+    };
+    let rows: Vec<Vec<String>> = table.rows.iter().map(row).collect();
+    format!(
+        "{}\n\n{}\n\nIn percent: for who makes the choice, and below for whoever fares worst of the others. ±: 95% interval over \
+         seeds; a star: beyond chance, and at least {}%.\n",
+        one_line(&table.title),
+        text_table::table(&columns, rows),
+        number(table.least * 100.0)
+    )
 }
 
 fn cells(row: &Row, verdict: String) -> Vec<String> {

@@ -1,8 +1,10 @@
 //! What people read after a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
 
+mod parts;
+
 use crate::error::one_line;
 use crate::text_table::{self, Column};
-use qdelay_experiment::results::{CaseSummary, ExpectResult, Summary};
+use qdelay_experiment::results::{CaseSummary, ExpectResult, Quantum, Slice, Summary};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -29,6 +31,12 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     if summary.cases.iter().any(|case| case.cell.is_some()) {
         let _ = write!(text, "\n{}\n{CELL_NOTE}", cell_table(summary, &points, &groups));
     }
+    if summary.cases.iter().filter_map(|case| case.cell.as_ref()).any(|cell| !cell.slices.is_empty()) {
+        let _ = write!(text, "\n{}\n{SLICE_NOTE}", slice_table(summary, &points));
+    }
+    for table in parts::tables(summary, &points) {
+        let _ = write!(text, "\n{table}\n");
+    }
     for expect in &summary.expects {
         let _ = writeln!(text, "{}", expectation(expect));
     }
@@ -44,6 +52,60 @@ const CELL_NOTE: &str = "\
 mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken to first part received; reasm. until whole.
 in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
 ";
+
+const SLICE_NOTE: &str = "\
+used, idle (by nobody) and lent: of the resource blocks that the slice was granted; quantum: what it had lent, or, below zero,
+borrowed, in resource blocks over the TTIs.
+";
+
+/// Of each case and slice: what it got, and how far it lent and borrowed.
+fn slice_table(summary: &Summary, points: &[Point<'_>]) -> String {
+    let axes = axes(summary);
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::named(header(axis))).collect();
+    columns.push(Column::left("slice"));
+    let numbers = ["share\n%", "rate\nMbit/s", "used\n%", "idle\n%", "lent\n%"];
+    let quantum = ["quantum\nleast", "\nmedian", "\nmost"];
+    columns.extend(numbers.into_iter().chain(quantum).map(Column::right));
+    let mut rows = Vec::new();
+    for point in points.iter().take(ROWS) {
+        let cells = || point.cases.iter().filter_map(|case| case.cell.as_ref());
+        let names: BTreeSet<&String> = cells().flat_map(|cell| cell.slices.keys()).collect();
+        for name in names {
+            let slices: Vec<&Slice> = cells().filter_map(|cell| cell.slices.get(name)).collect();
+            let mean = |figure: fn(&Slice) -> f64| {
+                slices.iter().map(|slice| figure(slice)).sum::<f64>() / slices.len().max(1) as f64
+            };
+            let of_granted = |rbs: fn(&Slice) -> f64| {
+                let part =
+                    slices.iter().map(|slice| rbs(slice) / slice.rbs_granted.max(1) as f64).sum::<f64>();
+                // No zero below zero.
+                format!("{:.1}", (1000.0 * part / slices.len().max(1) as f64).round() / 10.0 + 0.0)
+            };
+            let quantum = |figure: fn(&Quantum) -> f64| {
+                let quanta: Vec<f64> =
+                    slices.iter().filter_map(|slice| slice.quantum_rbs.as_ref()).map(figure).collect();
+                match quanta.len() {
+                    0 => String::new(),
+                    count => format!("{:.0}", quanta.iter().sum::<f64>() / count as f64),
+                }
+            };
+            let mut row = labels(point, &axes);
+            row.push(one_line(name));
+            row.push(format!("{:.1}", 100.0 * mean(|slice| slice.share)));
+            row.push(format!("{:.2}", mean(|slice| slice.throughput_mbps)));
+            row.push(of_granted(|slice| slice.rbs_used as f64));
+            row.push(of_granted(|slice| (slice.rbs_wasted + slice.rbs_unfit) as f64));
+            row.push(of_granted(|slice| slice.rbs_lent as f64));
+            row.extend([
+                quantum(|quantum| quantum.min),
+                quantum(|quantum| quantum.p50),
+                quantum(|quantum| quantum.max),
+            ]);
+            rows.push(row);
+        }
+    }
+    text_table::table(&columns, rows)
+}
 
 /// The names of stages, in the order of the way, that any case has.
 fn stages(summary: &Summary) -> Vec<&'static str> {

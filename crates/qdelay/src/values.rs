@@ -105,6 +105,11 @@ pub fn cell_seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+/// How often a run is measured.
+pub fn bench_runs(text: &str) -> Result<u32, String> {
+    count(text, "runs", 1_000).map(|n| n as u32)
+}
+
 /// How often something is tried again.
 pub fn retries(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {

@@ -259,6 +259,27 @@ fn every_discipline_and_pacer_has_a_page_with_its_parameters() {
     }
 }
 
+/// The same for the transports that have a page of their own.
+#[test]
+fn sources_that_adapt_have_their_parameters_on_a_page() {
+    let text = read(&root().join("docs/sources.md"));
+    let components = qdelay_traffic::transport::COMPONENTS.iter();
+    for component in components.filter(|component| ["tfrc", "audio"].contains(&component.name)) {
+        for parameter in component.parameters {
+            let unit = parameter.unit.describe().replace('|', ", ");
+            let row = format!(
+                "| `{}` | {unit} | {} | {} | {} | {} |",
+                parameter.name,
+                parameter.default,
+                parameter.range(),
+                parameter.about,
+                parameter.source
+            );
+            assert!(text.contains(&row), "docs/sources.md has no row: {row}");
+        }
+    }
+}
+
 /// The installed targets that have no operating system, such as `x86_64-unknown-none`, `thumbv7em-none-eabihf`.
 fn bare_targets() -> Vec<String> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root()).output();

@@ -188,6 +188,7 @@ fn other_commands() {
     refused(&["trace", "synth", "rate=5"], &["rate=5: expected a number with a unit"]);
     refused(&["bench"], &["bench: a command is missing; expected"]);
     refused(&["bench", "cell", "--ues", "0"], &["--ues: '0': out of range; expected 1 to 1000"]);
+    refused(&["bench", "papers", "--runs", "0"], &["--runs: '0': out of range; expected 1 to 1000 runs"]);
     refused(
         &["bench", "cell", "--pacer", "e5g"],
         &["bench cell: line 5: cell.pacer: 'e5g': unknown pacer 'e5g'"],

@@ -42,6 +42,21 @@ fn the_cell_is_busy() {
 }
 
 #[test]
+fn runs_of_papers_are_judged() {
+    let output = common::command(&["bench", "papers", "--runs", "1", "--json"]).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let papers = report["papers"].as_array().unwrap();
+    // 625 packets a second.
+    let forwarded = papers[0]["packets_forwarded"].as_u64().unwrap();
+    assert!((180_000..=187_500).contains(&forwarded), "{report}");
+    // What is not optimized may well be too slow.
+    let passed =
+        |line: &serde_json::Value| line["cpu_s"].as_f64().unwrap() < line["target_s"].as_f64().unwrap();
+    assert!(papers.iter().all(|line| line["pass"] == passed(line)), "{report}");
+    assert_eq!(output.status.code(), Some(i32::from(!papers.iter().all(passed))));
+}
+
+#[test]
 fn the_text_has_the_same_figures() {
     let text = succeed(&[
         "bench",

@@ -3,11 +3,10 @@
 
 mod common;
 
-use common::{command, file, folder, refused, succeed};
+use common::{command, file, folder, is_possible, read, refused, succeed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 /// Two UEs; a game with a QoS flow of its own, downloads with an access link and a longer way.
 const SCENARIO: &str = r#"
@@ -56,27 +55,6 @@ duration = "3s"
 warmup = "500ms"
 probe = true
 "#;
-
-/// Whether real packets can be tried here; says why not.
-fn is_possible() -> bool {
-    let reason = if !rustix::process::geteuid().is_root() {
-        "needs root"
-    } else if !Path::new("/dev/net/tun").exists() {
-        "there is no /dev/net/tun"
-    } else if !Command::new("iperf3").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        "iperf3 is not installed"
-    } else if !Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success()) {
-        "no namespaces here"
-    } else {
-        return true;
-    };
-    println!("skipped: {reason}");
-    false
-}
-
-fn read(path: &Path) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
 
 fn summary(out: &Path) -> Value {
     let case = std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();

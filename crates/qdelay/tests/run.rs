@@ -311,3 +311,58 @@ fn records_on_request() {
         }
     }
 }
+
+/// Two slices without data but datagrams: what each got is known beforehand.
+#[test]
+fn slices_have_a_table() {
+    let slices = r#"
+[cell]
+air = "0s"
+rlc_limit = 10
+[[cell.slice]]
+name = "small"
+share = "25%"
+[[cell.slice]]
+name = "large"
+share = "75%"
+[[cell.ue]]
+name = "one"
+slice = "small"
+[[cell.ue]]
+name = "two"
+slice = "large"
+[[flow]]
+name = "full"
+transport = "udp:40mbit"
+ue = "each"
+[run]
+duration = "2s"
+warmup = "1s"
+[matrix]
+cell.partition = ["fp", "eqp:limit=100"]
+"#;
+    let folder = folder("slices");
+    let scenario = file(&folder, "slices.toml", slices);
+    let out = folder.join("out");
+    let text = succeed(&["run", &scenario, "--out", out.to_str().unwrap()]);
+    let table: Vec<Vec<&str>> = (text.lines().skip_while(|line| !line.contains("slice  share")))
+        .map(|line| line.split_whitespace().collect())
+        .take(7)
+        .collect();
+    assert_eq!(table[0][..5], ["partition", "slice", "share", "rate", "used"], "{text}");
+    let rows: Vec<(&str, &str, &str)> = table[3..7].iter().map(|row| (row[0], row[1], row[2])).collect();
+    let (fixed, elastic) = ("fp", "eqp:limit=100");
+    let expected = [
+        (fixed, "large", "75.0"),
+        (fixed, "small", "25.0"),
+        (elastic, "large", "75.0"),
+        (elastic, "small", "25.0"),
+    ];
+    assert_eq!(rows, expected, "{text}");
+    assert_eq!((table[3].len(), table[5].len()), (7, 10), "the fixed partition has no quantum: {text}");
+    // Used, idle and lent are all that was granted.
+    for row in &table[3..7] {
+        let sum: f64 = row[4..7].iter().map(|percent| percent.parse::<f64>().unwrap()).sum();
+        assert!((sum - 100.0).abs() < 0.2, "{text}");
+    }
+}

@@ -4,9 +4,8 @@
 
 mod common;
 
-use common::{command, file, folder, refused, run, succeed};
+use common::{command, file, folder, is_possible, read, refused, run, succeed};
 use serde_json::Value;
-use std::path::Path;
 use std::process::Command;
 
 const SCENARIO: &str = r#"
@@ -28,27 +27,6 @@ duration = "2s"
 warmup = "500ms"
 probe = true
 "#;
-
-/// Whether real packets can be tried here; says why not.
-fn is_possible() -> bool {
-    let reason = if !rustix::process::geteuid().is_root() {
-        "needs root"
-    } else if !Path::new("/dev/net/tun").exists() {
-        "there is no /dev/net/tun"
-    } else if !Command::new("iperf3").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        "iperf3 is not installed"
-    } else if !Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success()) {
-        "no namespaces here"
-    } else {
-        return true;
-    };
-    println!("skipped: {reason}");
-    false
-}
-
-fn read(path: &Path) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
 
 #[test]
 fn a_scenario_in_real_time() {
@@ -182,6 +160,53 @@ fn calls_are_made_by_irtt() {
     assert!(!reasons.contains("irtt measured"), "{reasons}");
 }
 
+/// A path of hops, of which the first is the narrowest.
+const HOPS: &str = r#"
+[path]
+link = "20mbit"
+rtt = "20ms"
+[[path.hop]]
+name = "narrow"
+link = "5mbit"
+limit = 30
+delay = "5ms"
+[[path.hop]]
+name = "wide"
+link = "50mbit"
+[[flow]]
+name = "bulk"
+transport = "udp:8mbit:size=1000b"
+access = "30mbit"
+access_jitter = "1ms"
+[run]
+duration = "2s"
+"#;
+
+#[test]
+fn hops_in_real_time() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder("run-real-hops");
+    let scenario = file(&folder, "hops.toml", HOPS);
+    let out = folder.join("out");
+    succeed(&["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()]);
+    let summary = read(&out.join("summary.json"));
+    let (case, count) = (&summary["cases"][0], |value: &Value| value.as_u64().unwrap());
+    let hop = |name: &str| &case["hops"][name];
+    let narrow = hop("narrow");
+    assert!(count(&narrow["drops"]) > 100, "{narrow}");
+    assert_eq!(count(&narrow["arrived"]), count(&case["flows"][0]["packets_sent"]));
+    assert_eq!((&hop("wide")["drops"], &case["drops"]), (&0.into(), &0.into()));
+    // 30 of 1000 bytes wait, and one is being sent: 1.6 ms each.
+    let longest = narrow["queue_delay_ms"]["max"].as_f64().unwrap();
+    assert!((45.0..50.0).contains(&longest), "{narrow}");
+    let json = folder.join("link.json");
+    let show = ["--json", json.to_str().unwrap(), "--quiet", "--", "sh", "-c", "echo $QDELAY_LINK"];
+    let text = succeed(&[&["link", "--scenario", &scenario][..], &show].concat());
+    assert_eq!(text.trim(), "down 20mbit taildrop, up 48mbit taildrop:limit=1000, 10ms");
+}
+
 #[test]
 fn the_path_of_a_scenario_as_a_link() {
     if !is_possible() {
@@ -236,6 +261,8 @@ fn what_cannot_be_real() {
         ("transport = \"cubic:bytes=1mb\"", ["cubic:bytes=1mb", "expected no bytes"]),
         ("transport = \"udp:1mbit:size=3000b\"", ["3000", "at most 1500"]),
         ("transport = \"cubic\"\ncount = 300", ["300 flows", "at most 200"]),
+        ("transport = \"cubic\"\nother_dscp = \"ef\"", ["other_dscp", "one codepoint"]),
+        ("transport = \"cubic\"\ndiscard_after = \"20ms\"", ["discard_after", "left out"]),
     ]
     .into_iter()
     .enumerate()

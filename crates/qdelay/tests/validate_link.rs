@@ -3,34 +3,10 @@
 
 mod common;
 
-use common::{command, folder};
+use common::{command, folder, is_possible};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
-
-/// Whether real packets can be tried here; says why not.
-fn is_possible() -> bool {
-    let works =
-        |mut command: std::process::Command| command.output().is_ok_and(|output| output.status.success());
-    let command = |program: &str, arguments: &[&str]| {
-        let mut command = std::process::Command::new(program);
-        command.args(arguments);
-        command
-    };
-    let reason = if !rustix::process::geteuid().is_root() {
-        "needs root"
-    } else if !Path::new("/dev/net/tun").exists() {
-        "there is no /dev/net/tun"
-    } else if !works(command("iperf3", &["--version"])) {
-        "iperf3 is not installed"
-    } else if !works(command("unshare", &["--net", "true"])) {
-        "no namespaces here"
-    } else {
-        return true;
-    };
-    println!("skipped: {reason}");
-    false
-}
 
 /// 6 Mbit/s: an opportunity every other millisecond, for a second.
 fn traces(folder: &Path) {

@@ -73,6 +73,17 @@ impl AnyQdisc {
     pub fn parse(text: &str) -> Result<AnyQdisc, ComponentError> {
         AnyQdisc::build(&Arguments::parse(super::COMPONENTS, text)?)
     }
+
+    /// Of DSD the probability that green goes first where both colours can wait, g, as its control loop has it or as it is
+    /// given; of priorities that of the first band that has one. `None` for what knows no colours. Costs nothing but
+    /// where it is asked for.
+    pub fn green_bias(&self) -> Option<f64> {
+        match self {
+            AnyQdisc::Dsd(dsd) => Some(dsd.green_bias()),
+            AnyQdisc::Priority(priority) => priority.green_bias(),
+            _ => None,
+        }
+    }
 }
 
 macro_rules! delegate {
@@ -162,6 +173,14 @@ mod tests {
     #[test]
     fn it_is_no_larger_than_its_largest_plain_discipline() {
         assert!(size_of::<AnyQdisc>() <= size_of::<Pie>().next_multiple_of(16), "{}", size_of::<AnyQdisc>());
+    }
+
+    #[test]
+    fn only_what_knows_colours_has_a_bias() {
+        let bias = |text: &str| AnyQdisc::parse(text).unwrap().green_bias();
+        assert_eq!((bias("dsd"), bias("dsd:g=0.25"), bias("fq_codel")), (Some(1.0), Some(0.25), None));
+        assert_eq!(bias("priority:cs5@taildrop+rest@[dsd:g=0.5]"), Some(0.5));
+        assert_eq!(bias("priority:cs5@taildrop+rest@codel"), None);
     }
 
     #[test]

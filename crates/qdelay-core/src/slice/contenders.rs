@@ -7,17 +7,22 @@
 //! `w(q, k) = 4 L c(q, k) + C l(q, k)`. What a best choice takes weighs at most `W = 5 L C`. Let `S(i)` be the sum of the `i` smallest
 //! least weights of the slice's queues.
 //!
-//! **A queue may be left out if for each `k` there is an `i` such that `i` of the queues that stay take no more groups for
-//! `k` packets than it does, and `S(i) > W - w(q, k)`.** For let a best choice take `k` packets of such a queue. The others that it
-//! takes from share `W - w(q, k)`, and each takes at least its least weight, so there are fewer than `i` of them. Hence
-//! from one of these `i` queues nothing is taken, and it can stand in: the choice has as many packets, of the same slice, and costs
-//! no more. Each such exchange leaves one queue less in the choice that does not stay, so in the end there is none.
-//! Where the quantum limit counts too, "no more groups" means at the size that selects and at the real one.
+//! **`k` packets of a queue may be left out if there is an `i` such that `i` earlier queues take no more groups for `k` packets than
+//! it does, and `S(i) > W - w(q, k)`.** For let a best choice take these `k` packets. The others that it takes from share
+//! `W - w(q, k)`, and each takes at least its least weight, so there are fewer than `i` of them. Hence from one of these `i` queues
+//! nothing is taken, and it can stand in: the choice has as many packets, of the same slice, and costs no more. It takes more from an
+//! earlier queue, so the first one was not the one that is due among equals. Where the quantum limit counts too, "no more groups"
+//! means at the size that selects and at the real one.
 //!
-//! So there is a cost `t(k)` from which on `k` packets are beaten: with the costs `s(1) <= s(2) <= …` of the queues that stay, the
-//! least over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that `S(i)` leaves no room for. Queues come one by one, those that can
-//! take least first, and `t(k)` only falls. A queue stays if it costs less than one of them. Almost every other queue is
-//! refused by comparing its bytes with the most bytes that cost less than `t(k)` on its channel, without looking costs up.
+//! A slice that is solved without its limit, though it has one, may bring a choice that its limit does not allow. Then it is solved again
+//! with it. If the choice is allowed, it is the one that is due: exchanges lead from any choice to one that was looked at, is as good, and
+//! is no later among equals, whether it is allowed or not. Weights do not grow by that, because such a slice pays no price of its own for
+//! what it is charged (one that does is solved with its limit at once).
+//!
+//! So there is a cost `t(k)` from which on `k` packets are beaten: with the costs `s(1) <= s(2) <= …` of the queues before, the
+//! least over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that `S(i)` leaves no room for. Queues come in their order,
+//! and `t(k)` only falls. A queue stays if it costs less than one of them. Almost every other queue is refused by comparing its
+//! bytes with the most bytes that cost less than `t(k)` on its channel, without looking costs up.
 
 use super::price::{Known, Limits, Market, Price};
 use super::{Channel, Head, MOST_PACKETS, Queues};
@@ -67,7 +72,7 @@ impl Inflation {
 pub(super) struct Problem<'a, Q> {
     pub queues: &'a Q,
     pub channels: &'a [Channel],
-    /// Queues, with a channel that there is.
+    /// Queues, with a channel that there is: ascending from one on, and then from the first to that one.
     pub members: &'a [u32],
     pub inflation: Inflation,
     /// Groups at the size that selects.
@@ -151,17 +156,23 @@ pub(super) struct Contenders {
 }
 
 impl Contenders {
-    /// The prefixes of a queue that can be chosen, from few packets to many. No two cost the same.
+    /// The prefixes of a queue that can be chosen, from few packets to many.
     pub fn prefixes(&self, contender: Contender) -> &[Prefix] {
         &self.prefixes[contender.first as usize..contender.end as usize]
+    }
+    /// Puts them into the order of the members, of which `first` is the first.
+    fn sort(&mut self, first: u32) {
+        // Members go round once.
+        let place = |contender: &Contender| contender.queue.wrapping_sub(first);
+        if !self.list.is_sorted_by_key(place) {
+            self.list.sort_unstable_by_key(place);
+        }
     }
 }
 
 /// Finds contenders. Keeps its memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sieve {
-    /// Queues by the cost of their first packet: how many, and then where those of the next cost begin.
-    histogram: Vec<u32>,
     weight: Weight,
     /// The sums of the `i` smallest weights, from `i` = 1 on, while they are within the room.
     sums: Vec<i64>,
@@ -174,9 +185,8 @@ pub(super) struct Sieve {
     /// For each channel what may beat the `t(k)`.
     limits: Vec<u32>,
     fresh: Vec<Fresh>,
-    /// Queues whose first packet fits, and its cost; and these queues by that cost.
+    /// Queues whose first packet fits, and its cost.
     fitting: Vec<Fitting>,
-    by_cost: Vec<Fitting>,
     price_limits: Limits,
     /// Beyond all `t(k)`, when there were so many candidates.
     beaten: (u16, u32),
@@ -258,7 +268,7 @@ const FEW: usize = if cfg!(test) { 1 } else { 32 };
 /// The costs of what is left out.
 const NEVER: (u16, u16) = (u16::MAX, u16::MAX);
 
-/// For each number of packets: what the cheapest queues that stay take.
+/// For each number of packets: what the cheapest queues until now take.
 #[derive(Clone, Debug, Default)]
 struct Levels {
     /// Groups from none to the capacity.
@@ -294,13 +304,8 @@ impl Levels {
                 enough.get(usize::from(charged)).is_some_and(|&enough| groups < enough)
             })
     }
-    /// Whether other queues, none of them dearer, beat these costs of `level` + 1 packets of one that stays.
-    fn beats(&self, level: usize, groups: u16, charged: u16) -> bool {
-        let enough = self.enough.get(level * self.depth + usize::from(charged));
-        enough.is_some_and(|&enough| groups > enough)
-    }
-    /// A queue with these costs stays.
-    fn add(&mut self, costs: &[(u16, u16)], weight: &Weight, sums: &[i64]) {
+    /// A queue with these costs stays. Those that are beaten become [`NEVER`].
+    fn add(&mut self, costs: &mut [(u16, u16)], weight: &Weight, sums: &[i64]) {
         // One more than the most that stay: a cost is put in before another is taken out.
         let most = sums.len() + 1;
         for packets in self.len() + 1..=costs.len() {
@@ -314,13 +319,18 @@ impl Levels {
                 self.costs.resize(cells * most, 0);
             }
         }
-        for (level, &(groups, charged)) in costs.iter().enumerate() {
+        for (level, costs) in costs.iter_mut().enumerate() {
             let reach = &self.reach[level * sums.len()..(level + 1) * sums.len()];
-            for charged in usize::from(charged)..self.depth {
+            let (groups, least) = (costs.0, usize::from(costs.1));
+            for charged in least..self.depth {
                 let cell = level * self.depth + charged;
                 let enough = &mut self.enough[cell];
                 if groups >= *enough {
-                    continue;
+                    if charged == least {
+                        *costs = NEVER;
+                    }
+                    // Who may be charged for more is beaten no later.
+                    break;
                 }
                 let held = &mut self.held[cell];
                 let count = usize::from(*held);
@@ -415,8 +425,8 @@ impl Contenders {
 }
 
 impl Sieve {
-    /// Finds the contenders of `problem` among the queues that not every best choice takes from, and adds them. `problem` is what
-    /// those leave.
+    /// Finds the contenders of `problem` among the queues that not every best choice takes from, and puts them between the others.
+    /// `problem` is what those leave.
     pub fn find<Q: Queues>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -443,9 +453,8 @@ impl Sieve {
                 self.admit(problem, self.fitting[index], market, known, cut, true);
             }
         } else {
-            self.sort();
-            for index in 0..self.by_cost.len() {
-                let fitting = self.by_cost[index];
+            for index in 0..self.fitting.len() {
+                let fitting = self.fitting[index];
                 if fitting.known != 0 || self.may_matter(problem, fitting.queue as usize, fitting.cost) {
                     self.admit(problem, fitting, market, known, cut, false);
                 }
@@ -457,7 +466,7 @@ impl Sieve {
             for (index, &(groups, charged)) in costs.iter().enumerate() {
                 // More packets for the same are better.
                 let is_best = (groups, charged) != NEVER && costs.get(index + 1) != Some(&(groups, charged));
-                if is_best && (all_stay || !self.levels.beats(index, groups, charged)) {
+                if is_best {
                     found.prefixes.push(Prefix { packets: index as u16 + 1, groups, charged });
                 }
             }
@@ -466,6 +475,7 @@ impl Sieve {
                 found.list.push(Contender { queue: candidate.queue, base: 0, first, end });
             }
         }
+        found.sort(problem.members.first().copied().unwrap_or(0));
     }
 
     /// Finds the queues that may be taken from and what they take at least, and from this the reach. Returns whether there are so
@@ -480,8 +490,6 @@ impl Sieve {
         let capacity = usize::from(problem.capacity);
         self.weight.set(cut, problem.capacity);
         self.weights.clear();
-        self.histogram.clear();
-        self.histogram.resize(capacity + 1, 0);
         self.fitting.clear();
         let known = market.known(slice);
         let mut has_limits = false;
@@ -525,7 +533,6 @@ impl Sieve {
                 }
             }
             if usize::from(fitting.cost) <= capacity {
-                self.histogram[usize::from(fitting.cost)] += 1;
                 self.fitting.push(fitting);
             }
         }
@@ -547,22 +554,6 @@ impl Sieve {
             }
         }
         self.fitting.len() <= self.sums.len().max(FEW)
-    }
-
-    /// Sorts by cost: the cheap ones are hard to beat, so that the others are soon known not to matter. Equal ones stay in
-    /// their order.
-    fn sort(&mut self) {
-        let mut sum = 0;
-        for count in &mut self.histogram {
-            (sum, *count) = (sum + *count, sum);
-        }
-        self.by_cost.clear();
-        self.by_cost.resize(self.fitting.len(), Fitting::default());
-        for fitting in &self.fitting {
-            let place = &mut self.histogram[usize::from(fitting.cost)];
-            self.by_cost[*place as usize] = *fitting;
-            *place += 1;
-        }
     }
 
     /// Whether a queue that takes at least `cost` takes few enough bytes for some number of packets.
@@ -637,13 +628,12 @@ impl Sieve {
             }
         }
         self.costs.truncate(first + count);
-        let costs = &self.costs[first..];
         if !at_once {
-            if !self.levels.needs(costs) {
+            if !self.levels.needs(&self.costs[first..]) {
                 self.costs.truncate(first);
                 return;
             }
-            self.levels.add(costs, &self.weight, &self.sums);
+            self.levels.add(&mut self.costs[first..], &self.weight, &self.sums);
         }
         let (first, end) = (first as u32, self.costs.len() as u32);
         self.candidates.push(Contender { queue: fitting.queue, base: 0, first, end });

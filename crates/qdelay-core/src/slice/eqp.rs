@@ -47,8 +47,9 @@ const MOST_RBS: u32 = 1_000_000;
 pub struct Tti {
     /// RBs that carry new data, over all slots of the TTI: without control and without repetitions.
     pub rbs: u32,
-    /// The queue that comes first where all else is equal; behind the last comes queue 0. A host that lets queues take turns
-    /// counts it on.
+    /// The queue that comes first where all else is equal; behind the last comes queue 0. Of choices with as many packets and the same
+    /// sum of quanta the one is made that takes the most packets from the first queue of slice 0 in this order, then from the
+    /// second, and so on, and then in slice 1. A host that lets queues take turns counts it on.
     pub first: usize,
 }
 

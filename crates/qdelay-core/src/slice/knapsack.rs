@@ -6,9 +6,12 @@
 //!
 //! All packets of a slice have the same quantum. So a slice is solved for packets alone, for each number of groups at once
 //! (16-bit counts over the groups, which the compiler turns into vector instructions), and the few slices are then put
-//! together by (packets, sum of quanta), as one number in a double that is exact below 2^53. The dynamic programme runs from the last
-//! queue to the first, and the choice is read off from the first to the last, so that among equals the earlier queue gets more, of
-//! what has not been left out before: leaving out keeps a best choice, not each of them.
+//! together by (packets, sum of quanta), as one number in a double that is exact below 2^53.
+//!
+//! **Among equal choices the one is due that takes the most from the first queue, then from the second, and so on**, slice by slice and
+//! in a slice in the order of its members. The dynamic programme runs from the last queue to the first, and the choice is read off from
+//! the first to the last. A slice may have several numbers of groups that make the whole equally good; all of them are followed until
+//! a queue tells them apart ([`Way`]).
 //!
 //! Before that, `price.rs` bounds what can be had, and leaves out what is in no best choice, on the guess that the best
 //! choice has as many packets as the bound allows. If it turns out to have fewer, the guess was bold, and is made again with what is
@@ -16,7 +19,8 @@
 //!
 //! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity
 //! counts the size that selects. That is a second dimension, but most of the time it binds nobody: the choice is made
-//! without it, and again with it for a slice that exceeds what it may. A relaxed optimum that is feasible is the optimum.
+//! without it, and again with it for a slice that exceeds what it may. A relaxed optimum that is feasible is the optimum. A slice that
+//! pays a price for what it is charged (`price.rs`) is all but sure to exceed it, and is solved with it at once.
 //!
 //! Differences from the reference:
 //! * Algorithm 9 advances its indices before it uses them, and remembers by place and capacity what depends on the path taken there.
@@ -54,6 +58,15 @@ pub(super) struct Chosen {
     pub packets: u16,
     /// Groups at the real size.
     pub groups: u16,
+}
+
+/// Something that a slice may have so that the whole is as good as can be.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The most groups, without those of the bases.
+    groups: u16,
+    /// The most packets that they make, without those of the bases.
+    packets: i16,
 }
 
 /// One slice, solved for each number of groups.
@@ -129,26 +142,34 @@ impl Solved {
         }
     }
 
-    /// The prefixes that make the most of `groups` groups.
-    fn read(&self, groups: u16, mut take: impl FnMut(u32, u16)) {
+    /// Of the choices that one of the `ways` leads to, the one that takes the most from the first queue, then from the second, and so on.
+    /// Returns its groups, without those of the bases.
+    fn read(&self, ways: &mut Vec<Way>, mut take: impl FnMut(u32, u16)) -> u16 {
         let (width, stride) = (self.width, self.stride);
         let size = stride * self.depth;
-        let (mut groups, mut charged) = (usize::from(groups), self.depth - 1);
+        let (mut taken, mut charged) = (0, self.depth - 1);
         self.fixed.iter().for_each(|&(queue, packets)| take(queue, packets));
         for (number, &contender) in self.contenders.list.iter().enumerate() {
-            let most = self.rows[number * size + charged * stride + width + groups];
-            if most == 0 && contender.base == 0 {
-                break;
-            }
             let mut packets = contender.base;
-            for prefix in self.contenders.prefixes(contender).iter().rev() {
-                let (costs, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
-                if costs > groups || charges > charged {
-                    continue;
-                }
-                let rest = (number + 1) * size + (charged - charges) * stride + width + groups - costs;
-                if self.rows[rest] + prefix.packets as i16 == most {
-                    (groups, charged) = (groups - costs, charged - charges);
+            if ways.iter().any(|way| way.packets > 0) {
+                let next = &self.rows[(number + 1) * size..(number + 2) * size];
+                for prefix in self.contenders.prefixes(contender).iter().rev() {
+                    let charges = usize::from(prefix.charged);
+                    if charges > charged {
+                        continue;
+                    }
+                    let row = &next[(charged - charges) * stride + width..];
+                    let rest = |way: &Way| Some(row[usize::from(way.groups.checked_sub(prefix.groups)?)]);
+                    let leads = |way: &Way| rest(way) == Some(way.packets - prefix.packets as i16);
+                    if !ways.iter().any(leads) {
+                        continue;
+                    }
+                    ways.retain(leads);
+                    for way in ways.iter_mut() {
+                        way.groups -= prefix.groups;
+                        way.packets -= prefix.packets as i16;
+                    }
+                    (taken, charged) = (taken + prefix.groups, charged - charges);
                     packets += prefix.packets;
                     break;
                 }
@@ -157,6 +178,7 @@ impl Solved {
                 take(contender.queue, packets);
             }
         }
+        taken
     }
 }
 
@@ -192,7 +214,8 @@ pub(super) struct Knapsack {
     solved: Vec<Solved>,
     /// The most value of the slices from one on: by slice, groups.
     values: Vec<f64>,
-    /// What is chosen, slice by slice, in the order of members.
+    ways: Vec<Way>,
+    /// What is chosen, slice by slice.
     pub chosen: Vec<Chosen>,
 }
 
@@ -270,7 +293,9 @@ impl Knapsack {
         };
         for (slice, solved) in self.solved.iter_mut().enumerate() {
             let cut = Cut { price: *self.market.prices.get(slice)?, slack };
-            solved.solve(&problem(slice, solved.base), &self.market, slice, cut, &mut self.sieve);
+            let mut problem = problem(slice, solved.base);
+            problem.is_limited = cut.price.charged > 0;
+            solved.solve(&problem, &self.market, slice, cut, &mut self.sieve);
         }
         loop {
             self.combine(parts, rest);
@@ -338,23 +363,32 @@ impl Knapsack {
     fn read<Q: Queues>(&mut self, parts: &[Part], capacity: u16, channels: &[Channel], queues: &Q) {
         let width = usize::from(capacity) + 1;
         let mut left = usize::from(capacity);
-        self.chosen.clear();
-        for (slice, (part, solved)) in parts.iter().zip(&self.solved).enumerate() {
-            let best = self.values[slice * width + left];
-            let next = &self.values[(slice + 1) * width..(slice + 2) * width];
-            let fits = |&&(groups, packets): &&(u16, u16)| {
-                usize::from(groups) <= left && next[left - usize::from(groups)] + worth(part, packets) == best
-            };
-            // No groups are always a step, and fit.
-            let groups = solved.steps.iter().rev().find(fits).map_or(0, |&(groups, _)| groups);
-            left -= usize::from(groups);
-            solved.read(groups, |queue, packets| {
+        let Knapsack { solved, values, ways, chosen, .. } = self;
+        chosen.clear();
+        for (slice, (part, solved)) in parts.iter().zip(solved.iter()).enumerate() {
+            let best = values[slice * width + left];
+            let next = &values[(slice + 1) * width..(slice + 2) * width];
+            let most = left.min(solved.width - 1);
+            ways.clear();
+            for &(groups, packets) in &solved.steps {
+                let mut groups = usize::from(groups);
+                let rest = best - worth(part, packets);
+                if groups > most || next[left - groups] != rest {
+                    continue;
+                }
+                // As many more as cost the slices behind it nothing.
+                while groups < most && next[left - groups - 1] == rest {
+                    groups += 1;
+                }
+                ways.push(Way { groups: groups as u16, packets: packets as i16 });
+            }
+            left -= usize::from(solved.read(ways, |queue, packets| {
                 let number = queue as usize;
                 let bytes = queues.head(number).bytes(packets.into());
                 let channel = channels.get(queues.channel(number));
                 let groups = channel.and_then(|channel| channel.groups_for(bytes.into())).unwrap_or(0);
-                self.chosen.push(Chosen { slice: slice as u32, queue, packets, groups });
-            });
+                chosen.push(Chosen { slice: slice as u32, queue, packets, groups });
+            }));
         }
     }
 }
@@ -458,9 +492,10 @@ mod tests {
             for (groups, &expected) in expected.iter().enumerate() {
                 let step = solved.steps.iter().rev().find(|step| usize::from(step.0) <= groups);
                 prop_assert_eq!(step.map(|step| step.1), Some(expected), "{} groups", groups);
-                let mut read = 0;
-                solved.read(groups as u16, |_, packets| read += packets);
+                let (mut ways, mut read) = (vec![Way { groups: groups as u16, packets: expected as i16 }], 0);
+                let taken = solved.read(&mut ways, |_, packets| read += packets);
                 prop_assert_eq!(read, expected);
+                prop_assert!(usize::from(taken) <= groups);
             }
         }
     }

@@ -210,7 +210,7 @@ impl Head<'_> {
 }
 
 /// The queues that have something to send in a TTI, as a MAC sees them. Where all else is equal, queues that stand earlier
-/// come first; see [`Tti::first`].
+/// come first, slice by slice; see [`Tti::first`].
 pub trait Queues {
     /// How many there are.
     fn count(&self) -> usize;

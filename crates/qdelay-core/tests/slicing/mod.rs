@@ -18,6 +18,8 @@ impl Size {
     pub const SMALL: Size = Size { queues: 6, packets: 4, groups: 10, slices: 3 };
     /// So many queues that most cannot matter.
     pub const CROWD: Size = Size { queues: 200, packets: 8, groups: 24, slices: 3 };
+    /// So many that few of them are looked at.
+    pub const MULTITUDE: Size = Size { queues: 1500, packets: 8, groups: 24, slices: 3 };
 }
 
 #[derive(Clone, Debug)]
@@ -90,7 +92,7 @@ impl Case {
         let mut case = Case {
             rbs: 0,
             rbg_rbs,
-            first: below(random, 7) as usize,
+            first: below(random, 250) as usize,
             limit_rbs,
             quanta: vec![0; slices],
             shares: Vec::new(),

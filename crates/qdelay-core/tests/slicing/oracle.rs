@@ -5,6 +5,33 @@ use super::Case;
 /// Packets, and the sum of their quanta.
 pub type Value = (i64, i64);
 
+/// The choice that is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Best {
+    pub value: Value,
+    /// By queue.
+    pub packets: Vec<usize>,
+}
+
+impl Best {
+    pub fn new(case: &Case, value: Value, chosen: &[(usize, usize)]) -> Best {
+        let mut packets = vec![0; case.queues.len()];
+        for &(queue, count) in chosen {
+            packets[queue] = count;
+        }
+        Best { value, packets }
+    }
+}
+
+/// The queues in the order that decides among equal choices: slice by slice, and in a slice as they take turns.
+pub fn order(case: &Case) -> Vec<usize> {
+    let count = case.queues.len();
+    let turns = (0..count).map(|place| (case.first + place) % count);
+    (0..case.shares.len())
+        .flat_map(|slice| turns.clone().filter(move |&queue| case.slice_of(queue) == slice))
+        .collect()
+}
+
 /// What a choice may take.
 #[derive(Debug)]
 pub struct Bounds {
@@ -70,66 +97,99 @@ pub fn value(case: &Case, bounds: &Bounds, chosen: &[(usize, usize)]) -> Option<
 }
 
 /// Every number of packets of every queue.
-pub fn exhaustive(case: &Case, bounds: &Bounds) -> Value {
+pub fn exhaustive(case: &Case, bounds: &Bounds) -> Best {
     fn search(
         case: &Case,
         bounds: &Bounds,
+        order: &[usize],
         chosen: &mut Vec<(usize, usize)>,
-        queue: usize,
-        best: &mut Value,
+        best: &mut Best,
     ) {
-        match value(case, bounds, chosen) {
-            // More packets make it no better.
-            None => return,
-            Some(value) if queue == case.queues.len() => {
-                *best = (*best).max(value);
-                return;
+        // More packets make it no better.
+        let Some(value) = value(case, bounds, chosen) else { return };
+        let Some((&queue, behind)) = order.split_first() else {
+            // Few packets of the first queue are tried before many: the last of equals is due.
+            if value >= best.value {
+                *best = Best::new(case, value, chosen);
             }
-            Some(_) => {}
-        }
-        search(case, bounds, chosen, queue + 1, best);
+            return;
+        };
+        search(case, bounds, behind, chosen, best);
         for packets in 1..=case.queues[queue].prefix_bytes.len() {
             chosen.push((queue, packets));
-            search(case, bounds, chosen, queue + 1, best);
+            search(case, bounds, behind, chosen, best);
             chosen.pop();
         }
     }
-    let mut best = (0, 0);
-    search(case, bounds, &mut Vec::new(), 0, &mut best);
+    let mut best = Best::new(case, (0, 0), &[]);
+    search(case, bounds, &order(case), &mut Vec::new(), &mut best);
     best
 }
 
-/// The textbook's dynamic programme over all queues, slice by slice: the best value for each number of groups taken, and of groups
-/// charged within the slice in hand.
-pub fn textbook(case: &Case, bounds: &Bounds) -> Value {
-    const NEVER: Value = (i64::MIN / 2, 0);
+/// The textbook's dynamic programme over all queues: the best value of a queue and those behind it, for each number of groups that may be
+/// taken and of groups that its slice may be charged for.
+pub fn textbook(case: &Case, bounds: &Bounds) -> Best {
+    let order = order(case);
     let takes_most = bounds.capacity as usize;
-    let mut best = vec![NEVER; takes_most + 1];
-    best[0] = (0, 0);
-    for (slice, &(quantum, _)) in bounds.slices.iter().enumerate() {
-        let room = (quantum + i64::from(case.limit_rbs)) / i64::from(case.rbg_rbs);
-        let charges_most = room.min(takes_most as i64) as usize;
-        let mut states = vec![vec![NEVER; charges_most + 1]; takes_most + 1];
-        (0..=takes_most).for_each(|taken| states[taken][0] = best[taken]);
-        for queue in (0..case.queues.len()).filter(|&queue| case.slice_of(queue) == slice) {
-            let before = states.clone();
-            for packets in 1..=case.queues[queue].prefix_bytes.len() {
-                let costs = inflated(case, bounds, queue, packets).zip(groups(case, queue, packets));
-                let Some((takes, charges)) = costs else { break };
-                for taken in takes as usize..=takes_most {
-                    for charged in charges as usize..=charges_most {
-                        let (count, sum) = before[taken - takes as usize][charged - charges as usize];
-                        let value = (count + packets as i64, sum + packets as i64 * quantum);
-                        states[taken][charged] = states[taken][charged].max(value);
-                    }
-                }
-            }
+    let room = |slice: usize| {
+        let room = (bounds.slices[slice].0 + i64::from(case.limit_rbs)) / i64::from(case.rbg_rbs);
+        room.min(takes_most as i64) as usize
+    };
+    let mut best: Vec<Vec<Vec<Value>>> = vec![Vec::new(); order.len()];
+    // What is behind a place, with what it leaves.
+    let behind = |best: &[Vec<Vec<Value>>], place: usize, left: usize, charges: usize| match order
+        .get(place + 1)
+    {
+        None => (0, 0),
+        Some(&next) if case.slice_of(next) == case.slice_of(order[place]) => best[place + 1][left][charges],
+        Some(&next) => best[place + 1][left][room(case.slice_of(next))],
+    };
+    let costs = |place: usize| -> Vec<(usize, usize)> {
+        let queue = order[place];
+        let cost = |packets| Some((inflated(case, bounds, queue, packets)?, groups(case, queue, packets)?));
+        let all = (1..=case.queues[queue].prefix_bytes.len()).map_while(cost);
+        std::iter::once((0, 0))
+            .chain(all.map(|(takes, charged)| (takes as usize, charged as usize)))
+            .collect()
+    };
+    let costs: Vec<Vec<(usize, usize)>> = (0..order.len()).map(costs).collect();
+    // The value of so many packets of the queue at a place, with what is behind them.
+    let with = |best: &[Vec<Vec<Value>>], place: usize, left: usize, charges: usize, packets: usize| {
+        let quantum = bounds.slices[case.slice_of(order[place])].0;
+        let (takes, charged) = costs[place][packets];
+        let (left, charges) = left.checked_sub(takes).zip(charges.checked_sub(charged))?;
+        let (count, sum) = behind(best, place, left, charges);
+        Some((count + packets as i64, sum + packets as i64 * quantum))
+    };
+    for place in (0..order.len()).rev() {
+        let charges_most = room(case.slice_of(order[place]));
+        let most = |left, charges| {
+            let values =
+                (0..costs[place].len()).map_while(|packets| with(&best, place, left, charges, packets));
+            values.max().unwrap()
+        };
+        let of_place =
+            (0..=takes_most).map(|left| (0..=charges_most).map(|charges| most(left, charges)).collect());
+        best[place] = of_place.collect();
+    }
+    let (mut left, mut slice, mut charges) = (takes_most, usize::MAX, 0);
+    let (mut value, mut chosen) = ((0, 0), Vec::new());
+    for (place, &queue) in order.iter().enumerate() {
+        if case.slice_of(queue) != slice {
+            slice = case.slice_of(queue);
+            charges = room(slice);
         }
-        for (best, states) in best.iter_mut().zip(&states) {
-            *best = states.iter().copied().max().unwrap_or(NEVER);
+        let here = Some(best[place][left][charges]);
+        let is_best = |&packets: &usize| with(&best, place, left, charges, packets) == here;
+        let packets = (0..costs[place].len()).rev().find(is_best).unwrap();
+        if packets > 0 {
+            chosen.push((queue, packets));
+            (left, charges) = (left - costs[place][packets].0, charges - costs[place][packets].1);
+            let packets = packets as i64;
+            value = (value.0 + packets, value.1 + packets * bounds.slices[slice].0);
         }
     }
-    best.into_iter().max().unwrap_or((0, 0))
+    Best::new(case, value, &chosen)
 }
 
 /// The most packets that `groups` groups can complete in one slice, at their real size.

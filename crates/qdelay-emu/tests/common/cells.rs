@@ -31,7 +31,7 @@ fn gate(text: &str) -> GateSpec {
 }
 
 fn qos_flow(qfi: u8, sdap: &str) -> QosFlowSpec {
-    QosFlowSpec { qfi, sdap: discipline(sdap), upf: None }
+    QosFlowSpec { qfi, sdap: discipline(sdap), upf: None, budget: None }
 }
 
 fn bearer(name: &str, rlc: RlcSetting, queue: &str, law: &str, qos_flows: Vec<QosFlowSpec>) -> BearerSpec {
@@ -41,6 +41,7 @@ fn bearer(name: &str, rlc: RlcSetting, queue: &str, law: &str, qos_flows: Vec<Qo
         priority: 1,
         rlc,
         queue: discipline(queue),
+        buffer_bytes: None,
         gate: gate(law),
         order,
         qos_flows,
@@ -52,6 +53,7 @@ fn plan(cell: CellScenario, ways: Vec<FlowWay>) -> DumbbellPlan {
     let rule = |dscp, class| ClassRule { dscp: Some(dscp), class, ..ClassRule::default() };
     let classes = Classes { rules: vec![rule(46, 0), rule(8, 1), rule(34, 2)], otherwise: 7 };
     DumbbellPlan {
+        hops: Vec::new(),
         bottleneck: Bottleneck::Cell(Box::new(cell)),
         uplink: Some(Uplink { link: LinkSpec(Line::new(Rate::from_bps(20_000_000), 0).into()), limit: 50 }),
         base_rtt: ms(9),
@@ -88,9 +90,10 @@ pub fn like_the_emulator(law: &str, sdap: &str, usp: Option<&str>) -> DumbbellPl
         unit: SizeUnit::Packets,
         n3: None,
         ues: vec![UeSpec { name: "ue".to_string(), setting: UeSetting::new(channel), bearers: vec![drb] }],
+        by_dscp: Vec::new(),
     };
     let access = Some(Rate::from_bps(100_000_000));
-    let way = |qfi, access, extra_rtt| FlowWay { access, extra_rtt, ue: 0, qfi };
+    let way = |qfi, access, extra_rtt| FlowWay { access, extra_rtt, qfi, ..FlowWay::default() };
     plan(cell, vec![way(1, None, Span::ZERO), way(2, access, ms(3)), way(2, None, Span::ZERO)])
 }
 
@@ -116,6 +119,7 @@ pub fn like_the_testbed(law: &str, rlc: RlcSetting) -> DumbbellPlan {
         unit: SizeUnit::Bytes,
         n3: Some(Backhaul { link: LinkSpec(Line::new(Rate::from_bps(50_000_000), 44).into()), limit: 80 }),
         ues: vec![ue("near", 20), ue("far", 4)],
+        by_dscp: Vec::new(),
     };
     let way = |ue, qfi| FlowWay { ue, qfi, ..FlowWay::default() };
     plan(cell, vec![way(0, 1), way(0, 2), way(1, 3)])

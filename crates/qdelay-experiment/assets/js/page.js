@@ -195,6 +195,10 @@ function renderStages() {
 
 const stageTools = make("div", { class: "tools" });
 
+// ---- slices
+
+const slicesPlace = make("div");
+
 // ---- time series
 
 const seriesPlace = make("div");
@@ -284,12 +288,14 @@ function update() {
   renderOverview();
   renderTable();
   if (knownStages.length) renderStages();
+  if (sliceNames.length) slicesPlace.replaceChildren(...sliceTable(selectedPoints()));
+  renderParts(selectedPoints());
   renderSeries();
 }
 
 function build() {
   const expects = expectations();
-  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
+  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
   side = make("div", { class: "side-body" });
   const wide = matchMedia("(min-width: 1080px)");
   const fold = make("details", { class: "side", open: wide.matches }, make("summary", {}, "Select ", count), side);
@@ -298,7 +304,9 @@ function build() {
     make("div", { class: axes.some((_, axis) => varies(axis)) ? "layout" : "layout single" }, fold, make("main", {}, header(),
       section("overview", "Delay and throughput", overviewTools, overview),
       section("cases", "Cases", tableTools(), tablePlace),
-      knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null, expects,
+      knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null,
+      sliceNames.length ? section("slices", "Slices", slicesPlace) : null,
+      ...knownParts.map(({ id, title, place }) => section(id, title, place)), expects,
       section("time", "Over time", seriesTools, make("p", { class: "tip", text: "Drag to zoom, double click to see everything; all plots follow. The grey area is what the link offered." }), seriesPlace),
       whatWasRun())),
     hint);

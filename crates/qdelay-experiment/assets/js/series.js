@@ -81,8 +81,25 @@ function timeFrames(lines, name, of) {
     frame("delay", "Queue delay", "ms", several ? 190 : 160, delayPlot),
     frame("rate", "Rate", "Mbit/s", several ? 160 : 130, ratePlot),
     frame("backlog", "Backlog", "packets", 110, backlogPlot),
+    ...biasFrames(lines, frame),
     ...cellFrames(lines, frame),
   ];
+}
+
+/** DSD's g, where a queue has one. */
+function biasFrames(lines, frame) {
+  return lines.some((line) => seriesOf(line.index).bias) ? [frame("bias", "Green first", "probability", 90, biasPlot)] : [];
+}
+
+/** The queue is one for all flows of a case: one line for each case. */
+function biasPlot(lines) {
+  const cases = lines.filter((line, at) => seriesOf(line.index).bias && lines.findIndex((other) => other.index === line.index) === at);
+  const colours = theme();
+  const series = cases.map((line) => {
+    const colour = line.label || lines.length === 1 ? colourOf(line.colour) : colours.soft;
+    return { label: cases.length === 1 ? "g" : line.name, stroke: colour, width: 1.4, dash: dashOf(line.dash), paths: stepped, points: { show: false }, value: valueText };
+  });
+  return { series, data: [commonTime(lines), ...cases.map((line) => seriesOf(line.index).bias)], range: () => [0, 1.05] };
 }
 
 /** What only a cell has, where any of the lines is of one. */

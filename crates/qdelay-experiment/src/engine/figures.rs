@@ -1,14 +1,15 @@
 //! From the outcome of a run to what stands in its files.
 
 use crate::results::{
-    Bearer, CaseSummary, Cdf, Cell, CellSeries, Delay, Flow, Group, GroupSeries, Level, Node, Quantum,
-    SCHEMA_VERSION, Series, Slice, Voice, round,
+    Audio, Bearer, CaseSummary, Cdf, Cell, CellSeries, Codepoint, Delay, Flow, Group, GroupSeries, Hop,
+    Level, Node, Quantum, SCHEMA_VERSION, Series, Slice, Voice, WholeDelays, round,
 };
 use crate::scenario::Case;
-use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
+use qdelay_core::dscp;
+use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary, jain_index};
 use qdelay_sim::{
-    CellGroup, CellOutcome, Detail, FlowOutcome, FlowSpec, GroupOutcome, NodeOutcome, Outcome, ReasonCount,
-    SliceOutcome, Stage, VoiceOutcome, Within,
+    AudioOutcome, CellGroup, CellOutcome, CodepointOutcome, Detail, FlowOutcome, FlowSpec, GroupOutcome,
+    HopOutcome, NodeOutcome, Outcome, ReasonCount, SliceOutcome, Stage, VoiceOutcome, Within,
 };
 use std::collections::BTreeMap;
 
@@ -83,12 +84,20 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         groups,
         flows,
         nodes: outcome.nodes.iter().map(|node| (node.name.clone(), Node::from(node))).collect(),
+        codepoints: codepoints(detail).map(|of| (codepoint_name(of.dscp), Codepoint::from(of))).collect(),
+        hops: (1..)
+            .zip(&outcome.hops)
+            .map(|(place, hop)| (hop.name.clone(), self::hop(place, hop)))
+            .collect(),
         cell: outcome.cell.as_deref().map(|of_cell| cell(of_cell, measured_s(case))),
         trustworthy: None,
         delay_cdf: detail.map(|detail| cdf(&detail.queue_delay)),
         group_delay_cdf: detail.map(|detail| {
             detail.groups.iter().map(|group| (group.name.clone(), cdf(&group.queue_delay))).collect()
         }),
+        codepoint_delay_cdf: codepoints(detail)
+            .next()
+            .map(|_| codepoints(detail).map(|of| (codepoint_name(of.dscp), cdf(&of.queue_delay))).collect()),
         group_stage_cdf: outcome
             .cell
             .as_deref()
@@ -106,12 +115,22 @@ impl CaseSummary {
         CaseSummary {
             delay_cdf: None,
             group_delay_cdf: None,
+            codepoint_delay_cdf: None,
             group_stage_cdf: None,
             group_round_trip_cdf: None,
             series: None,
             ..self
         }
     }
+}
+
+fn codepoints(detail: Option<&Detail>) -> impl Iterator<Item = &CodepointOutcome> {
+    detail.into_iter().flat_map(|detail| &detail.codepoints)
+}
+
+/// `ef`; `dscp-3` where it has no name.
+fn codepoint_name(dscp: u8) -> String {
+    dscp::name(dscp).map_or_else(|| format!("dscp-{dscp}"), str::to_string)
 }
 
 fn by_reason(counts: &[ReasonCount]) -> BTreeMap<String, u64> {
@@ -128,6 +147,7 @@ fn flow(case: &Case, spec: &FlowSpec, flow: &FlowOutcome) -> Flow {
         completion_s: flow.completion_s.map(round),
         packets_sent: flow.packets_sent,
         packets_lost: flow.packets_lost,
+        discarded_late: spec.discard_after.map(|_| flow.discarded_late),
         retransmits: flow.retransmits,
         timeouts: flow.timeouts,
         undone: flow.undone,
@@ -143,6 +163,7 @@ fn flow(case: &Case, spec: &FlowSpec, flow: &FlowOutcome) -> Flow {
         qfi: case.scenario.bottleneck.as_cell().map(|_| spec.qfi),
         round_trip_ms: flow.round_trip.as_ref().map(|delays| Delay::from(&delays.summary())),
         voice: flow.voice.map(|voice| self::voice(&[voice])),
+        audio: flow.audio.map(|call| audio(&[call])),
     }
 }
 
@@ -169,6 +190,8 @@ fn complete(mut groups: BTreeMap<String, Group>, case: &Case, outcome: &Outcome)
         group.round_trip_ms = round_trips.map(|delays| Delay::from(&delays.summary()));
         let calls: Vec<VoiceOutcome> = members().filter_map(|flow| flow.voice).collect();
         group.voice = (!calls.is_empty()).then(|| voice(&calls));
+        let calls: Vec<AudioOutcome> = members().filter_map(|flow| flow.audio).collect();
+        group.audio = (!calls.is_empty()).then(|| audio(&calls));
     }
     groups
 }
@@ -188,6 +211,21 @@ fn voice(calls: &[VoiceOutcome]) -> Voice {
     }
 }
 
+/// Adaptive calls together; at least one.
+fn audio(calls: &[AudioOutcome]) -> Audio {
+    let mean = |figure: fn(&AudioOutcome) -> f64| {
+        round(calls.iter().map(figure).sum::<f64>() / calls.len().max(1) as f64)
+    };
+    Audio {
+        green_share: mean(|call| call.green_share),
+        blue_share: mean(|call| call.blue_share),
+        off_share: mean(|call| call.off_share),
+        changes: mean(|call| call.changes as f64),
+        hang_ups: mean(|call| call.hang_ups as f64),
+        codec_mbps: mean(|call| call.codec_mbps),
+    }
+}
+
 fn stages(stages: &[(Stage, DelayHistogram)]) -> BTreeMap<String, Delay> {
     stages.iter().map(|(stage, delays)| (stage.name().to_string(), Delay::from(&delays.summary()))).collect()
 }
@@ -199,7 +237,13 @@ fn cell(cell: &CellOutcome, measured_s: f64) -> Cell {
         max: round(level.max),
     };
     let bearers = cell.bearers.iter().map(|bearer| {
-        let levels = Bearer { bytes: level(&bearer.bytes), packets: level(&bearer.packets) };
+        let kept = bearer.budget.filter(|budget| budget.packets > 0);
+        let levels = Bearer {
+            bytes: level(&bearer.bytes),
+            packets: level(&bearer.packets),
+            budget_ms: bearer.budget.map(|budget| round(budget.span.as_millis_f64())),
+            within_budget: kept.map(|budget| round(budget.within as f64 / budget.packets as f64)),
+        };
         (format!("{}/{}", bearer.ue, bearer.bearer), levels)
     });
     let usage = cell.usage;
@@ -258,13 +302,19 @@ fn group(group: &GroupOutcome, flows: &[Flow]) -> Group {
         flows: members.len() as u64,
         throughput_mbps: round(group.throughput_mbps),
         goodput_mbps: round(members.iter().map(|flow| flow.goodput_mbps).sum()),
+        jain: round(jain_index(&members.iter().map(|flow| flow.goodput_mbps).collect::<Vec<f64>>())),
         queue_delay_ms: Delay::from(&group.queue_delay.summary()),
         queue_delay_std_ms: round(group.queue_delay.deviation()),
         one_way_delay_ms: Delay::from(&group.one_way_delay_ms),
+        one_way_min_ms: round(group.one_way_min_ms),
         jitter_ms: round(group.jitter_ms),
+        jitter_from_first_ms: round(group.jitter_from_first_ms),
+        one_way_whole: WholeDelays::from(&group.one_way_whole),
         packets_sent: sent,
         packets_lost: group.packets_lost,
         loss_ratio: if sent == 0 { 0.0 } else { round(group.packets_lost as f64 / sent as f64) },
+        retransmits: members.iter().map(|flow| flow.retransmits).sum(),
+        discarded_late: members.iter().filter_map(|flow| flow.discarded_late).reduce(|all, one| all + one),
         // Filled in where there are any.
         ..Group::default()
     }
@@ -319,6 +369,7 @@ fn series(detail: &Detail, cell: Option<&CellOutcome>) -> Option<Series> {
         backlog_packets: series.backlog_packets.clone(),
         drops: series.drops.clone(),
         marks: series.marks.clone(),
+        green_bias: rounded(&series.green_bias),
         groups: groups.collect(),
         cell: cell.and_then(|cell| cell.series.as_ref()).map(cell_series),
     })
@@ -358,6 +409,50 @@ impl From<&DelaySummary> for Delay {
     }
 }
 
+impl From<&qdelay_sim::WholeDelays> for WholeDelays {
+    fn from(delays: &qdelay_sim::WholeDelays) -> Self {
+        WholeDelays {
+            mean_ms: round(delays.mean_ms),
+            min_ms: round(delays.min_ms),
+            max_ms: round(delays.max_ms),
+            deviation_ms: round(delays.deviation_ms),
+            jitter_ms: round(delays.jitter_ms),
+            jitter_from_first_ms: round(delays.jitter_from_first_ms),
+        }
+    }
+}
+
+impl From<&CodepointOutcome> for Codepoint {
+    fn from(of: &CodepointOutcome) -> Self {
+        Codepoint {
+            arrived: of.arrived,
+            delivered: of.delivered,
+            dropped: of.dropped,
+            marked: of.marked,
+            loss: round(of.dropped as f64 / of.arrived.max(1) as f64),
+            throughput_mbps: round(of.throughput_mbps),
+            queue_delay_ms: Delay::from(&of.queue_delay.summary()),
+        }
+    }
+}
+
+fn hop(place: u64, hop: &HopOutcome) -> Hop {
+    let sum = |counts: &[ReasonCount]| counts.iter().map(|count| count.packets).sum();
+    Hop {
+        place,
+        arrived: hop.arrived,
+        delivered: hop.delivered,
+        drops: sum(&hop.drops),
+        drops_by_reason: by_reason(&hop.drops),
+        marks: sum(&hop.marks),
+        marks_by_reason: by_reason(&hop.marks),
+        throughput_mbps: round(hop.throughput_mbps),
+        capacity_mbps: hop.capacity_mbps.map(round),
+        utilization: round(hop.utilization),
+        queue_delay_ms: Delay::from(&hop.queue_delay.summary()),
+    }
+}
+
 impl From<&NodeOutcome> for Node {
     fn from(node: &NodeOutcome) -> Self {
         Node {
@@ -375,6 +470,12 @@ impl From<&NodeOutcome> for Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codepoints_are_called_by_their_names() {
+        let names = [0, 46, 45, 3].map(codepoint_name);
+        assert_eq!(names, ["be", "ef", "nqb", "dscp-3"]);
+    }
 
     #[test]
     fn percentiles_ascend_to_the_last() {

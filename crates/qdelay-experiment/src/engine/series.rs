@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Capacity, backlog, drops and marks are of the bottleneck as a whole and missing in the rows of groups; what follows them is
-/// of a cell.
+/// of a cell, and last the green bias of DSD.
 const COLUMNS: &[(&str, Physical, bool)] = &[
     ("start_s", Physical::DOUBLE, false),
     ("group", Physical::BYTE_ARRAY, false),
@@ -31,6 +31,7 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("rlc_bytes_mean", Physical::DOUBLE, true),
     ("rlc_packets_mean", Physical::DOUBLE, true),
     ("mcs", Physical::DOUBLE, true),
+    ("green_bias", Physical::DOUBLE, true),
 ];
 
 /// Writes the file.
@@ -62,6 +63,7 @@ fn fill(file: File, series: &Series) -> Result<(), ParquetError> {
         ],
         levels: [&cell.rlc_bytes_mean, &cell.rlc_packets_mean],
         mcs: &cell.mcs,
+        green_bias: &series.green_bias,
     };
     write_part(&mut writer, series.bin_s, &whole)?;
     for (name, group) in &series.groups {
@@ -74,6 +76,7 @@ fn fill(file: File, series: &Series) -> Result<(), ParquetError> {
             counts: [&[]; 7],
             levels: [&[]; 2],
             mcs: &[],
+            green_bias: &[],
         };
         write_part(&mut writer, series.bin_s, &part)?;
     }
@@ -90,6 +93,7 @@ struct Part<'a> {
     counts: [&'a [u64]; 7],
     levels: [&'a [f64]; 2],
     mcs: &'a [Option<f64>],
+    green_bias: &'a [f64],
 }
 
 fn write_part(
@@ -120,12 +124,13 @@ fn write_part(
         let present = vec![i16::from(!values.is_empty()); rows];
         next(Values::Int64(&values, Some(&present)))?;
     }
+    let all = |values: &[f64]| vec![i16::from(!values.is_empty()); rows];
     for levels in part.levels {
-        let present = vec![i16::from(!levels.is_empty()); rows];
-        next(Values::Double(levels, Some(&present)))?;
+        next(Values::Double(levels, Some(&all(levels))))?;
     }
     let (values, present) = with_gaps(rows, part.mcs);
     next(Values::Double(&values, Some(&present)))?;
+    next(Values::Double(part.green_bias, Some(&all(part.green_bias))))?;
     group.close().map(drop)
 }
 

@@ -1,7 +1,9 @@
 //! The claims of a paper, as its file under `papers/` has them: what is claimed, where it stands, how its bound follows,
 //! and the cause where ours is found to differ.
 
+use super::changes::Changes;
 use crate::expect::{Best, Expect, Over, Selection};
+use crate::results::round;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
@@ -19,6 +21,8 @@ pub struct Paper {
     pub authors: String,
     /// What it claims, in its own order.
     pub claims: Vec<Claim>,
+    /// Tables of changes that go with them.
+    pub tables: Vec<Changes>,
 }
 
 /// One checkable statement.
@@ -49,8 +53,19 @@ pub struct Check {
     pub any_trace: bool,
     /// The figure and its bounds.
     pub expect: Expect,
+    /// The figure is in other units than the bounds: times this...
+    pub factor: f64,
+    /// ...and then this more.
+    pub offset: f64,
     /// What was found where ours is out of bounds.
     pub explained: Option<Explanation>,
+}
+
+impl Check {
+    /// A figure of the results in the units of the bounds, with six decimals.
+    pub fn in_units(&self, figure: f64) -> f64 {
+        round(figure * self.factor + self.offset)
+    }
 }
 
 /// Why ours differs, and by how much it does for that reason.
@@ -72,6 +87,8 @@ struct File {
     title: String,
     authors: String,
     claim: Vec<Entry>,
+    #[serde(default)]
+    table: Vec<Changes>,
 }
 
 /// A `[[claim]]`.
@@ -96,6 +113,10 @@ struct Entry {
     #[serde(default)]
     versus: BTreeMap<String, Labels>,
     best: Option<String>,
+    #[serde(default = "one")]
+    factor: f64,
+    #[serde(default)]
+    offset: f64,
     #[serde(default)]
     unit: String,
     low: Option<f64>,
@@ -104,9 +125,14 @@ struct Entry {
     explained: Option<Explanation>,
 }
 
-#[derive(Deserialize)]
+fn one() -> f64 {
+    1.0
+}
+
+/// Labels of an axis, as files give them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
-enum Labels {
+pub(crate) enum Labels {
     One(String),
     Several(Vec<String>),
 }
@@ -121,7 +147,8 @@ impl Paper {
         let file: File =
             serde_json::from_value(object(table.get_ref())).map_err(|error| error.to_string())?;
         let claims = file.claim.into_iter().map(claim).collect::<Result<_, _>>()?;
-        Ok(Paper { name: name.to_string(), title: file.title, authors: file.authors, claims })
+        let (title, authors) = (file.title, file.authors);
+        Ok(Paper { name: name.to_string(), title, authors, claims, tables: file.table })
     }
 }
 
@@ -140,6 +167,8 @@ fn claim(entry: Entry) -> Result<Claim, String> {
                 Ok(expect) => expect,
                 Err(message) => return fail(message),
             },
+            factor: entry.factor,
+            offset: entry.offset,
             explained: entry.explained.clone(),
         }),
         _ => return fail("expected a scenario, or why it is skipped"),
@@ -159,14 +188,8 @@ fn claim(entry: Entry) -> Result<Claim, String> {
 }
 
 fn expect(entry: &Entry) -> Result<Expect, &'static str> {
-    let over = match entry.over.as_deref() {
-        None | Some("mean") => Over::Mean,
-        Some("geomean") => Over::Geomean,
-        Some("median") => Over::Median,
-        Some("min") => Over::Min,
-        Some("max") => Over::Max,
-        Some("sum") => Over::Sum,
-        Some(_) => return Err("expected over to be mean, geomean, median, min, max or sum"),
+    let Some(over) = Over::named(entry.over.as_deref().unwrap_or("mean")) else {
+        return Err("expected over to be mean, geomean, median, min, max, sum, ci95_low or ci95_high");
     };
     let best = match entry.best.as_deref() {
         None | Some("min") => Best::Min,
@@ -192,7 +215,7 @@ fn expect(entry: &Entry) -> Result<Expect, &'static str> {
     })
 }
 
-fn selection(given: &BTreeMap<String, Labels>) -> Selection {
+pub(crate) fn selection(given: &BTreeMap<String, Labels>) -> Selection {
     let labels = |labels: &Labels| match labels {
         Labels::One(label) => vec![label.clone()],
         Labels::Several(labels) => labels.clone(),
@@ -257,6 +280,10 @@ mod tests {
         );
         assert_eq!((check.expect.over, check.expect.best), (Over::Median, Best::Max));
         assert_eq!(claim.figure, None);
+        assert_eq!(check.in_units(1.25), 1.25);
+        let scaled =
+            read("bound = \"b\"\nscenario = \"s\"\nmeasure = \"m\"\nlow = 1\nfactor = 100\noffset = -1.5");
+        assert_eq!(scaled.unwrap().check.unwrap().in_units(0.04), 2.5);
         assert_eq!(read("skipped = \"no\"").unwrap().check, Err("no".to_string()));
     }
 

@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of what differs |
 //! | [`claims`] | reads them |
+//! | [`changes`] | tables of what a choice does, to who makes it and to others |
 //!
 //! Claims of recorded traces are judged on these only: where one of a scenario's traces is not at hand they are skipped,
 //! and say so. Claims of cellular links in general are judged on the stand-ins too.
 
+pub mod changes;
 pub mod claims;
 
 use crate::InputError;
@@ -17,6 +19,7 @@ use crate::results::{SCHEMA_VERSION, pretty};
 use crate::scenario::{Overrides, Study};
 use crate::shipped;
 use crate::traces::Library;
+use changes::{ChangeTable, Changes};
 use claims::{Check, Claim, Paper};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +32,9 @@ pub static PAPERS: &[(&str, &str)] = &[
     ("bode", include_str!("../../papers/bode.toml")),
     ("5g", include_str!("../../papers/5g.toml")),
     ("eqp", include_str!("../../papers/eqp.toml")),
+    ("abe", include_str!("../../papers/abe.toml")),
+    ("rd", include_str!("../../papers/rd.toml")),
+    ("lying", include_str!("../../papers/lying.toml")),
 ];
 
 /// What came of a paper's claims.
@@ -44,6 +50,9 @@ pub struct Reproduction {
     pub stand_ins: BTreeMap<String, String>,
     /// The claims, in the order of the file.
     pub rows: Vec<Row>,
+    /// Tables of changes, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tables: Vec<ChangeTable>,
 }
 
 /// A claim and what came of it.
@@ -156,6 +165,9 @@ pub fn reproduce_with(
     overrides: &Overrides,
 ) -> Result<Reproduction, EngineError> {
     let claims = chosen(paper, figure)?;
+    let wanted: Vec<&Changes> =
+        paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
+    let mut tables: Vec<ChangeTable> = wanted.iter().map(|changes| changes.empty()).collect();
     let temporary = if out.is_none() { Some(Temporary::new()) } else { None };
     let root: &Path = match (&out, &temporary) {
         (Some(out), _) => out,
@@ -164,7 +176,7 @@ pub fn reproduce_with(
     };
     let mut rows: Vec<Option<Row>> = vec![None; claims.len()];
     let mut stand_ins = BTreeMap::new();
-    for name in scenarios(&claims) {
+    for name in scenarios(&claims, &wanted) {
         let study = study(name, overrides)?;
         let standing = standing_in(&study, library)?;
         let missing = missing(&standing);
@@ -174,7 +186,9 @@ pub fn reproduce_with(
         for (at, claim, _) in checks().filter(|(_, _, check)| !judged(check)) {
             rows[at] = Some(Row { cause: missing.clone(), ..blank(claim) });
         }
-        if checks().any(|(_, _, check)| judged(check)) {
+        // Tables are made of what stands in, too: whoever prints them says what did.
+        let is_tabled = wanted.iter().any(|changes| changes.scenarios().any(|of| of == name));
+        if is_tabled || checks().any(|(_, _, check)| judged(check)) {
             let options = Options {
                 fresh: false,
                 out: root.join(name),
@@ -186,7 +200,11 @@ pub fn reproduce_with(
             let summary = engine::run(&study, library, &options, progress)?;
             let table = Table::new(&summary.axes, &summary.cases);
             for (at, claim, check) in checks().filter(|(_, _, check)| judged(check)) {
-                rows[at] = Some(judge(claim, check, table.figure(&check.expect)));
+                let figure = table.figure(&check.expect).map(|figure| check.in_units(figure));
+                rows[at] = Some(judge(claim, check, figure));
+            }
+            for (changes, made) in wanted.iter().zip(&mut tables) {
+                changes.fill(name, &table, made);
             }
         }
         stand_ins.extend(standing);
@@ -199,6 +217,7 @@ pub fn reproduce_with(
         title: paper.title.clone(),
         stand_ins,
         rows,
+        tables,
     };
     if out.is_some() {
         let fail =
@@ -224,12 +243,14 @@ fn chosen<'a>(paper: &'a Paper, figure: Option<&str>) -> Result<Vec<&'a Claim>, 
     Ok(claims)
 }
 
-/// The scenarios that claims name, each once, in the order of the claims.
-fn scenarios<'a>(claims: &[&'a Claim]) -> Vec<&'a str> {
+/// The scenarios that claims and tables name, each once, in the order of the claims.
+fn scenarios<'a>(claims: &[&'a Claim], tables: &[&'a Changes]) -> Vec<&'a str> {
+    let of_claims = claims.iter().filter_map(|claim| claim.check.as_ref().ok());
+    let of_claims = of_claims.map(|check| check.scenario.as_str());
     let mut names: Vec<&str> = Vec::new();
-    for check in claims.iter().filter_map(|claim| claim.check.as_ref().ok()) {
-        if !names.contains(&check.scenario.as_str()) {
-            names.push(&check.scenario);
+    for name in of_claims.chain(tables.iter().flat_map(|table| table.scenarios())) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names

@@ -3,6 +3,8 @@
 
 use super::Options;
 use super::model::{Placed, SEED_AXIS, Study};
+use super::parts::{self, Part};
+use super::slices::{self, SlicePart};
 use crate::results::{
     AxisFile, CaseSummary, Cdf, CellSeries, Delay, ExpectResult, Group, RunFile, Series, TraceFile,
 };
@@ -12,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Digits that a plot of a thousand pixels can show.
 const SERIES_DIGITS: usize = 4;
 /// Tables show three decimals of what they are given.
-const FIGURE_DIGITS: usize = 6;
+pub(super) const FIGURE_DIGITS: usize = 6;
 
 pub(super) struct Document {
     pub title: String,
@@ -64,6 +66,13 @@ struct CasePart<'a> {
     /// By group, and by what it is of: `sdap`, `rlc`, `round_trip`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     other_cdf: BTreeMap<&'a str, BTreeMap<&'static str, CdfPart>>,
+    /// Of a cell that is divided.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    slices: BTreeMap<&'a str, SlicePart>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    codepoints: Vec<(&'a str, Part)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hops: Vec<(&'a str, Part)>,
     series: bool,
 }
 
@@ -92,7 +101,7 @@ struct Figures {
 }
 
 #[derive(Serialize)]
-struct DelayPart {
+pub(super) struct DelayPart {
     mean: Short<FIGURE_DIGITS>,
     p50: Short<FIGURE_DIGITS>,
     p95: Short<FIGURE_DIGITS>,
@@ -118,6 +127,9 @@ struct SeriesPart<'a> {
     backlog: &'a [u64],
     drops: &'a [u64],
     marks: &'a [u64],
+    /// DSD's g.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bias: Vec<Short<SERIES_DIGITS>>,
     groups: BTreeMap<&'a str, GroupSeriesPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cell: Option<CellSeriesPart>,
@@ -143,7 +155,7 @@ struct GroupSeriesPart {
 }
 
 /// A number with so many significant digits, whole ones without a point.
-struct Short<const DIGITS: usize>(f64);
+pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
 
 impl<const DIGITS: usize> Serialize for Short<DIGITS> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -285,6 +297,9 @@ fn case_part<'a>(
             .into_iter()
             .map(|(name, cdfs)| (name, cdfs.into_iter().map(|(of, cdf)| (of, cdf_part(cdf))).collect()))
             .collect(),
+        slices: case.cell.as_ref().map(|cell| slices::parts(&cell.slices)).unwrap_or_default(),
+        codepoints: parts::codepoints(case),
+        hops: parts::hops(case),
         series,
     }
 }
@@ -348,7 +363,7 @@ fn stages(stages: &BTreeMap<String, Delay>) -> BTreeMap<String, DelayPart> {
     stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
 }
 
-fn delay_part(delay: &Delay) -> DelayPart {
+pub(super) fn delay_part(delay: &Delay) -> DelayPart {
     DelayPart {
         mean: Short(delay.mean),
         p50: Short(delay.p50),
@@ -422,6 +437,7 @@ fn series_part(series: &Series, capacity: Option<String>, grouped: bool) -> Seri
         backlog: &series.backlog_packets,
         drops: &series.drops,
         marks: &series.marks,
+        bias: shorts(&series.green_bias),
         groups: groups.collect(),
         cell: series.cell.as_ref().map(cell_series_part),
     }

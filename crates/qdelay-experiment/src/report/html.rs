@@ -10,7 +10,7 @@ const STYLES: [&str; 2] =
     [include_str!("../../assets/vendor/uPlot.min.css"), include_str!("../../assets/report.css")];
 
 /// In the order they run; each sees the names of those before it.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 12] = [
     // Its licence asks for its text in every copy.
     concat!(
         "/*\n",
@@ -26,6 +26,8 @@ const SCRIPTS: [&str; 10] = [
     include_str!("../../assets/js/series.js"),
     include_str!("../../assets/js/table.js"),
     include_str!("../../assets/js/stages.js"),
+    include_str!("../../assets/js/slices.js"),
+    include_str!("../../assets/js/parts.js"),
     include_str!("../../assets/js/page.js"),
 ];
 

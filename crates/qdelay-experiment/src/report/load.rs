@@ -147,6 +147,9 @@ fn check_series(series: &Series) -> Result<(), String> {
     same_length("series.backlog_packets", series.backlog_packets.len(), bins)?;
     same_length("series.drops", series.drops.len(), bins)?;
     same_length("series.marks", series.marks.len(), bins)?;
+    if !series.green_bias.is_empty() {
+        same_length("series.green_bias", series.green_bias.len(), bins)?;
+    }
     for (name, group) in &series.groups {
         same_length(&format!("series.groups.{name}.throughput_mbps"), group.throughput_mbps.len(), bins)?;
         same_length(&format!("series.groups.{name}.delay_mean_ms"), group.delay_mean_ms.len(), bins)?;

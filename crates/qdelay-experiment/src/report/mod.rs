@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `load` | reads folders and refuses what is no complete result |
 //! | `model` | lays several folders on one set of axes |
-//! | `document` | what the page is handed, rounded and compact |
+//! | `document`, `slices`, `parts` | what the page is handed, rounded and compact |
 //! | `html` | puts page, styles, program and data into one file |
 //! | `svg` | the same plots for print |
 //! | `paper` | the page of a paper: its figures, and the claims that are of each |
@@ -16,6 +16,8 @@ mod html;
 mod load;
 mod model;
 mod paper;
+mod parts;
+mod slices;
 mod svg;
 
 use crate::InputError;

@@ -1,7 +1,8 @@
 //! One case: the settings of its point on every axis, what contradicts what, and the simulator's scenario.
 
 use super::cell_case::CellView;
-use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, PATH, RUN, Table};
+use super::cell_filters::Matched;
+use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, HOP, PATH, RUN, Table};
 use super::fault::Fault;
 use super::layer::place;
 use super::matrix::Target;
@@ -13,7 +14,7 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line};
 use qdelay_ran::radio::Channel;
-use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, ProbeSpec, Scenario};
+use qdelay_sim::{Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
@@ -71,6 +72,7 @@ impl<'a> Settings<'a> {
 pub(super) struct View<'a> {
     study: &'a Study,
     pub path: Settings<'a>,
+    hops: Vec<Settings<'a>>,
     cell: Option<CellView<'a>>,
     flows: Vec<Settings<'a>>,
     run: Settings<'a>,
@@ -82,15 +84,18 @@ impl<'a> View<'a> {
         let mut view = View {
             study,
             path: Settings::new(&PATH, &study.path.settings),
+            hops: study.hops.iter().map(|hop| Settings::new(&HOP, &hop.layer.settings)).collect(),
             cell: study.cell.as_ref().map(CellView::new),
             flows: study.flows.iter().map(|flow| Settings::new(&FLOW, &flow.layer.settings)).collect(),
             run: Settings::new(&RUN, &study.run.settings),
         };
         let points = || study.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
-        // What is set for one flow stands over what is set for all.
+        // What is set for one flow or hop stands over what is set for all.
         for (target, setting) in points() {
-            if let Target::EveryFlow(key) = *target {
-                view.flows.iter_mut().for_each(|flow| flow.all[key] = setting);
+            match *target {
+                Target::EveryFlow(key) => view.flows.iter_mut().for_each(|flow| flow.all[key] = setting),
+                Target::EveryHop(key) => view.hops.iter_mut().for_each(|hop| hop.all[key] = setting),
+                _ => {}
             }
         }
         for (target, setting) in points() {
@@ -98,6 +103,7 @@ impl<'a> View<'a> {
                 Target::Path(key) => view.path.all[key] = setting,
                 Target::Run(key) => view.run.all[key] = setting,
                 Target::Flow(flow, key) => view.flows[flow].all[key] = setting,
+                Target::Hop(hop, key) => view.hops[hop].all[key] = setting,
                 _ => {}
             }
         }
@@ -118,7 +124,10 @@ impl<'a> View<'a> {
                 self.check_no_link()?;
                 cell.check()?;
             }
-            None => self.check_link()?,
+            None => check_link(&self.path, self.study.path_line)?,
+        }
+        for (hop, settings) in self.study.hops.iter().zip(&self.hops) {
+            check_link(settings, hop.line)?;
         }
         self.check_times()?;
         self.check_flows()
@@ -129,29 +138,6 @@ impl<'a> View<'a> {
         for key in ["link", "trace", "trace_format", "once", "qdisc", "limit"] {
             if self.path.get(key).given {
                 return Err(self.path.fault(key, "a cell is given; expected this without [cell] only"));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_link(&self) -> Result<(), Fault> {
-        const EITHER: &str =
-            "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
-        let (link, trace) = (self.path.get("link"), self.path.get("trace"));
-        match (link.is_set(), trace.is_set()) {
-            (true, true) => {
-                let later = if link.line > trace.line { "link" } else { "trace" };
-                return Err(self.path.fault(later, format!("a link and a trace are given; {EITHER}")));
-            }
-            (false, false) => {
-                let message = format!("no link and no trace is given; {EITHER}");
-                return Err(Fault::new(self.study.path_line, "path", message));
-            }
-            _ => {}
-        }
-        for key in ["once", "trace_format"] {
-            if link.is_set() && self.path.get(key).given {
-                return Err(self.path.fault(key, "a link is given; expected this with a trace only"));
             }
         }
         Ok(())
@@ -190,11 +176,28 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// Keys of a flow that mean nothing without another one.
+    fn check_companions(&self) -> Result<(), Fault> {
+        for flow in &self.flows {
+            if !flow.span("access_jitter").is_zero() && flow.get("access").rate().is_none() {
+                let message = "there is no access link that it could be behind; expected access too, such as access = \"10mbit\"";
+                return Err(flow.fault("access_jitter", message));
+            }
+            if flow.get("other_share").probability() > 0.0 && !flow.get("other_dscp").is_set() {
+                let message =
+                    "no packet has another codepoint; expected other_dscp too, such as other_dscp = \"be\"";
+                return Err(flow.fault("other_share", message));
+            }
+        }
+        Ok(())
+    }
+
     /// Where the flows of an entry go: UEs by their place, and QFIs. Without a cell, to one place that nobody asks for.
     fn destinations(&self, entry: usize) -> Result<Vec<(usize, u8)>, Fault> {
         let flow = &self.flows[entry];
         if let Some(cell) = &self.cell {
-            return cell.destinations(flow, self.study.flows[entry].line);
+            let super::Flow { name, line, .. } = &self.study.flows[entry];
+            return cell.destinations(name, flow, *line);
         }
         match ["ue", "qfi"].into_iter().find(|key| flow.get(key).is_set()) {
             Some(key) => Err(flow.fault(key, "there is no cell; expected this with [cell] only")),
@@ -202,7 +205,29 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Adds the packet filters of a cell that packets of these flows match.
+    pub fn add_matched_filters(&self, matched: &mut Matched) {
+        if let Some(cell) = &self.cell {
+            for (flow, settings) in self.study.flows.iter().zip(&self.flows) {
+                cell.add_matched(&flow.name, settings, matched);
+            }
+        }
+    }
+
+    /// The simulator's cell for these flows.
+    fn cell_scenario(
+        &self,
+        cell: &CellView<'_>,
+        flows: &[FlowSpec],
+        sources: &mut Sources<'_>,
+    ) -> Result<CellScenario, Fault> {
+        let names = self.study.flows.iter().map(|flow| flow.name.as_str());
+        let entries: Vec<(&str, &Settings<'_>)> = names.zip(&self.flows).collect();
+        Ok(CellScenario { by_dscp: cell.by_dscp(flows, &entries), ..cell.scenario(sources)? })
+    }
+
     fn check_flows(&self) -> Result<(), Fault> {
+        self.check_companions()?;
         let mut counts: Vec<u64> = Vec::new();
         for (entry, flow) in self.flows.iter().enumerate() {
             let destinations = self.destinations(entry)?.len() as u64;
@@ -240,30 +265,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The discipline with the path's limit where it has none of its own.
-    fn qdisc(&self) -> Result<qdelay_core::component::Arguments, Fault> {
-        let setting = self.path.get("qdisc");
-        let Meaning::Qdisc(arguments) = &setting.meaning else {
-            return Err(self.path.fault("qdisc", "no discipline; expected one"));
+    fn hops(&self, sources: &mut Sources<'_>) -> Result<Vec<HopSpec>, Fault> {
+        let named = self.study.hops.iter().zip(&self.hops);
+        let hop = |(hop, settings): (&super::hops::Hop, &Settings<'_>)| -> Result<HopSpec, Fault> {
+            Ok(HopSpec {
+                name: hop.name.clone(),
+                qdisc: qdisc(settings)?,
+                link: LinkSpec(link(settings, sources)?),
+                delay: settings.span("delay"),
+            })
         };
-        let mut arguments = arguments.clone();
-        let limit = self.path.get("limit");
-        if limit.is_set() {
-            arguments.default_to("limit", Value::Whole(limit.whole()));
-        }
-        AnyQdisc::build(&arguments).map_err(|error| self.path.fault("qdisc", error))?;
-        Ok(arguments)
-    }
-
-    fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
-        let (link, trace) = (self.path.get("link"), self.path.get("trace"));
-        if link.is_set() {
-            return sources.library.link(&link.text).map_err(|message| self.path.fault("link", message));
-        }
-        let format = self.path.get("trace_format");
-        let format = format.is_set().then_some(format.text.as_str());
-        let repeat = !self.path.get("once").is_on();
-        sources.trace(&trace.text, format, repeat).map_err(|message| self.path.fault("trace", message))
+        named.map(hop).collect()
     }
 
     fn uplink(&self, sources: &mut Sources<'_>) -> Result<Option<qdelay_sim::Uplink>, Fault> {
@@ -283,16 +295,20 @@ impl<'a> View<'a> {
     /// # Errors
     /// A trace that cannot be read, or a discipline that cannot be built with the path's limit.
     pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
+        let flows = self.flow_specs(seed)?;
         let bottleneck = match &self.cell {
-            Some(cell) => Bottleneck::Cell(Box::new(cell.scenario(sources)?)),
-            None => Bottleneck::Link { qdisc: self.qdisc()?, link: LinkSpec(self.link(sources)?) },
+            Some(cell) => Bottleneck::Cell(Box::new(self.cell_scenario(cell, &flows, sources)?)),
+            None => {
+                Bottleneck::Link { qdisc: qdisc(&self.path)?, link: LinkSpec(link(&self.path, sources)?) }
+            }
         };
         Ok(Scenario {
+            hops: self.hops(sources)?,
             bottleneck,
             uplink: self.uplink(sources)?,
             base_rtt: self.path.span("rtt"),
             jitter: self.path.span("jitter"),
-            flows: self.flow_specs(seed)?,
+            flows,
             groups: self.study.flows.iter().map(|flow| flow.name.clone()).collect(),
             probe: self.run.get("probe").is_on().then(ProbeSpec::default),
             duration: self.run.span("duration"),
@@ -320,8 +336,14 @@ impl<'a> View<'a> {
                     group,
                     start: settings.span("start") + random_start(seed, specs.len(), settings.span("spread")),
                     stop: settings.get("stop").span(),
-                    dscp: if let Meaning::Dscp(number) = settings.get("dscp").meaning { number } else { 0 },
+                    dscp: settings.get("dscp").dscp().unwrap_or(0),
+                    other: settings.get("other_dscp").dscp().map(|dscp| {
+                        let share = settings.get("other_share").probability();
+                        OtherMark { dscp, share }
+                    }),
                     access: settings.get("access").rate(),
+                    access_jitter: settings.span("access_jitter"),
+                    discard_after: settings.get("discard_after").span(),
                     extra_rtt: settings.span("extra_rtt"),
                     ue,
                     qfi,
@@ -351,18 +373,81 @@ impl<'a> View<'a> {
             "series".to_string(),
             json!(self.series().map_or("off".to_string(), |width| width.to_string())),
         );
-        let Some(cell) = &self.cell else {
-            return json!({ "path": self.path.json(), "flow": flows, "run": run });
-        };
         let mut path = self.path.json();
+        let Some(cell) = &self.cell else {
+            self.add_hops(&mut path);
+            return json!({ "path": path, "flow": flows, "run": run });
+        };
         path.retain(|key, _| ["rtt", "jitter", "uplink", "uplink_limit"].contains(&key.as_str()));
+        self.add_hops(&mut path);
         json!({ "path": path, "cell": cell.json(), "flow": flows, "run": run })
+    }
+
+    fn add_hops(&self, path: &mut Map<String, serde_json::Value>) {
+        let hop = |(hop, settings): (&super::hops::Hop, &Settings<'_>)| {
+            let mut keys = settings.json();
+            keys.insert("name".to_string(), json!(hop.name));
+            serde_json::Value::Object(keys)
+        };
+        if !self.hops.is_empty() {
+            let hops: Vec<serde_json::Value> = self.study.hops.iter().zip(&self.hops).map(hop).collect();
+            path.insert("hop".to_string(), json!(hops));
+        }
     }
 
     /// Whether every packet is recorded.
     pub fn packets(&self) -> bool {
         self.run.get("packets").is_on()
     }
+}
+
+/// Either a link or a trace has to be there, in `[path]` or in a hop that begins in `line`.
+fn check_link(settings: &Settings<'_>, line: u32) -> Result<(), Fault> {
+    const EITHER: &str = "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
+    let (link, trace) = (settings.get("link"), settings.get("trace"));
+    match (link.is_set(), trace.is_set()) {
+        (true, true) => {
+            let later = if link.line > trace.line { "link" } else { "trace" };
+            return Err(settings.fault(later, format!("a link and a trace are given; {EITHER}")));
+        }
+        (false, false) => {
+            let message = format!("no link and no trace is given; {EITHER}");
+            return Err(Fault::new(line, settings.table.name, message));
+        }
+        _ => {}
+    }
+    for key in ["once", "trace_format"] {
+        if link.is_set() && settings.get(key).given {
+            return Err(settings.fault(key, "a link is given; expected this with a trace only"));
+        }
+    }
+    Ok(())
+}
+
+/// The discipline with the limit of `[path]`, or of the hop, where it has none of its own.
+fn qdisc(settings: &Settings<'_>) -> Result<Arguments, Fault> {
+    let Meaning::Qdisc(arguments) = &settings.get("qdisc").meaning else {
+        return Err(settings.fault("qdisc", "no discipline; expected one"));
+    };
+    let mut arguments = arguments.clone();
+    let limit = settings.get("limit");
+    if limit.is_set() {
+        arguments.default_to("limit", Value::Whole(limit.whole()));
+    }
+    AnyQdisc::build(&arguments).map_err(|error| settings.fault("qdisc", error))?;
+    Ok(arguments)
+}
+
+/// The link of `[path]` or of a hop.
+fn link(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+    let (link, trace) = (settings.get("link"), settings.get("trace"));
+    if link.is_set() {
+        return sources.library.link(&link.text).map_err(|message| settings.fault("link", message));
+    }
+    let format = settings.get("trace_format");
+    let format = format.is_set().then_some(format.text.as_str());
+    let repeat = !settings.get("once").is_on();
+    sources.trace(&trace.text, format, repeat).map_err(|message| settings.fault("trace", message))
 }
 
 fn line(rate: Rate) -> AnyLink {

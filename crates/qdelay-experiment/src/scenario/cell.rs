@@ -1,6 +1,7 @@
-//! `[cell]` and the tables below it: UEs, their bearers, and the QoS flows of these.
+//! `[cell]` and the tables below it: UEs, their bearers, and the QoS flows and packet filters of these.
 
-use super::declare::{BEARER, BEARERS_MAX, CELL, QOS_FLOW, QOS_FLOWS_MAX, SLICE, Table, UE};
+use super::cell_filters::{self, Filter};
+use super::declare::{BEARER, BEARERS_MAX, CELL, FILTER, QOS_FLOW, QOS_FLOWS_MAX, SLICE, Table, UE};
 use super::document::{Entry, Node};
 use super::fault::{self, Fault};
 use super::layer::Layer;
@@ -46,6 +47,7 @@ pub(crate) struct Bearer {
     pub layer: Layer,
     /// At least one.
     pub qos_flows: Vec<QosFlow>,
+    pub filters: Vec<Filter>,
 }
 
 /// A `[[cell.ue.bearer.qos_flow]]`.
@@ -64,13 +66,15 @@ impl Cell {
     /// # Errors
     /// The first thing that is wrong: an unknown key, a value that its key does not accept, a name or QFI given twice.
     pub fn read(entries: &[Entry], line: u32) -> Result<Cell, Fault> {
-        if let Some(stray) = entries.iter().find(|entry| entry.key == "bearer" || entry.key == "qos_flow") {
-            let above = if stray.key == "bearer" { "[[cell.ue]]" } else { "[[cell.ue.bearer]]" };
-            let message = format!("stands outside of a UE; expected [[cell.ue.bearer]] below its {above}");
+        let is_stray = |entry: &&Entry| ["bearer", "qos_flow", "filter"].contains(&entry.key.as_str());
+        if let Some(stray) = entries.iter().find(is_stray) {
             let message = if stray.key == "bearer" {
-                message
+                "stands outside of a UE; expected [[cell.ue.bearer]] below its [[cell.ue]]".to_string()
             } else {
-                format!("stands outside of a bearer; expected [[cell.ue.bearer.qos_flow]] below its {above}")
+                format!(
+                    "stands outside of a bearer; expected [[cell.ue.bearer.{}]] below its [[cell.ue.bearer]]",
+                    stray.key
+                )
             };
             return Err(Fault::new(stray.line, format!("cell.{}", stray.key), message));
         }
@@ -121,6 +125,7 @@ impl Cell {
         for (index, node) in list.iter().enumerate() {
             ue.bearers.push(self.bearer(index, node, &mut bearer_names, &mut qfis)?);
         }
+        cell_filters::check_ue(&ue)?;
         Ok(ue)
     }
 
@@ -135,13 +140,14 @@ impl Cell {
         let entries = node
             .table()
             .ok_or_else(|| setting::wrong_type(PATH, node, "tables, each under [[cell.ue.bearer]]"))?;
-        let (layer, [qos_flows]) = split(&BEARER, entries, ["qos_flow"])?;
+        let (layer, [qos_flows, filters]) = split(&BEARER, entries, ["qos_flow", "filter"])?;
         let name = names.take(&layer, node.line, &format!("drb-{}", index + 1))?;
         let called = self.bearer_names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.bearer_names.push(name.clone());
             self.bearer_names.len() - 1
         });
-        let mut bearer = Bearer { name, line: node.line, called, layer, qos_flows: Vec::new() };
+        let filters = filters.map_or(Ok(Vec::new()), read_filters)?;
+        let mut bearer = Bearer { name, line: node.line, called, layer, qos_flows: Vec::new(), filters };
         let Some(entry) = qos_flows else {
             // The place of a bearer is below the most of them, which is below 64.
             let qfi = index as u8 + 1;
@@ -177,6 +183,18 @@ fn take_qfi(qfis: &mut BTreeSet<u8>, qfi: u8, line: u32, why: &str) -> Result<()
     Ok(())
 }
 
+fn read_filters(entry: &Entry) -> Result<Vec<Filter>, Fault> {
+    const HEADER: &str = "[[cell.ue.bearer.filter]]";
+    let filter = |node: &Node| {
+        let entries = node
+            .table()
+            .ok_or_else(|| setting::wrong_type(FILTER.name, node, &format!("tables, each under {HEADER}")))?;
+        let (layer, []) = split(&FILTER, entries, [])?;
+        Ok(Filter { line: node.line, layer })
+    };
+    tables(FILTER.name, HEADER, entry)?.iter().map(filter).collect()
+}
+
 /// A `[[cell.slice]]`, which has to have a name and a share.
 fn slice(node: &Node, names: &mut Names) -> Result<Slice, Fault> {
     let entries = node
@@ -192,7 +210,7 @@ fn slice(node: &Node, names: &mut Names) -> Result<Slice, Fault> {
 }
 
 /// A table's own keys, and the entries below which further tables stand.
-fn split<'a, const N: usize>(
+pub(super) fn split<'a, const N: usize>(
     table: &'static Table,
     entries: &'a [Entry],
     below: [&str; N],
@@ -208,7 +226,7 @@ fn split<'a, const N: usize>(
 }
 
 /// The tables under `header`; at least one.
-fn tables<'a>(path: &str, header: &str, entry: &'a Entry) -> Result<&'a [Node], Fault> {
+pub(super) fn tables<'a>(path: &str, header: &str, entry: &'a Entry) -> Result<&'a [Node], Fault> {
     let expected = format!("tables, each under {header}");
     if entry.value.table().is_some() {
         let message = format!("stands without its own header; expected {header} before what is below it");

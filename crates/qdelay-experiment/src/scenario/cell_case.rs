@@ -2,6 +2,7 @@
 
 use super::case::{Settings, Sources};
 use super::cell::{Bearer, Cell, EACH, Slice, Ue};
+use super::cell_filters::Filter;
 use super::declare::{BEARER, CELL, QOS_FLOW, SLICE, UE, UES_MAX};
 use super::fault::{self, Fault};
 use super::matrix::{Target, listed};
@@ -17,6 +18,7 @@ use qdelay_ran::harq::HarqSetting;
 use qdelay_ran::mac::{Scheduler, Sharing};
 use qdelay_ran::radio::{Bler, Control, Reported};
 use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::tables::qos::QosClass;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{CellSetting, UeSetting};
 use qdelay_sim::{Backhaul, BearerSpec, CellScenario, GateSpec, LinkSpec, QosFlowSpec, UeSpec, UpfSpec};
@@ -48,7 +50,7 @@ pub(super) struct UeView<'a> {
 pub(super) struct BearerView<'a> {
     pub bearer: &'a Bearer,
     pub settings: Settings<'a>,
-    qos_flows: Vec<(u8, Settings<'a>)>,
+    pub(super) qos_flows: Vec<(u8, Settings<'a>)>,
 }
 
 /// The first of `levels` that says what `name` is, and what it says; the last one has the default.
@@ -145,6 +147,7 @@ impl<'a> CellView<'a> {
             return Err(Fault::new(line, "cell.ue", message));
         }
         self.check_slices()?;
+        self.check_classes()?;
         self.check_upf()
     }
 
@@ -170,7 +173,7 @@ impl<'a> CellView<'a> {
         }
     }
 
-    fn is_nr(&self) -> bool {
+    pub(super) fn is_nr(&self) -> bool {
         self.cell.get("technology").text == "nr"
     }
 
@@ -189,11 +192,17 @@ impl<'a> CellView<'a> {
         })
     }
 
-    /// Where the flows of an entry of `[[flow]]` in `line` go: UEs by their place, and QFIs.
+    /// Where the flows of an entry of `[[flow]]` in `line`, called `name`, go: UEs by their place, and QFIs; where packet filters
+    /// say, that of packets with the flow's own codepoint.
     ///
     /// # Errors
     /// No such UE or QFI, or several and none is named.
-    pub fn destinations(&self, flow: &Settings<'_>, line: u32) -> Result<Vec<(usize, u8)>, Fault> {
+    pub fn destinations(
+        &self,
+        name: &str,
+        flow: &Settings<'_>,
+        line: u32,
+    ) -> Result<Vec<(usize, u8)>, Fault> {
         let named = flow.get("ue");
         let names: Vec<&str> = self.ues.iter().map(|ue| ue.ue.name.as_str()).collect();
         let is_meant = |ue: &UeView<'_>| named.text == EACH || named.text == ue.ue.name;
@@ -220,7 +229,9 @@ impl<'a> CellView<'a> {
             let words: Vec<String> = qfis.iter().map(u8::to_string).collect();
             let known = words.join(", ");
             let wanted = flow.get("qfi");
+            let filtered = self.filtered(ue, name, flow).filter(|_| !wanted.is_set());
             let qfi = match (wanted.is_set(), qfis.as_slice()) {
+                _ if filtered.is_some() => filtered.unwrap_or_default(),
                 // The declared range keeps it within six bits.
                 (true, _) if qfis.contains(&(wanted.whole() as u8)) => wanted.whole() as u8,
                 (true, _) => {
@@ -296,7 +307,7 @@ impl<'a> CellView<'a> {
                 ues.push(UeSpec { name, ..spec.clone() });
             }
         }
-        let scenario = CellScenario { setting, tti, unit, n3: self.n3(sources)?, ues };
+        let scenario = CellScenario { setting, tti, unit, n3: self.n3(sources)?, ues, by_dscp: Vec::new() };
         // Whatever else there is to find fault with, with the key it comes from.
         qdelay_ran::Cell::new(scenario.complete(), 0, "").map_err(|error| self.blame(&error))?;
         Ok(scenario)
@@ -381,18 +392,26 @@ impl<'a> CellView<'a> {
             let Meaning::Qdisc(sdap) = &sdap.meaning else {
                 return Err(level.fault("sdap", "no discipline; expected one"));
             };
-            qos_flows
-                .push((settings.get("priority").whole(), QosFlowSpec { qfi: *qfi, sdap: sdap.clone(), upf }));
+            let class = self.class(bearer, settings)?;
+            let priority = settings.get("priority");
+            let priority = match class {
+                Some(class) if !priority.given => u64::from(class.priority),
+                _ => priority.whole(),
+            };
+            let budget = class.map(QosClass::budget);
+            qos_flows.push((priority, QosFlowSpec { qfi: *qfi, sdap: sdap.clone(), upf, budget }));
         }
         if order == PullOrder::StrictPriority {
             qos_flows.sort_by_key(|(priority, _)| *priority);
         }
         Ok(BearerSpec {
             name: bearer.bearer.name.clone(),
-            // The declared range keeps it within eight bits.
-            priority: bearer.settings.get("priority").whole() as u8,
+            priority: self.priority(bearer)?,
             rlc: self.rlc(&levels)?,
             queue: rlc_queue(&levels)?,
+            buffer_bytes: Some(effective(&levels, "rlc_buffer").1)
+                .filter(|set| set.is_set())
+                .map(Setting::whole),
             gate: gate(&levels, "pacer", "sdap_packets", "sdap_period", pacer)?,
             order,
             qos_flows: qos_flows.into_iter().map(|(_, flow)| flow).collect(),
@@ -456,6 +475,13 @@ impl<'a> CellView<'a> {
         let bearer = |bearer: &BearerView<'a>| {
             let mut keys = fill(&bearer.settings, &[&self.cell]);
             keys.insert("name".to_string(), json!(bearer.bearer.name));
+            if let Ok(priority) = self.priority(bearer) {
+                keys.insert("priority".to_string(), json!(priority));
+            }
+            if !bearer.bearer.filters.is_empty() {
+                let filters = bearer.bearer.filters.iter().map(Filter::json).collect::<Vec<_>>();
+                keys.insert("filter".to_string(), json!(filters));
+            }
             let qos_flow = |(qfi, settings): &(u8, Settings<'a>)| {
                 let mut keys = fill(settings, &[&bearer.settings, &self.cell]);
                 keys.insert("qfi".to_string(), json!(qfi));

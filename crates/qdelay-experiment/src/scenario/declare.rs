@@ -14,6 +14,8 @@ pub const SEEDS_MAX: u64 = 10_000;
 pub const BINS_MAX: u64 = 1_000_000;
 /// Most UEs of a cell.
 pub const UES_MAX: u64 = 1_000;
+/// Most hops in front of a bottleneck.
+pub const HOPS_MAX: usize = qdelay_path::stack::HOPS_MAX;
 /// Most data radio bearers of a UE.
 pub const BEARERS_MAX: usize = 30;
 /// Most QoS flows of a UE: their identifiers have six bits (TS 38.415 clause 5.5.3.3).
@@ -38,6 +40,8 @@ pub enum Form {
     TraceFormat,
     /// A codepoint: a name, or 0 to 63.
     Dscp,
+    /// A codepoint, or a list of them.
+    Dscps,
     /// A number, a list of numbers, or a range such as `1..10`.
     Seeds,
     /// A duration, or `off`.
@@ -54,6 +58,8 @@ pub enum Form {
     Partition,
     /// A part of all resource blocks, in percent.
     Share,
+    /// A probability, in percent.
+    Percent,
     /// A kind of radio link control.
     Rlc,
     /// A queue discipline, or `none`.
@@ -149,6 +155,7 @@ impl Key {
             Form::Trace => "trace".to_string(),
             Form::TraceFormat => "mahimahi, mbps or csv:...".to_string(),
             Form::Dscp => "codepoint: name or number".to_string(),
+            Form::Dscps => "codepoint, or list of them".to_string(),
             Form::Seeds => "number, list or range".to_string(),
             Form::Series => "duration or off".to_string(),
             Form::Name => "name".to_string(),
@@ -156,7 +163,7 @@ impl Key {
             Form::Pacer => "pacer".to_string(),
             Form::Scheduler => "scheduler".to_string(),
             Form::Partition => "partition or none".to_string(),
-            Form::Share => "percent".to_string(),
+            Form::Share | Form::Percent => "percent".to_string(),
             Form::Rlc => "kind of RLC".to_string(),
             Form::OptionalQdisc => "qdisc or none".to_string(),
             Form::OptionalLink => "link or none".to_string(),
@@ -167,6 +174,27 @@ impl Key {
 
 const PACKETS: Unit = Unit::Count("packets");
 
+const TRACE_FORMAT: Key = key(
+    "trace_format",
+    Unit::Text,
+    "",
+    "How to read the trace; where it is not given, the first line tells.",
+)
+.of(Form::TraceFormat);
+const ONCE: Key = key(
+    "once",
+    Unit::Switch,
+    "off",
+    "The trace does not start over: after its end a mahimahi link is silent, and the last rate of other formats holds.",
+);
+const LIMIT: Key = key(
+    "limit",
+    PACKETS,
+    "",
+    "Packets its queue holds, where the discipline's own limit is not given; else its default.",
+)
+.within("1", "10000000");
+
 /// `[path]`.
 pub static PATH: Table = Table {
     name: "path",
@@ -175,27 +203,10 @@ pub static PATH: Table = Table {
         key("link", Unit::Text, "", "The bottleneck's link, such as 10mbit; this or trace.").of(Form::Link),
         key("trace", Unit::Text, "", "The trace that drives the bottleneck's link; this or link.")
             .of(Form::Trace),
-        key(
-            "trace_format",
-            Unit::Text,
-            "",
-            "How to read the trace; where it is not given, the first line tells.",
-        )
-        .of(Form::TraceFormat),
-        key(
-            "once",
-            Unit::Switch,
-            "off",
-            "The trace does not start over: after its end a mahimahi link is silent, and the last rate of other formats holds.",
-        ),
+        TRACE_FORMAT,
+        ONCE,
         key("qdisc", Unit::Text, "taildrop", "The queue discipline of the bottleneck.").of(Form::Qdisc),
-        key(
-            "limit",
-            PACKETS,
-            "",
-            "Packets its queue holds, where the discipline's own limit is not given; else its default.",
-        )
-        .within("1", "10000000"),
+        LIMIT,
         key("rtt", Unit::Span, "10ms", "Round trip without any queue or transmission.").within("1us", "60s"),
         key(
             "jitter",
@@ -206,6 +217,25 @@ pub static PATH: Table = Table {
         .within("0s", "60s"),
         key("uplink", Unit::Text, "48mbit", "What acknowledgements cross.").of(Form::Uplink),
         key("uplink_limit", PACKETS, "1000", "Packets the uplink's queue holds.").within("1", "10000000"),
+    ],
+};
+
+/// `[[path.hop]]`.
+pub static HOP: Table = Table {
+    name: "path.hop",
+    about: "a queue and a link in front of the bottleneck, which all flows cross in the data direction",
+    keys: &[
+        key("name", Unit::Text, "", "What it is called; hop-1, hop-2... where it is not given.")
+            .of(Form::Name)
+            .fixed(),
+        key("link", Unit::Text, "", "Its link, such as 10mbit; this or trace.").of(Form::Link),
+        key("trace", Unit::Text, "", "The trace that drives its link; this or link.").of(Form::Trace),
+        TRACE_FORMAT,
+        ONCE,
+        key("qdisc", Unit::Text, "taildrop", "The queue discipline in front of the link.").of(Form::Qdisc),
+        LIMIT,
+        key("delay", Unit::Span, "0s", "From its link to what is behind it, one way; on top of path.rtt.")
+            .within("0s", "60s"),
     ],
 };
 
@@ -230,6 +260,20 @@ pub static FLOW: Table = Table {
             "Differentiated services codepoint of its packets, in both directions.",
         )
         .of(Form::Dscp),
+        key(
+            "other_dscp",
+            Unit::Text,
+            "",
+            "A second codepoint, for some of the data packets that it sends; acknowledgements keep dscp.",
+        )
+        .of(Form::Dscp),
+        key(
+            "other_share",
+            Unit::Text,
+            "",
+            "With which probability a data packet carries other_dscp, such as 20%; nothing unless given.",
+        )
+        .of(Form::Percent),
         key("extra_rtt", Unit::Span, "0s", "Added to the round trip for this flow alone.")
             .within("0s", "60s"),
         key(
@@ -239,6 +283,20 @@ pub static FLOW: Table = Table {
             "Rate of its own access link in front of the bottleneck; none where not given.",
         )
         .within("1bit", ""),
+        key(
+            "access_jitter",
+            Unit::Span,
+            "0s",
+            "At most this much more delay behind the access link for each data packet; packets keep their order.",
+        )
+        .within("0s", "60s"),
+        key(
+            "discard_after",
+            Unit::Span,
+            "",
+            "The receiver throws away data packets that come later than this after they were sent.",
+        )
+        .within("1us", "60s"),
         key("ue", Unit::Text, "", "The UEs of a cell that it goes to: a name under [[cell.ue]], or each: one flow for each of them.")
             .of(Form::Name),
         key("qfi", Unit::Count("QFI"), "", "The QoS flow of that UE that carries it; its only one where it is not given.")
@@ -304,6 +362,15 @@ const RLC_LIMIT: Key = key(
     "What that queue holds, where the discipline's own limit is not given; else its default.",
 )
 .of(Form::Limit);
+const RLC_BUFFER: Key = key(
+    "rlc_buffer",
+    Unit::Bytes,
+    "",
+    "What that queue and the rest of a packet that is partly sent may be together, headers of PDCP included; an arrival that does not fit is dropped.",
+)
+.within("64b", "1000000000b");
+const FIVE_QI: Key =
+    key("five_qi", Unit::Count("5QI"), "", "Of NR: its standardized 5QI.").within("1", "254");
 const CHANNEL: Key = key("channel", Unit::Text, "mcs:28", "How good the radio channel is.").of(Form::Channel);
 const REPORT_DELAY: Key =
     key("report_delay", Unit::Span, "0s", "How old a channel report is when the scheduler first uses it.")
@@ -384,6 +451,7 @@ pub static CELL: Table = Table {
         RLC,
         RLC_QUEUE,
         RLC_LIMIT,
+        RLC_BUFFER,
     ],
 };
 
@@ -433,9 +501,15 @@ pub static BEARER: Table = Table {
             "priority",
             Unit::Count("priority"),
             "1",
-            "The bearers of a UE are served in this order, 1 first; equal ones in turn.",
+            "The bearers of a UE are served in this order, 1 first; equal ones in turn. Where it is not given, that of qci or five_qi.",
         )
         .within("1", "255"),
+        key("qci", Unit::Count("QCI"), "", "Of LTE: its standardized QoS class; all bearers of a UE have one, or none.")
+            .within("1", "254"),
+        Key {
+            parameter: Parameter { about: "Of NR: the standardized 5QI of its QoS flows that have none of their own.", ..FIVE_QI.parameter },
+            ..FIVE_QI
+        },
         Key {
             parameter: Parameter {
                 about: "With a partition: its slice, in place of the UE's.",
@@ -452,6 +526,7 @@ pub static BEARER: Table = Table {
         RLC.inherited(),
         RLC_QUEUE.inherited(),
         RLC_LIMIT,
+        RLC_BUFFER,
     ],
 };
 
@@ -467,14 +542,41 @@ pub static QOS_FLOW: Table = Table {
             "priority",
             Unit::Count("priority"),
             "1",
-            "With sdap_order = \"priority\": 1 first; equal ones as they stand.",
+            "With sdap_order = \"priority\": 1 first; equal ones as they stand. Where it is not given, that of five_qi.",
         )
         .within("1", "255"),
+        FIVE_QI,
         UPF.inherited(),
         USP.inherited(),
         UPF_PACKETS,
         UPF_PERIOD.inherited(),
         SDAP.inherited(),
+    ],
+};
+
+/// `[[cell.ue.bearer.filter]]`.
+pub static FILTER: Table = Table {
+    name: "cell.ue.bearer.filter",
+    about: "a packet filter of a bearer: which packets it carries",
+    keys: &[
+        key(
+            "precedence",
+            Unit::Count("precedence"),
+            "",
+            "Of the filters that match a packet the one with the least decides; unlike that of any other of the UE; required.",
+        )
+        .within("0", "255")
+        .fixed(),
+        key("dscp", Unit::Text, "", "Codepoints of packets that match; any where it is not given.")
+            .of(Form::Dscps)
+            .fixed(),
+        key("protocol", Unit::Choice(&["udp", "tcp"]), "", "What packets that match are of; either where it is not given.").fixed(),
+        key("flow", Unit::Text, "", "The [[flow]] that packets that match are of; any where it is not given.")
+            .of(Form::Name)
+            .fixed(),
+        key("qfi", Unit::Count("QFI"), "", "The QoS flow of the bearer that carries what matches; its first where it is not given.")
+            .within("0", "63")
+            .fixed(),
     ],
 };
 
@@ -526,7 +628,7 @@ pub static EXPECT: Table = Table {
         .fixed(),
         key(
             "over",
-            Unit::Choice(&["mean", "geomean", "median", "min", "max", "sum"]),
+            Unit::Choice(&["mean", "geomean", "median", "min", "max", "sum", "ci95_low", "ci95_high"]),
             "mean",
             "How the figures of the cases become one.",
         )
@@ -584,7 +686,7 @@ mod tests {
 
     #[test]
     fn defaults_can_be_read() {
-        for table in [PATH, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
+        for table in [PATH, HOP, CELL, SLICE, UE, BEARER, QOS_FLOW, FILTER, FLOW, RUN, EXPECT] {
             for key in table.keys.iter().filter(|key| !key.parameter.default.is_empty()) {
                 let read = key.parameter.read(key.parameter.default);
                 assert!(read.is_ok(), "{}.{}: {read:?}", table.name, key.parameter.name);
@@ -594,7 +696,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_defined() {
-        for table in [PATH, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN, EXPECT] {
+        for table in [PATH, HOP, CELL, SLICE, UE, BEARER, QOS_FLOW, FILTER, FLOW, RUN, EXPECT] {
             let mut names = table.names();
             names.sort_unstable();
             names.dedup();

@@ -7,7 +7,7 @@ use super::fault::{self, Fault};
 use super::layer::find;
 use super::matrix::listed;
 use super::setting::{self, plain, wrong_type};
-use crate::expect::{Best, Expect, Over, Selection};
+use crate::expect::{Best, Expect, OVER, Over, Selection};
 use crate::results::{CaseSummary, Delay, Group};
 use qdelay_core::component::Value;
 use serde::de::value::Error as NoValue;
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
                 "where" => expect.select = self.selection(&path, &entry.value)?,
                 "versus" => expect.versus = self.selection(&path, &entry.value)?,
                 "normalise" => expect.normalise = self.point(&path, &entry.value)?,
-                "over" => expect.over = over(&value()?.0),
+                "over" => expect.over = Over::named(&value()?.0).unwrap_or_default(),
                 "best" => expect.best = if value()?.0 == "max" { Best::Max } else { Best::Min },
                 "unit" => expect.unit = value()?.0,
                 "low" => expect.low = number()?,
@@ -128,7 +128,17 @@ impl<'a> Reader<'a> {
         selection.into_iter().map(single).collect()
     }
 
+    /// A figure, or one over another.
     fn measure(&self, path: &str, node: &Node, text: String) -> Result<String, Fault> {
+        let (first, second) = text.split_once(OVER).unwrap_or((&text, ""));
+        self.figure(path, node, first.to_string())?;
+        if !second.is_empty() {
+            self.figure(path, node, second.to_string())?;
+        }
+        Ok(text)
+    }
+
+    fn figure(&self, path: &str, node: &Node, text: String) -> Result<String, Fault> {
         let fail = |message: String| Err(Fault::new(node.line, path, format!("'{text}': {message}")));
         let unknown = |what: &str, wrong: &str, known: &[&str]| {
             let near = fault::near(wrong, known.iter().copied());
@@ -170,14 +180,23 @@ impl<'a> Reader<'a> {
 }
 
 /// What stands in a case and is no figure.
-const NO_MEASURES: &[&str] =
-    &["schema_version", "id", "labels", "flows", "delay_cdf", "group_delay_cdf", "series", "groups"];
+const NO_MEASURES: &[&str] = &[
+    "schema_version",
+    "id",
+    "labels",
+    "flows",
+    "delay_cdf",
+    "group_delay_cdf",
+    "codepoint_delay_cdf",
+    "series",
+    "groups",
+];
 /// Milliseconds that are one number and not a distribution.
-const SCALARS: &[&str] = &["jitter_ms"];
+const SCALARS: &[&str] = &["jitter_ms", "jitter_from_first_ms", "one_way_min_ms"];
 /// What holds figures by a name that only a run knows.
-const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes", "cell"];
+const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes", "codepoints", "hops", "cell"];
 /// The same of a group.
-const GROUP_MAPS: &[&str] = &["stages", "voice", "sent_within", "delivered_within"];
+const GROUP_MAPS: &[&str] = &["one_way_whole", "stages", "voice", "sent_within", "delivered_within"];
 
 fn prefixed(text: &str, figures: &[&str]) -> String {
     figures.iter().map(|figure| format!("{text}.{figure}")).collect::<Vec<_>>().join(", ")
@@ -216,17 +235,6 @@ fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>
             }
         }
         None => Ok(vec![label(node)?]),
-    }
-}
-
-fn over(text: &str) -> Over {
-    match text {
-        "geomean" => Over::Geomean,
-        "median" => Over::Median,
-        "min" => Over::Min,
-        "max" => Over::Max,
-        "sum" => Over::Sum,
-        _ => Over::Mean,
     }
 }
 
@@ -289,13 +297,15 @@ mod tests {
     #[test]
     fn names_of_fields_come_from_the_result_files() {
         assert_eq!(fields::<Delay>(), ["count", "mean", "p50", "p95", "p99", "p999", "max"]);
-        let fields = fields::<CaseSummary>();
-        for name in NO_MEASURES.iter().chain(SCALARS).chain(MAPS) {
-            assert!(fields.contains(name), "{name}");
+        let (of_case, of_group) = (fields::<CaseSummary>(), fields::<Group>());
+        for name in NO_MEASURES.iter().chain(MAPS) {
+            assert!(of_case.contains(name), "{name}");
         }
-        let fields = super::fields::<Group>();
         for name in GROUP_MAPS {
-            assert!(fields.contains(name), "{name}");
+            assert!(of_group.contains(name), "{name}");
+        }
+        for name in SCALARS {
+            assert!(of_case.contains(name) || of_group.contains(name), "{name}");
         }
     }
 
@@ -308,11 +318,15 @@ mod tests {
         for good in [
             "utilization",
             "queue_delay_ms.p99",
+            "groups.video.throughput_mbps / groups.file.throughput_mbps",
             "jitter_ms",
             "power",
             "probe_ms.max",
             "drops_by_reason.codel",
             "nodes.queue.dropped",
+            "codepoints.ef.queue_delay_ms.p99",
+            "codepoints.dscp-3.loss",
+            "hops.core.drops_by_reason.codel",
             "groups.video.loss_ratio",
             "groups.file.one_way_delay_ms.mean",
             "capacity_mbps",
@@ -337,6 +351,8 @@ mod tests {
             ("groups.vidoe.loss_ratio", "did you mean 'video'?"),
             ("groups.video", "no measure; expected one of throughput_mbps"),
             ("flows", "no measure 'flows'"),
+            ("power / groups.file", "'groups.file': no measure; expected one of throughput_mbps"),
+            ("power / power / power", "'power / power': no measure 'power / power'"),
             ("", "no measure; expected"),
         ] {
             let message = read(bad).unwrap_err();

@@ -1,6 +1,6 @@
 //! `[matrix]`: keys with several values, and variants that set several keys at once.
 
-use super::declare::{BEARER, CELL, FLOW, Key, PATH, RUN, SLICE, Table, UE};
+use super::declare::{BEARER, CELL, FLOW, HOP, Key, PATH, RUN, SLICE, Table, UE};
 use super::document::{Entry, Node};
 use super::fault::{self, Fault};
 use super::layer::find;
@@ -17,6 +17,10 @@ const LABEL_MAX: usize = 200;
 pub(crate) enum Target {
     /// A key of `[path]`.
     Path(usize),
+    /// A key of every hop.
+    EveryHop(usize),
+    /// A key of one `[[path.hop]]`: the entry and the key.
+    Hop(usize, usize),
     /// A key of `[run]`.
     Run(usize),
     /// A key of every flow.
@@ -58,6 +62,8 @@ impl Target {
 /// What has a name of the user's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
+    /// The entries of `[[path.hop]]`.
+    pub hops: Vec<String>,
     /// The entries of `[[flow]]`.
     pub flows: Vec<String>,
     /// Those of `[[cell.ue]]`, the names of bearers, and those of `[[cell.slice]]`; `None` without a cell.
@@ -218,6 +224,33 @@ fn descend<'a>(
                 _ => Target::Bearer(position, index),
             }));
         }
+        ["path", "hop", ..] if known.hops.is_empty() => {
+            let message = "there is no hop; expected a table [[path.hop]]";
+            return all.push(fail(Fault::new(entry.line, &path, message)));
+        }
+        ["path", "hop"] => {}
+        ["path", "hop", key] if HOP.position(key).is_some() => {
+            return all.push(key_of(&HOP, key, &Target::EveryHop));
+        }
+        ["path", "hop", name, rest @ ..] if rest.len() < 2 => {
+            let position = known.hops.iter().position(|hop| hop == name);
+            match (position, rest) {
+                (Some(position), [key]) => {
+                    return all.push(key_of(&HOP, key, &|index| Target::Hop(position, index)));
+                }
+                (Some(_), _) => {}
+                (None, _) => {
+                    let known = [HOP.varying(), known.hops.iter().map(String::as_str).collect()].concat();
+                    let near = fault::near(name, known.iter().copied());
+                    let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                    let message = format!(
+                        "neither a key nor the name of a hop; expected one of {}{hint}",
+                        listed(&known)
+                    );
+                    return all.push(fail(Fault::new(entry.line, &path, message)));
+                }
+            }
+        }
         ["path", key] => return all.push(key_of(&PATH, key, &Target::Path)),
         ["run", key] => return all.push(key_of(&RUN, key, &Target::Run)),
         ["flow", key] if FLOW.position(key).is_some() => {
@@ -297,6 +330,7 @@ fn meaning(setting: &Setting) -> String {
         Meaning::Dscp(number) => number.to_string(),
         Meaning::Series(width) => format!("{width:?}"),
         Meaning::Limit(limit) => format!("{limit:?}"),
+        Meaning::Percent(probability) => probability.to_string(),
         _ => setting.text.clone(),
     }
 }

@@ -5,6 +5,7 @@
 //! | `declare` | every key, once |
 //! | `document` | TOML with lines |
 //! | `setting`, `component`, `layer` | the value of a key; components; a table's values over its defaults |
+//! | `hops` | `[path]` and its hops |
 //! | `matrix` | axes and variants |
 //! | `expectations` | `[[expect]]` |
 //! | `case` | a case's settings, contradictions, and the simulator's scenario |
@@ -16,12 +17,15 @@
 mod case;
 mod cell;
 mod cell_case;
+mod cell_classes;
+mod cell_filters;
 mod cell_slices;
 mod component;
 pub mod declare;
 mod document;
 mod expectations;
 pub(crate) mod fault;
+mod hops;
 mod layer;
 mod matrix;
 pub mod schema;
@@ -35,7 +39,7 @@ use crate::InputError;
 use crate::expect::Expect;
 use crate::traces::Library;
 use case::{Sources, View};
-use declare::{BEARER, CELL, FLOW, Form, PATH, RUN, SLICE, TOP, UE};
+use declare::{BEARER, CELL, FLOW, Form, HOP, PATH, RUN, SLICE, TOP, UE};
 use document::{Content, Entry, Node};
 use fault::Fault;
 use layer::{Layer, place};
@@ -88,6 +92,8 @@ pub struct Study {
     /// Where `[path]` begins; 0 where it is missing.
     path_line: u32,
     path: Layer,
+    /// What is said under `[[path.hop]]`.
+    hops: Vec<hops::Hop>,
     /// What is said under `[cell]`.
     cell: Option<cell::Cell>,
     flows: Vec<Flow>,
@@ -141,9 +147,11 @@ impl Study {
     /// As [`Study::case`].
     pub fn check(&self, library: &Library) -> Result<(), InputError> {
         let keys = ["link", "trace", "trace_format", "once", "qdisc", "limit", "uplink"];
+        let hop = ["link", "trace", "trace_format", "once", "qdisc", "limit"].map(|key| place(&HOP, key));
         let flow = ["ue", "qfi"].map(|key| place(&FLOW, key));
         let matters = |target: &Target| match target {
             Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
+            Target::EveryHop(key) | Target::Hop(_, key) => hop.contains(key),
             target => {
                 target.is_of_cell() || keys.iter().any(|key| *target == Target::Path(place(&PATH, key)))
             }
@@ -270,6 +278,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
         place: name.to_string(),
         path_line: 0,
         path: Layer::defaults(&PATH),
+        hops: Vec::new(),
         cell: None,
         flows: Vec::new(),
         run: Layer::defaults(&RUN),
@@ -284,7 +293,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
             "about" => study.about = about(entry)?,
             "path" => {
                 study.path_line = entry.line;
-                study.path = Layer::read(&PATH, table(entry)?)?;
+                (study.path, study.hops) = hops::read(table(entry)?)?;
             }
             "cell" => study.cell = Some(cell::Cell::read(table(entry)?, entry.line)?),
             "flow" => study.flows = flows(entry)?,
@@ -322,6 +331,7 @@ fn known_names(study: &Study) -> Known {
         [ues, cell.bearer_names.clone(), slices.map(|slice| slice.name.clone()).collect()]
     };
     Known {
+        hops: study.hops.iter().map(|hop| hop.name.clone()).collect(),
         flows: study.flows.iter().map(|flow| flow.name.clone()).collect(),
         cell: study.cell.as_ref().map(of_cell),
     }
@@ -450,10 +460,24 @@ fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
 /// Settings that contradict each other, in any combination that can.
 fn check_combinations(study: &Study) -> Result<(), Fault> {
     let path = ["link", "trace", "once", "trace_format"].map(|key| Target::Path(place(&PATH, key)));
+    let hop = ["link", "trace", "once", "trace_format"].map(|key| place(&HOP, key));
     let run = ["duration", "warmup", "series"].map(|key| Target::Run(place(&RUN, key)));
-    let flow = ["count", "start", "stop", "spread", "ue", "qfi"].map(|key| place(&FLOW, key));
+    let flow = [
+        "count",
+        "start",
+        "stop",
+        "spread",
+        "access",
+        "access_jitter",
+        "other_dscp",
+        "other_share",
+        "ue",
+        "qfi",
+    ]
+    .map(|key| place(&FLOW, key));
     let matters = |target: &Target| match target {
         Target::Path(_) => path.contains(target),
+        Target::EveryHop(key) | Target::Hop(_, key) => hop.contains(key),
         Target::Run(_) => run.contains(target),
         Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
         // Counts of UEs decide what flows there are; whatever else contradicts each other is seen with the traces.
@@ -464,7 +488,8 @@ fn check_combinations(study: &Study) -> Result<(), Fault> {
         Target::EveryBearer(key) | Target::Bearer(_, key) => *key == place(&BEARER, "slice"),
         Target::EverySlice(key) | Target::Slice(_, key) => *key == place(&SLICE, "share"),
     };
-    study.combinations(matters, |digits| View::new(study, digits).check())
+    study.combinations(matters, |digits| View::new(study, digits).check())?;
+    cell_filters::check(study)
 }
 
 /// The component registries that a [`Form`] draws on, for whoever lists them.

@@ -3,7 +3,9 @@
 //! It knows types, keys, choices and the forms of numbers with units. What contradicts what, and the ranges of values
 //! that are texts, only [`super::Study::parse`] knows.
 
-use super::declare::{BEARER, CELL, EXPECT, FLOW, Form, Key, PATH, QOS_FLOW, RUN, SLICE, TOP, Table, UE};
+use super::declare::{
+    BEARER, CELL, EXPECT, FILTER, FLOW, Form, HOP, HOPS_MAX, Key, PATH, QOS_FLOW, RUN, SLICE, TOP, Table, UE,
+};
 use qdelay_core::component::{Component, Parameter, Unit};
 use serde_json::{Map, Value, json};
 
@@ -30,7 +32,7 @@ pub fn schema() -> Value {
     for (name, about) in TOP {
         let mut part = match *name {
             "title" | "about" => json!({ "type": "string" }),
-            "path" => table(&PATH),
+            "path" => path(),
             "cell" => cell(),
             "flow" => json!({ "type": "array", "minItems": 1, "items": table(&FLOW) }),
             "run" => table(&RUN),
@@ -58,7 +60,7 @@ fn definitions() -> Value {
     for (name, form) in KINDS {
         all.insert(name.to_string(), component(form));
     }
-    for table in [&PATH, &CELL, &SLICE, &UE, &BEARER, &QOS_FLOW, &FLOW, &RUN] {
+    for table in [&PATH, &HOP, &CELL, &SLICE, &UE, &BEARER, &QOS_FLOW, &FILTER, &FLOW, &RUN] {
         for key in table.keys {
             all.insert(format!("{}.{}", table.name, key.parameter.name), value(key));
         }
@@ -80,6 +82,15 @@ fn table(table: &Table) -> Value {
     object(table.keys.iter().map(|key| (key.parameter.name.to_string(), reference(table, key))).collect())
 }
 
+/// `[path]` with its hops.
+fn path() -> Value {
+    let mut path = table(&PATH);
+    path["properties"]["hop"] = json!({
+        "type": "array", "minItems": 1, "maxItems": HOPS_MAX, "items": table(&HOP), "description": HOP.about,
+    });
+    path
+}
+
 /// `[cell]` with its UEs, their bearers, and the QoS flows of these.
 fn cell() -> Value {
     let below = |outer: &Table, name: &str, inner: Value| {
@@ -89,7 +100,11 @@ fn cell() -> Value {
     };
     let mut qos_flow = table(&QOS_FLOW);
     qos_flow["required"] = json!(["qfi"]);
-    let mut cell = below(&CELL, "ue", below(&UE, "bearer", below(&BEARER, "qos_flow", qos_flow)));
+    let mut filter = table(&FILTER);
+    filter["required"] = json!(["precedence"]);
+    let mut bearer = below(&BEARER, "qos_flow", qos_flow);
+    bearer["properties"]["filter"] = json!({ "type": "array", "minItems": 1, "items": filter });
+    let mut cell = below(&CELL, "ue", below(&UE, "bearer", bearer));
     let mut slice = table(&SLICE);
     slice["required"] = json!(["name", "share"]);
     cell["properties"]["slice"] = json!({ "type": "array", "minItems": 1, "items": slice });
@@ -117,6 +132,13 @@ fn value(key: &Key) -> Value {
             { "type": "integer", "minimum": 0, "maximum": 63 },
             { "type": "string", "pattern": "^([0-9]+|[A-Za-z]+[0-9]*)$" },
         ] }),
+        Form::Dscps => {
+            let one = json!({ "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": 63 },
+                { "type": "string", "pattern": "^([0-9]+|[A-Za-z]+[0-9]*)$" },
+            ] });
+            json!({ "anyOf": [one, { "type": "array", "minItems": 1, "uniqueItems": true, "items": one }] })
+        }
         Form::Seeds => json!({ "anyOf": [
             { "type": "integer", "minimum": 0 },
             { "type": "array", "minItems": 1, "uniqueItems": true, "items": { "type": "integer", "minimum": 0 } },
@@ -128,7 +150,7 @@ fn value(key: &Key) -> Value {
         Form::Pacer => json!({ "$ref": "#/$defs/pacer" }),
         Form::Scheduler => json!({ "$ref": "#/$defs/scheduler" }),
         Form::Partition => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/partition" }] }),
-        Form::Share => json!({ "type": "string", "pattern": r"^[0-9.]+%$" }),
+        Form::Share | Form::Percent => json!({ "type": "string", "pattern": r"^[0-9.]+%$" }),
         Form::Rlc => json!({ "$ref": "#/$defs/rlc" }),
         Form::OptionalQdisc => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/qdisc" }] }),
         Form::OptionalLink => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/link" }] }),
@@ -238,6 +260,11 @@ fn matrix() -> Value {
         every
     };
     let with_flows = |keys: Map<String, Value>| named(keys, "one flow, by its name");
+    let of_path = |keys: &dyn Fn(&Table) -> Map<String, Value>| {
+        let mut path = object(keys(&PATH));
+        path["properties"]["hop"] = named(keys(&HOP), "one hop, by its name");
+        path
+    };
     let of_cell = |keys: &dyn Fn(&Table) -> Map<String, Value>| {
         let mut cell = object(keys(&CELL));
         cell["properties"]["ue"] = named(keys(&UE), "one UE, by its name");
@@ -251,7 +278,7 @@ fn matrix() -> Value {
         "additionalProperties": false,
         "properties": {
             "label": { "type": "string", "minLength": 1 },
-            "path": object(settings(&PATH)),
+            "path": of_path(&settings),
             "cell": of_cell(&settings),
             "flow": with_flows(settings(&FLOW)),
             "run": object(settings(&RUN)),
@@ -262,7 +289,7 @@ fn matrix() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "path": object(axes(&PATH)),
+            "path": of_path(&axes),
             "cell": of_cell(&axes),
             "flow": with_flows(axes(&FLOW)),
             "run": object(axes(&RUN)),

@@ -51,6 +51,8 @@ pub(crate) enum Meaning {
     Uplink(Uplink),
     /// A codepoint.
     Dscp(u8),
+    /// Codepoints: bit n is codepoint n.
+    Dscps(u64),
     /// Seeds, each once.
     Seeds(Vec<u64>),
     /// Width of the bins of the series; `None` for off.
@@ -65,6 +67,8 @@ pub(crate) enum Meaning {
     Limit(Limit),
     /// A part of all resource blocks.
     Share(Share),
+    /// A probability, 0 to 1.
+    Percent(f64),
 }
 
 /// What a queue holds.
@@ -134,6 +138,7 @@ impl Setting {
                 (text, Meaning::Name)
             }
             Form::Dscp => codepoint(path, node)?,
+            Form::Dscps => codepoints(path, node)?,
             Form::Seeds => {
                 let seeds = seeds(path, node)?;
                 (String::new(), Meaning::Seeds(seeds))
@@ -165,6 +170,7 @@ impl Setting {
                 (arguments.typed().to_string(), Meaning::Component(arguments))
             }
             Form::Share => share(path, node)?,
+            Form::Percent => percent(path, node)?,
         };
         Ok(Setting { line: node.line, given: true, text, meaning })
     }
@@ -192,6 +198,14 @@ impl Setting {
     pub fn whole(&self) -> u64 {
         if let Meaning::Value(Value::Whole(n)) = self.meaning { n } else { 0 }
     }
+    /// The codepoints that it has, bit n for codepoint n; `None` where unset.
+    pub fn dscps(&self) -> Option<u64> {
+        match self.meaning {
+            Meaning::Dscps(all) => Some(all),
+            Meaning::Dscp(number) => Some(1 << number),
+            _ => None,
+        }
+    }
     /// The number that it is; 0 where unset.
     pub fn number(&self) -> f64 {
         if let Meaning::Value(Value::Number(n)) = self.meaning { n } else { 0.0 }
@@ -199,6 +213,14 @@ impl Setting {
     /// The share that it is; `None` where unset.
     pub fn share(&self) -> Option<Share> {
         if let Meaning::Share(share) = self.meaning { Some(share) } else { None }
+    }
+    /// The probability that it is; 0 where unset.
+    pub fn probability(&self) -> f64 {
+        if let Meaning::Percent(probability) = self.meaning { probability } else { 0.0 }
+    }
+    /// The codepoint that it is; `None` where unset.
+    pub fn dscp(&self) -> Option<u8> {
+        if let Meaning::Dscp(number) = self.meaning { Some(number) } else { None }
     }
     /// Whether it is on.
     pub fn is_on(&self) -> bool {
@@ -287,6 +309,34 @@ fn codepoint(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
     }
 }
 
+/// One, or a list of them.
+fn codepoints(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
+    let Content::List(list) = &node.content else {
+        let (text, meaning) = codepoint(path, node)?;
+        return Ok((text, Meaning::Dscps(mask(&meaning))));
+    };
+    if list.is_empty() {
+        return Err(wrong_type(path, node, "a codepoint, or a list of them, such as [\"ef\", 5]"));
+    }
+    let (mut texts, mut all) = (Vec::new(), 0);
+    for item in list {
+        let (text, meaning) = codepoint(path, item)?;
+        let mask = mask(&meaning);
+        if all & mask != 0 {
+            let message = format!("'{text}' is given twice; expected each codepoint once");
+            return Err(Fault::new(item.line, path, message));
+        }
+        all |= mask;
+        texts.push(text);
+    }
+    Ok((texts.join(","), Meaning::Dscps(all)))
+}
+
+fn mask(meaning: &Meaning) -> u64 {
+    // A codepoint has six bits.
+    if let Meaning::Dscp(number) = meaning { 1 << number } else { 0 }
+}
+
 fn series(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
     const EXPECTED: &str = "a duration in quotes, such as \"100ms\", or \"off\"";
     let text = named(path, node, EXPECTED)?;
@@ -322,6 +372,18 @@ fn limit(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
         Ok(bytes) if bytes >= MTU_BYTES => Ok((text, Meaning::Limit(Limit::Bytes(bytes)))),
         Ok(_) => Err(fail(format!("not a packet fits; expected at least {MTU_BYTES} bytes"))),
         Err(_) => Err(fail(format!("expected {EXPECTED}"))),
+    }
+}
+
+/// A probability in percent.
+fn percent(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
+    const EXPECTED: &str = "percent in quotes, 0% to 100%, such as \"20%\"";
+    let text = named(path, node, EXPECTED)?;
+    let is_number = |number: &&str| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = text.strip_suffix('%').filter(is_number).and_then(|number| number.parse::<f64>().ok());
+    match number {
+        Some(percent) if percent <= 100.0 => Ok((text, Meaning::Percent(percent / 100.0))),
+        _ => Err(Fault::new(node.line, path, format!("'{text}': expected {EXPECTED}"))),
     }
 }
 
@@ -426,13 +488,33 @@ pub(crate) fn check_seeds(seeds: &[u64]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::declare::{BEARER, CELL, FLOW, PATH, QOS_FLOW, RUN, SLICE, UE};
+    use crate::scenario::declare::{BEARER, CELL, FLOW, HOP, PATH, QOS_FLOW, RUN, SLICE, UE};
 
     #[test]
     fn every_default_is_read() {
-        for key in [PATH, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN].iter().flat_map(|table| table.keys) {
+        for key in
+            [PATH, HOP, CELL, SLICE, UE, BEARER, QOS_FLOW, FLOW, RUN].iter().flat_map(|table| table.keys)
+        {
             let setting = Setting::default_of(key);
             assert_eq!(setting.is_set(), !key.parameter.default.is_empty(), "{}", key.parameter.name);
+        }
+    }
+
+    #[test]
+    fn probabilities_are_percent() {
+        let read = |text: &str| {
+            let node = Node { line: 7, content: Content::Text(text.to_string()) };
+            percent("flow.other_share", &node).map(|(_, meaning)| match meaning {
+                Meaning::Percent(probability) => probability,
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(
+            (read("20%"), read("0%"), read("100%"), read("0.5%")),
+            (Ok(0.2), Ok(0.0), Ok(1.0), Ok(0.005))
+        );
+        for bad in ["20", "%", "100.1%", "-1%", "1e1%", "nan%", "inf%", "1 %", "", "1.2.3%"] {
+            assert!(read(bad).unwrap_err().message.contains("0% to 100%"), "{bad}");
         }
     }
 

@@ -38,6 +38,10 @@ pub struct Fixture {
     pub stands_in_for: Option<String>,
     /// Whether the bottleneck is a cell.
     pub cell: bool,
+    /// How many slices it has.
+    pub slices: usize,
+    /// Whether flows use two codepoints and cross two hops, and a queue has a green bias.
+    pub coloured: bool,
 }
 
 impl Default for Fixture {
@@ -54,6 +58,8 @@ impl Default for Fixture {
             expects: Vec::new(),
             stands_in_for: None,
             cell: false,
+            slices: 0,
+            coloured: false,
         }
     }
 }
@@ -180,6 +186,63 @@ fn stages(factor: f64) -> BTreeMap<String, Delay> {
     [("sdap", 30.0), ("rlc", 10.0), ("air", 4.0), ("reassembly", 1.0)].into_iter().map(stage).collect()
 }
 
+/// So many slices, of which all but the first have a quantum.
+fn slices(count: usize) -> BTreeMap<String, Slice> {
+    let slice = |number: usize| {
+        let quantum = |factor: f64| factor * number as f64;
+        let spread = Quantum {
+            min: quantum(-40.0),
+            p25: quantum(-20.0),
+            p50: quantum(-10.0),
+            p75: quantum(5.0),
+            max: quantum(10.0),
+            mean: quantum(-9.0),
+        };
+        let slice = Slice {
+            share: 0.25,
+            rbs_granted: 1000,
+            rbs_used: 900,
+            rbs_wasted: 60,
+            rbs_unfit: 0,
+            rbs_lent: 40,
+            rbs_used_share: 0.9,
+            throughput_mbps: 3.5,
+            quantum_rbs: (number > 0).then_some(spread),
+        };
+        (format!("slice-{number}"), slice)
+    };
+    (0..count).map(slice).collect()
+}
+
+fn codepoints() -> BTreeMap<String, Codepoint> {
+    let codepoint = |dropped: u64, delay: f64| Codepoint {
+        arrived: 2000,
+        delivered: 2000 - dropped,
+        dropped,
+        marked: 0,
+        loss: dropped as f64 / 2000.0,
+        throughput_mbps: 3.5,
+        queue_delay_ms: delays(&[delay], 1.0),
+    };
+    [("be".to_string(), codepoint(40, 40.0)), ("ef".to_string(), codepoint(100, 8.0))].into_iter().collect()
+}
+
+/// In the order of the way, which is not that of their names.
+fn hops() -> BTreeMap<String, Hop> {
+    let hop = |place: u64, delay: f64| Hop {
+        place,
+        arrived: 4000,
+        delivered: 3990,
+        drops: 10,
+        marks: place - 1,
+        throughput_mbps: 7.25,
+        utilization: 0.75,
+        queue_delay_ms: delays(&[delay], 1.0),
+        ..Hop::default()
+    };
+    [("metro".to_string(), hop(1, 2.0)), ("core".to_string(), hop(2, 1.0))].into_iter().collect()
+}
+
 fn cell_series(series: &Series) -> CellSeries {
     let packets = &series.backlog_packets;
     CellSeries {
@@ -213,6 +276,9 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         series.backlog_packets.push((delay * used / 12.0) as u64);
         series.drops.push(if draw.next() < 0.12 { (draw.next() * 20.0) as u64 } else { 0 });
         series.marks.push(0);
+        if fixture.coloured {
+            series.green_bias.push(1.0 / (1.0 + series.drops.len() as f64 % 20.0));
+        }
     }
     if fixture.cell {
         series.cell = Some(cell_series(&series));
@@ -283,7 +349,14 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             .map(|name| Flow { name: name.clone(), group: name.clone(), ..Flow::default() })
             .collect(),
         nodes: BTreeMap::new(),
-        cell: fixture.cell.then(|| Cell { stages: stages(1.0), within_tti: Some(0.25), ..Cell::default() }),
+        codepoints: if fixture.coloured { codepoints() } else { BTreeMap::new() },
+        hops: if fixture.coloured { hops() } else { BTreeMap::new() },
+        cell: fixture.cell.then(|| Cell {
+            stages: stages(1.0),
+            within_tti: Some(0.25),
+            slices: slices(fixture.slices),
+            ..Cell::default()
+        }),
         trustworthy: None,
         delay_cdf: Some(cdf(&samples, 1.0)),
         group_delay_cdf: Some(
@@ -294,6 +367,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
                 .map(|(index, name)| (name.clone(), cdf(&samples, if index == 0 { 1.0 } else { 0.25 })))
                 .collect(),
         ),
+        codepoint_delay_cdf: None,
         group_stage_cdf: fixture.cell.then(|| {
             let stages = |factor| {
                 let stage = |(name, share): (&str, f64)| (name.to_string(), cdf(&samples, factor * share));

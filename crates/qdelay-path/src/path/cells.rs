@@ -32,6 +32,20 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
+    /// Whether the bearer behind the queue `at` may hold `packet` too.
+    #[cold]
+    pub(super) fn has_room(&self, at: NodeId, packet: &Packet) -> bool {
+        let Role::Queue(queue) = &self.nodes[at.index()].role else { return true };
+        let Some(buffer) = queue.buffer else { return true };
+        let partly = match &self.nodes[queue.puller.index()].role {
+            Role::Cell(Some(node)) => node.cell.partly(usize::from(queue.place)),
+            _ => Backlog::default(),
+        };
+        let Backlog { packets, bytes } = queue.backlog();
+        let headers = (packets + 1) * u64::from(buffer.header_bytes);
+        bytes + partly.bytes + u64::from(packet.bytes) + headers <= buffer.limit_bytes
+    }
+
     /// The cell `id` has something to do at `now`.
     #[inline(never)]
     pub(super) fn run_cell<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
@@ -143,7 +157,8 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AnyPacer, CellSetting, NodeSpec, PathBuilder};
+    use crate::{AnyPacer, BearerBuffer, CellSetting, NodeSpec, PathBuilder};
+    use alloc::string::ToString;
     use alloc::vec;
     use alloc::vec::Vec;
     use qdelay_core::pacer::PacerSetting;
@@ -152,6 +167,56 @@ mod tests {
     use qdelay_ran::radio::Channel;
     use qdelay_ran::rlc::RlcSetting;
     use qdelay_ran::tables::Carrier;
+
+    /// A bearer may hold 1500 bytes, headers of PDCP and what is left of a packet that is partly sent included: by hand.
+    #[test]
+    fn a_bearers_buffer_holds_the_rest_of_a_packet_too() {
+        let rlc = RlcSetting { mac: qdelay_ran::rlc::MacHeader::None, ..RlcSetting::lte_um() };
+        let ue = UeSetting::new(Channel::Mcs(28)).bearer(rlc, 1);
+        let buffer = BearerBuffer { limit_bytes: 1500, header_bytes: 2 };
+        let mut path = PathBuilder::new()
+            .node("rlc", NodeSpec::Queue(AnyQdisc::parse("taildrop").unwrap()))
+            .node("cell", NodeSpec::cell(CellSetting::new(Carrier::lte(6).unwrap()).ue(ue)))
+            .node("out", NodeSpec::Exit)
+            .chain(&["rlc", "cell", "out"])
+            .buffer("rlc", buffer)
+            .build(1)
+            .unwrap();
+        let entry = path.node("rlc").unwrap();
+        let mut handle = 0;
+        let mut offer = |path: &mut Path, micros: u64, bytes: u32| {
+            let before = path.counters(entry).unwrap().dropped_total().packets;
+            handle += 1;
+            let packet = Packet { handle, bytes, ..Packet::default() };
+            path.ingress(Time::from_nanos(micros * 1000), entry, packet, &mut ()).unwrap();
+            path.counters(entry).unwrap().dropped_total().packets == before
+        };
+        // 590 and 590; a third would make 1770, but 318 and its header fit exactly.
+        assert_eq!(
+            [588, 588, 588, 319, 318].map(|bytes| offer(&mut path, 300, bytes)),
+            [true, true, false, false, true]
+        );
+        // A TTI carries 549 bytes, two of them the RLC's: 43 of the first packet are left, beside 590 and 320.
+        assert_eq!([546, 545].map(|bytes| offer(&mut path, 1500, bytes)), [false, true]);
+        path.poll(Time::from_nanos(100_000_000), &mut ()).unwrap();
+        let counters = path.counters(entry).unwrap();
+        assert_eq!((counters.received.packets, counters.dropped_total().packets), (7, 3));
+        path.audit().unwrap();
+    }
+
+    #[test]
+    fn only_a_queue_in_front_of_a_cell_has_a_buffer() {
+        let buffer = BearerBuffer { limit_bytes: 1500, header_bytes: 2 };
+        let error = PathBuilder::<AnyQdisc>::new()
+            .node("queue", NodeSpec::Queue(AnyQdisc::parse("taildrop").unwrap()))
+            .node("link", NodeSpec::link(crate::Line::new(qdelay_core::Rate::from_bps(1_000_000), 0)))
+            .node("out", NodeSpec::Exit)
+            .chain(&["queue", "link", "out"])
+            .buffer("queue", buffer)
+            .build(1)
+            .unwrap_err();
+        assert!(error.to_string().contains("expected a queue in front of a cell"), "{error}");
+    }
 
     /// Two bearers of one UE, each with a pacer that hears of its own queue, a second later: what is on its way to each.
     #[test]

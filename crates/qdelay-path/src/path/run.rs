@@ -91,6 +91,11 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Queue(queue) => {
                     packet.arrival = now;
                     observer.enqueued(now, to, &packet);
+                    if queue.buffer.is_some() && !self.has_room(to, &packet) {
+                        return self.discard(to, &packet, now, DropReason::TailLimit, observer);
+                    }
+                    let node = &mut self.nodes[to.index()];
+                    let Role::Queue(queue) = &mut node.role else { return };
                     let gone = queue.enqueue(to, packet, now, &mut node.counters, observer);
                     let (puller, has_timer) = (queue.puller, queue.has_timer);
                     if has_timer {

@@ -4,6 +4,8 @@
 //! [n3 queue -> n3 link] -> classifier -> [UPF queue -> USP] -> SDAP queue -> pacer -> RLC queue -> cell -> UE
 //!                                        one of each for every QoS flow     one of each for every bearer
 //! ```
+//!
+//! The classifier goes by flow. Packets of a flow that is in [`CellScenario::by_dscp`] go on to a classifier by codepoint.
 
 use super::LinkSpec;
 use crate::PullOrder;
@@ -11,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
+use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::{CellSetting, UeSetting};
@@ -28,6 +31,19 @@ pub struct CellScenario {
     pub n3: Option<Backhaul>,
     /// The UEs; at least one.
     pub ues: Vec<UeSpec>,
+    /// Flows whose packets go to one QoS flow or another by their codepoints, in place of [`FlowWay::qfi`](super::FlowWay::qfi).
+    pub by_dscp: Vec<ByDscp>,
+}
+
+/// Which QoS flows carry a flow, as packet filters say (TS 24.008 clause 10.5.6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByDscp {
+    /// The flow's number. That after the last flow's is what is of no flow.
+    pub flow: usize,
+    /// The UE that it goes to: a place in [`CellScenario::ues`].
+    pub ue: usize,
+    /// For each codepoint the QFI.
+    pub qfis: [u8; CODEPOINTS],
 }
 
 /// The link in front of the node (N3 in 5G, S1-U in LTE).
@@ -61,6 +77,9 @@ pub struct BearerSpec {
     pub rlc: RlcSetting,
     /// The discipline of the queue that the RLC takes from.
     pub queue: Arguments,
+    /// Bytes that this queue and what is left of a packet that is partly sent may be together, headers of PDCP included; `None`
+    /// for what the discipline allows.
+    pub buffer_bytes: Option<u64>,
     /// What lets packets into that queue.
     pub gate: GateSpec,
     /// In which order that gate takes from the QoS flows.
@@ -78,6 +97,8 @@ pub struct QosFlowSpec {
     pub sdap: Arguments,
     /// Its queue at the UPF; none where packets come to the SDAP at once.
     pub upf: Option<UpfSpec>,
+    /// Its packet delay budget: from the far end of N3, or the node where there is none, until the UE hands a packet up.
+    pub budget: Option<Span>,
 }
 
 /// A queue at the UPF and what lets its packets go on.

@@ -2,19 +2,22 @@
 //! other.
 //!
 //! ```text
-//! flow i -> [access-i] -+-> bottleneck -> link -> (by flow) -> [delay-down-i] -> receiver-side exit
+//! flow i -> [access-i] -+-> [hops] -> bottleneck -> link -> (by flow) -> [delay-down-i] -> receiver-side exit
 //!                       |
 //! sender-side exit <- delay-up-i <- [uplink-link <- uplink] <- [return-access-i] <- acknowledgements
 //! ```
 //!
-//! Where the bottleneck is a [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
+//! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
+//! [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
 //! uplink of its own. A host that knows the flow of a packet puts it in where that flow enters; one that knows only its class
 //! has it sent there ([`FlowKey::Class`]).
 
 mod cell;
+mod hops;
 mod nodes;
 
-pub use cell::{Backhaul, BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
 
 use crate::{AnyLink, BuildError, DelaySpec, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules};
@@ -76,6 +79,9 @@ pub struct Uplink {
 pub struct FlowWay {
     /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
+    /// At most this much more delay behind the access link in the data direction; packets keep their order. Without an
+    /// access link it is not looked at.
+    pub access_jitter: Span,
     /// Added to the base round trip, for this flow alone.
     pub extra_rtt: Span,
     /// The UE that it goes to: a place in [`CellScenario::ues`]. Without a cell it is not looked at.
@@ -96,6 +102,8 @@ pub enum FlowKey {
 /// What a graph is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct Dumbbell<'a> {
+    /// What the data direction crosses in front of the bottleneck, in this order.
+    pub hops: &'a [HopSpec],
     /// What the data direction crosses.
     pub bottleneck: &'a Bottleneck,
     /// What the acknowledgements cross; behind a cell each UE has such an uplink of its own.
@@ -178,7 +186,7 @@ fn tail_drop(text: &str) -> Result<AnyQdisc, ComponentError> {
 
 /// Names of nodes that flows enter by, and of all that are on the way back.
 struct Names {
-    entry: &'static str,
+    entry: String,
     ups: Vec<String>,
     data: Vec<String>,
     acks: Vec<String>,
@@ -213,6 +221,7 @@ impl Dumbbell<'_> {
             .node("receivers", NodeSpec::Exit)
             .node("senders", NodeSpec::Exit)
             .chain(&[last, "down", "receivers"]);
+        let (builder, entry) = hops::add(builder, self.hops, entry)?;
         let mut names = Names {
             entry,
             ups: Vec::new(),
@@ -220,7 +229,7 @@ impl Dumbbell<'_> {
             acks: Vec::new(),
             back: vec!["senders".to_string(), "up".to_string()],
         };
-        builder = self.add_uplinks(builder, &mut names)?;
+        let mut builder = self.add_uplinks(builder, &mut names)?;
         builder = self.add_up(builder, &mut names);
         builder = self.add_access(builder, &mut names)?;
         if self.key == FlowKey::Class {
@@ -285,12 +294,20 @@ impl Dumbbell<'_> {
         for (i, flow) in self.flows.iter().enumerate() {
             let up = names.up_of(flow).to_string();
             let Some(rate) = flow.access else {
-                names.data.push(names.entry.to_string());
+                names.data.push(names.entry.clone());
                 names.acks.push(up);
                 continue;
             };
             let name = |what: &str| format!("{what}-{i}");
-            for (side, to) in [("access", names.entry), ("return", &up)] {
+            let mut data_to = names.entry.clone();
+            if flow.access_jitter > Span::ZERO {
+                // Its random stream is that of its name, and so the flow's own.
+                let jitter = name("access-jitter");
+                let spec = DelaySpec { jitter: flow.access_jitter, ..DelaySpec::constant(Span::ZERO) };
+                builder = builder.node(&jitter, NodeSpec::Delay(spec)).connect(&jitter, &data_to);
+                data_to = jitter;
+            }
+            for (side, to) in [("access", &data_to), ("return", &up)] {
                 let (queue, line) = (name(side), name(&format!("{side}-line")));
                 builder = builder
                     .node(&queue, NodeSpec::Queue(tail_drop(ACCESS_LIMIT)?))
@@ -307,9 +324,9 @@ impl Dumbbell<'_> {
     /// One place in each direction that sends every class to where its flow enters.
     fn add_classes(&self, mut builder: PathBuilder, names: &mut Names) -> PathBuilder {
         let [flows, returns] = CLASSES;
-        let first_up = names.first_up().to_string();
+        let (entry, first_up) = (names.entry.clone(), names.first_up().to_string());
         for (name, entries, rest) in
-            [(flows, &mut names.data, names.entry), (returns, &mut names.acks, first_up.as_str())]
+            [(flows, &mut names.data, entry.as_str()), (returns, &mut names.acks, first_up.as_str())]
         {
             let mut rules = Rules::by(Key::Class).otherwise(rest, None);
             for (class, entry) in (0_u32..).zip(entries.iter()) {
@@ -345,11 +362,11 @@ impl Dumbbell<'_> {
             }
         }
         Topology {
-            queue: find(if cell.is_some() { last } else { names.entry }),
+            queue: find(if cell.is_some() { last } else { "bottleneck" }),
             link: find(last),
             receivers: find("receivers"),
             senders: find("senders"),
-            data_entry: entries(&names.data, CLASSES[0], names.entry),
+            data_entry: entries(&names.data, CLASSES[0], &names.entry),
             ack_entry: entries(&names.acks, CLASSES[1], names.first_up()),
             uplinks,
             is_back,

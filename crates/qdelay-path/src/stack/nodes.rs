@@ -2,9 +2,9 @@
 //!
 //! Queues and gates are called by what they are, their UE and what of it they serve: `rlc/ue-1/drb-1`, `sdap/ue-1/qfi-9`.
 
-use super::cell::{BearerSpec, CellScenario, GateSpec, QosFlowSpec, UeSpec};
+use super::cell::{BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec};
 use super::{FlowWay, StackError, tail_drop};
-use crate::{Key, NodeSpec, Path, PathBuilder, Rules};
+use crate::{BearerBuffer, Key, NodeSpec, Path, PathBuilder, Rules};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -12,6 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::ComponentError;
+use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_core::qdisc::AnyQdisc;
 
@@ -62,7 +63,11 @@ pub fn add(
     key: Key,
     flows: &[FlowWay],
 ) -> Result<PathBuilder, StackError> {
-    builder = builder.node(CLASSIFIER, NodeSpec::Classifier(rules(spec, key, flows)));
+    let filters = Filters::of(spec);
+    builder = builder.node(CLASSIFIER, NodeSpec::Classifier(rules(spec, key, flows, &filters)));
+    for (name, rules) in filters.nodes {
+        builder = builder.node(&name, NodeSpec::Classifier(rules));
+    }
     if let Some(n3) = &spec.n3 {
         builder = builder
             .node(N3, NodeSpec::Queue(tail_drop(&format!("taildrop:limit={}", n3.limit))?))
@@ -86,6 +91,10 @@ pub fn add(
             .pull_order(&pacer, bearer.order)
             .node(&rlc, NodeSpec::Queue(AnyQdisc::build(&bearer.queue)?))
             .chain(&[&pacer, &rlc, CELL]);
+        if let Some(limit_bytes) = bearer.buffer_bytes {
+            let buffer = BearerBuffer { limit_bytes, header_bytes: bearer.rlc.sdu_overhead_bytes };
+            builder = builder.buffer(&rlc, buffer);
+        }
     }
     Ok(builder.node(CELL, NodeSpec::cell(spec.complete())))
 }
@@ -111,22 +120,74 @@ fn gate(
     Ok(builder)
 }
 
-/// Each flow to its QoS flow, and what else there is (the probe) to the first.
-fn rules(spec: &CellScenario, key: Key, flows: &[FlowWay]) -> Rules {
-    let mut entries: BTreeMap<(usize, u8), String> = BTreeMap::new();
-    let mut first = String::new();
+/// Where packets enter: of each UE by its place, and QFI.
+fn entries(spec: &CellScenario) -> BTreeMap<(usize, u8), String> {
+    let mut entries = BTreeMap::new();
     for (place, ue) in spec.ues.iter().enumerate() {
         for qos_flow in ue.bearers.iter().flat_map(|bearer| &bearer.qos_flows) {
             let name = of_qos_flow(if qos_flow.upf.is_some() { "upf" } else { "sdap" }, ue, qos_flow);
-            if first.is_empty() {
-                first.clone_from(&name);
-            }
             entries.insert((place, qos_flow.qfi), name);
         }
     }
-    let mut rules = Rules::by(key).otherwise(&first, None);
+    entries
+}
+
+/// Classifiers by codepoint, one for each UE and way of telling its packets apart.
+struct Filters {
+    nodes: Vec<(String, Rules)>,
+    /// Of each entry of [`CellScenario::by_dscp`], the name of its classifier.
+    names: Vec<String>,
+}
+
+impl Filters {
+    fn of(spec: &CellScenario) -> Filters {
+        let mut filters = Filters { nodes: Vec::new(), names: Vec::new() };
+        if spec.by_dscp.is_empty() {
+            return filters;
+        }
+        let entries = entries(spec);
+        let mut known: BTreeMap<(usize, &[u8; CODEPOINTS]), String> = BTreeMap::new();
+        let mut count: BTreeMap<usize, usize> = BTreeMap::new();
+        for by_dscp in &spec.by_dscp {
+            let name = known.entry((by_dscp.ue, &by_dscp.qfis)).or_insert_with(|| {
+                let ue = spec.ues.get(by_dscp.ue).map_or("", |ue| ue.name.as_str());
+                let count = count.entry(by_dscp.ue).or_insert(0);
+                *count += 1;
+                let name =
+                    if *count == 1 { format!("filters/{ue}") } else { format!("filters/{ue}/{count}") };
+                filters.nodes.push((name.clone(), by_codepoint(by_dscp, &entries)));
+                name
+            });
+            filters.names.push(name.clone());
+        }
+        filters
+    }
+}
+
+/// Each codepoint to the QoS flow that carries it.
+fn by_codepoint(by_dscp: &ByDscp, entries: &BTreeMap<(usize, u8), String>) -> Rules {
+    let mut rules = Rules::by(Key::Dscp);
+    for (codepoint, qfi) in (0_u32..).zip(by_dscp.qfis) {
+        if let Some(entry) = entries.get(&(by_dscp.ue, qfi)) {
+            rules = rules.route(codepoint..=codepoint, entry, Some(u16::from(qfi)));
+        }
+    }
+    rules
+}
+
+/// Each flow to its QoS flow, or to where its codepoints are told apart, and what else there is (the probe) to the first.
+fn rules(spec: &CellScenario, key: Key, flows: &[FlowWay], filters: &Filters) -> Rules {
+    let entries = entries(spec);
+    let filtered: BTreeMap<usize, &String> =
+        spec.by_dscp.iter().map(|by_dscp| by_dscp.flow).zip(&filters.names).collect();
+    let first = spec.bearers().next().and_then(|(_, bearer)| bearer.qos_flows.first());
+    let first = first.and_then(|qos_flow| entries.get(&(0, qos_flow.qfi)));
+    let rest = filtered.get(&flows.len()).copied().or(first);
+    let mut rules = Rules::by(key).otherwise(rest.map_or("", String::as_str), None);
     for (number, flow) in (0_u32..).zip(flows) {
-        if let Some(entry) = entries.get(&(flow.ue, flow.qfi)) {
+        if let Some(filters) = filtered.get(&(number as usize)) {
+            rules = rules.route(number..=number, filters, None);
+        } else if let Some(entry) = entries.get(&(flow.ue, flow.qfi)) {
             rules = rules.route(number..=number, entry, Some(u16::from(flow.qfi)));
         }
     }

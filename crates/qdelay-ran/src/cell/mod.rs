@@ -314,6 +314,11 @@ impl Cell {
             bytes: all.bytes + one.bytes,
         })
     }
+    /// What is left of the packet of `bearer` that is partly taken; nothing where none is, and for a bearer that there is not.
+    #[inline]
+    pub fn partly(&self, bearer: usize) -> Backlog {
+        self.bearers.get(bearer).map_or(Backlog::default(), |state| state.partly)
+    }
     /// What became of the resource blocks from the beginning of the run to `now`, TTIs without anything to send included,
     /// and the one that begins at `now` too. Its cost grows with the time since the last TTI with data.
     pub fn usage(&self, now: Time) -> CellUsage {

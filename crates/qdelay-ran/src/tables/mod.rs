@@ -1,6 +1,7 @@
 //! What a resource block carries: CQI to MCS to transport block size, for LTE (TS 36.213) and NR (TS 38.214).
 //!
-//! A [`Carrier`] is made once; what it is asked every TTI is a look-up.
+//! A [`Carrier`] is made once; what it is asked every TTI is a look-up. What quality of service a bearer is promised by its number
+//! is in [`qos`].
 
 mod carrier;
 mod cqi;
@@ -8,6 +9,7 @@ mod error;
 mod lte;
 mod lte_sizes;
 mod nr;
+pub mod qos;
 
 pub use carrier::Carrier;
 pub use error::TableError;

@@ -1,5 +1,6 @@
 //! Elastic quantum partition in a cell, tick by tick, with every choice tried. One bearer a UE, transparent, no losses, 25 RBs in
-//! groups of two, channels that stay. Where several choices are best the law may take any, and what a cell did is held against all.
+//! groups of two, channels that stay. Among equal choices the one is due that takes the most from the first bearer, slice by slice and in
+//! turn.
 
 use qdelay_ran::tables::Carrier;
 use std::collections::VecDeque;
@@ -19,7 +20,6 @@ pub struct Slice {
     pub quanta: Vec<i64>,
 }
 
-#[derive(Clone)]
 pub struct Model {
     limit: i64,
     pub slices: Vec<Slice>,
@@ -31,8 +31,8 @@ pub struct Model {
     pub log: Vec<(u64, usize, u64)>,
 }
 
-/// The best choices yet: packets, sum of quanta, and packets of each queue.
-type Best = (i64, i64, Vec<Vec<usize>>);
+/// The best choice yet: packets, sum of quanta, and packets of each queue.
+type Best = (i64, i64, Vec<usize>);
 
 impl Model {
     pub fn new(percents: &[u32], of_bearer: &[usize], limit: u32, mcs: &[u8]) -> Model {
@@ -60,13 +60,12 @@ impl Model {
         }
     }
 
-    /// What may come of TTI number `tti`, before which these packets have come to these bearers.
-    pub fn tick(&self, tti: u64, arrivals: &[(usize, u64, u64)]) -> Vec<Model> {
-        let mut model = self.clone();
+    /// TTI number `tti`, before which these packets have come to these bearers.
+    pub fn tick(&mut self, tti: u64, arrivals: &[(usize, u64, u64)]) {
         for &(bearer, handle, bytes) in arrivals {
-            model.queues[bearer].push_back((handle, bytes));
+            self.queues[bearer].push_back((handle, bytes));
         }
-        model.decide(tti)
+        self.decide(tti);
     }
 
     fn groups(&self, bearer: usize, bytes: u64) -> Option<i64> {
@@ -84,7 +83,7 @@ impl Model {
         order
     }
 
-    fn decide(mut self, tti: u64) -> Vec<Model> {
+    fn decide(&mut self, tti: u64) {
         let before: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
         let grants: Vec<u32> = self.slices.iter().map(|slice| RBS * slice.share / 100).collect();
         for (slice, &grant) in self.slices.iter_mut().zip(&grants) {
@@ -101,15 +100,9 @@ impl Model {
                 ((1.0 + 5.0 * f.powi(5)) * 65536.0).round() as u64
             })
             .collect();
-        let mut best: Best = (0, 0, Vec::new());
-        let mut taken = Vec::new();
-        self.search(&order, &factors, i64::from(total / RBG), &mut taken, &mut best);
-        let taken = |packets: &Vec<usize>| {
-            let mut model = self.clone();
-            model.hand_out(tti, &order, packets, &before, &grants);
-            model
-        };
-        best.2.iter().map(taken).collect()
+        let mut best: Best = (0, 0, vec![0; order.len()]);
+        self.search(&order, &factors, i64::from(total / RBG), &mut Vec::new(), &mut best);
+        self.hand_out(tti, &order, &best.2, &before, &grants);
     }
 
     /// Goes on with so many packets of each queue.
@@ -219,11 +212,9 @@ impl Model {
                 quanta += count as i64 * self.slices[slice].quantum;
             }
             let within = self.slices.iter().zip(charged).all(|(s, c)| c == 0 || s.quantum - c >= -self.limit);
-            if within && (packets, quanta) > (best.0, best.1) {
-                *best = (packets, quanta, Vec::new());
-            }
-            if within && (packets, quanta) == (best.0, best.1) {
-                best.2.push(taken.clone());
+            // Few packets of the first bearer are tried before many: the last of equals is due.
+            if within && (packets, quanta) >= (best.0, best.1) {
+                *best = (packets, quanta, taken.clone());
             }
             return;
         }

@@ -35,6 +35,7 @@ pub fn scenario(qdisc: &str, link: LinkSpec, flows: &[&str]) -> Scenario {
             link,
         },
         uplink: None,
+        hops: Vec::new(),
         base_rtt: ms(40),
         jitter: Span::ZERO,
         flows: flows.iter().map(|text| flow(text)).collect(),

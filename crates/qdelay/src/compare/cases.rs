@@ -155,6 +155,7 @@ fn case(
     let scenario = Scenario {
         bottleneck: qdelay_sim::Bottleneck::link(qdisc.clone(), bottleneck.link.clone()),
         uplink: common.uplink.clone(),
+        hops: Vec::new(),
         base_rtt: common.base_rtt,
         jitter: common.jitter,
         flows: (0..common.flows).map(flow).collect(),

@@ -11,8 +11,8 @@ use qdelay_core::{Packet, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_emu::plan::{Places, Role};
-use qdelay_path::{CellUsage, LinkUsage, NodeId, Path};
-use qdelay_sim::{CellWatch, Figures, FlowOutcome, Outcome, Place, Scenario, Totals};
+use qdelay_path::{CellUsage, LinkUsage, NodeId, Path, SliceUsage};
+use qdelay_sim::{CellOutcome, CellWatch, Figures, FlowOutcome, Outcome, Place, Queued, Scenario, Totals};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,6 +30,8 @@ pub struct Gauge<'a> {
     /// The bottleneck's.
     queues: Vec<NodeId>,
     link: NodeId,
+    /// The queue of the first hop, where there are any.
+    first_hop: Option<NodeId>,
     measured: Measured,
     /// Slots of packets that the watch of a cell knows of.
     slots: usize,
@@ -60,6 +62,8 @@ pub struct Measured {
     cell: Option<Box<CellWatch>>,
     /// What the bottleneck had done at the end of the warm-up, and at that of the run.
     usage: [Usage; 2],
+    /// Of slices likewise.
+    slices: [Vec<SliceUsage>; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,12 +91,14 @@ impl<'a> Gauge<'a> {
             scenario,
             queues: places.queues(path, Port::Outside).collect(),
             link: places.link[Port::Outside.index()],
+            first_hop: scenario.hops.first().and_then(|hop| path.node(&hop.queue_node())),
             places,
             measured: Measured {
-                figures: Figures::new(scenario),
+                figures: Figures::new(scenario, path),
                 flows: vec![Flow::default(); flows],
                 cell: scenario.bottleneck.as_cell().map(watch),
                 usage: [Usage::default(); 2],
+                slices: [Vec::new(), Vec::new()],
             },
             slots: 0,
             current,
@@ -121,9 +127,9 @@ impl<'a> Gauge<'a> {
     }
 
     fn close_bin(&mut self, now: Time, path: &Path) {
-        let backlog = self.queues.iter().map(|queue| path.inside(*queue).packets).sum();
+        let queued = Queued::of(path, self.queues.iter().copied());
         let usage = self.usage(now, path);
-        self.measured.figures.close_bin(now, backlog, usage.link);
+        self.measured.figures.close_bin(now, queued, usage.link);
         if let Some(cell) = &mut self.measured.cell {
             cell.close_bin(now, usage.cell, path.cell(self.link).and_then(|cell| cell.mcs(now)));
         }
@@ -151,8 +157,9 @@ impl<'a> Gauge<'a> {
         } else {
             at_link(figures, event, role, packet);
         }
+        let is_entry = self.first_hop.map_or(role.is_first, |hop| hop == event.node);
         if event.kind == EventKind::Enqueued
-            && role.is_first
+            && is_entry
             && let Some(flow) = flows.get_mut(packet.flow as usize)
         {
             match tcp {
@@ -192,8 +199,9 @@ fn at_link(figures: &mut Figures, event: &Event, role: Role, packet: &Packet) {
         EventKind::Enqueued if role.is_first => figures.enqueued(now, packet),
         EventKind::Dequeued if role.is_last => figures.dequeued(now, packet),
         EventKind::Departed if role.is_link => figures.departed(now, packet),
+        EventKind::Departed => figures.departed_elsewhere(now, event.node, packet),
         EventKind::Dropped(_) => figures.dropped(now, packet, true, role.is_queue),
-        EventKind::Marked(_) if role.is_queue => figures.marked(),
+        EventKind::Marked(_) if role.is_queue => figures.marked(packet),
         _ => {}
     }
 }
@@ -216,17 +224,18 @@ fn in_cell(cell: &mut CellWatch, figures: &mut Figures, event: &Event, role: Rol
             cell.departed(now, packet, figures.counts(now, packet));
             figures.departed(now, &cell.as_it_came(packet));
         }
+        EventKind::Departed => figures.departed_elsewhere(now, event.node, packet),
         EventKind::Split(split) if figures.counts(now, packet) => cell.split(packet, split),
         EventKind::Dropped(_) => {
             figures.dropped(now, packet, true, place.is_of_node());
             if role.is_link {
-                figures.dropped_below();
+                figures.dropped_below(packet);
             }
             if role.is_link || place.is_of_node() {
                 cell.dropped(now, place, role.is_link, packet);
             }
         }
-        EventKind::Marked(_) if place.is_of_node() => figures.marked(),
+        EventKind::Marked(_) if place.is_of_node() => figures.marked(packet),
         _ => {}
     }
 }
@@ -279,10 +288,14 @@ impl Tap for Gauge<'_> {
             self.is_warm = true;
             self.measured.flows.iter_mut().for_each(|flow| flow.delivered_at_warmup = flow.delivered_bytes);
             self.measured.usage[0] = self.usage(now, path);
+            self.measured.slices[0] = path.cell_slices(self.link, now);
+            self.measured.figures.end_warmup(now, path);
         }
         if !self.is_over && now >= Time::ZERO + self.scenario.duration {
             self.is_over = true;
             self.measured.usage[1] = self.usage(now, path);
+            self.measured.slices[1] = path.cell_slices(self.link, now);
+            self.measured.figures.end(now, path);
         }
     }
 }
@@ -326,7 +339,11 @@ impl Measured {
         };
         let usage = qdelay_sim::cell_usage_between(begin.cell, last.cell);
         let cell = scenario.bottleneck.as_cell().zip(self.cell);
-        let cell = cell.map(|(spec, watch)| Box::new(watch.finish(spec, usage, end)));
+        let [before, now] = self.slices;
+        let cell = cell.map(|(spec, watch)| {
+            let slices = qdelay_sim::slice_outcomes(spec.setting.slices(), &before, &now);
+            Box::new(CellOutcome { slices, ..watch.finish(spec, usage, end) })
+        });
         Outcome { cell, ..self.figures.finish(scenario, totals) }
     }
 }
@@ -385,6 +402,24 @@ priority = 1
 [[cell.ue.bearer.qos_flow]]
 qfi = 2
 priority = 2
+";
+    const SLICES: &str = "
+[cell]
+technology = \"lte\"
+prbs = 25
+channel = \"mcs:15\"
+partition = \"PARTITION\"
+[[cell.slice]]
+name = \"a\"
+share = \"30%\"
+[[cell.slice]]
+name = \"b\"
+share = \"70%\"
+[[cell.ue]]
+[[cell.ue.bearer]]
+slice = \"a\"
+[[cell.ue.bearer]]
+slice = \"b\"
 ";
 
     fn scenario(text: &str) -> Scenario {
@@ -472,6 +507,24 @@ priority = 2
     fn a_cells_measures_are_the_simulators() {
         let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
         check(&(CELL.to_string() + &flows));
+    }
+
+    #[test]
+    fn slices_measures_are_the_simulators() {
+        let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
+        for partition in ["fp", "eqp:limit=100"] {
+            check(&(SLICES.replace("PARTITION", partition) + &flows));
+        }
+    }
+
+    #[test]
+    fn hops_measures_are_the_simulators() {
+        let flows =
+            FLOWS.replace("QFI1", "access = \"30mbit\"\naccess_jitter = \"1600us\"").replace("QFI2", "");
+        let hops = "[[path.hop]]\nname = \"b\"\nlink = \"11mbit\"\nlimit = 40\ndelay = \"4ms\"\n\
+                    [[path.hop]]\nname = \"a\"\nlink = \"30mbit\"\nqdisc = \"codel\"\n[[flow]]";
+        let flows = flows.replacen("[[flow]]", hops, 1);
+        check(&flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50"));
     }
 
     #[test]

@@ -18,7 +18,8 @@ use qdelay_sim::{FlowSpec, Scenario};
 /// A component that cannot be built.
 pub fn plan(scenario: &Scenario) -> Result<AnyPlan, String> {
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
-    if scenario.bottleneck.as_cell().is_some() || !scenario.flows.iter().all(is_plain) {
+    let has_more = scenario.bottleneck.as_cell().is_some() || !scenario.hops.is_empty();
+    if has_more || !scenario.flows.iter().all(is_plain) {
         let classes = by_ports(scenario.flows.len() + usize::from(scenario.probe.is_some()));
         return Ok(dumbbell(scenario, scenario.flows.iter().map(FlowSpec::way).collect(), classes).into());
     }
@@ -28,6 +29,7 @@ pub fn plan(scenario: &Scenario) -> Result<AnyPlan, String> {
 /// The path of a scenario with these ways through it.
 pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> DumbbellPlan {
     DumbbellPlan {
+        hops: scenario.hops.clone(),
         bottleneck: scenario.bottleneck.clone(),
         uplink: scenario.uplink.clone(),
         base_rtt: scenario.base_rtt,

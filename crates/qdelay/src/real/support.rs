@@ -82,15 +82,16 @@ pub fn wants_pacing(scenario: &Scenario) -> bool {
 /// Nothing where there is no choice: BBR always is.
 fn paced(flow: &FlowSpec) -> Option<bool> {
     match flow.transport {
-        TransportConfig::Tcp { controller: ControllerConfig::Bbr(_), .. } | TransportConfig::Udp(_) => None,
+        TransportConfig::Tcp { controller: ControllerConfig::Bbr(_), .. } => None,
         TransportConfig::Tcp { profile, .. } => Some(profile.pacing == Pacing::Always),
+        _ => None,
     }
 }
 
 fn ecn(flow: &FlowSpec) -> Option<bool> {
     match flow.transport {
         TransportConfig::Tcp { profile, .. } => Some(profile.ecn),
-        TransportConfig::Udp(_) => None,
+        _ => None,
     }
 }
 
@@ -100,6 +101,14 @@ pub fn is_tcp(flow: &FlowSpec) -> bool {
 }
 
 fn check_flow(flow: &FlowSpec) -> Result<(), String> {
+    if flow.other.is_some() {
+        return Err(
+            "other_dscp: a real program's packets have one codepoint; expected dscp alone".to_string()
+        );
+    }
+    if flow.discard_after.is_some() {
+        return Err("discard_after: real receivers take what comes; expected it to be left out".to_string());
+    }
     match flow.transport {
         // It ends a transfer when all is written, and throws away what has not arrived by then.
         TransportConfig::Tcp { bytes: Some(_), .. } => {
@@ -108,6 +117,10 @@ fn check_flow(flow: &FlowSpec) -> Result<(), String> {
         // The kernel has knobs of its own, which are not ours to turn for one flow.
         TransportConfig::Tcp { profile, .. } if !is_kernel(profile) => Err(format!(
             "'{}': the kernel's TCP is what it is; expected cubic, bbr or reno, with ecn or pacing=always at most",
+            flow.typed
+        )),
+        TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => Err(format!(
+            "'{}': no program here speaks TFRC; expected cubic, bbr, reno, udp, voip or gaming",
             flow.typed
         )),
         TransportConfig::Udp(udp) if udp.echo && !irtt::is_call(flow) => Err(format!(

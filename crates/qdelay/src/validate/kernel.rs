@@ -148,6 +148,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
             Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES),
         ),
         uplink: None,
+        hops: Vec::new(),
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         jitter: Span::ZERO,
         flows: (0..flows)

@@ -108,6 +108,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
     let scenario = Scenario {
         bottleneck: Bottleneck::link(parse_qdisc(typed)?, link.clone()),
         uplink: Some(Uplink { link: LinkSpec(uplink()?.into()), limit: 1000 }),
+        hops: Vec::new(),
         base_rtt: host.base_rtt,
         jitter: host.jitter,
         flows: vec![FlowSpec {

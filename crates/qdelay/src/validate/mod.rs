@@ -6,6 +6,7 @@ mod link;
 mod mahimahi;
 mod ns3;
 mod reference;
+mod store;
 mod verdict;
 
 use crate::cli::{Validate, ValidateAgainst};

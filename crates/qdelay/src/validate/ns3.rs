@@ -71,6 +71,7 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
     let scenario = Scenario {
         bottleneck: Bottleneck::link(discipline, Line::new(Rate::from_mbps(100.0), PPP_BYTES)),
         uplink: None,
+        hops: Vec::new(),
         base_rtt: Span::from_millis(10),
         jitter: Span::ZERO,
         flows: flows.collect(),

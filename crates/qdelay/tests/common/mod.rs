@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The command with these arguments, not started yet.
@@ -54,8 +54,33 @@ pub fn folder(name: &str) -> PathBuf {
 }
 
 /// A file of this content; returns its whole name.
-pub fn file(folder: &std::path::Path, name: &str, content: impl AsRef<[u8]>) -> String {
+pub fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = folder.join(name);
     std::fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_string()
+}
+
+/// Whether real packets can be tried here; says why not.
+pub fn is_possible() -> bool {
+    let works = |program: &str, argument: &str| {
+        Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
+    };
+    let reason = if !rustix::process::geteuid().is_root() {
+        "needs root"
+    } else if !Path::new("/dev/net/tun").exists() {
+        "there is no /dev/net/tun"
+    } else if !works("iperf3", "--version") {
+        "iperf3 is not installed"
+    } else if !Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success()) {
+        "no namespaces here"
+    } else {
+        return true;
+    };
+    println!("skipped: {reason}");
+    false
+}
+
+/// The JSON of a file.
+pub fn read(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }

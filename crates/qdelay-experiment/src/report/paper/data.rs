@@ -179,7 +179,7 @@ pub fn over_time(line: &Line, case: &LoadedCase, series: &Series, group: &str) -
     let counts = |values: &[u64]| values.iter().map(|value| Some(*value as f64)).collect::<Vec<_>>();
     let none = || vec![None; series.throughput_mbps.len()];
     let cell = series.cell.as_ref();
-    let flows = series.groups.get(group);
+    let flows = series.groups.get(if line.group.is_empty() { group } else { &line.group });
     match line.series {
         Quantity::CapacityBytes => series.capacity_mbps.iter().map(of_tti).collect(),
         Quantity::CapacityPackets => {
@@ -191,6 +191,8 @@ pub fn over_time(line: &Line, case: &LoadedCase, series: &Series, group: &str) -
         Quantity::RlcPacketsMax => cell.map_or_else(none, |cell| counts(&cell.rlc_packets_max)),
         Quantity::Mcs => cell.map_or_else(none, |cell| cell.mcs.clone()),
         Quantity::Delay => flows.map_or_else(none, |flows| flows.delay_mean_ms.clone()),
+        Quantity::GreenBias if series.green_bias.is_empty() => none(),
+        Quantity::GreenBias => some(&series.green_bias),
         Quantity::Throughput => flows.map_or_else(none, |flows| some(&flows.throughput_mbps)),
     }
 }

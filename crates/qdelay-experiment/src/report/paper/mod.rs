@@ -5,7 +5,7 @@
 //! | `spec` | `papers/NAME-figures.toml`: which figures, of which cases and measures |
 //! | `data` | the cases of a figure by scheme |
 //! | `chart` | pictures, scales, axes |
-//! | `plane`, `curves`, `rows` | kinds of figures |
+//! | `plane`, `curves`, `rates`, `rows` | kinds of figures |
 //! | `table` | tables, of figures and of claims |
 //! | `page` | all of it as HTML, without a program |
 
@@ -14,6 +14,7 @@ mod curves;
 mod data;
 mod page;
 mod plane;
+mod rates;
 mod rows;
 mod spec;
 mod table;
@@ -28,6 +29,9 @@ use std::path::Path;
 static FIGURES: &[(&str, &str)] = &[
     ("5g", include_str!("../../../papers/5g-figures.toml")),
     ("eqp", include_str!("../../../papers/eqp-figures.toml")),
+    ("rd", include_str!("../../../papers/rd-figures.toml")),
+    ("lying", include_str!("../../../papers/lying-figures.toml")),
+    ("abe", include_str!("../../../papers/abe-figures.toml")),
 ];
 
 /// What a folder of `qdelay reproduce` keeps the verdicts in.
@@ -83,7 +87,11 @@ mod tests {
                     assert!(panel.group.is_empty() || text.contains(&format!("name = \"{}\"", panel.group)));
                     let is_drawable = match panel.kind.unwrap() {
                         Kind::Plane => panel.x.is_some() && panel.y.is_some(),
-                        Kind::Cdf | Kind::Boxes => !panel.group.is_empty(),
+                        Kind::Cdf | Kind::Boxes | Kind::Density => !panel.group.is_empty(),
+                        Kind::Rates => panel
+                            .lines
+                            .iter()
+                            .all(|line| text.contains(&format!("name = \"{}\"", line.group))),
                         Kind::Bars | Kind::Dots | Kind::Table => !panel.measures.is_empty(),
                         Kind::Time => !panel.lines.is_empty() && !panel.title_y.is_empty(),
                     };

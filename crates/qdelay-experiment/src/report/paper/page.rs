@@ -1,9 +1,10 @@
 //! The page of a paper: markup and styles, and no program at all.
 
-use super::chart::{class, escape};
+use super::chart::{class, escape, number_text};
 use super::data::{Data, Group};
 use super::spec::{Drawing, Figures, Kind, Mark, Quantity};
-use super::{curves, plane, rows, table};
+use super::{curves, plane, rates, rows, table};
+use crate::papers::changes::ChangeTable;
 use crate::papers::{Reproduction, Row, Verdict};
 use std::fmt::Write;
 use std::path::Path;
@@ -30,9 +31,12 @@ pub fn page(root: &Path, paper: &Reproduction, authors: &str, figures: &Figures,
         let _ = writeln!(page, "<style>\n{}\n</style>", style.trim_end());
     }
     page.push_str("</head>\n<body class=\"paper\">\n");
-    navigation(&mut page, &drawn);
+    navigation(&mut page, paper, &drawn);
     page.push_str("<main>\n");
     header(&mut page, root, paper, authors);
+    for (number, table) in paper.tables.iter().enumerate() {
+        changes(&mut page, number, table);
+    }
     let mut told: Vec<&Row> = Vec::new();
     for (drawing, picture) in &drawn {
         let rows: Vec<&Row> = claims_of(drawing, paper).filter(|row| !is_told(&told, row)).collect();
@@ -63,8 +67,11 @@ fn id(drawing: &Drawing) -> String {
     format!("figure-{}", letters.collect::<String>())
 }
 
-fn navigation(page: &mut String, drawn: &[(&Drawing, String)]) {
+fn navigation(page: &mut String, paper: &Reproduction, drawn: &[(&Drawing, String)]) {
     page.push_str("<nav class=\"bar\" aria-label=\"Figures\"><span class=\"brand\">qdelay</span>");
+    for (number, table) in paper.tables.iter().enumerate() {
+        let _ = write!(page, "<a href=\"#table-{number}\">{}</a>", escape(&table.figure));
+    }
     for (drawing, _) in drawn {
         let name = drawing.figure.as_ref().unwrap_or(&drawing.title);
         let _ = write!(page, "<a href=\"#{}\">{}</a>", id(drawing), escape(name));
@@ -111,6 +118,20 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
         page.push_str(".</p>");
     }
     page.push_str("</header>\n");
+}
+
+fn changes(page: &mut String, number: usize, table: &ChangeTable) {
+    let _ = write!(
+        page,
+        "<section id=\"table-{number}\"><h2>{}</h2><p class=\"about\">{} In percent: for who makes the choice, and below for \
+         whoever fares worst of the others. \u{b1}: 95% interval over seeds. A star: beyond chance, and at least {}%. Red: it \
+         pays and harms others; green: it costs who makes it and nobody else; grey: one of both.</p>",
+        escape(&table.title),
+        escape(&table.note),
+        number_text(table.least * 100.0)
+    );
+    page.push_str(&table::changes(table));
+    page.push_str("</section>\n");
 }
 
 fn claims_of<'a>(drawing: &'a Drawing, paper: &'a Reproduction) -> impl Iterator<Item = &'a Row> {
@@ -165,6 +186,10 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
             Kind::Plane => pictures.extend(plane::draw(panel, groups).map(|one| (panel.title.clone(), one))),
             Kind::Cdf => {
                 pictures.extend(curves::distributions(panel, groups).map(|one| (panel.title.clone(), one)))
+            }
+            Kind::Rates => pictures.extend(rates::rates(panel, groups).map(|one| (panel.title.clone(), one))),
+            Kind::Density => {
+                pictures.extend(rates::density(panel, groups).map(|one| (panel.title.clone(), one)))
             }
             Kind::Boxes => pictures.extend(rows::boxes(panel, groups).map(|one| (panel.title.clone(), one))),
             Kind::Bars => pictures.extend(rows::bars(panel, groups).map(|one| (panel.title.clone(), one))),
@@ -225,7 +250,28 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> String {
                 items.push((mark(Mark::Circle, "hollow s7"), "the paper".to_string()));
             }
         }
-        Some(Kind::Cdf) => {
+        Some(Kind::Rates) => {
+            let mut lines: Vec<(&str, usize)> = Vec::new();
+            let mut schemes: Vec<(&str, Mark)> = Vec::new();
+            for (panel, groups) in panels {
+                lines.extend(panel.lines.iter().map(|line| (line.title.as_str(), line.colour)));
+                schemes.extend(groups.iter().map(|group| (group.scheme.name.as_str(), group.scheme.mark)));
+            }
+            let mut seen: Vec<&str> = Vec::new();
+            for (name, colour) in lines {
+                if !seen.contains(&name) {
+                    seen.push(name);
+                    items.push((line(&format!("curve s{}", colour % 8), "none"), name.to_string()));
+                }
+            }
+            for (name, mark) in schemes {
+                if !seen.contains(&name) {
+                    seen.push(name);
+                    items.push((line("curve s7", mark.dash()), name.to_string()));
+                }
+            }
+        }
+        Some(Kind::Cdf | Kind::Density) => {
             let mut seen: Vec<&str> = Vec::new();
             for group in panels.iter().flat_map(|(_, groups)| groups) {
                 if !seen.contains(&group.scheme.name.as_str()) {
@@ -246,7 +292,9 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> String {
             }
         }
         Some(Kind::Dots) => {
-            for (at, measure) in drawing.measures.iter().enumerate() {
+            // A panel has the figure's where it has none of its own.
+            let measures = panels.first().map_or(&drawing.measures, |(panel, _)| &panel.measures);
+            for (at, measure) in measures.iter().enumerate() {
                 let kind = if at == 0 { "mark s7" } else { "hollow s7" };
                 items.push((mark(rows::mark(at), kind), measure.title.clone()));
             }

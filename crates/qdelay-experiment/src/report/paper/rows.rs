@@ -134,14 +134,24 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     if found.is_empty() {
         return None;
     }
-    let x = if first.log { Scale::around(&all, true, 0.1) } else { Scale::from_zero(all.iter().copied()) };
+    let has_negative = all.iter().any(|figure| *figure < 0.0);
+    let x = match (first.log, has_negative) {
+        (true, _) => Scale::around(&all, true, 0.1),
+        (false, false) => Scale::from_zero(all.iter().copied()),
+        // With the zero among them.
+        (false, true) => Scale::around(&[&all[..], &[0.0]].concat(), false, 0.05),
+    };
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
     let rows = Rows::of(&names);
     let title = if drawing.title_x.is_empty() { with_unit(first) } else { drawing.title_x.clone() };
     let (mut picture, x) = rows.picture(&names, x, &title);
+    if has_negative && !first.log {
+        picture.line((x.at(0.0), MARGINS.top), (x.at(0.0), rows.bottom()), "axis");
+    }
     for (row, (group, figures)) in found.iter().enumerate() {
         let (y, class) = (rows.middle(row), class(group.scheme));
-        let range = figures.iter().fold((f64::INFINITY, 0.0), |(low, high), at| (at.min(low), at.max(high)));
+        let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+        let range = figures.iter().fold(nothing, |(low, high), at| (at.min(low), at.max(high)));
         picture.line((x.at(range.0), y), (x.at(range.1), y), &format!("stem {class}"));
         for (at, (figure, measure)) in figures.iter().zip(&drawing.measures).enumerate().rev() {
             let kind = if at == 0 { "mark" } else { "hollow" };

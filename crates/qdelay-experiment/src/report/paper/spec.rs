@@ -100,6 +100,10 @@ pub enum Kind {
     /// Several measures of one scheme in one line.
     Dots,
     Time,
+    /// Rates of groups from the start on, of several schemes in one picture.
+    Rates,
+    /// How many of the packets have which delay.
+    Density,
     Table,
 }
 
@@ -140,6 +144,15 @@ pub struct Measure {
 pub struct Line {
     pub series: Quantity,
     pub title: String,
+    /// An entry of `[[flow]]`, in place of the drawing's.
+    #[serde(default)]
+    pub group: String,
+    /// Of rates: place in the palette, from 0.
+    #[serde(default)]
+    pub colour: usize,
+    /// Of rates: the unit of its axis over Mbit/s.
+    #[serde(default = "one")]
+    pub factor: f64,
 }
 
 /// What a series of a cell has, or what follows from it.
@@ -161,6 +174,8 @@ pub enum Quantity {
     Delay,
     /// Mbit/s of the group.
     Throughput,
+    /// DSD's g.
+    GreenBias,
 }
 
 fn variant() -> String {

@@ -4,6 +4,7 @@ use super::chart::{escape, number_text};
 use super::data::{Group, mean};
 use super::plane::with_unit;
 use super::spec::{Drawing, Scheme};
+use crate::papers::changes::{ChangeCell, ChangeTable, Judgement};
 use crate::papers::{Row, Verdict};
 use std::fmt::Write;
 
@@ -41,6 +42,41 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
     }
     text.push_str("</tbody></table></div>");
     Some(text)
+}
+
+/// A row for each scheme, a column for each choice: what it changes for who makes it, and below for whom it harms most.
+pub fn changes(table: &ChangeTable) -> String {
+    let mut text = format!(
+        "<div class=\"scroll\"><table class=\"plain figures changes\"><thead><tr><th>{}</th>",
+        escape(&table.rows_are)
+    );
+    for column in &table.columns {
+        let _ = write!(text, "<th class=\"figure\">{}</th>", escape(column));
+    }
+    text.push_str("</tr></thead><tbody>");
+    for row in &table.rows {
+        let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&row.name));
+        for cell in &row.cells {
+            text.push_str(&cell.as_ref().map_or("<td class=\"figure\">\u{2013}</td>".to_string(), change));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div>");
+    text
+}
+
+fn change(cell: &ChangeCell) -> String {
+    let class = match cell.judgement() {
+        Judgement::PaysAndHarms => " bad",
+        Judgement::Costs => " good",
+        Judgement::Pays | Judgement::Harms => " so-so",
+        Judgement::Nothing => "",
+    };
+    format!(
+        "<td class=\"figure{class}\">{}<small>{}</small></td>",
+        escape(&cell.own.text()),
+        escape(&cell.harm_text())
+    )
 }
 
 /// Claims: what the paper says, what came, and what that is.

@@ -7,7 +7,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `cases` | the cases, and what is asked of each |
-//! | `store` | the runs in their folder |
+//! | `store` | a run, as it is kept |
 //! | `judge`, `print` | bounds and order; the table and JSON |
 
 mod cases;
@@ -22,6 +22,7 @@ use crate::cost::Stopwatch;
 use crate::error::Failure;
 use crate::output;
 use crate::real::RealTime;
+use crate::validate::store::Store;
 use cases::Row;
 use judge::{Figures, Report};
 use qdelay_emu::netns::user;
@@ -30,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use store::{Attempt, Store};
+use store::{Attempt, entry};
 
 /// Seconds of each case: the capacity file has a value for each of 200.
 const SECONDS: u64 = 200;
@@ -52,7 +53,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     }
     output::exit_when_interrupted();
     let folder = options.out.clone().unwrap_or(Path::new("qdelay-results").join("validate-cell"));
-    let store = Store::open(folder, options.fresh)?;
+    let store = Store::open(folder, "case", options.fresh)?;
     let jobs = options.jobs.unwrap_or(1);
     let attempts = real_runs(options, &rows, &store, jobs)?;
     let simulated = simulate(&rows)?;
@@ -80,14 +81,14 @@ fn simulate(rows: &[Row]) -> Result<Vec<Figures>, Failure> {
 fn real_runs(
     options: &Validate,
     rows: &[Row],
-    store: &Store,
+    store: &Store<Attempt>,
     jobs: usize,
 ) -> Result<Vec<Vec<Attempt>>, Failure> {
     let real = RealTime::several(!options.no_realtime, jobs);
     for row in rows {
         real.check(&row.case)?;
     }
-    let runs: Vec<Mutex<Vec<Attempt>>> = rows.iter().map(|row| Mutex::new(store.read(row))).collect();
+    let runs: Vec<Mutex<Vec<Attempt>>> = rows.iter().map(|row| Mutex::new(store.read(&entry(row)))).collect();
     let is_open = |place: usize| {
         runs.get(place).is_some_and(|runs| !lock(runs).last().is_some_and(|last| last.audit.trustworthy))
     };
@@ -102,7 +103,7 @@ fn real_runs(
         }
         let mut runs = lock(runs);
         runs.push(attempt);
-        store.write(row, &runs)
+        store.write(&entry(row), &runs)
     };
     for round in 0..=options.retries.unwrap_or(RETRIES) {
         real.name(if round > 0 { "again" } else { "real time" });

@@ -154,6 +154,7 @@ impl Common<'_> {
         let scenario = Scenario {
             bottleneck: Bottleneck::link(parse_qdisc(qdisc)?, found.link.clone()),
             uplink: Some(Uplink { link: LinkSpec(mahimahi::uplink()?.into()), limit: UPLINK_LIMIT }),
+            hops: Vec::new(),
             base_rtt: self.base_rtt,
             jitter: Span::ZERO,
             flows: vec![FlowSpec::new(transport, parse_transport(transport)?)],

@@ -8,7 +8,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `cells` | the cells, and what is run for each |
-//! | `store` | the runs in their folder |
+//! | `store` | a run, as it is kept |
 //! | `phases` | the simulator's runs: from where the real flow began, and from around there |
 //! | `judge`, `print` | bounds and counts; the table and JSON |
 
@@ -22,12 +22,13 @@ use crate::cli::Validate;
 use crate::error::Failure;
 use crate::output;
 use crate::real::{Real, RealTime};
+use crate::validate::store::Store;
 use cells::{Against, Cell};
 use judge::{Judged, Report};
 use qdelay_emu::netns::user;
 use qdelay_experiment::engine::{Progress, Runner};
 use std::path::{Path, PathBuf};
-use store::{Attempt, Store};
+use store::{Attempt, entry};
 
 /// Seconds of each cell, where no figures of others say how long.
 const SECONDS: u64 = 20;
@@ -58,7 +59,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         Against::Simulator => "validate-link",
         Against::Mahimahi => "validate-link-mahimahi",
     });
-    let store = Store::open(options.out.clone().unwrap_or(default), options.fresh)?;
+    let store = Store::open(options.out.clone().unwrap_or(default), "cell", options.fresh)?;
     let attempts = real_runs(options, &cells, &store)?;
     let simulated = phases::run(&cells, &attempts, options.jobs)?;
     let judged: Vec<Judged> = cells
@@ -73,9 +74,14 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
 }
 
 /// The runs of each cell, those of earlier commands included; the last one is what counts.
-fn real_runs(options: &Validate, cells: &[Cell], store: &Store) -> Result<Vec<Vec<Attempt>>, Failure> {
+fn real_runs(
+    options: &Validate,
+    cells: &[Cell],
+    store: &Store<Attempt>,
+) -> Result<Vec<Vec<Attempt>>, Failure> {
     let real = RealTime::new(!options.no_realtime);
-    let mut runs: Vec<Vec<Attempt>> = cells.iter().map(|cell| store.read(cell)).collect();
+    let known = |cell: &Cell| entry(cell).map_or_else(Vec::new, |entry| store.read(&entry));
+    let mut runs: Vec<Vec<Attempt>> = cells.iter().map(known).collect();
     for cell in cells {
         if let Ok(run) = &cell.run {
             real.check(&run.case)?;
@@ -87,14 +93,14 @@ fn real_runs(options: &Validate, cells: &[Cell], store: &Store) -> Result<Vec<Ve
     let rounds = 1 + options.retries.unwrap_or(RETRIES);
     for round in 1..=rounds {
         for (cell, runs) in cells.iter().zip(&mut runs) {
-            let Ok(run) = &cell.run else { continue };
+            let (Ok(run), Some(entry)) = (&cell.run, entry(cell)) else { continue };
             if !is_open(runs) {
                 continue;
             }
             real.name(&if round > 1 { format!("{} again", cell.name) } else { cell.name.clone() });
             let Real { ran, begun } = real.carry_out(&run.case, None)?;
             runs.push(Attempt::new(&ran, begun.first().copied().flatten(), run.header_seconds));
-            store.write(cell, runs)?;
+            store.write(&entry, runs)?;
             if !is_open(runs) {
                 real.case_done();
             }

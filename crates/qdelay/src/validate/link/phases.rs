@@ -166,6 +166,7 @@ mod tests {
         Scenario {
             bottleneck: bottleneck("10mbit"),
             uplink: None,
+            hops: Vec::new(),
             base_rtt: Span::from_millis(10),
             jitter: Span::ZERO,
             flows: vec![FlowSpec::new("cubic", parse_transport("cubic").unwrap())],

@@ -1,16 +1,12 @@
-//! The real runs in their folder: a file for each cell, with every run of it.
+//! A run in real time, as it is kept.
 
 use super::cells::Cell;
 use super::judge::Figures;
-use crate::error::Failure;
+use crate::validate::store::Entry;
 use qdelay_core::Time;
-use qdelay_experiment::engine::{Ran, cannot_write, write_file};
-use qdelay_experiment::results::{Audit, round, text};
+use qdelay_experiment::engine::Ran;
+use qdelay_experiment::results::{Audit, round};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use std::{fs, io};
-
-const SCHEMA_VERSION: u32 = 1;
 
 /// A run in real time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,74 +53,12 @@ impl Attempt {
     }
 }
 
-/// A cell's file.
-#[derive(Serialize, Deserialize)]
-struct CellFile {
-    schema_version: u32,
-    qdelay: String,
-    cell: String,
-    settings: String,
-    runs: Vec<Attempt>,
-}
-
-/// A folder of cells.
-pub struct Store {
-    folder: PathBuf,
-}
-
-impl Store {
-    /// Makes the folder, or takes the one that is there; deletes what it has if `fresh`.
-    ///
-    /// # Errors
-    /// It cannot be written to.
-    pub fn open(folder: PathBuf, fresh: bool) -> Result<Store, Failure> {
-        let cells = folder.join("cells");
-        if fresh {
-            match fs::remove_dir_all(&cells) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(cannot_write(&cells, &error).into());
-                }
-                _ => {}
-            }
-        }
-        fs::create_dir_all(&cells).map_err(|error| cannot_write(&cells, &error))?;
-        Ok(Store { folder })
-    }
-
-    /// Where it is.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The runs that are there under the same settings and by the same version.
-    pub fn read(&self, cell: &Cell) -> Vec<Attempt> {
-        let Ok(run) = &cell.run else { return Vec::new() };
-        let file = fs::read_to_string(self.path(cell)).ok();
-        let file: Option<CellFile> = file.and_then(|text| serde_json::from_str(&text).ok());
-        let is_same =
-            |file: &CellFile| file.settings == run.settings && file.qdelay == env!("CARGO_PKG_VERSION");
-        file.filter(is_same).map(|file| file.runs).unwrap_or_default()
-    }
-
-    /// Writes all runs of a cell.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write(&self, cell: &Cell, runs: &[Attempt]) -> Result<(), Failure> {
-        let file = CellFile {
-            schema_version: SCHEMA_VERSION,
-            qdelay: env!("CARGO_PKG_VERSION").to_string(),
-            cell: cell.name.clone(),
-            settings: cell.run.as_ref().map_or(String::new(), |run| run.settings.clone()),
-            runs: runs.to_vec(),
-        };
-        Ok(write_file(&self.path(cell), &text(&file))?)
-    }
-
-    /// Runs of another length stand in a file of their own.
-    fn path(&self, cell: &Cell) -> PathBuf {
-        let duration = cell.run.as_ref().map_or(String::new(), |run| run.case.scenario.duration.to_string());
-        let name = format!("{}-{duration}.json", cell.name.replace(", ", "-"));
-        self.folder.join("cells").join(name)
-    }
+/// Where the runs of a cell are kept; `None` where it cannot be run.
+pub fn entry(cell: &Cell) -> Option<Entry> {
+    let run = cell.run.as_ref().ok()?;
+    Some(Entry {
+        name: cell.name.clone(),
+        file: format!("{}-{}", cell.name.replace(", ", "-"), run.case.scenario.duration),
+        settings: run.settings.clone(),
+    })
 }

@@ -1,0 +1,73 @@
+//! Links in series in front of the bottleneck, each with a queue of its own.
+//!
+//! ```text
+//! [access-i] -> hop/a -> hop-link/a -> [hop-delay/a] -> hop/b -> hop-link/b -> ... -> bottleneck, or what is above a cell
+//! ```
+//!
+//! All flows cross all of them in the data direction, the probe too. Nodes are called by what they are and the hop's name.
+
+use super::{LinkSpec, StackError};
+use crate::{NodeSpec, PathBuilder};
+use alloc::format;
+use alloc::string::{String, ToString};
+use qdelay_core::Span;
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::AnyQdisc;
+
+/// Most hops that scenarios may have.
+pub const HOPS_MAX: usize = 16;
+
+/// A queue and a link in front of the bottleneck.
+#[derive(Clone, Debug)]
+pub struct HopSpec {
+    /// What it is called, unlike any other hop.
+    pub name: String,
+    /// Its queue's discipline.
+    pub qdisc: Arguments,
+    /// Its link.
+    pub link: LinkSpec,
+    /// From its link to what is behind it, one way.
+    pub delay: Span,
+}
+
+impl HopSpec {
+    /// The name of its queue's node.
+    pub fn queue_node(&self) -> String {
+        format!("hop/{}", self.name)
+    }
+    /// The name of its link's node.
+    pub fn link_node(&self) -> String {
+        format!("hop-link/{}", self.name)
+    }
+    /// The name of its delay's node, which is there where the delay is not zero.
+    pub fn delay_node(&self) -> String {
+        format!("hop-delay/{}", self.name)
+    }
+    /// The time that all of `hops` together take without queue and transmission.
+    pub fn propagation(hops: &[HopSpec]) -> Span {
+        hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.delay)
+    }
+}
+
+/// Adds `hops` in front of the node `behind`; returns the node that flows enter by.
+pub(super) fn add(
+    mut builder: PathBuilder,
+    hops: &[HopSpec],
+    behind: &str,
+) -> Result<(PathBuilder, String), StackError> {
+    let mut entry = behind.to_string();
+    for hop in hops.iter().rev() {
+        let (queue, link) = (hop.queue_node(), hop.link_node());
+        if hop.delay > Span::ZERO {
+            let delay = hop.delay_node();
+            builder = builder.node(&delay, NodeSpec::delay(hop.delay)).connect(&delay, &entry);
+            entry = delay;
+        }
+        builder = builder
+            .node(&queue, NodeSpec::Queue(AnyQdisc::build(&hop.qdisc)?))
+            .node(&link, NodeSpec::link(hop.link.0.clone()))
+            .chain(&[&queue, &link, &entry]);
+        entry = queue;
+    }
+    Ok((builder, entry))
+}

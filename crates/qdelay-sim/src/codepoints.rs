@@ -1,0 +1,97 @@
+//! What is measured of packets by their codepoint, at the bottleneck.
+
+use crate::detail::rate_mbps;
+use crate::outcome::CodepointOutcome;
+use crate::scenario::Scenario;
+use qdelay_core::dscp::CODEPOINTS;
+use qdelay_core::{Packet, Span};
+use qdelay_record::DelayHistogram;
+
+/// Watches the codepoints of what comes to the bottleneck.
+pub struct CodepointWatch {
+    /// The place of each codepoint in `of`; [`CodepointWatch::NONE`] as long as there is none.
+    place: [u8; CODEPOINTS],
+    of: Vec<Codepoint>,
+}
+
+#[derive(Default)]
+struct Codepoint {
+    dscp: u8,
+    arrived: u64,
+    delivered: u64,
+    dropped: u64,
+    marked: u64,
+    /// IP bytes that left after the warm-up.
+    bytes: u64,
+    queue_delay: DelayHistogram,
+}
+
+impl CodepointWatch {
+    const NONE: u8 = u8::MAX;
+
+    /// Watches them where the flows of `scenario` use more than one.
+    pub fn new(scenario: &Scenario) -> Option<CodepointWatch> {
+        let flows = scenario.flows.iter();
+        let used = flows.flat_map(|flow| [Some(flow.dscp), flow.other.map(|other| other.dscp)]).flatten();
+        let mut watch = CodepointWatch { place: [CodepointWatch::NONE; CODEPOINTS], of: Vec::new() };
+        for dscp in used {
+            watch.at(dscp);
+        }
+        (watch.of.len() > 1).then_some(watch)
+    }
+
+    /// What there is of `dscp`: the first packet of one that no flow has makes room for it.
+    #[inline]
+    fn at(&mut self, dscp: u8) -> &mut Codepoint {
+        // A codepoint has six bits.
+        let dscp = dscp % CODEPOINTS as u8;
+        let place = &mut self.place[usize::from(dscp)];
+        if *place == CodepointWatch::NONE {
+            // At most 64.
+            *place = self.of.len() as u8;
+            self.of.push(Codepoint { dscp, ..Codepoint::default() });
+        }
+        &mut self.of[usize::from(*place)]
+    }
+
+    /// A packet is offered to the bottleneck's queue.
+    #[inline]
+    pub fn arrived(&mut self, packet: &Packet) {
+        self.at(packet.dscp).arrived += 1;
+    }
+    /// A packet has left the bottleneck; `counts` where it belongs to the figures of delay, `warm` after the warm-up.
+    #[inline]
+    pub fn departed(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool) {
+        let codepoint = self.at(packet.dscp);
+        codepoint.delivered += 1;
+        if warm {
+            codepoint.bytes += u64::from(packet.bytes);
+        }
+        if counts {
+            codepoint.queue_delay.record(delay);
+        }
+    }
+    /// The bottleneck has dropped a packet.
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.at(packet.dscp).dropped += 1;
+    }
+    /// The bottleneck's queue has marked a packet.
+    pub fn marked(&mut self, packet: &Packet) {
+        self.at(packet.dscp).marked += 1;
+    }
+
+    /// Takes stock after `measured` of measuring: in the order of the codepoints.
+    pub fn finish(mut self, measured: Span) -> Vec<CodepointOutcome> {
+        self.of.sort_by_key(|codepoint| codepoint.dscp);
+        let outcome = |codepoint: Codepoint| CodepointOutcome {
+            dscp: codepoint.dscp,
+            arrived: codepoint.arrived,
+            delivered: codepoint.delivered,
+            dropped: codepoint.dropped,
+            marked: codepoint.marked,
+            throughput_mbps: rate_mbps(codepoint.bytes, measured),
+            queue_delay: codepoint.queue_delay,
+        };
+        self.of.into_iter().map(outcome).collect()
+    }
+}

@@ -1,0 +1,128 @@
+//! What is measured at the hops in front of the bottleneck: the definitions of `docs/measures.md`.
+
+use crate::detail::{capacity_mbps, rate_mbps};
+use crate::outcome::{HopOutcome, ReasonCount};
+use crate::scenario::{HopSpec, Scenario};
+use qdelay_core::{Packet, Span, Time};
+use qdelay_path::{LinkUsage, NodeId, Path};
+use qdelay_record::DelayHistogram;
+
+/// Watches the hops of a path.
+pub struct HopWatch {
+    /// Bytes count from here on.
+    from: Time,
+    /// Of each node, the place of the hop whose link it is; [`HopWatch::NONE`] for others.
+    of_link: Vec<u8>,
+    hops: Vec<Hop>,
+}
+
+struct Hop {
+    name: String,
+    queue: Option<NodeId>,
+    link: Option<NodeId>,
+    queue_delay: DelayHistogram,
+    /// IP bytes that left.
+    bytes: u64,
+    /// What the link had done at the end of the warm-up, and at that of the run.
+    usage: [LinkUsage; 2],
+    drops: Vec<ReasonCount>,
+    marks: Vec<ReasonCount>,
+    arrived: u64,
+    delivered: u64,
+}
+
+impl HopWatch {
+    const NONE: u8 = u8::MAX;
+
+    /// Watches the hops of `scenario` on `path`; `None` without any.
+    pub fn new(scenario: &Scenario, path: &Path) -> Option<Box<HopWatch>> {
+        if scenario.hops.is_empty() {
+            return None;
+        }
+        let mut of_link = vec![HopWatch::NONE; path.nodes().count()];
+        let hops: Vec<Hop> = scenario.hops.iter().map(|spec| Hop::new(spec, path)).collect();
+        for (place, hop) in (0_u8..HopWatch::NONE).zip(&hops) {
+            if let Some(entry) = hop.link.and_then(|link| of_link.get_mut(link.index())) {
+                *entry = place;
+            }
+        }
+        Some(Box::new(HopWatch { from: Time::ZERO + scenario.warmup, of_link, hops }))
+    }
+
+    /// A packet has left a link other than the bottleneck's; `counts` where it belongs to the figures of delay.
+    #[inline]
+    pub fn departed(&mut self, now: Time, node: NodeId, packet: &Packet, counts: bool) {
+        let place = self.of_link.get(node.index()).copied().unwrap_or(HopWatch::NONE);
+        let Some(hop) = self.hops.get_mut(usize::from(place)) else { return };
+        if now >= self.from {
+            hop.bytes += u64::from(packet.bytes);
+        }
+        if counts {
+            hop.queue_delay.record(now.since(packet.arrival));
+        }
+    }
+
+    /// The warm-up ends.
+    pub fn end_warmup(&mut self, now: Time, path: &Path) {
+        self.look(0, now, path);
+    }
+
+    /// The run ends.
+    pub fn end(&mut self, now: Time, path: &Path) {
+        self.look(1, now, path);
+        for hop in &mut self.hops {
+            let Some(counters) = hop.queue.and_then(|queue| path.counters(queue)) else { continue };
+            hop.drops = ReasonCount::drops([counters]);
+            hop.marks = ReasonCount::marks([counters]);
+            hop.arrived = counters.received.packets;
+            let link = hop.link.and_then(|link| path.counters(link));
+            hop.delivered = link.map_or(0, |counters| counters.forwarded.packets);
+        }
+    }
+
+    fn look(&mut self, which: usize, now: Time, path: &Path) {
+        for hop in &mut self.hops {
+            hop.usage[which] = hop.link.and_then(|link| path.link_usage(link, now)).unwrap_or_default();
+        }
+    }
+
+    /// Takes stock after `measured` of measuring.
+    pub fn finish(self, measured: Span) -> Vec<HopOutcome> {
+        self.hops.into_iter().map(|hop| hop.finish(measured)).collect()
+    }
+}
+
+impl Hop {
+    fn new(spec: &HopSpec, path: &Path) -> Hop {
+        Hop {
+            name: spec.name.clone(),
+            queue: path.node(&spec.queue_node()),
+            link: path.node(&spec.link_node()),
+            queue_delay: DelayHistogram::default(),
+            bytes: 0,
+            usage: [LinkUsage::default(); 2],
+            drops: Vec::new(),
+            marks: Vec::new(),
+            arrived: 0,
+            delivered: 0,
+        }
+    }
+
+    fn finish(self, measured: Span) -> HopOutcome {
+        let [before, after] = self.usage;
+        let sent = after.sent_bytes.saturating_sub(before.sent_bytes);
+        let offered = after.offered_bytes.saturating_sub(before.offered_bytes);
+        HopOutcome {
+            name: self.name,
+            arrived: self.arrived,
+            delivered: self.delivered,
+            drops: self.drops,
+            marks: self.marks,
+            throughput_mbps: rate_mbps(self.bytes, measured),
+            capacity_mbps: capacity_mbps(offered, measured),
+            // A shaper is ahead of its rate by up to its burst and a packet.
+            utilization: if offered == 0 { 0.0 } else { (sent as f64 / offered as f64).min(1.0) },
+            queue_delay: self.queue_delay,
+        }
+    }
+}

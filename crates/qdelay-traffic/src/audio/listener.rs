@@ -1,0 +1,62 @@
+//! The far end of an adaptive call: TFRC's receiver, and counts of either colour.
+
+use super::{AudioConfig, AudioHeader, AudioReport, Colour, ColourCount};
+use crate::segment::expand;
+use crate::tfrc::{Receiver, Report};
+use qdelay_core::Time;
+
+/// The state of a listener.
+#[derive(Clone, Debug)]
+pub struct Listener {
+    config: AudioConfig,
+    call: u8,
+    receiver: Receiver,
+    colours: [ColourCount; 2],
+}
+
+impl Listener {
+    /// Nobody has called yet.
+    pub fn new(config: AudioConfig) -> Listener {
+        let receiver = Receiver::new(config.receiver());
+        Listener { config, call: 0, receiver, colours: [ColourCount::default(); 2] }
+    }
+
+    /// When [`Listener::on_deadline`] has something to do.
+    pub fn next_deadline(&self) -> Time {
+        self.receiver.next_deadline()
+    }
+
+    /// A packet of `bytes` bytes has come; the report that it causes, if any. What is left of an earlier call is not looked at.
+    pub fn on_data(
+        &mut self,
+        now: Time,
+        header: &AudioHeader,
+        bytes: u32,
+        marked: bool,
+    ) -> Option<AudioReport> {
+        match header.call.wrapping_sub(self.call) as i8 {
+            0 => {}
+            later if later > 0 => {
+                self.call = header.call;
+                self.receiver = Receiver::new(self.config.receiver());
+                self.colours = [ColourCount::default(); 2];
+            }
+            _ => return None,
+        }
+        let count = &mut self.colours[Colour::of_lane(header.data.lane).index()];
+        count.expected = count.expected.max(expand(header.data.lane_seq, count.expected).saturating_add(1));
+        count.received += 1;
+        count.delay += now.since(header.data.sent);
+        let report = self.receiver.on_data(now, &header.data, bytes, marked);
+        report.map(|report| self.report(report))
+    }
+
+    /// Runs TFRC's timer.
+    pub fn on_deadline(&mut self, now: Time) -> Option<AudioReport> {
+        self.receiver.on_deadline(now).map(|report| self.report(report))
+    }
+
+    fn report(&self, report: Report) -> AudioReport {
+        AudioReport { call: self.call, report, colours: self.colours }
+    }
+}

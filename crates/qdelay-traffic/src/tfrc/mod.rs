@@ -1,0 +1,84 @@
+//! TCP-friendly rate control, TFRC: an unreliable source that sends at the rate that a TCP connection would have.
+//!
+//! The receiver watches which packets are missing, makes loss events of them, and reports once in a round trip how often such
+//! events are (`p`) and how fast packets came (`X_recv`). The sender puts `p` and its round trip `R` into TCP's throughput
+//! equation and spaces its packets accordingly. The rate changes more slowly than a TCP window does, which is what calls and
+//! streams want.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`equation`] | rate from `p` and `R`, and back |
+//! | [`intervals`] | `p` from the lengths of loss intervals |
+//! | [`Receiver`] | losses, loss events, reports |
+//! | [`RateControl`] | the rate that the sender is allowed, from reports and from silence |
+//! | [`Sender`] | packets of one size at that rate |
+//!
+//! A flow may have packets of two kinds that overtake each other on their way, because the network treats their codepoints
+//! differently. Each kind is a *lane* with numbers of its own, and a packet is missing only when others of its lane have overtaken
+//! it.
+//!
+//! Everything is told the time; nothing is allocated after the start.
+//!
+//! Source: RFC 5348. With `b = 1` the equation is also the one that the ABE paper calls eq. 1 (Hurley et al. 2001), whose `t_1`
+//! is `t_RTO` here.
+//!
+//! # Differences from the reference
+//! * The round trip is in every data packet (section 3.2.1), so that there is no window counter (RFC 4342).
+//! * Packets leave at exactly the time they may: `t_gran` of section 4.6 is 0.
+//! * The interval that ends with a loss event is what general discounting goes by at that event (section 5.5); the RFC goes by
+//!   the open interval as of the last packet, which is at most three packets longer. The interval that has just ended is not
+//!   discounted by it, those before it are.
+//! * Lanes.
+//! * In slow start the rate may double again after 0.999 round trips: where the round trip is constant, rounding would decide.
+//! * A packet that comes after it was taken for lost does not mend the history (section 5.1 allows either).
+//! * Where the first loss comes before any receive rate was reported, section 6.3.1 has nothing to go by: the rate is measured
+//!   then, or the packets that came are the first interval.
+//! * Without a sample of the round trip and without a packet sent since, the no-feedback timer changes nothing (section 4.4).
+
+pub mod equation;
+pub mod intervals;
+mod rate;
+mod receiver;
+mod sender;
+
+pub use equation::Equation;
+pub use rate::{RateConfig, RateControl};
+pub use receiver::{Receiver, ReceiverConfig};
+pub use sender::{Sender, TfrcConfig};
+
+use qdelay_core::{Span, Time};
+
+/// Bytes of a data packet that are not the application's: IPv4 and UDP (28), and sequence number, timestamp and round trip
+/// (RFC 5348 section 3.2.1) of four bytes each. The number within a lane, which only a flow with two of them needs, is not counted.
+pub const HEADER_BYTES: u32 = 40;
+/// Size of a report's IP packet, that of a bare TCP acknowledgement. (The four fields of RFC 5348 section 3.2.2 with four bytes
+/// each behind the headers of IPv4 and UDP would be 44.)
+pub const REPORT_BYTES: u32 = 40;
+
+/// What stands in a data packet (RFC 5348 section 3.2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataHeader {
+    /// Sequence number; wraps.
+    pub seq: u32,
+    /// Its lane, 0 or 1.
+    pub lane: u8,
+    /// Its number within the lane; wraps. With one lane it is `seq`.
+    pub lane_seq: u32,
+    /// When it was sent, by the sender's clock.
+    pub sent: Time,
+    /// The sender's estimate of the round trip; zero for none yet.
+    pub rtt: Span,
+}
+
+/// What stands in a report (RFC 5348 section 3.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The timestamp of the data packet that came last, `t_recvdata`.
+    pub echo: Time,
+    /// From its arrival until this report, `t_delay`.
+    pub delay: Span,
+    /// At which rate data has come, `X_recv`, in bytes a second.
+    pub receive_rate: f64,
+    /// Loss events per packet, `p`: 0 for none yet, at most 1.
+    pub loss_event_rate: f64,
+}

@@ -1,0 +1,377 @@
+//! The receiving end: which packets are missing, which of them are loss events, and when the sender is told.
+//!
+//! A packet is lost when three with higher numbers have come. It was lost at the time at which it would have come between the
+//! packets around it; losses within a round trip of a loss event's first belong to that event. A packet with a congestion mark
+//! counts as lost at the time it came. A report leaves once in a round trip, and at once where `p` has grown.
+//!
+//! Source: RFC 5348 sections 5.1, 5.2 and 6.
+
+use super::intervals::LossIntervals;
+use super::{DataHeader, Equation, Report};
+use crate::segment::expand;
+use qdelay_core::{Span, Time};
+
+/// Expirations of the timer that are remembered: reports that loss events cause come at most once in a round trip beside those
+/// of the timer, so that one that is a round trip old is among the last few.
+const EXPIRATIONS: usize = 16;
+/// Largest `reorder` there is.
+const REORDER_MAX: usize = 16;
+
+/// The knobs of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverConfig {
+    /// What the first loss interval is made by.
+    pub equation: Equation,
+    /// Packets with higher numbers that have to come before one is taken for lost, `NDUPACK`: 1 to 16, 3 in the RFC.
+    pub reorder: u32,
+    /// Whether history is discounted (section 5.5).
+    pub discounting: bool,
+    /// Whether intervals of at most two round trips count by the packets lost in them (RFC 4828), as of a flow with small packets.
+    pub by_losses: bool,
+}
+
+/// A packet, by its numbers among all and within its lane, and by when it came.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    number: u64,
+    in_lane: u64,
+    time: Time,
+}
+
+/// A packet that has come, and the one of its lane that came last before it.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    here: Place,
+    before: Place,
+    /// How many came before it.
+    order: u64,
+}
+
+const NOWHERE: Place = Place { number: 0, in_lane: 0, time: Time::ZERO };
+const NOTHING: Arrival = Arrival { here: NOWHERE, before: NOWHERE, order: 0 };
+/// What is added to the first sequence number, so that packets from before it have a number too.
+const BASE: u64 = 1 << 32;
+
+/// Packets that keep their order but for a few, and of which some are missing. Numbers are those in the lane.
+#[derive(Clone, Debug)]
+struct Lane {
+    /// The packet that came last; `None` before the first.
+    last: Option<Place>,
+    highest: u64,
+    /// All up to here have come or are lost.
+    settled: u64,
+    /// Those above, by number.
+    pending: [Arrival; REORDER_MAX],
+    pending_count: usize,
+}
+
+/// The state of a receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    intervals: LossIntervals,
+    lanes: [Lane; 2],
+    /// The packet that came first; `None` before it.
+    first: Option<u64>,
+    /// When the packet came that came last, and its timestamp.
+    last: Time,
+    last_sent: Time,
+    highest: u64,
+    /// How many have come.
+    packets: u64,
+    /// When the latest loss event began.
+    event: Option<Time>,
+    /// The sender's round trip, as the last packet has it.
+    rtt: Span,
+    loss_event_rate: f64,
+    /// Bytes of all packets that have come.
+    bytes: u64,
+    /// Highest rate reported so far.
+    rate_max: f64,
+    /// When the timer has expired, the latest last, and the bytes by then.
+    expired: [(Time, u64); EXPIRATIONS],
+    expired_count: usize,
+    /// When it expires next, and how long it runs.
+    timer: Time,
+    period: Span,
+    /// Packets since the last report.
+    unreported: u64,
+    /// The timer has expired without a packet.
+    silent: bool,
+}
+
+impl Receiver {
+    /// Nothing has come yet.
+    pub fn new(config: ReceiverConfig) -> Receiver {
+        let reorder = config.reorder.clamp(1, REORDER_MAX as u32);
+        Receiver {
+            config: ReceiverConfig { reorder, ..config },
+            intervals: LossIntervals::new(config.discounting, config.by_losses),
+            lanes: [Lane::NEW; 2],
+            first: None,
+            last: Time::ZERO,
+            last_sent: Time::ZERO,
+            highest: 0,
+            packets: 0,
+            event: None,
+            rtt: Span::ZERO,
+            loss_event_rate: 0.0,
+            bytes: 0,
+            rate_max: 0.0,
+            expired: [(Time::ZERO, 0); EXPIRATIONS],
+            expired_count: 0,
+            timer: Time::NEVER,
+            period: Span::ZERO,
+            unreported: 0,
+            silent: false,
+        }
+    }
+
+    /// When [`Receiver::on_deadline`] has something to do.
+    pub fn next_deadline(&self) -> Time {
+        self.timer
+    }
+    /// The loss event rate `p` as of the last report or loss event.
+    pub fn loss_event_rate(&self) -> f64 {
+        self.loss_event_rate
+    }
+
+    /// A data packet of `bytes` bytes has come; the report that it causes, if any. `marked`: it has a congestion mark.
+    pub fn on_data(&mut self, now: Time, header: &DataHeader, bytes: u32, marked: bool) -> Option<Report> {
+        let near = if self.first.is_some() { self.highest } else { BASE + u64::from(header.seq) };
+        let number = expand(header.seq, near);
+        if self.silent {
+            self.catch_up(now);
+        }
+        self.bytes += u64::from(bytes);
+        self.unreported += 1;
+        self.last_sent = header.sent;
+        if !header.rtt.is_zero() {
+            self.rtt = header.rtt;
+        }
+        self.last = now;
+        self.packets += 1;
+        self.highest = self.highest.max(number);
+        let lost = self.take(now, header, number);
+        if self.first.is_none() {
+            self.first = Some(number);
+            // With X_recv = 0 and p = 0: section 6.3.
+            return Some(self.report(now));
+        }
+        let news = lost | (marked && self.lose_one(number, now));
+        // Until the sender knows its round trip there is no timer, and a report for each packet.
+        if self.period.is_zero() {
+            return Some(self.expire(now));
+        }
+        if news {
+            let before = self.loss_event_rate;
+            self.loss_event_rate = self.intervals.loss_event_rate(self.highest, now, self.rtt);
+            // A difference in the last bits is none: an event may leave the average as it was.
+            if self.loss_event_rate > before * (1.0 + 1e-9) {
+                return Some(self.expire(now));
+            }
+        }
+        self.silent.then(|| self.expire(now))
+    }
+
+    /// The timer's report, if it is time for one and anything has come since the last.
+    pub fn on_deadline(&mut self, now: Time) -> Option<Report> {
+        if now < self.timer {
+            return None;
+        }
+        if self.unreported > 0 {
+            return Some(self.expire(now));
+        }
+        // It goes on expiring, each `period`, without anybody to see it: `catch_up` finds out.
+        self.remember(now);
+        self.silent = true;
+        self.timer = Time::NEVER;
+        None
+    }
+
+    // ---- Reports ----
+
+    /// The timer expires, by its time or before it: section 6.2.
+    fn expire(&mut self, now: Time) -> Report {
+        self.loss_event_rate = self.intervals.loss_event_rate(self.highest, now, self.rtt);
+        self.report(now)
+    }
+
+    fn report(&mut self, now: Time) -> Report {
+        let receive_rate = self.receive_rate(now);
+        self.rate_max = self.rate_max.max(receive_rate);
+        self.remember(now);
+        self.unreported = 0;
+        self.silent = false;
+        self.period = self.rtt;
+        self.timer = if self.rtt.is_zero() { Time::NEVER } else { now + self.rtt };
+        Report {
+            echo: self.last_sent,
+            delay: now.since(self.last),
+            receive_rate,
+            loss_event_rate: self.loss_event_rate,
+        }
+    }
+
+    /// Bytes a second since the last expiration that is a period old; since the oldest known where none is. Zero before any.
+    fn receive_rate(&self, now: Time) -> f64 {
+        let known = &self.expired[..self.expired_count];
+        let old_enough = known.iter().rev().find(|(time, _)| now.since(*time) >= self.period);
+        let Some((time, bytes)) = old_enough.or(known.first()) else { return 0.0 };
+        let seconds = now.since(*time).as_secs_f64();
+        if seconds > 0.0 { (self.bytes - bytes) as f64 / seconds } else { 0.0 }
+    }
+
+    fn remember(&mut self, now: Time) {
+        if self.expired_count == EXPIRATIONS {
+            self.expired.copy_within(1.., 0);
+            self.expired_count -= 1;
+        }
+        self.expired[self.expired_count] = (now, self.bytes);
+        self.expired_count += 1;
+    }
+
+    /// The timer has expired in silence, each period; the last times of these are remembered as if it had been seen.
+    fn catch_up(&mut self, now: Time) {
+        let Some(&(last, _)) = self.expired[..self.expired_count].last() else { return };
+        let periods = now.since(last).as_nanos().saturating_sub(1) / self.period.as_nanos().max(1);
+        for periods in periods.saturating_sub(EXPIRATIONS as u64).max(1)..=periods {
+            self.remember(last + self.period * periods);
+        }
+    }
+
+    // ---- Losses ----
+
+    /// Puts a packet among those of its lane that have come; whether a loss event was found.
+    fn take(&mut self, now: Time, header: &DataHeader, number: u64) -> bool {
+        let lane = &mut self.lanes[usize::from(header.lane & 1)];
+        let near = if lane.last.is_some() { lane.highest } else { BASE + u64::from(header.lane_seq) };
+        let here = Place { number, in_lane: expand(header.lane_seq, near), time: now };
+        lane.highest = lane.highest.max(here.in_lane);
+        let Some(before) = lane.last.replace(here) else {
+            lane.settled = here.in_lane;
+            return false;
+        };
+        lane.insert(Arrival { here, before, order: self.packets });
+        let mut found = false;
+        loop {
+            let lane = &mut self.lanes[usize::from(header.lane & 1)];
+            let Some((first, last, after)) = lane.settle(self.config.reorder as usize) else { break };
+            found |= self.lose(first, last, after);
+        }
+        found
+    }
+
+    /// Packets `first` to `last` of a lane are lost; `after` was the first above them to come.
+    fn lose(&mut self, first: u64, last: u64, after: Arrival) -> bool {
+        let mut found = false;
+        let mut in_lane = first;
+        while in_lane <= last {
+            let lost = after.lost(in_lane);
+            if self.lose_one(lost.number, lost.time) {
+                found = true;
+                in_lane += 1;
+            } else {
+                // All of this event: on to the first that is later than a round trip after its begin.
+                let end = self.event.map_or(lost.time, |event| event + self.rtt);
+                let next = after.first_later(end).max(in_lane + 1);
+                self.intervals.more(next.min(last + 1) - in_lane - 1);
+                in_lane = next;
+            }
+        }
+        found
+    }
+
+    /// Packet `number` was lost at `at`; whether that is a loss event of its own.
+    fn lose_one(&mut self, number: u64, at: Time) -> bool {
+        if self.event.is_some_and(|event| event + self.rtt >= at) {
+            self.intervals.more(1);
+            return false;
+        }
+        self.event = Some(at);
+        if self.intervals.has_event() {
+            self.intervals.next(number, at, self.rtt);
+        } else {
+            self.intervals.begin(number, at, self.first_interval(number));
+        }
+        true
+    }
+
+    /// The interval that the rate before the first loss event would have come of (section 6.3.1).
+    fn first_interval(&self, number: u64) -> f64 {
+        let rate = if self.rate_max > 0.0 { self.rate_max } else { self.receive_rate(self.last) };
+        if rate > 0.0 && !self.rtt.is_zero() {
+            1.0 / self.config.equation.loss_event_rate(rate, self.rtt.as_secs_f64())
+        } else {
+            number.saturating_sub(self.first.unwrap_or(number)).max(1) as f64
+        }
+    }
+}
+
+impl Lane {
+    const NEW: Lane =
+        Lane { last: None, highest: 0, settled: 0, pending: [NOTHING; REORDER_MAX], pending_count: 0 };
+
+    /// Among those that wait for packets below them, unless it is known already.
+    fn insert(&mut self, arrival: Arrival) {
+        let number = arrival.here.in_lane;
+        let place = self.pending[..self.pending_count].iter().position(|other| other.here.in_lane >= number);
+        let is_known = place.is_some_and(|place| self.pending[place].here.in_lane == number);
+        // There are fewer than `reorder` of them, after `settle` has been asked until it has no more.
+        if is_known || number <= self.settled || self.pending_count == REORDER_MAX {
+            return;
+        }
+        let place = place.unwrap_or(self.pending_count);
+        self.pending.copy_within(place..self.pending_count.min(REORDER_MAX - 1), place + 1);
+        self.pending[place] = arrival;
+        self.pending_count += 1;
+    }
+
+    /// Settles what can be: the next packets that are found to be lost, first and last, and the first above them to come.
+    fn settle(&mut self, reorder: usize) -> Option<(u64, u64, Arrival)> {
+        while self.pending_count > 0 {
+            let pending = &self.pending[..self.pending_count];
+            let (first, lowest) = (self.settled + 1, pending[0].here.in_lane);
+            let after = pending.iter().min_by_key(|arrival| arrival.order).copied();
+            if lowest > first && self.pending_count < reorder {
+                break;
+            }
+            self.settled = lowest;
+            self.pending.copy_within(1..self.pending_count, 0);
+            self.pending_count -= 1;
+            if lowest > first {
+                return after.map(|after| (first, lowest - 1, after));
+            }
+        }
+        None
+    }
+}
+
+impl Arrival {
+    /// Where and when packet `in_lane`, which is below this one, would have come, had it not been lost: between this one and the
+    /// one that came before it (section 5.2, `T_loss`).
+    fn lost(&self, in_lane: u64) -> Place {
+        let Arrival { here, before, .. } = self;
+        let all = u128::from(here.in_lane.saturating_sub(before.in_lane)).max(1);
+        let passed = u128::from(in_lane.saturating_sub(before.in_lane)).min(all);
+        // Each is at most the distance that it is a part of.
+        let part = |distance: u64| (u128::from(distance) * passed / all) as u64;
+        Place {
+            number: before.number + part(here.number.saturating_sub(before.number)),
+            in_lane,
+            time: before.time + Span::from_nanos(part(here.time.since(before.time).as_nanos())),
+        }
+    }
+
+    /// The first number in the lane whose [`Arrival::lost`] is later than `end`.
+    fn first_later(&self, end: Time) -> u64 {
+        let Arrival { here, before, .. } = self;
+        let elapsed = u128::from(here.time.since(before.time).as_nanos());
+        if elapsed == 0 {
+            return u64::MAX;
+        }
+        let all = u128::from(here.in_lane.saturating_sub(before.in_lane)).max(1);
+        let passed = ((u128::from(end.since(before.time).as_nanos()) + 1) * all).div_ceil(elapsed);
+        u64::try_from(passed).map_or(u64::MAX, |passed| before.in_lane.saturating_add(passed))
+    }
+}

@@ -1,0 +1,121 @@
+//! A sender that always has data, up to a rate: packets of one size, spaced by what [`RateControl`] allows.
+//!
+//! Source: RFC 5348 section 4.6.
+
+use super::receiver::ReceiverConfig;
+use super::{DataHeader, Equation, RateConfig, RateControl, Report};
+use qdelay_core::{Rate, Span, Time};
+
+/// A flow that TFRC controls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TfrcConfig {
+    /// IP packet size of data, `s`.
+    pub bytes: u32,
+    /// What the application makes at most; the rate may be less.
+    pub max_rate: Rate,
+    /// The sender's knobs.
+    pub rate: RateConfig,
+    /// The receiver's.
+    pub receiver: ReceiverConfig,
+    /// Whether data packets are ECN-capable.
+    pub ecn: bool,
+}
+
+impl TfrcConfig {
+    /// As the RFC recommends, for IP packets of `bytes`, with history discounting and without damping.
+    pub fn standard(bytes: u32) -> TfrcConfig {
+        let equation = Equation::recommended(bytes);
+        TfrcConfig {
+            bytes,
+            max_rate: Rate::from_bps(1_000_000_000),
+            rate: RateConfig { equation, damping: false, initial_window: RateConfig::standard_window(bytes) },
+            receiver: ReceiverConfig { equation, reorder: 3, discounting: true, by_losses: false },
+            ecn: false,
+        }
+    }
+}
+
+/// The state of a sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    bytes: u32,
+    max_rate: f64,
+    control: RateControl,
+    /// When the last packet was due, and the next one is.
+    last: Option<Time>,
+    next: Time,
+    seq: u32,
+    sent: u64,
+}
+
+impl Sender {
+    /// A sender whose first packet, number `seq`, leaves at `start`.
+    pub fn new(config: &TfrcConfig, start: Time, seq: u32) -> Sender {
+        Sender {
+            bytes: config.bytes,
+            max_rate: config.max_rate.as_bps() as f64 / 8.0,
+            control: RateControl::new(config.rate),
+            last: None,
+            next: start,
+            seq,
+            sent: 0,
+        }
+    }
+
+    /// When [`Sender::poll`] has something to do.
+    pub fn next_deadline(&self) -> Time {
+        self.next.min(self.control.next_deadline())
+    }
+    /// Packets sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+    /// IP packet size.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+    /// What it goes by.
+    pub fn control(&self) -> &RateControl {
+        &self.control
+    }
+
+    /// Runs the no-feedback timer; the header of the packet that leaves now, if one is due.
+    pub fn poll(&mut self, now: Time) -> Option<DataHeader> {
+        if now >= self.control.next_deadline() {
+            self.control.on_deadline(now);
+            self.reschedule(now);
+        }
+        if now < self.next {
+            return None;
+        }
+        let header =
+            DataHeader { seq: self.seq, lane: 0, lane_seq: self.seq, sent: now, rtt: self.control.rtt() };
+        self.seq = self.seq.wrapping_add(1);
+        self.sent += 1;
+        // A host that is late by more than a packet does not make up for it.
+        let gap = self.gap();
+        self.last = Some(self.next.max(now - gap));
+        self.control.sent(now, self.control.rate() <= self.max_rate);
+        self.reschedule(Time::ZERO);
+        Some(header)
+    }
+
+    /// A report has come.
+    pub fn on_report(&mut self, now: Time, report: &Report) {
+        self.control.on_report(now, report);
+        self.reschedule(now);
+    }
+
+    /// The next packet is due a gap after the last one, but not before `earliest`.
+    fn reschedule(&mut self, earliest: Time) {
+        if let Some(last) = self.last {
+            self.next = (last + self.gap()).max(earliest);
+        }
+    }
+
+    /// At least a nanosecond, so that time passes.
+    fn gap(&self) -> Span {
+        let rate = self.control.rate().min(self.max_rate);
+        Span::from_secs_f64(f64::from(self.bytes) / rate).max(Span::from_nanos(1))
+    }
+}

@@ -1,0 +1,188 @@
+//! An adaptive call over a path that treats its colours differently.
+
+use qdelay_core::{Random, Span, Time};
+use qdelay_traffic::audio::{AudioConfig, AudioHeader, AudioReport, Colour, Listener, Source, Utility};
+use qdelay_traffic::tfrc::DataHeader;
+use std::collections::BTreeMap;
+
+fn ms(n: u64) -> Span {
+    Span::from_millis(n)
+}
+
+/// What the path does to a colour.
+#[derive(Clone, Copy)]
+struct Way {
+    delay: Span,
+    loss: f64,
+}
+
+struct Call {
+    now: Time,
+    source: Source,
+    listener: Listener,
+    random: Random,
+    /// By time, then in the order they were sent.
+    data: BTreeMap<(Time, u64), (AudioHeader, u32)>,
+    reports: BTreeMap<(Time, u64), AudioReport>,
+    sent: [u64; 2],
+    bytes: u64,
+    largest: u32,
+    order: u64,
+}
+
+impl Call {
+    fn new(config: AudioConfig, is_free: bool, seed: u64) -> Call {
+        Call {
+            now: Time::ZERO,
+            source: Source::new(config, Time::ZERO + ms(7), is_free, Random::derive(seed, "audio", "source")),
+            listener: Listener::new(config),
+            random: Random::derive(seed, "audio", "path"),
+            data: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            sent: [0; 2],
+            bytes: 0,
+            largest: 0,
+            order: 0,
+        }
+    }
+
+    /// Reports take 50 ms and all come.
+    fn run(&mut self, seconds: u64, ways: [Way; 2]) {
+        let end = Time::ZERO + Span::from_secs(seconds);
+        loop {
+            let data = self.data.first_key_value().map_or(Time::NEVER, |entry| entry.0.0);
+            let report = self.reports.first_key_value().map_or(Time::NEVER, |entry| entry.0.0);
+            let (far, near) = (self.listener.next_deadline(), self.source.next_deadline());
+            let now = data.min(report).min(far).min(near);
+            if now >= end {
+                self.now = end;
+                return;
+            }
+            assert!(now >= self.now);
+            self.now = now;
+            self.order += 1;
+            let mut answer = None;
+            if data == now {
+                let (_, (header, bytes)) = self.data.pop_first().unwrap();
+                answer = self.listener.on_data(now, &header, bytes, false);
+            } else if report == now {
+                let (_, report) = self.reports.pop_first().unwrap();
+                self.source.on_report(now, &report);
+            } else if far == now {
+                answer = self.listener.on_deadline(now);
+            } else if let Some(packet) = self.source.poll(now) {
+                let colour = Colour::of_lane(packet.header.data.lane);
+                self.sent[colour.index()] += 1;
+                self.bytes += u64::from(packet.bytes);
+                self.largest = self.largest.max(packet.bytes);
+                let way = ways[colour.index()];
+                if self.random.unit() >= way.loss {
+                    self.data.insert((now + way.delay, self.order), (packet.header, packet.bytes));
+                }
+            }
+            if let Some(report) = answer {
+                self.reports.insert((now + ms(50), self.order), report);
+            }
+        }
+    }
+}
+
+const fn way(delay_ms: u64, loss: f64) -> Way {
+    Way { delay: Span::from_millis(delay_ms), loss }
+}
+
+/// Both colours are good: green, because it has less delay, with a probe in twenty packets; 200 bytes each 20 ms.
+#[test]
+fn green_where_both_are_good() {
+    let mut call = Call::new(AudioConfig::default(), true, 1);
+    call.run(120, [way(60, 0.0), way(120, 0.0)]);
+    let times = call.source.times(call.now);
+    assert_eq!((times.changes, times.hang_ups, times.off), (0, 0, Span::ZERO));
+    assert_eq!(times.on, [ms(120_000 - 7), Span::ZERO]);
+    let share = call.sent[1] as f64 / (call.sent[0] + call.sent[1]) as f64;
+    assert!((share - 0.05).abs() < 0.01, "{share}");
+    assert_eq!(call.largest, 200);
+    // All but what the first round trip did not allow.
+    assert!(call.bytes > 200 * 50 * 119 && call.bytes <= 200 * 50 * 120, "{}", call.bytes);
+    assert!((times.codec_bits / 120.0 / 64e3 - 1.0).abs() < 0.01);
+}
+
+/// Green loses too much for the least rate, blue does not.
+#[test]
+fn blue_where_green_is_too_little() {
+    let mut call = Call::new(AudioConfig::default(), true, 2);
+    call.run(200, [way(60, 0.4), way(120, 0.01)]);
+    let times = call.source.times(call.now);
+    assert_eq!(call.source.colour(), Some(Colour::Blue));
+    assert!(times.on[1] > Span::from_secs(150), "{times:?}");
+    assert!(times.changes <= 3, "{times:?}");
+    // Then green gets well.
+    call.run(400, [way(60, 0.0), way(120, 0.01)]);
+    assert_eq!(call.source.colour(), Some(Colour::Green));
+}
+
+/// Neither has the rate: off, and ever rarer attempts.
+#[test]
+fn off_where_neither_will_do() {
+    let mut call = Call::new(AudioConfig::default(), true, 3);
+    call.run(600, [way(60, 0.5), way(120, 0.4)]);
+    let times = call.source.times(call.now);
+    assert!(times.off > Span::from_secs(450), "{times:?}");
+    assert!((4..=12).contains(&times.hang_ups), "{times:?}");
+    // It comes back when the path is well again.
+    call.run(1200, [way(60, 0.0), way(120, 0.0)]);
+    assert_eq!(call.source.colour(), Some(Colour::Green));
+    let later = call.source.times(call.now);
+    assert!(later.on[0].saturating_sub(times.on[0]) > Span::from_secs(400), "{later:?}");
+}
+
+/// With one codepoint there is nothing to choose but to hang up.
+#[test]
+fn one_colour() {
+    let mut call = Call::new(AudioConfig::default(), false, 4);
+    call.run(100, [way(60, 0.01), way(120, 0.0)]);
+    assert_eq!(call.sent[1], 0);
+    assert_eq!(call.source.colour(), Some(Colour::Green));
+    let mut call = Call::new(AudioConfig::default(), false, 5);
+    call.run(100, [way(60, 0.6), way(120, 0.0)]);
+    assert!(call.source.times(call.now).hang_ups > 0);
+    assert_eq!(call.sent[1], 0);
+}
+
+/// Delay that nobody bears is worth nothing, however good the rate.
+#[test]
+fn patience_ends() {
+    let utility = Utility { patience: ms(100), ..Utility::default() };
+    let config = AudioConfig { utility, ..AudioConfig::default() };
+    let mut call = Call::new(config, true, 6);
+    call.run(60, [way(120, 0.0), way(90, 0.0)]);
+    assert_eq!(call.source.colour(), Some(Colour::Blue));
+    let mut call = Call::new(config, true, 7);
+    call.run(60, [way(120, 0.0), way(130, 0.0)]);
+    assert!(call.source.times(call.now).hang_ups > 0);
+}
+
+/// A codec of one rate is on as long as that is there.
+#[test]
+fn one_rate() {
+    let utility = Utility { least: Utility::default().most, ..Utility::default() };
+    let mut call = Call::new(AudioConfig { utility, correction: 0.0, ..AudioConfig::default() }, true, 8);
+    call.run(100, [way(60, 0.0), way(120, 0.0)]);
+    let times = call.source.times(call.now);
+    assert_eq!((times.hang_ups, times.changes), (0, 0));
+}
+
+/// Packets of an earlier call change nothing.
+#[test]
+fn calls_do_not_mix() {
+    let mut listener = Listener::new(AudioConfig::default());
+    let data = |lane_seq| DataHeader { lane_seq, ..DataHeader::default() };
+    let header = |call, number| AudioHeader { call, data: data(number) };
+    let now = Time::ZERO + ms(100);
+    assert!(listener.on_data(now, &header(1, 0), 200, false).is_some());
+    let report = listener.on_data(now, &header(2, 0), 200, false).unwrap();
+    assert_eq!((report.call, report.colours[0].expected, report.colours[0].received), (2, 1, 1));
+    assert_eq!(listener.on_data(now, &header(1, 5), 200, false), None);
+    let report = listener.on_data(now, &header(2, 3), 200, false).unwrap();
+    assert_eq!((report.colours[0].expected, report.colours[0].received), (4, 2));
+}

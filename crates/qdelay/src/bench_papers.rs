@@ -1,0 +1,172 @@
+//! `qdelay bench papers`: what runs of two papers cost, beside what ns-3 takes for them.
+//!
+//! One case each of shipped scenarios, run several times; what counts is the median of the CPU time of the thread, from the study
+//! that has been read to the outcome: the case is built, run and audited. ns-3 3.48, optimized, took the times that stand beside them
+//! on one core of the machine that the targets were set on.
+
+use crate::cli::BenchPapers;
+use crate::compare::json::{SCHEMA_VERSION, pretty, round};
+use crate::cost;
+use crate::error::Failure;
+use crate::output;
+use crate::text_table::{self, Column};
+use qdelay_core::Span;
+use qdelay_experiment::InputError;
+use qdelay_experiment::engine::{Runner, Simulator};
+use qdelay_experiment::scenario::{Overrides, Study};
+use qdelay_experiment::shipped;
+use qdelay_experiment::traces::Library;
+use serde::Serialize;
+
+/// A run of a paper.
+struct Job {
+    name: &'static str,
+    scenario: &'static str,
+    /// The labels of its case on some of the axes; the first on all others.
+    labels: &'static [(&'static str, &'static str)],
+    seconds: u64,
+    /// CPU seconds that it has to stay below.
+    target_s: f64,
+    /// What ns-3 takes.
+    ns3_s: f64,
+}
+
+const JOBS: &[Job] = &[
+    Job {
+        name: "ABE, Fig. 4: 20 flows, DSD",
+        scenario: "abe/fig4",
+        labels: &[("variant", "DSD")],
+        seconds: 300,
+        target_s: 0.2,
+        ns3_s: 4.0,
+    },
+    Job {
+        name: "Rate-delay, experiment 1: audio, marked",
+        scenario: "rd/exp1",
+        labels: &[("flow.real-time.transport", "audio"), ("variant", "marked")],
+        seconds: 14,
+        target_s: 0.05,
+        ns3_s: 0.71,
+    },
+    Job {
+        name: "Rate-delay, experiment 3: 20 UEs, 10 marked",
+        scenario: "rd/exp3-audio",
+        labels: &[("variant", "10 marked")],
+        seconds: 14,
+        target_s: 0.2,
+        ns3_s: 3.1,
+    },
+];
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: u32,
+    runs: u32,
+    papers: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    scenario: &'static str,
+    simulated_s: u64,
+    packets_forwarded: u64,
+    cpu_s: f64,
+    cpu_min_s: f64,
+    cpu_max_s: f64,
+    target_s: f64,
+    ns3_s: f64,
+    pass: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A run whose audit failed, a report that cannot be written, or a target that is missed.
+pub fn run(options: &BenchPapers) -> Result<(), Failure> {
+    let library = Library::new();
+    let papers: Vec<Line> =
+        JOBS.iter().map(|job| line(job, options.runs, &library)).collect::<Result<_, _>>()?;
+    let report = Report { schema_version: SCHEMA_VERSION, runs: options.runs, papers };
+    output::print(&if options.json { pretty(&report) } else { text(&report) })?;
+    let missed = report.papers.iter().filter(|line| !line.pass).count();
+    match missed {
+        0 => Ok(()),
+        _ => Err(Failure::Check(format!("bench papers: {missed} targets are missed"))),
+    }
+}
+
+fn line(job: &Job, runs: u32, library: &Library) -> Result<Line, Failure> {
+    let text = shipped::find(job.scenario)
+        .ok_or_else(|| InputError::new(job.scenario, "no such scenario; expected a shipped one"))?;
+    let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(job.seconds)) };
+    let study = Study::parse(job.scenario, text, &overrides)?;
+    let index = case_of(&study, job, library)?;
+    let mut times = Vec::new();
+    let mut packets_forwarded = 0;
+    // At least one: nothing is judged by no run.
+    for _ in 0..runs.max(1) {
+        let before = cost::thread_cpu_seconds();
+        let ran = Simulator.run(&study.case(index, library)?, None)?;
+        times.push(cost::thread_cpu_seconds() - before);
+        packets_forwarded = ran.outcome.packets_forwarded;
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |place: usize| times.get(place).copied().map_or(f64::NAN, round);
+    let cpu_s = at(times.len() / 2);
+    Ok(Line {
+        name: job.name,
+        scenario: job.scenario,
+        simulated_s: job.seconds,
+        packets_forwarded,
+        cpu_s,
+        cpu_min_s: at(0),
+        cpu_max_s: at(times.len() - 1),
+        target_s: job.target_s,
+        ns3_s: job.ns3_s,
+        pass: cpu_s < job.target_s,
+    })
+}
+
+/// The first case with the job's labels.
+fn case_of(study: &Study, job: &Job, library: &Library) -> Result<u64, InputError> {
+    for index in 0..study.case_count() {
+        let case = study.case(index, library)?;
+        let label = |axis: &str| study.axes.iter().zip(&case.labels).find(|(known, _)| known.name == axis);
+        let has = |(axis, wanted): &(&str, &str)| label(axis).is_some_and(|(_, label)| label == wanted);
+        if job.labels.iter().all(has) {
+            return Ok(index);
+        }
+    }
+    Err(InputError::new(job.scenario, format!("no case with {:?}; expected one", job.labels)))
+}
+
+fn text(report: &Report) -> String {
+    let columns = [
+        Column::left("run"),
+        Column::right("simulated s"),
+        Column::right("packets"),
+        Column::right("CPU s"),
+        Column::right("least"),
+        Column::right("most"),
+        Column::right("below"),
+        Column::right("ns-3"),
+        Column::left(""),
+    ];
+    let rows = report.papers.iter().map(|line| {
+        let seconds = |seconds: f64| format!("{seconds:.3}");
+        vec![
+            line.name.to_string(),
+            line.simulated_s.to_string(),
+            line.packets_forwarded.to_string(),
+            seconds(line.cpu_s),
+            seconds(line.cpu_min_s),
+            seconds(line.cpu_max_s),
+            line.target_s.to_string(),
+            line.ns3_s.to_string(),
+            if line.pass { "pass" } else { "miss" }.to_string(),
+        ]
+    });
+    let table = text_table::table(&columns, rows.collect());
+    format!("Runs of papers, in CPU time: the median of {} runs.\n\n{table}\n", report.runs)
+}
