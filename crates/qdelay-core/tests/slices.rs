@@ -64,6 +64,16 @@ fn so_many_queues_that_few_are_looked_at() {
 }
 
 #[test]
+fn queues_with_many_packets_each() {
+    let mut random = Random::derive(9, "slices", "deep");
+    for _ in 0..cases(60) {
+        let mut case = Case::random(&mut random, &Size::DEEP);
+        case.lengthen(&mut random);
+        check(&case, oracle::textbook);
+    }
+}
+
+#[test]
 fn among_equals_the_first_in_turn_gets_the_most() {
     let mut random = Random::derive(8, "slices", "equals");
     for number in 0..cases(600) {

@@ -188,8 +188,10 @@ pub(super) struct Sieve {
     /// Queues whose first packet fits, and its cost.
     fitting: Vec<Fitting>,
     price_limits: Limits,
-    /// Beyond all `t(k)`, when there were so many candidates.
-    beaten: (u16, u32),
+    beaten: Beaten,
+    /// Nothing is left out.
+    #[cfg(test)]
+    pub keeps_all: bool,
 }
 
 /// What a queue's packets take of what a best choice has: groups, and what it may lose. A loss counts as so many groups that
@@ -251,6 +253,16 @@ struct Fitting {
     cost: u16,
     /// Its place among those that were looked up, from 1 on; or 0.
     known: u32,
+}
+
+/// What is beyond all `t(k)`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beaten {
+    /// So many groups or more.
+    groups: u16,
+    /// When there were so many candidates, and so many `t(k)`: more packets than these had none then.
+    candidates: u32,
+    levels: usize,
 }
 
 /// How old a channel's limits are.
@@ -356,7 +368,7 @@ impl Levels {
 /// Whether what was worked out with `then` candidates is to be worked out again with `now`. What is old lets too many through,
 /// which is only slower.
 fn is_stale(then: u32, now: u32) -> bool {
-    now > then + 15 + then / 4
+    now > then + if cfg!(test) { 1 } else { 15 + then / 4 }
 }
 
 impl Contenders {
@@ -446,7 +458,7 @@ impl Sieve {
         if self.limits.len() < limits {
             self.limits.resize(limits, 0);
         }
-        self.beaten = (u16::MAX, 0);
+        self.beaten = Beaten { groups: u16::MAX, candidates: 0, levels: 0 };
         let known = market.known(slice);
         if all_stay {
             for index in 0..self.fitting.len() {
@@ -553,6 +565,10 @@ impl Sieve {
                 break;
             }
         }
+        #[cfg(test)]
+        if self.keeps_all {
+            return true;
+        }
         self.fitting.len() <= self.sums.len().max(FEW)
     }
 
@@ -560,11 +576,12 @@ impl Sieve {
     #[inline]
     fn may_matter<Q: Queues>(&mut self, problem: &Problem<'_, Q>, queue: usize, cost: u16) -> bool {
         let candidates = self.candidates.len() as u32;
-        if is_stale(self.beaten.1, candidates) {
-            self.beaten = (self.levels.enough.iter().copied().max().unwrap_or(u16::MAX), candidates);
+        if is_stale(self.beaten.candidates, candidates) {
+            let groups = self.levels.enough.iter().copied().max().unwrap_or(u16::MAX);
+            self.beaten = Beaten { groups, candidates, levels: self.levels.len() };
         }
         let Head { ends, sent } = problem.queues.head(queue);
-        if cost >= self.beaten.0 && ends.len().min(MOST_PACKETS) <= self.levels.len() {
+        if cost >= self.beaten.groups && ends.len().min(MOST_PACKETS) <= self.beaten.levels {
             return false;
         }
         if problem.is_limited {

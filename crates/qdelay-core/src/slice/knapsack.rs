@@ -231,7 +231,33 @@ impl Knapsack {
     ) {
         self.chosen.clear();
         self.solved.resize_with(parts.len(), Solved::default);
-        let whole = |slice: usize| {
+        let whole = Knapsack::problems(parts, members, capacity, channels, queues);
+        self.market.find(parts.len(), capacity, &whole, Knapsack::budgets(parts, capacity));
+        let bound = self.market.bound;
+        let packet = self.market.prices.first().map_or(1, |price| i64::from(price.packet));
+        // A choice with as many packets as the bound allows; then with one less, two, four.
+        let (least, mut fewer) = (bound % packet, 0);
+        let mut slack = least;
+        loop {
+            let reached = self.attempt(parts, capacity, slack, &whole);
+            let gap = reached.map_or(i64::MAX, |packets| bound - packet * packets);
+            if gap <= slack {
+                return;
+            }
+            fewer = (2 * fewer).max(1);
+            slack = gap.min(least + packet * fewer);
+        }
+    }
+
+    /// The problem of each slice.
+    fn problems<'a, Q: Queues>(
+        parts: &'a [Part],
+        members: &'a [Vec<u32>],
+        capacity: u16,
+        channels: &'a [Channel],
+        queues: &'a Q,
+    ) -> impl Fn(usize) -> Problem<'a, Q> {
+        move |slice: usize| {
             let part = parts[slice];
             let members = members.get(slice).map_or(&[][..], Vec::as_slice);
             let mut problem = Problem {
@@ -249,23 +275,11 @@ impl Knapsack {
                 false => problem.budget = (part.budget < capacity).then_some(part.budget),
             }
             problem
-        };
-        let budget = |slice: usize| Some(parts[slice].budget).filter(|&budget| budget < capacity);
-        self.market.find(parts.len(), capacity, whole, budget);
-        let bound = self.market.bound;
-        let packet = self.market.prices.first().map_or(1, |price| i64::from(price.packet));
-        // A choice with as many packets as the bound allows; then with one less, two, four.
-        let (least, mut fewer) = (bound % packet, 0);
-        let mut slack = least;
-        loop {
-            let reached = self.attempt(parts, capacity, slack, whole);
-            let gap = reached.map_or(i64::MAX, |packets| bound - packet * packets);
-            if gap <= slack {
-                return;
-            }
-            fewer = (2 * fewer).max(1);
-            slack = gap.min(least + packet * fewer);
         }
+    }
+    /// The groups that each slice may be charged for, where these are fewer than the capacity.
+    fn budgets(parts: &[Part], capacity: u16) -> impl Fn(usize) -> Option<u16> {
+        move |slice: usize| Some(parts[slice].budget).filter(|&budget| budget < capacity)
     }
 
     /// Makes the best choice of those that lose at most `slack` in any queue. Returns its packets; `None` where there is none.
@@ -563,6 +577,65 @@ mod tests {
                 }
             }
             prop_assert_eq!(choose(&slices, &tables, capacity), best[usize::from(capacity)]);
+        }
+    }
+
+    /// Queues of 20 packets of 200 or 1500 bytes on channels of 16 to 88 bytes an RB, as they go on from TTI to TTI; what is left out for
+    /// its price, or because others stand in, against a choice that leaves nothing out.
+    #[test]
+    fn nothing_that_is_due_is_left_out_of_long_queues() {
+        for (run, (queues, rbg_rbs, slices)) in
+            [(60, 1, 4), (500, 1, 4), (500, 16, 3), (2000, 1, 1), (2000, 4, 4), (4000, 1, 4)]
+                .into_iter()
+                .enumerate()
+        {
+            let mut random = crate::Random::derive(run as u64, "knapsack", "long");
+            let groups = 275 / rbg_rbs;
+            let channel =
+                |mcs: u32| Channel::new(groups, |many| u32::from(many * rbg_rbs) * (16 + 72 * mcs / 28));
+            let channels: Vec<Channel> = (0..29).map(channel).collect();
+            let sizes = |random: &mut crate::Random| -> Vec<u32> {
+                (0..20).map(|_| if random.below(2) == 0 { 200 } else { 1500 }).collect()
+            };
+            let mut waiting: Vec<(usize, Vec<u32>)> =
+                (0..queues).map(|_| (random.below(29) as usize, sizes(&mut random))).collect();
+            let mut knapsack = Knapsack::default();
+            for tti in 0..300 {
+                let all =
+                    Sample(waiting.iter().map(|(channel, sizes)| (*channel, ends(sizes.clone()))).collect());
+                let members: Vec<Vec<u32>> = (0..slices)
+                    .map(|slice| {
+                        let first = tti * 100 % queues;
+                        let turn = (first..queues).chain(0..first);
+                        turn.filter(|queue| queue % slices == slice).map(|queue| queue as u32).collect()
+                    })
+                    .collect();
+                let parts: Vec<Part> = (0..slices)
+                    .map(|_| {
+                        let quantum = random.below(2000) as i64 - 1000;
+                        let budget = ((quantum + 1100) / i64::from(rbg_rbs)).clamp(0, groups.into()) as u16;
+                        Part { inflation: Inflation::of(-quantum, 1100), quantum, budget }
+                    })
+                    .collect();
+                knapsack.choose(&parts, &members, groups, &channels, &all);
+                let mut thorough = Knapsack::default();
+                thorough.sieve.keeps_all = true;
+                thorough.solved.resize_with(slices, Solved::default);
+                let whole = Knapsack::problems(&parts, &members, groups, &channels, &all);
+                thorough.market.find(slices, groups, &whole, Knapsack::budgets(&parts, groups));
+                assert!(thorough.attempt(&parts, groups, i32::MAX.into(), &whole).is_some());
+                for chosen in [&mut knapsack.chosen, &mut thorough.chosen] {
+                    chosen.sort_by_key(|chosen| (chosen.slice, chosen.queue));
+                }
+                assert_eq!(knapsack.chosen, thorough.chosen, "{queues} queues, TTI {tti}, {parts:?}");
+                for chosen in &knapsack.chosen {
+                    let (_, sizes) = &mut waiting[chosen.queue as usize];
+                    sizes.drain(..usize::from(chosen.packets));
+                    while sizes.len() < 20 {
+                        sizes.push(if random.below(2) == 0 { 200 } else { 1500 });
+                    }
+                }
+            }
         }
     }
 

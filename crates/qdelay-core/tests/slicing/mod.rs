@@ -20,6 +20,8 @@ impl Size {
     pub const CROWD: Size = Size { queues: 200, packets: 8, groups: 24, slices: 3 };
     /// So many that few of them are looked at.
     pub const MULTITUDE: Size = Size { queues: 1500, packets: 8, groups: 24, slices: 3 };
+    /// Many packets known of each queue, of which many fit.
+    pub const DEEP: Size = Size { queues: 600, packets: 20, groups: 80, slices: 3 };
 }
 
 #[derive(Clone, Debug)]
@@ -139,6 +141,26 @@ impl Case {
             case.queues.push(queue);
         }
         case
+    }
+
+    /// Long queues of packets of two sizes, on channels of which the best carries five times what the worst does: what is left out for
+    /// its price leaves few packets of most queues, and many of some.
+    pub fn lengthen(&mut self, random: &mut Random) {
+        let groups = self.tables[0].len() as u32;
+        self.tables = (0..29)
+            .map(|mcs| (1..=groups).map(|groups| groups * self.rbg_rbs * (16 + 72 * mcs / 28)).collect())
+            .collect();
+        for queue in 0..self.queues.len() {
+            let sizes = (0..20).map(|_| if below(random, 2) == 0 { 200 } else { 1500 });
+            let sums: Vec<u32> = sizes
+                .scan(0, |sum, bytes| {
+                    *sum += bytes;
+                    Some(*sum)
+                })
+                .collect();
+            let channel = below(random, 29) as usize;
+            self.queues[queue] = OneQueue::new(self.queues[queue].drb, channel, sums, 50_000);
+        }
     }
 
     /// Brings the first slice close to its limit, and gives it small packets: it may be charged for less than it could take.
