@@ -36,11 +36,13 @@ pub enum DropReason {
     RlcReestablished,
     /// It would not have been served within the bound that it asked for (ABE's acceptance test of green packets).
     WouldBeLate,
+    /// It asked for low delay, and was refused so that asking brings no more throughput (DSD with `control=loss`).
+    GreenLoss,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 16] = [
         DropReason::TailLimit,
         DropReason::HeadLimit,
         DropReason::SojournBound,
@@ -56,6 +58,7 @@ impl DropReason {
         DropReason::RlcMaxRetransmissions,
         DropReason::RlcReestablished,
         DropReason::WouldBeLate,
+        DropReason::GreenLoss,
     ];
     /// The name used in results: `tail_limit`, `sojourn_bound`...
     pub const fn name(self) -> &'static str {
@@ -75,6 +78,7 @@ impl DropReason {
             DropReason::RlcMaxRetransmissions => "rlc_max_retransmissions",
             DropReason::RlcReestablished => "rlc_reestablished",
             DropReason::WouldBeLate => "would_be_late",
+            DropReason::GreenLoss => "green_loss",
         }
     }
 }
@@ -91,19 +95,22 @@ pub enum MarkReason {
     Pie,
     /// RED's drop probability chose it.
     Red,
+    /// It asked for low delay, and was marked so that asking brings no more throughput (DSD with `control=loss`).
+    GreenLoss,
 }
 
 impl MarkReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [MarkReason; 4] =
-        [MarkReason::Codel, MarkReason::CeThreshold, MarkReason::Pie, MarkReason::Red];
-    /// The name used in results: `codel`, `ce_threshold`, `pie`, `red`.
+    pub const ALL: [MarkReason; 5] =
+        [MarkReason::Codel, MarkReason::CeThreshold, MarkReason::Pie, MarkReason::Red, MarkReason::GreenLoss];
+    /// The name used in results: `codel`, `ce_threshold`, `pie`, `red`, `green_loss`.
     pub const fn name(self) -> &'static str {
         match self {
             MarkReason::Codel => "codel",
             MarkReason::CeThreshold => "ce_threshold",
             MarkReason::Pie => "pie",
             MarkReason::Red => "red",
+            MarkReason::GreenLoss => "green_loss",
         }
     }
 }

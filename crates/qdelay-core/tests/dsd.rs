@@ -5,13 +5,13 @@ mod drive;
 mod models;
 
 use drive::{Call, Subject, compare, packet, within, workload};
-use models::dsd::{Dsd, FcfsGreen, Loop, Test};
+use models::dsd::{Dsd, FcfsGreen, Loop, Refusals, Test};
 use models::fifo::TailDrop;
 use models::red::Red;
 use models::{Fate, MS, Model, Ns, Pkt, Room};
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Packet, Random};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const SEQUENCES: u64 = 3_000;
 const GREEN: u8 = 46;
@@ -69,6 +69,8 @@ impl Pair {
         );
         let g = green_bias(&self.subject.qdisc);
         assert!((g - self.model.g).abs() < 1e-9 && (0.0..=1.0).contains(&g), "{}: g {g}", self.what);
+        let q = self.model.refusals.as_ref().map_or(0.0, |refusals| refusals.q);
+        assert!((green_loss(&self.subject.qdisc) - q).abs() < 1e-9, "{}: refused {q}", self.what);
         self.marked.extend(log.iter().filter(|fate| fate.is_mark()).map(|fate| fate.id()));
         if let Some(p) = ours {
             assert_eq!(p.ecn == qdelay_core::Ecn::Ce, self.marked.contains(&p.handle), "{}", self.what);
@@ -81,6 +83,13 @@ impl Pair {
 fn green_bias(qdisc: &AnyQdisc) -> f64 {
     match qdisc {
         AnyQdisc::Dsd(dsd) => dsd.green_bias(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn green_loss(qdisc: &AnyQdisc) -> f64 {
+    match qdisc {
+        AnyQdisc::Dsd(dsd) => dsd.green_loss(),
         other => panic!("{other:?}"),
     }
 }
@@ -121,6 +130,7 @@ fn case(random: &mut Random, wish: Wish) -> Case {
     }
     let room = Room { packets: packets as usize, bytes };
     text += &format!(":limit={packets}:limit_bytes={bytes}b");
+    let mut marks = false;
     let virtual_queue: Box<dyn Model> = if !wish.plain && random.below(3) == 0 {
         let (min, max) = (within(random, 1, 10) as f64, within(random, 11, 40) as f64);
         let mut red = Red::new(room, min, max);
@@ -128,6 +138,7 @@ fn case(random: &mut Random, wish: Wish) -> Case {
             (within(random, 1, 500) as f64 / 1000.0, within(random, 1, 1000) as f64 / 1000.0);
         red.ecn = random.below(2) == 0;
         red.rate = rate.unwrap_or(10_000_000) as f64;
+        marks = red.ecn;
         let ecn = if red.ecn { "on" } else { "off" };
         text += &format!(
             ":virtual=[red:min={min}:max={max}:weight={}:probability={}:ecn={ecn}]",
@@ -138,6 +149,7 @@ fn case(random: &mut Random, wish: Wish) -> Case {
         Box::new(TailDrop { room, queue: VecDeque::new() })
     };
     let mut model = Dsd::new(room, rate, d, virtual_queue);
+    model.ecn = marks;
     (model.test, text) = match random.below(4) {
         0 => (Test::Off, text + ":test=off"),
         1 => (Test::Printed, text + ":test=printed"),
@@ -156,7 +168,27 @@ fn case(random: &mut Random, wish: Wish) -> Case {
         text += ":green=ef/va/nqb/8-10/48";
         model.is_green = Box::new(|packet| matches!(packet.dscp, 8..=10 | 44..=46 | 48));
     }
-    match random.below(4) {
+    match random.below(6) {
+        4 | 5 => {
+            let mut refusals = Refusals::new(within(random, 5, 300) * MS);
+            refusals.alpha = within(random, 1, 20) as f64 / 10.0;
+            refusals.gamma = within(random, 8, 40) as f64 / 10.0;
+            refusals.base_rtt_s = within(random, 1, 50) as f64 / 1e3;
+            refusals.weight = within(random, 1, 10) as f64 / 10.0;
+            text += &format!(
+                ":control=loss:period={}ms:alpha={}:gamma={}:base_rtt={}us:weight={}",
+                refusals.period / MS,
+                refusals.alpha,
+                refusals.gamma,
+                refusals.base_rtt_s * 1e6,
+                refusals.weight
+            );
+            if rate.is_none() {
+                refusals.full = within(random, 100, 3000) as f64;
+                text += &format!(":mtu={}b", refusals.full);
+            }
+            model.refusals = Some(refusals);
+        }
         0 => text += ":g=1",
         1 => {
             model.g = within(random, 0, 10) as f64 / 10.0;
@@ -214,7 +246,7 @@ fn every_call_is_the_models_under_any_service() {
         }
     }
     assert!(evicted > 100, "green made room for blue {evicted} times");
-    for name in ["Tail", "Sojourn", "Late", "Red", "RedForced", "MarkRed"] {
+    for name in ["Tail", "Sojourn", "Late", "Green", "Red", "RedForced", "MarkRed", "MarkGreen"] {
         assert!(seen.get(&Some(name.to_string())).is_some_and(|count| *count > 1_000), "{seen:?}");
     }
 }
@@ -418,10 +450,11 @@ fn flat(room: Room, arrivals: &[Pkt], link: &Link) -> (Left, Vec<u64>) {
 /// Rates at which every byte takes whole nanoseconds.
 const WHOLE: [u64; 5] = [1_000_000, 2_000_000, 5_000_000, 8_000_000, 10_000_000];
 
-/// With a rate, on a line: definition 1 of the paper, to the nanosecond, for packets of any sizes.
+/// With a rate, on a line: definition 1 of the paper, to the nanosecond, for packets of any sizes. What `control=loss` refuses is as if it
+/// had not come.
 #[test]
 fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
-    let (mut earlier, mut greens) = (0_u64, 0_u64);
+    let (mut earlier, mut greens, mut refusals) = (0_u64, 0_u64, 0_u64);
     for seed in 0..SEQUENCES {
         let mut random = Random::derive(seed, "dsd", "line");
         let rate = WHOLE[random.below(5) as usize];
@@ -433,10 +466,16 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
             Traffic { gap, equal: random.below(3) == 0, grid: [1, 100_000][random.below(2) as usize] };
         let arrivals = arrivals(&mut random, traffic);
         let link = Link::Line(rate);
-        let (flat_left, flat_dropped) = flat(room, &arrivals, &link);
         let mut pair = Pair::new(what.clone(), &text, model, seed);
         let left = run(&mut pair, &arrivals, &link);
         check_promises(&pair, &arrivals, &left, d);
+        let refused: BTreeSet<u64> = (pair.fates.iter())
+            .filter(|(_, fate)| matches!(fate, Fate::Green(_)))
+            .map(|(_, fate)| fate.id())
+            .collect();
+        refusals += refused.len() as u64;
+        let others: Vec<Pkt> = arrivals.iter().filter(|p| !refused.contains(&p.id)).copied().collect();
+        let (flat_left, flat_dropped) = flat(room, &others, &link);
         for packet in &arrivals {
             if (pair.model.is_green)(packet) {
                 greens += u64::from(left.contains_key(&packet.id));
@@ -451,7 +490,7 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
             }
         }
     }
-    assert!(earlier > 10_000 && greens > 50_000, "{earlier} {greens}");
+    assert!(earlier > 10_000 && greens > 50_000 && refusals > 1_000, "{earlier} {greens} {refusals}");
 }
 
 /// With RED in front of the duplicates no blue packet misses its deadline either; [`Pair::take`] looks.

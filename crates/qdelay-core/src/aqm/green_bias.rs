@@ -1,9 +1,8 @@
 //! The green bias of ABE: how often a packet that asked for low delay goes first, so that asking brings no more throughput.
 //!
-//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), equation 1 (after
-//! Padhye and others 1998; RFC 5348 section 3.1 has the same with its parameters named) and the section on the control loop. Every
-//! `period` (T) the throughput that a greedy flow of each colour would have is estimated from that colour's delay and loss
-//! at this node, and the bias g moves by `alpha` towards 1/(1 + (gamma theta_green / theta_blue)^k).
+//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), the section on the
+//! control loop. Every `period` (T) the throughput that a greedy flow of each colour would have is estimated (`greedy.rs`), and
+//! the bias g moves by `alpha` towards 1/(1 + (gamma theta_green / theta_blue)^k).
 //!
 //! Parameters:
 //! * `period`: between two moves (T, 0.5 s).
@@ -14,22 +13,11 @@
 //! * `weight`: of the period just over in the estimates (0.1, ours).
 //!
 //! Differences from the reference:
-//! * How delay and loss are estimated is not said. Here: departures, losses and delays of each colour, aged by `1 - weight`
-//!   at every move; as loss ratio (losses + 1/2) / (losses + departures + 1), because equation 1 has no value without any.
-//! * The timeout (t1) is four round trips, as RFC 5348 recommends; the size of packets is taken to be the same in both
-//!   colours, and cancels.
+//! * Estimates are aged by `1 - weight` at every move.
 //! * While one of the colours has shown no packet since the last move, g stays.
 
+use super::greedy::{Colour, Estimate};
 use crate::{Span, Time};
-
-/// What a packet has asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colour {
-    /// Throughput: as little loss as in a plain queue, and no more delay.
-    Blue,
-    /// Low delay, at the price of loss.
-    Green,
-}
 
 /// The parameters of the control loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,30 +46,6 @@ impl Default for GreenBiasParameters {
             base_rtt: Span::from_millis(20),
             weight: 0.1,
         }
-    }
-}
-
-/// What is known of one colour.
-#[derive(Clone, Copy, Debug, Default)]
-struct Estimate {
-    served: f64,
-    lost: f64,
-    delay_s: f64,
-    is_fresh: bool,
-}
-
-impl Estimate {
-    /// Packets a second of a greedy flow.
-    fn throughput(&self, base_rtt: Span) -> f64 {
-        let delay_s = if self.served > 0.0 { self.delay_s / self.served } else { 0.0 };
-        let loss = (self.lost + 0.5) / (self.lost + self.served + 1.0);
-        loss_throughput(base_rtt.as_secs_f64() + delay_s, loss)
-    }
-    fn age(&mut self, keep: f64) {
-        self.served *= keep;
-        self.lost *= keep;
-        self.delay_s *= keep;
-        self.is_fresh = false;
     }
 }
 
@@ -118,18 +82,13 @@ impl GreenBias {
     /// A packet left after `delay` in the queue.
     #[inline]
     pub fn served(&mut self, colour: Colour, delay: Span) {
-        let estimate = self.estimate(colour);
-        estimate.served += 1.0;
-        estimate.delay_s += delay.as_secs_f64();
-        estimate.is_fresh = true;
+        self.estimate(colour).served(1.0, delay);
     }
 
     /// A packet was dropped or marked.
     #[inline]
     pub fn lost(&mut self, colour: Colour) {
-        let estimate = self.estimate(colour);
-        estimate.lost += 1.0;
-        estimate.is_fresh = true;
+        self.estimate(colour).lost(1.0);
     }
 
     fn estimate(&mut self, colour: Colour) -> &mut Estimate {
@@ -160,14 +119,6 @@ fn moved(g: f64, ratio: f64, alpha: f64, k: f64) -> f64 {
     ((1.0 - alpha) * g + alpha * aim).clamp(0.0, 1.0)
 }
 
-/// Equation 1: packets a second of a flow with this round trip in seconds, and this ratio of loss, both above 0.
-pub fn loss_throughput(round_trip_s: f64, loss: f64) -> f64 {
-    let timeout_s = 4.0 * round_trip_s;
-    let recovery = round_trip_s * libm::sqrt(2.0 * loss / 3.0);
-    let timeouts = 3.0 * timeout_s * libm::sqrt(3.0 * loss / 8.0) * loss * (1.0 + 32.0 * loss * loss);
-    1.0 / (recovery + timeouts)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,14 +132,6 @@ mod tests {
             (0..100).for_each(|_| bias.served(colour, Span::from_millis(delay)));
             (0..losses).for_each(|_| bias.lost(colour));
         }
-    }
-
-    /// By hand: at 1% loss and 100 ms, 1 / (0.1 * 0.0816497 + 3 * 0.4 * 0.0612372 * 0.01 * 1.0032) = 112.332.
-    #[test]
-    fn the_equation() {
-        assert!((loss_throughput(0.1, 0.01) - 112.332).abs() < 1e-3, "{}", loss_throughput(0.1, 0.01));
-        let half = loss_throughput(0.2, 0.01) * 2.0;
-        assert!((half - loss_throughput(0.1, 0.01)).abs() < 1e-9, "inverse in the round trip");
     }
 
     #[test]

@@ -38,6 +38,7 @@ impl Sink for Ear {
             DropReason::RedForced => Fate::RedForced(id),
             DropReason::LongestFlow => Fate::Longest(id),
             DropReason::WouldBeLate => Fate::Late(id),
+            DropReason::GreenLoss => Fate::Green(id),
             DropReason::Loss
             | DropReason::Unroutable
             | DropReason::Air
@@ -54,6 +55,7 @@ impl Sink for Ear {
             MarkReason::CeThreshold => Fate::MarkThreshold(id),
             MarkReason::Pie => Fate::MarkPie(id),
             MarkReason::Red => Fate::MarkRed(id),
+            MarkReason::GreenLoss => Fate::MarkGreen(id),
         });
     }
 }

@@ -1,5 +1,5 @@
 //! ABE (Hurley, Le Boudec, Thiran, Kara 2001): the enqueuing and serving pseudo-code, table 1, equation 1 and the control law, step by
-//! step. The virtual queue is another model above a line of its own; sums are added up packet by packet, and the exact
+//! step, and refusals of green in place of the latter. The virtual queue is another model above a line of its own; sums are added up packet by packet, and the exact
 //! acceptance test serves the queues with g = 1 until the newcomer's turn comes.
 
 use super::{Fate, Model, Ns, Pkt, Room, total};
@@ -62,6 +62,88 @@ impl Loop {
     }
 }
 
+/// What `control=loss` does: green is refused so often that a greedy green flow has what a blue one has, over gamma. Sums of bytes
+/// in full packets, and equation 1 turned round by Newton's method.
+pub struct Refusals {
+    pub period: Ns,
+    pub alpha: f64,
+    pub gamma: f64,
+    pub base_rtt_s: f64,
+    pub weight: f64,
+    pub full: f64,
+    pub q: f64,
+    next: Ns,
+    /// Full packets served and lost, and by these packets seconds waited: blue, green.
+    served: [f64; 2],
+    lost: [f64; 2],
+    waited: [f64; 2],
+    news: [bool; 2],
+    refused: f64,
+}
+
+impl Refusals {
+    pub fn new(period: Ns) -> Refusals {
+        Refusals {
+            period,
+            alpha: 1.1,
+            gamma: 1.1,
+            base_rtt_s: 0.02,
+            weight: 0.1,
+            full: 1500.0,
+            q: 0.0,
+            next: period,
+            served: [0.0; 2],
+            lost: [0.0; 2],
+            waited: [0.0; 2],
+            news: [false; 2],
+            refused: 0.0,
+        }
+    }
+    fn round_trip(&self, colour: usize) -> f64 {
+        let waited = if self.served[colour] > 0.0 { self.waited[colour] / self.served[colour] } else { 0.0 };
+        self.base_rtt_s + waited
+    }
+    fn run(&mut self, now: Ns) {
+        while self.next <= now {
+            self.next += self.period;
+            if !self.news[1] {
+                continue;
+            }
+            if self.news[0] {
+                // Seconds a packet takes blue, in round trips of green: sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2) of x = sqrt(p).
+                let slowness = |x: f64| {
+                    (2.0_f64 / 3.0).sqrt() * x
+                        + 12.0 * (3.0_f64 / 8.0).sqrt() * (x.powi(3) + 32.0 * x.powi(7))
+                };
+                let blue = ((self.lost[0] + 0.5) / (self.lost[0] + self.served[0] + 1.0)).sqrt();
+                let wanted = self.gamma * self.round_trip(0) * slowness(blue) / self.round_trip(1);
+                let mut x: f64 = 1.0;
+                for _ in 0..200 {
+                    let slope = (2.0_f64 / 3.0).sqrt()
+                        + 12.0 * (3.0_f64 / 8.0).sqrt() * (3.0 * x.powi(2) + 7.0 * 32.0 * x.powi(6));
+                    x = (x - (slowness(x) - wanted) / slope).min(1.0);
+                }
+                let others = self.lost[1] - self.refused;
+                let anyhow =
+                    if others + self.served[1] > 0.0 { others / (others + self.served[1]) } else { 0.0 };
+                let aim = if anyhow >= 1.0 { 0.0 } else { (1.0 - (1.0 - x * x) / (1.0 - anyhow)).max(0.0) };
+                self.q = (self.q + self.alpha * (aim - self.q)).clamp(0.0, 1.0);
+                self.age(0);
+            } else {
+                self.q *= 1.0 - self.weight;
+            }
+            self.age(1);
+            self.refused *= 1.0 - self.weight;
+        }
+    }
+    fn age(&mut self, colour: usize) {
+        for sum in [&mut self.served, &mut self.lost, &mut self.waited] {
+            sum[colour] *= 1.0 - self.weight;
+        }
+        self.news[colour] = false;
+    }
+}
+
 pub struct Dsd {
     pub room: Room,
     /// Bits per second; none: places are bytes.
@@ -72,6 +154,9 @@ pub struct Dsd {
     pub is_green: Box<dyn Fn(&Pkt) -> bool>,
     pub g: f64,
     pub control: Option<Loop>,
+    pub refusals: Option<Refusals>,
+    /// Duplicates are marked in place of being dropped early.
+    pub ecn: bool,
     pub window: Ns,
     /// Holds the duplicates that wait.
     pub virtual_queue: Box<dyn Model>,
@@ -98,6 +183,8 @@ impl Dsd {
             is_green: Box::new(|packet| matches!(packet.dscp, 44..=46)),
             g: 1.0,
             control: None,
+            refusals: None,
+            ecn: false,
             window: 100_000_000,
             virtual_queue,
             begins: VecDeque::new(),
@@ -137,6 +224,9 @@ impl Dsd {
         }
         if let Some(control) = &mut self.control {
             control.run(now, &mut self.g);
+        }
+        if let Some(refusals) = &mut self.refusals {
+            refusals.run(now);
         }
     }
 
@@ -203,17 +293,29 @@ impl Dsd {
         ((self.blue.len() + self.green.len()) as u64, blue + total(&self.green))
     }
 
-    fn gone(&mut self, colour: usize, fate: Fate, log: &mut Vec<Fate>) {
+    fn gone(&mut self, colour: usize, bytes: u32, fate: Fate, log: &mut Vec<Fate>) {
+        if let Some(refusals) = &mut self.refusals {
+            refusals.lost[colour] += f64::from(bytes) / refusals.full;
+            refusals.news[colour] = true;
+        }
         if let Some(control) = &mut self.control {
             control.seen[colour].1 += 1.0;
             control.seen[colour].3 = true;
         }
         log.push(fate);
     }
+    fn refuse(&mut self, bytes: u32) {
+        if let Some(refusals) = &mut self.refusals {
+            let full = f64::from(bytes) / refusals.full;
+            refusals.refused += full;
+            refusals.lost[1] += full;
+            refusals.news[1] = true;
+        }
+    }
     fn drop_stale(&mut self, now: Ns, log: &mut Vec<Fate>) {
         while self.green.front().is_some_and(|p| p.arrival + self.d < now) {
             let packet = self.green.pop_front().expect("there is one");
-            self.gone(1, Fate::Sojourn(packet.id), log);
+            self.gone(1, packet.bytes, Fate::Sojourn(packet.id), log);
         }
     }
 
@@ -223,6 +325,17 @@ impl Dsd {
             while self.virtual_queue.dequeue(now, &mut Vec::new()).is_some() {}
             self.begins.clear();
             self.burst = (self.taken, 0);
+        }
+        let is_chosen = match &self.refusals {
+            Some(refusals) if (self.is_green)(&packet) && refusals.q > 0.0 => {
+                let full = f64::from(packet.bytes) / refusals.full;
+                uniform() < if full < 1.0 { refusals.q * full } else { refusals.q }
+            }
+            _ => false,
+        };
+        if is_chosen && !(self.ecn && packet.capable) {
+            self.refuse(packet.bytes);
+            return log.push(Fate::Green(packet.id));
         }
         // Add dup to the virtual queue.
         let mut said = Vec::new();
@@ -239,17 +352,17 @@ impl Dsd {
         }
         if !(self.is_green)(&packet) {
             if let Some(fate) = refused {
-                return self.gone(0, fate, log);
+                return self.gone(0, packet.bytes, fate, log);
             }
             let begins = *self.begins.back().expect("it has just come");
             while self.is_full(&packet) {
                 let Some(newest) = self.green.pop_back() else {
-                    return self.gone(0, Fate::Tail(packet.id), log);
+                    return self.gone(0, packet.bytes, Fate::Tail(packet.id), log);
                 };
-                self.gone(1, Fate::Tail(newest.id), log);
+                self.gone(1, newest.bytes, Fate::Tail(newest.id), log);
             }
             if let Some(fate) = mark {
-                self.gone(0, fate, log);
+                self.gone(0, packet.bytes, fate, log);
             }
             self.blue.push_back((packet, begins));
             return;
@@ -259,17 +372,20 @@ impl Dsd {
             let all = self.green.iter().chain(self.blue.iter().map(|(p, _)| p)).chain([&packet]);
             let sum: u64 = all.map(|p| self.takes(p)).sum();
             if self.link(now).0 + sum > self.end() {
-                return self.gone(1, fate, log);
+                return self.gone(1, packet.bytes, fate, log);
             }
         }
         if !self.passes(&packet, now) {
-            return self.gone(1, Fate::Late(packet.id), log);
+            return self.gone(1, packet.bytes, Fate::Late(packet.id), log);
         }
         if self.is_full(&packet) {
-            return self.gone(1, Fate::Tail(packet.id), log);
+            return self.gone(1, packet.bytes, Fate::Tail(packet.id), log);
         }
         if let Some(fate) = mark {
-            self.gone(1, fate, log);
+            self.gone(1, packet.bytes, fate, log);
+        } else if is_chosen {
+            self.refuse(packet.bytes);
+            log.push(Fate::MarkGreen(packet.id));
         }
         self.green.push_back(packet);
     }
@@ -317,6 +433,12 @@ impl Dsd {
         if let Some(control) = &mut self.control {
             let seen = &mut control.seen[usize::from(serve_green)];
             (seen.0, seen.2, seen.3) = (seen.0 + 1.0, seen.2 + (now - packet.arrival) as f64 / 1e9, true);
+        }
+        if let Some(refusals) = &mut self.refusals {
+            let (colour, full) = (usize::from(serve_green), f64::from(packet.bytes) / refusals.full);
+            refusals.served[colour] += full;
+            refusals.waited[colour] += full * (now - packet.arrival) as f64 / 1e9;
+            refusals.news[colour] = true;
         }
         Some(packet)
     }

@@ -48,10 +48,12 @@ pub enum Fate {
     RedForced(u64),
     Longest(u64),
     Late(u64),
+    Green(u64),
     MarkCodel(u64),
     MarkThreshold(u64),
     MarkPie(u64),
     MarkRed(u64),
+    MarkGreen(u64),
 }
 
 impl Fate {
@@ -59,12 +61,20 @@ impl Fate {
     pub fn id(self) -> u64 {
         match self {
             Fate::Tail(i) | Fate::Head(i) | Fate::Sojourn(i) | Fate::Codel(i) | Fate::Pie(i) => i,
-            Fate::Red(i) | Fate::RedForced(i) | Fate::Longest(i) | Fate::Late(i) => i,
-            Fate::MarkCodel(i) | Fate::MarkThreshold(i) | Fate::MarkPie(i) | Fate::MarkRed(i) => i,
+            Fate::Red(i) | Fate::RedForced(i) | Fate::Longest(i) | Fate::Late(i) | Fate::Green(i) => i,
+            Fate::MarkCodel(i) | Fate::MarkThreshold(i) | Fate::MarkPie(i) => i,
+            Fate::MarkRed(i) | Fate::MarkGreen(i) => i,
         }
     }
     pub fn is_mark(self) -> bool {
-        matches!(self, Fate::MarkCodel(_) | Fate::MarkThreshold(_) | Fate::MarkPie(_) | Fate::MarkRed(_))
+        matches!(
+            self,
+            Fate::MarkCodel(_)
+                | Fate::MarkThreshold(_)
+                | Fate::MarkPie(_)
+                | Fate::MarkRed(_)
+                | Fate::MarkGreen(_)
+        )
     }
 }
 

@@ -228,17 +228,30 @@ pub fn reproduce_with(
     Ok(reproduction)
 }
 
-/// The claims of a figure, or all.
+/// The claims of a figure or, by name, of a section of the paper; or all.
 fn chosen<'a>(paper: &'a Paper, figure: Option<&str>) -> Result<Vec<&'a Claim>, InputError> {
-    let Some(figure) = figure else { return Ok(paper.claims.iter().collect()) };
-    let claims: Vec<&Claim> =
-        paper.claims.iter().filter(|claim| claim.figure.as_deref() == Some(figure)).collect();
+    let Some(wanted) = figure else { return Ok(paper.claims.iter().collect()) };
+    let is_meant = |claim: &&Claim| match claim.figure.as_deref() {
+        Some(figure) if figure == wanted => true,
+        _ => claim.section.eq_ignore_ascii_case(wanted),
+    };
+    let claims: Vec<&Claim> = paper.claims.iter().filter(is_meant).collect();
     if claims.is_empty() {
-        let mut known: Vec<&str> = paper.claims.iter().filter_map(|claim| claim.figure.as_deref()).collect();
-        known.sort_by_key(|figure| (figure.len(), *figure));
-        known.dedup();
-        let message = format!("nothing is claimed of it; expected one of {}", known.join(", "));
-        return Err(InputError::new(format!("figure '{figure}'"), message));
+        let mut figures: Vec<&str> =
+            paper.claims.iter().filter_map(|claim| claim.figure.as_deref()).collect();
+        figures.sort_by_key(|figure| (figure.len(), *figure));
+        figures.dedup();
+        let mut sections: Vec<&str> = Vec::new();
+        for claim in paper.claims.iter().filter(|claim| claim.figure.is_none()) {
+            if !sections.contains(&claim.section.as_str()) {
+                sections.push(&claim.section);
+            }
+        }
+        let mut message = format!("nothing is claimed of it; expected one of {}", figures.join(", "));
+        if !sections.is_empty() {
+            message += &format!(", or a section: {}", sections.join(", "));
+        }
+        return Err(InputError::new(format!("figure '{wanted}'"), message));
     }
     Ok(claims)
 }

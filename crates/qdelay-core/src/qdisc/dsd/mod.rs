@@ -46,7 +46,13 @@
 //!   are multiples of one transmission.
 //! * `test=off`: none.
 //!
-//! Parameters: `rate`, `overhead`, `bound` (d), `green`, `test`, `g` (by the control loop unless given), `period` (T), `alpha`, `k`,
+//! # What keeps green from gaining throughput
+//!
+//! `control=bias`, the paper's: a loop moves g ([`crate::aqm::GreenBias`]). `control=loss`, ours: g is 1, and some of
+//! what arrives is refused ([`crate::aqm::GreenLoss`]) before it has a duplicate, or marked where duplicates are and the packet can be. Neither
+//! touches what is shown above, of the arrivals that are not refused; and with fewer arrivals one queue is no longer.
+//!
+//! Parameters: `rate`, `overhead`, `bound` (d), `green`, `test`, `control`, `g` (by the control unless given), `period` (T), `alpha`, `k`,
 //! `gamma`, `base_rtt`, `weight`, `virtual` (the virtual queue: `taildrop` or a `red`), `window`, `limit` and `limit_bytes` (Buff).
 //!
 //! A packet costs a constant time, amortised, and the test a bisection of the blue queue.
@@ -68,20 +74,24 @@ mod parameters;
 mod queues;
 
 pub use parameters::COMPONENT;
-pub use parameters::{DsdParameters, GreenTest};
+pub use parameters::{DsdControl, DsdParameters, GreenTest};
 
 use super::colour::Green;
 use super::service_rate::ServiceRate;
 use super::{Backlog, Limit, Qdisc};
-use crate::aqm::{Arrival, Colour, Duplicate, Duplicates, GreenBias, Pace, Red};
+use crate::aqm::{Arrival, Colour, Duplicate, Duplicates, GreenBias, GreenLoss, Pace, Red};
 use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span, Time};
 use queues::{BlueQueue, GreenQueue};
 
-/// Who says what g is.
+/// What keeps green from gaining throughput.
 #[derive(Clone, Debug)]
-enum Bias {
+enum Control {
+    /// Nothing: a fixed g.
     Fixed(f64),
-    Controlled(GreenBias),
+    /// The control loop of g.
+    Bias(GreenBias),
+    /// Refusals; g is 1.
+    Loss(GreenLoss),
 }
 
 /// Where the link is, and how fast.
@@ -118,7 +128,7 @@ pub struct Dsd {
     /// Duplicates are marked in place of being dropped early.
     marks: bool,
     signs: Green,
-    bias: Bias,
+    control: Control,
 }
 
 impl Dsd {
@@ -147,18 +157,27 @@ impl Dsd {
             test: parameters.test,
             marks,
             signs,
-            bias: match parameters.g {
-                Some(g) => Bias::Fixed(g),
-                None => Bias::Controlled(GreenBias::new(parameters.control)),
+            control: match parameters.control {
+                DsdControl::Fixed(g) => Control::Fixed(g),
+                DsdControl::Bias(parameters) => Control::Bias(GreenBias::new(parameters)),
+                DsdControl::Loss(parameters) => Control::Loss(GreenLoss::new(parameters)),
             },
         }
     }
 
     /// The probability that green goes first where both can wait (g).
     pub fn green_bias(&self) -> f64 {
-        match &self.bias {
-            Bias::Fixed(g) => *g,
-            Bias::Controlled(bias) => bias.g(),
+        match &self.control {
+            Control::Fixed(g) => *g,
+            Control::Bias(bias) => bias.g(),
+            Control::Loss(_) => 1.0,
+        }
+    }
+    /// The probability that a full green packet is refused as it arrives; 0 unless `control=loss`.
+    pub fn green_loss(&self) -> f64 {
+        match &self.control {
+            Control::Loss(law) => law.probability(),
+            Control::Fixed(_) | Control::Bias(_) => 0.0,
         }
     }
 
@@ -193,8 +212,10 @@ impl Dsd {
         if let Clock::Rate { .. } = self.clock {
             self.duplicates.advance(now.as_nanos().saturating_add(1), now);
         }
-        if let Bias::Controlled(bias) = &mut self.bias {
-            bias.advance(now);
+        match &mut self.control {
+            Control::Fixed(_) => {}
+            Control::Bias(bias) => bias.advance(now),
+            Control::Loss(law) => law.advance(now),
         }
     }
 
@@ -245,13 +266,21 @@ impl Dsd {
         packet: &Packet,
         why: DropReason,
     ) {
-        self.tell_lost(colour);
+        self.tell_lost(colour, packet.bytes);
         context.sink.dropped(packet, why);
     }
 
-    fn tell_lost(&mut self, colour: Colour) {
-        if let Bias::Controlled(bias) = &mut self.bias {
-            bias.lost(colour);
+    fn tell_lost(&mut self, colour: Colour, bytes: u32) {
+        match &mut self.control {
+            Control::Fixed(_) => {}
+            Control::Bias(bias) => bias.lost(colour),
+            Control::Loss(law) => law.lost(colour, bytes),
+        }
+    }
+
+    fn tell_refused(&mut self, bytes: u32) {
+        if let Control::Loss(law) = &mut self.control {
+            law.refused(bytes);
         }
     }
 
@@ -275,7 +304,7 @@ impl Dsd {
     ) {
         if is_marked {
             packet.ecn = Ecn::Ce;
-            self.tell_lost(colour);
+            self.tell_lost(colour, packet.bytes);
             context.sink.marked(packet, MarkReason::Red);
         }
     }
@@ -298,6 +327,14 @@ impl Dsd {
     }
 
     fn enqueue_green<S: Sink>(&mut self, context: &mut Context<'_, S>, mut packet: Packet) {
+        let is_chosen = match &self.control {
+            Control::Loss(law) => law.chooses(packet.bytes, context.random),
+            Control::Fixed(_) | Control::Bias(_) => false,
+        };
+        if is_chosen && !(self.marks && packet.ecn.is_capable()) {
+            self.tell_refused(packet.bytes);
+            return context.sink.dropped(&packet, DropReason::GreenLoss);
+        }
         let duplicate = self.offer(context, &packet);
         self.drop_stale(context);
         let standing = self.standing(context.now);
@@ -313,6 +350,11 @@ impl Dsd {
         }
         let is_marked = matches!(duplicate, Duplicate::Accepted { is_marked: true, .. });
         self.mark(context, Colour::Green, &mut packet, is_marked);
+        if is_chosen && !is_marked {
+            self.tell_refused(packet.bytes);
+            packet.ecn = Ecn::Ce;
+            context.sink.marked(&packet, MarkReason::GreenLoss);
+        }
         self.green.push(packet, units);
     }
 
@@ -351,8 +393,11 @@ impl Dsd {
                 self.duplicates.advance(*taken, now);
             }
         }
-        if let Bias::Controlled(bias) = &mut self.bias {
-            bias.served(colour, now.since(packet.arrival));
+        let delay = now.since(packet.arrival);
+        match &mut self.control {
+            Control::Fixed(_) => {}
+            Control::Bias(bias) => bias.served(colour, delay),
+            Control::Loss(law) => law.served(colour, packet.bytes, delay),
         }
     }
 }
@@ -495,7 +540,12 @@ mod tests {
         assert!(error("dsd:bound=0").contains("expected 1us to 100s"));
         assert!(error("dsd:rate=0").contains("expected 1bit to 100gbit"));
         assert!(error("dsd:rate=infinite").contains("expected 1bit to 100gbit"));
-        assert!(error("dsd:g=1:gamma=2").contains("gamma belongs to the control loop"));
+        assert!(
+            error("dsd:g=1:gamma=2").contains("gamma is of the control of green, which a fixed g replaces")
+        );
+        assert!(error("dsd:g=1:control=loss").contains("control is of the control of green"));
+        assert!(error("dsd:control=loss:k=3").contains("k belongs to control=bias"));
+        assert!(error("dsd:control=ecn").contains("bias"));
         assert!(error("dsd:rate=1mbit:window=1s").contains("window is of the estimate"));
         assert!(error("dsd:green=blue").contains("unknown codepoint 'blue'"));
         assert!(error("dsd:virtual=codel").contains("expected taildrop or red, not 'codel'"));

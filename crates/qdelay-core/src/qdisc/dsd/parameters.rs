@@ -4,7 +4,7 @@ use super::super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
 use super::super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
 use super::super::{COMPONENTS, Limit, Red};
 use super::Dsd;
-use crate::aqm::{self, GreenBiasParameters};
+use crate::aqm::{self, GreenBiasParameters, GreenLossParameters};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit, Value};
 use crate::{Rate, Span};
 use alloc::format;
@@ -34,9 +34,18 @@ pub static COMPONENT: Component = Component {
             source: "ABE paper, green acceptance test; without the residual some of the accepted go stale",
         },
         Parameter {
+            name: "control",
+            unit: Unit::Choice(&["bias", "loss"]),
+            default: "bias",
+            min: "",
+            max: "",
+            about: "what keeps green from gaining throughput: a loop that moves g, or refusals of green with g = 1",
+            source: "ABE paper for bias; loss is ours",
+        },
+        Parameter {
             name: "g",
             min: "0",
-            about: "probability that green goes first where both can wait; by the control loop unless given",
+            about: "probability that green goes first where both can wait; by the control unless given",
             source: "ABE paper, table 1",
             ..NUMBER
         },
@@ -100,7 +109,7 @@ pub static COMPONENT: Component = Component {
         },
         WINDOW,
         Parameter {
-            about: "size of a full packet (IP bytes), by which bound is held against limit where there is a rate",
+            about: "size of a full packet (IP bytes): bound is held against limit by it, and control=loss counts in it",
             source: "",
             ..MTU
         },
@@ -128,6 +137,17 @@ pub enum GreenTest {
     Exact,
 }
 
+/// What keeps green from gaining throughput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DsdControl {
+    /// Nothing: the green bias, 0 to 1.
+    Fixed(f64),
+    /// The control loop of the green bias.
+    Bias(GreenBiasParameters),
+    /// Refusals of green packets; the green bias is 1.
+    Loss(GreenLossParameters),
+}
+
 /// The parameters of DSD but for the signs of green and the law in front of the virtual queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DsdParameters {
@@ -139,10 +159,8 @@ pub struct DsdParameters {
     pub bound: Span,
     /// The acceptance test.
     pub test: GreenTest,
-    /// The green bias, 0 to 1; `None`: by the control loop.
-    pub g: Option<f64>,
-    /// The control loop.
-    pub control: GreenBiasParameters,
+    /// What keeps green from gaining throughput.
+    pub control: DsdControl,
     /// Time constant of the estimated rate, more than zero.
     pub window: Span,
     /// Size of the virtual queue, and of the real ones together (Buff).
@@ -163,9 +181,17 @@ impl Dsd {
 fn build(arguments: &Arguments) -> Result<Dsd, String> {
     let parameters = parameters(arguments);
     let green = Green::parse(arguments.text("green").unwrap_or_default())?;
-    let control = ["period", "alpha", "k", "gamma", "base_rtt", "weight"];
-    if let (Some(_), Some(key)) = (parameters.g, control.iter().find(|key| arguments.is_given(key))) {
-        return Err(format!("{key} belongs to the control loop, which a fixed g replaces"));
+    let control = ["control", "period", "alpha", "k", "gamma", "base_rtt", "weight"];
+    match parameters.control {
+        DsdControl::Fixed(_) => {
+            if let Some(key) = control.iter().find(|key| arguments.is_given(key)) {
+                return Err(format!("{key} is of the control of green, which a fixed g replaces"));
+            }
+        }
+        DsdControl::Loss(_) if arguments.is_given("k") => {
+            return Err("k belongs to control=bias, and control is loss".to_string());
+        }
+        DsdControl::Bias(_) | DsdControl::Loss(_) => {}
     }
     if let Some(rate) = parameters.rate {
         check_bound(arguments, rate, &parameters)?;
@@ -178,7 +204,6 @@ fn build(arguments: &Arguments) -> Result<Dsd, String> {
 }
 
 fn parameters(arguments: &Arguments) -> DsdParameters {
-    let control = GreenBiasParameters::default();
     DsdParameters {
         rate: arguments.rate("rate"),
         overhead_bytes: arguments.whole("overhead").unwrap_or(0),
@@ -189,24 +214,40 @@ fn parameters(arguments: &Arguments) -> DsdParameters {
             Some("exact") => GreenTest::Exact,
             _ => GreenTest::Residual,
         },
-        g: arguments.number("g"),
-        control: GreenBiasParameters {
-            period: arguments.span("period").unwrap_or(control.period),
-            alpha: arguments.number("alpha").unwrap_or(control.alpha),
-            k: arguments.number("k").unwrap_or(control.k),
-            gamma: arguments.number("gamma").unwrap_or(control.gamma),
-            base_rtt: arguments.span("base_rtt").unwrap_or(control.base_rtt),
-            weight: arguments.number("weight").unwrap_or(control.weight),
+        control: match arguments.number("g") {
+            Some(g) => DsdControl::Fixed(g),
+            None => control(arguments),
         },
         window: arguments.span("window").unwrap_or(Span::from_millis(100)),
         limit: limits::limit(arguments),
     }
 }
 
+fn control(arguments: &Arguments) -> DsdControl {
+    let usual = GreenBiasParameters::default();
+    let loop_ = GreenBiasParameters {
+        period: arguments.span("period").unwrap_or(usual.period),
+        alpha: arguments.number("alpha").unwrap_or(usual.alpha),
+        k: arguments.number("k").unwrap_or(usual.k),
+        gamma: arguments.number("gamma").unwrap_or(usual.gamma),
+        base_rtt: arguments.span("base_rtt").unwrap_or(usual.base_rtt),
+        weight: arguments.number("weight").unwrap_or(usual.weight),
+    };
+    if arguments.text("control") != Some("loss") {
+        return DsdControl::Bias(loop_);
+    }
+    let GreenBiasParameters { period, alpha, gamma, base_rtt, weight, .. } = loop_;
+    let full_bytes = mtu(arguments).min(u64::from(u32::MAX)) as u32;
+    DsdControl::Loss(GreenLossParameters { period, alpha, gamma, base_rtt, weight, full_bytes })
+}
+
+fn mtu(arguments: &Arguments) -> u64 {
+    arguments.whole("mtu").unwrap_or(1500)
+}
+
 /// The test lets in more than the buffer holds if the bound is longer than the buffer lasts.
 fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) -> Result<(), String> {
-    let mtu = arguments.whole("mtu").unwrap_or(1500);
-    let bytes = parameters.limit.packets.saturating_mul(mtu).min(parameters.limit.bytes);
+    let bytes = parameters.limit.packets.saturating_mul(mtu(arguments)).min(parameters.limit.bytes);
     let lasts = rate.time_for(bytes);
     if parameters.bound > lasts {
         return Err(format!(

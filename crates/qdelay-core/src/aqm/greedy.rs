@@ -1,0 +1,121 @@
+//! What a greedy flow of each colour would get: the estimate by which ABE keeps "asking for low delay brings no more throughput".
+//!
+//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), equation 1, after
+//! Padhye and others (1998); RFC 5348 section 3.1 has the same with its parameters named. From the delay and the loss of a colour
+//! at this node follows the throughput of a flow that adapts as TCP does.
+//!
+//! Differences from the reference:
+//! * How delay and loss are estimated is not said. Here: departures, losses and delays of each colour, aged by the host at every
+//!   move of its control; as loss ratio (losses + 1/2) / (losses + departures + 1), because equation 1 has no value without any.
+//! * The timeout (t1) is four round trips, as RFC 5348 recommends; the size of packets is taken to be the same in both
+//!   colours, and cancels.
+//! * A packet may count for more than another ([`Estimate::served`]'s weight), for a control that counts bytes.
+
+use crate::Span;
+
+/// What a packet has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Throughput: as little loss as in a plain queue, and no more delay.
+    Blue,
+    /// Low delay, at the price of loss.
+    Green,
+}
+
+/// What is known of one colour.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Estimate {
+    served: f64,
+    lost: f64,
+    delay_s: f64,
+    /// Whether there was news since it was last aged.
+    pub is_fresh: bool,
+}
+
+impl Estimate {
+    /// A packet that counts for `weight` left after `delay` in the queue.
+    #[inline]
+    pub fn served(&mut self, weight: f64, delay: Span) {
+        self.served += weight;
+        self.delay_s += weight * delay.as_secs_f64();
+        self.is_fresh = true;
+    }
+    /// A packet that counts for `weight` was dropped or marked.
+    #[inline]
+    pub fn lost(&mut self, weight: f64) {
+        self.lost += weight;
+        self.is_fresh = true;
+    }
+    /// Keeps this part of what it knows.
+    pub fn age(&mut self, keep: f64) {
+        self.served *= keep;
+        self.lost *= keep;
+        self.delay_s *= keep;
+        self.is_fresh = false;
+    }
+
+    /// What was served and lost.
+    pub fn all(&self) -> f64 {
+        self.served + self.lost
+    }
+    /// What was lost.
+    pub fn losses(&self) -> f64 {
+        self.lost
+    }
+    /// Round trip in seconds of a flow that has `base_rtt` without this queue.
+    pub fn round_trip_s(&self, base_rtt: Span) -> f64 {
+        let delay_s = if self.served > 0.0 { self.delay_s / self.served } else { 0.0 };
+        base_rtt.as_secs_f64() + delay_s
+    }
+    /// Packets a second of a greedy flow.
+    pub fn throughput(&self, base_rtt: Span) -> f64 {
+        let loss = (self.lost + 0.5) / (self.all() + 1.0);
+        loss_throughput(self.round_trip_s(base_rtt), loss)
+    }
+}
+
+/// Equation 1: packets a second of a flow with this round trip in seconds, and this ratio of loss, both above 0.
+pub fn loss_throughput(round_trip_s: f64, loss: f64) -> f64 {
+    let timeout_s = 4.0 * round_trip_s;
+    let recovery = round_trip_s * libm::sqrt(2.0 * loss / 3.0);
+    let timeouts = 3.0 * timeout_s * libm::sqrt(3.0 * loss / 8.0) * loss * (1.0 + 32.0 * loss * loss);
+    1.0 / (recovery + timeouts)
+}
+
+/// Equation 1 the other way round: the ratio of loss at which a flow with this round trip gets so many packets a second; 1 where
+/// it gets more even then.
+pub(super) fn throughput_loss(round_trip_s: f64, throughput: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    // It falls from infinity. In steps of the square root, which is what small losses count by.
+    for _ in 0..52 {
+        let middle = 0.5 * (low + high);
+        match loss_throughput(round_trip_s, middle * middle) > throughput {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    high * high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: at 1% loss and 100 ms, 1 / (0.1 * 0.0816497 + 3 * 0.4 * 0.0612372 * 0.01 * 1.0032) = 112.332.
+    #[test]
+    fn the_equation() {
+        assert!((loss_throughput(0.1, 0.01) - 112.332).abs() < 1e-3, "{}", loss_throughput(0.1, 0.01));
+        let half = loss_throughput(0.2, 0.01) * 2.0;
+        assert!((half - loss_throughput(0.1, 0.01)).abs() < 1e-9, "inverse in the round trip");
+    }
+
+    #[test]
+    fn the_loss_that_gives_a_throughput() {
+        for loss in [1e-6, 0.001, 0.01, 0.2, 0.9] {
+            let found = throughput_loss(0.1, loss_throughput(0.1, loss));
+            assert!((found / loss - 1.0).abs() < 1e-6, "{loss}: {found}");
+        }
+        assert_eq!(throughput_loss(0.1, 0.0), 1.0, "no loss is enough");
+        assert!(throughput_loss(0.1, 1e12) < 1e-12);
+    }
+}

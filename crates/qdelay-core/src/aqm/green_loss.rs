@@ -1,0 +1,224 @@
+//! The green loss of ABE: how much of what asked for low delay is refused, so that asking brings no more throughput.
+//!
+//! Source: ours. The goal is that of the control loop of Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service
+//! within Best Effort" (2001), and so is the estimate of what each colour would get (`greedy.rs`). The means is another. The paper
+//! moves the green bias g, which delays green packets in the hope that some go stale; which ones do, it leaves to chance, and with
+//! packets of several sizes these are small ones behind large ones, whoever sends them. Here green goes first wherever it may
+//! (g = 1), and green packets are refused as they arrive, with a probability that is worked out: every `period`, the loss at which
+//! a greedy flow with green's round trip would have blue's throughput over `gamma` is what green should lose in all. What it loses
+//! anyhow, to the acceptance test and otherwise, is part of it. What is refused has no duplicate: it is as if it had not come, and
+//! blue need not make room for it.
+//!
+//! Everything is counted in bytes: a packet of `full_bytes` or more is refused with that probability, a smaller one with its
+//! part of it. A flow of small packets that gets little throughput then also pays little. Who cuts a transfer into small packets
+//! does not gain: at a loss in proportion to the size, the throughput of equation 1 still grows with the square root of the size.
+//!
+//! While no blue packet comes there is nobody to protect, and the probability falls by `weight` each period.
+//!
+//! Parameters:
+//! * `period`: between two moves (0.5 s).
+//! * `alpha`: share of the way to go at once (1.1); the probability stays within 0 and 1 whatever it is.
+//! * `gamma`: advantage of blue to aim at (1.1).
+//! * `base_rtt`: round trip without this queue's delay, for every flow alike (20 ms). Small is in favour of blue.
+//! * `weight`: of the period just over in the estimates (0.1).
+//! * `full_bytes`: size of a full packet (1500).
+
+use super::greedy::{Colour, Estimate, throughput_loss};
+use crate::{Random, Span, Time};
+
+/// The parameters of the green loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GreenLossParameters {
+    /// Between two moves; more than zero.
+    pub period: Span,
+    /// Share of the way to go at once, above 0, at most 2.
+    pub alpha: f64,
+    /// Advantage of blue to aim at, above 0.
+    pub gamma: f64,
+    /// Round trip without the queue's delay, more than zero.
+    pub base_rtt: Span,
+    /// Weight of the last period in the estimates, above 0, at most 1.
+    pub weight: f64,
+    /// Size of a full packet in bytes, more than zero.
+    pub full_bytes: u32,
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct GreenLoss {
+    parameters: GreenLossParameters,
+    probability: f64,
+    blue: Estimate,
+    green: Estimate,
+    /// Of what green lost, that which this law refused.
+    refused: f64,
+    next: Time,
+}
+
+impl GreenLoss {
+    /// A law that refuses nothing until it first moves.
+    pub fn new(parameters: GreenLossParameters) -> GreenLoss {
+        let (blue, green) = Default::default();
+        let next = Time::ZERO + parameters.period;
+        GreenLoss { parameters, probability: 0.0, blue, green, refused: 0.0, next }
+    }
+
+    /// The probability, 0 to 1, that a full green packet is refused.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// Runs the moves up to `now`. To be called before anything that happens at `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        if now >= self.next {
+            self.update(now);
+        }
+    }
+
+    /// Whether a green packet of so many bytes that has come is to be refused or marked.
+    #[inline]
+    pub fn chooses(&self, bytes: u32, random: &mut Random) -> bool {
+        let probability = self.probability * self.weight(bytes).min(1.0);
+        probability > 0.0 && random.unit() < probability
+    }
+
+    /// A green packet of so many bytes was refused or marked by this law.
+    #[inline]
+    pub fn refused(&mut self, bytes: u32) {
+        let weight = self.weight(bytes);
+        self.green.lost(weight);
+        self.refused += weight;
+    }
+
+    /// A packet of so many bytes left after `delay` in the queue.
+    #[inline]
+    pub fn served(&mut self, colour: Colour, bytes: u32, delay: Span) {
+        let weight = self.weight(bytes);
+        self.estimate(colour).served(weight, delay);
+    }
+
+    /// A packet of so many bytes was dropped or marked by somebody else.
+    #[inline]
+    pub fn lost(&mut self, colour: Colour, bytes: u32) {
+        let weight = self.weight(bytes);
+        self.estimate(colour).lost(weight);
+    }
+
+    fn weight(&self, bytes: u32) -> f64 {
+        f64::from(bytes) / f64::from(self.parameters.full_bytes)
+    }
+    fn estimate(&mut self, colour: Colour) -> &mut Estimate {
+        match colour {
+            Colour::Blue => &mut self.blue,
+            Colour::Green => &mut self.green,
+        }
+    }
+
+    /// One move. Nothing has happened in further periods that are over.
+    fn update(&mut self, now: Time) {
+        let GreenLossParameters { period, alpha, gamma, base_rtt, weight, .. } = self.parameters;
+        let over = now.since(self.next).as_nanos() / period.as_nanos().max(1);
+        self.next += period * over.saturating_add(1);
+        if !self.green.is_fresh {
+            return;
+        }
+        if self.blue.is_fresh {
+            let fair = self.blue.throughput(base_rtt) / gamma;
+            let due = throughput_loss(self.green.round_trip_s(base_rtt), fair);
+            // Of those that were not refused. Rounding may leave none.
+            let rest = self.green.all() - self.refused;
+            let anyhow = if rest > 0.0 { (self.green.losses() - self.refused) / rest } else { 0.0 };
+            let aim = if anyhow < 1.0 { ((due - anyhow) / (1.0 - anyhow)).max(0.0) } else { 0.0 };
+            self.probability = ((1.0 - alpha) * self.probability + alpha * aim).clamp(0.0, 1.0);
+            self.blue.age(1.0 - weight);
+        } else {
+            self.probability *= 1.0 - weight;
+        }
+        self.green.age(1.0 - weight);
+        self.refused *= 1.0 - weight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMETERS: GreenLossParameters = GreenLossParameters {
+        period: Span::from_millis(500),
+        alpha: 1.0,
+        gamma: 1.0,
+        base_rtt: Span::from_millis(20),
+        weight: 0.1,
+        full_bytes: 1500,
+    };
+
+    fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+    /// Periods of 2000 full packets of each colour that come; blue waits 80 ms and loses 2%, green waits 5 ms and loses `anyhow`
+    /// of 100 that the law does not refuse. Returns what green lost in the last half of the periods.
+    fn run(parameters: GreenLossParameters, anyhow: u64) -> f64 {
+        let (mut law, mut random) = (GreenLoss::new(parameters), Random::derive(1, "green", "loss"));
+        let (mut lost, mut all) = (0, 0);
+        for period in 0..200 {
+            for packet in 0..2000 {
+                match packet % 50 {
+                    0 => law.lost(Colour::Blue, 1500),
+                    _ => law.served(Colour::Blue, 1500, Span::from_millis(80)),
+                }
+                let counts = u64::from(period >= 100);
+                all += counts;
+                if law.chooses(1500, &mut random) {
+                    law.refused(1500);
+                    lost += counts;
+                } else if packet % 100 < anyhow {
+                    law.lost(Colour::Green, 1500);
+                    lost += counts;
+                } else {
+                    law.served(Colour::Green, 1500, Span::from_millis(5));
+                }
+            }
+            law.advance(at(500 * (period + 1)));
+        }
+        lost as f64 / all as f64
+    }
+
+    /// By equation 1 100 ms and 2% give 73.2 packets a second, as 25 ms and 9.7% do.
+    #[test]
+    fn green_loses_what_makes_it_even() {
+        for anyhow in [0, 3, 8] {
+            let lost = run(PARAMETERS, anyhow);
+            let throughput = super::super::loss_throughput(0.025, lost);
+            let blue = super::super::loss_throughput(0.1, 0.02);
+            assert!((throughput / blue - 1.0).abs() < 0.02, "{anyhow}: {lost} {throughput} {blue}");
+        }
+        let lost = run(PARAMETERS, 40);
+        assert!((lost - 0.4).abs() < 1e-9, "it loses more anyhow, and nothing is refused: {lost}");
+        let more = run(GreenLossParameters { gamma: 1.5, ..PARAMETERS }, 3);
+        let ratio = super::super::loss_throughput(0.1, 0.02) / super::super::loss_throughput(0.025, more);
+        assert!((ratio - 1.5).abs() < 0.03, "{ratio}");
+    }
+
+    #[test]
+    fn small_packets_are_refused_less() {
+        let law = GreenLoss { probability: 0.5, ..GreenLoss::new(PARAMETERS) };
+        let mut random = Random::derive(1, "green", "loss");
+        let mut refused = |bytes| (0..30_000).filter(|_| law.chooses(bytes, &mut random)).count();
+        assert!((14_500..15_500).contains(&refused(1500)));
+        assert!((14_500..15_500).contains(&refused(9000)), "no more than that");
+        assert!((1_800..2_200).contains(&refused(200)));
+    }
+
+    #[test]
+    fn without_blue_it_lets_go() {
+        let mut law = GreenLoss { probability: 0.5, ..GreenLoss::new(PARAMETERS) };
+        law.advance(at(500));
+        assert_eq!(law.probability(), 0.5, "no news of anybody");
+        for period in 2..60 {
+            law.served(Colour::Green, 200, Span::from_millis(1));
+            law.advance(at(500 * period));
+        }
+        assert!(law.probability() < 0.01);
+    }
+}
