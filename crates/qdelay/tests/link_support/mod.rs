@@ -35,7 +35,19 @@ pub fn machine() -> Option<Namespace> {
         Err(error) => panic!("{error}"),
     };
     match machine.run(|| Tun::open("probe%d", 1500)) {
-        Ok(_) => Some(machine),
+        Ok(tun) => {
+            drop(tun);
+            // A process that another test has just forked may have it for a moment longer.
+            eventually("the device of the probe is gone", || {
+                machine.run(|| {
+                    ["dev", "igmp6"].iter().all(|file| {
+                        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+                        !text.unwrap_or_default().contains("probe")
+                    })
+                })
+            });
+            Some(machine)
+        }
         Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
             println!("skipped: {error}");
             None

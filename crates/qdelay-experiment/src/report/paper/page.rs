@@ -31,7 +31,12 @@ pub fn page(root: &Path, paper: &Reproduction, authors: &str, figures: &Figures,
         let _ = writeln!(page, "<style>\n{}\n</style>", style.trim_end());
     }
     page.push_str("</head>\n<body class=\"paper\">\n");
-    navigation(&mut page, paper, &drawn);
+    let is_drawn = |row: &Row| {
+        let mut drawings = drawn.iter();
+        drawings.any(|(drawing, _)| claims_of(drawing, paper).any(|known| std::ptr::eq(known, row)))
+    };
+    let has_others = paper.rows.iter().any(|row| !is_drawn(row));
+    navigation(&mut page, paper, &drawn, has_others);
     page.push_str("<main>\n");
     header(&mut page, root, paper, authors);
     for (number, table) in paper.tables.iter().enumerate() {
@@ -67,16 +72,28 @@ fn id(drawing: &Drawing) -> String {
     format!("figure-{}", letters.collect::<String>())
 }
 
-fn navigation(page: &mut String, paper: &Reproduction, drawn: &[(&Drawing, String)]) {
+fn navigation(page: &mut String, paper: &Reproduction, drawn: &[(&Drawing, String)], has_others: bool) {
     page.push_str("<nav class=\"bar\" aria-label=\"Figures\"><span class=\"brand\">qdelay</span>");
     for (number, table) in paper.tables.iter().enumerate() {
-        let _ = write!(page, "<a href=\"#table-{number}\">{}</a>", escape(&table.figure));
+        let title = escape(&table.title);
+        let _ = write!(page, "<a href=\"#table-{number}\" title=\"{title}\">Table {}</a>", number + 1);
     }
+    let mut charts = 0;
     for (drawing, _) in drawn {
-        let name = drawing.figure.as_ref().unwrap_or(&drawing.title);
-        let _ = write!(page, "<a href=\"#{}\">{}</a>", id(drawing), escape(name));
+        let title = escape(&drawing.title);
+        let name = drawing.figure.as_deref().map_or_else(
+            || {
+                charts += 1;
+                format!("Chart {charts}")
+            },
+            escape,
+        );
+        let _ = write!(page, "<a href=\"#{}\" title=\"{title}\">{name}</a>", id(drawing));
     }
-    page.push_str("<a href=\"#others\">Other claims</a></nav>\n");
+    if has_others {
+        page.push_str("<a href=\"#others\">Other claims</a>");
+    }
+    page.push_str("</nav>\n");
 }
 
 fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
