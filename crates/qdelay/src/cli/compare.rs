@@ -1,0 +1,82 @@
+//! `qdelay compare`.
+
+use crate::values;
+use clap::Args;
+use qdelay_core::Span;
+use std::ffi::OsString;
+
+/// `qdelay compare`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  The defaults, on a trace that is built in:
+    qdelay compare --trace synth-lte-driving
+  One question on a trace of your own (mahimahi, or seconds and Mbit/s), with a probe beside the flow:
+    qdelay compare --trace my.down --qdisc bode:target=20ms,codel,pie --transport cubic --probe
+  Parameters, two links, three seeds, for a program to read:
+    qdelay compare --link 10mbit:overhead=14 --link steps:0s@6mbit+10s@600kbit:repeat=20s \\
+      --qdisc codel,codel:target=10ms:interval=50ms --seed 1..3 --json
+  A column of a drive test's table:
+    qdelay compare --trace walk.csv --trace-format csv:column=downlink_mbps
+
+Components are written name[:key=value[:key=value...]], commas separate them; 'qdelay list' has all of them.
+docs/measures.md defines the measures, docs/json.md the output of --json.")]
+pub struct Compare {
+    /// Trace of the bottleneck: a file, or the name of a shipped trace ('qdelay trace list'); repeat for more
+    #[arg(long, value_name = "FILE")]
+    pub trace: Vec<OsString>,
+    /// Bottleneck without a trace, such as 10mbit:overhead=14 or synth:subway:seed=3; repeat for more
+    #[arg(long, value_name = "LINK")]
+    pub link: Vec<String>,
+    /// Format of the traces: mahimahi, mbps, or `csv:column=NAME[:unit=mbit|kbit][:every=1s|:time=NAME]` [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub trace_format: Option<String>,
+    /// Queue disciplines at the bottleneck
+    #[arg(long, value_name = "LIST", default_value = "taildrop,headdrop,codel,pie,bode")]
+    pub qdisc: Vec<String>,
+    /// Transports; every flow of a case runs the same
+    #[arg(long, value_name = "LIST", default_value = "cubic,bbr")]
+    pub transport: Vec<String>,
+    /// Flows of each case; they start within 4 ms
+    #[arg(long, value_name = "N", default_value = "1", value_parser = values::flows, allow_hyphen_values = true)]
+    pub flows: usize,
+    /// How long each case runs, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub duration: Span,
+    /// Rates and delays are measured from here to the end; counts are of the whole run
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    pub warmup: Span,
+    /// Round trip without any queue
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip, allow_hyphen_values = true)]
+    pub rtt: Span,
+    /// At most this much more delay behind the bottleneck, drawn for each packet; packets keep their order
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    pub jitter: Span,
+    /// Seeds: 1, 1,2,7 or 1..5
+    #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds, allow_hyphen_values = true)]
+    pub seed: values::Seeds,
+    /// What the acknowledgements cross: a rate, any link that --link takes, a trace, or 'none'
+    #[arg(long, value_name = "LINK", default_value = "48mbit", allow_hyphen_values = true)]
+    pub uplink: String,
+    /// Packets that the uplink's queue holds
+    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
+    pub uplink_limit: u64,
+    /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given [default: the discipline's]
+    #[arg(long, value_name = "PACKETS", value_parser = values::limit, allow_hyphen_values = true)]
+    pub limit: Option<u64>,
+    /// End a trace after its last opportunity, instead of starting over
+    #[arg(long)]
+    pub once: bool,
+    /// Send a 64-byte packet 100 times a second through the same queue and measure its delay
+    #[arg(long)]
+    pub probe: bool,
+    /// Only packets of at least this size count in the figures of delay
+    #[arg(long, value_name = "N", default_value = "0", value_parser = values::packet_bytes, allow_hyphen_values = true)]
+    pub min_packet_bytes: u32,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Print JSON (docs/json.md) instead of tables
+    #[arg(long)]
+    pub json: bool,
+}

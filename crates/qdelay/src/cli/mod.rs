@@ -1,0 +1,88 @@
+//! What users type: commands, options, their help and examples.
+
+mod bench;
+mod compare;
+mod link;
+mod run;
+mod trace;
+mod validate;
+
+pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
+pub use compare::Compare;
+pub use link::{Gateway, Link, Live};
+pub use run::{List, Report, Reproduce, Run, RunClock};
+pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
+pub use validate::{Validate, ValidateAgainst};
+
+use clap::{Parser, Subcommand};
+
+/// What `qdelay` alone prints.
+pub const WELCOME: &str = "\
+qdelay bounds and measures queueing delay at a cellular bottleneck.
+
+Try this first:
+
+  qdelay compare --trace synth-lte-driving
+
+It runs five queue disciplines under TCP Cubic and BBR over a synthetic LTE link that is built in, and prints
+throughput and delay side by side. Use your own link with --trace FILE or --link 10mbit.
+
+  qdelay compare   run queue disciplines side by side on a link
+  qdelay run       run a scenario file: every case of its matrix into a folder, with a report to look at
+  qdelay report    one HTML page from result folders; several are laid side by side
+  qdelay reproduce a paper's claims beside our figures
+  qdelay link      put a program of yours behind a link, in real time
+  qdelay live      watch a link while it runs
+  qdelay gateway   a link between two network interfaces, for devices of yours
+  qdelay list      every component with its parameters, units, ranges and defaults
+  qdelay trace     statistics of traces; convert them; make new ones from a seed
+  qdelay validate  our figures beside those of a real kernel, of mahimahi and of ns-3
+  qdelay bench     how fast the simulator is on this machine
+
+'qdelay COMMAND --help' explains each, with examples.
+";
+
+/// Bounds and measures queueing delay at a cellular bottleneck.
+#[derive(Parser, Debug)]
+#[command(
+    name = "qdelay",
+    version,
+    subcommand_required = false,
+    disable_help_subcommand = true,
+    after_help = "Try first:\n  qdelay compare --trace synth-lte-driving\n\n\
+        Exit status: 0 done, 1 an expectation or an audit failed, 2 bad input, 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What `qdelay` can do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run queue disciplines side by side on a link
+    Compare(Box<Compare>),
+    /// Run a scenario: every case of its matrix into a folder, with a report
+    Run(Run),
+    /// One HTML page from result folders; several are laid side by side
+    Report(Report),
+    /// A paper's claims beside our figures
+    Reproduce(Reproduce),
+    /// Put a program behind a link, in real time: a command or a shell in a network of its own
+    Link(Box<Link>),
+    /// Watch a link or gateway that has a control socket
+    Live(Live),
+    /// A link between two network interfaces, in real time, until it is stopped
+    Gateway(Gateway),
+    /// List every component with parameters, units, ranges, defaults and sources
+    List(List),
+    /// Statistics of traces; convert them; make new ones
+    #[command(subcommand, disable_help_subcommand = true)]
+    Trace(TraceCommand),
+    /// Our figures beside those of a real kernel, of mahimahi and of ns-3
+    Validate(Validate),
+    /// Measure the speed of the simulator on this machine
+    #[command(subcommand, disable_help_subcommand = true)]
+    Bench(BenchCommand),
+}

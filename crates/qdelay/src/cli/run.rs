@@ -1,0 +1,160 @@
+//! Scenarios and their results: `qdelay run`, `report`, `reproduce` and `list`.
+
+use crate::values;
+use clap::{Args, ValueEnum};
+use qdelay_core::Span;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `qdelay run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  What is built in, and one of it:
+    qdelay run --list
+    qdelay run demo/first
+  Make it yours:
+    qdelay run demo/first --print > mine.toml
+    qdelay run mine.toml --seeds 1..10 --out mine
+  On recorded traces, with a row for every packet:
+    qdelay run bode/fig10 --traces ~/traces --packets
+  The same in real time, with the kernel's TCP (root, or user namespaces; iperf3), beside the simulation:
+    qdelay run mine.toml --out sim
+    qdelay run mine.toml --clock real --out real
+    qdelay report sim real -o both.html
+
+A run that was stopped, even by kill -9, goes on where it was when the same command is given again.
+docs/scenarios.md describes scenario files, docs/results.md what stands in the folder.")]
+pub struct Run {
+    /// A scenario file, or the name of a shipped scenario
+    #[arg(value_name = "SCENARIO", required_unless_present = "list")]
+    pub scenario: Option<OsString>,
+    /// Folder of the results [default: qdelay-results/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seeds in place of the scenario's: 1, 1,2,7 or 1..5
+    #[arg(long, value_name = "SEEDS", value_parser = values::seeds, allow_hyphen_values = true)]
+    pub seeds: Option<values::Seeds>,
+    /// Duration of each case in place of the scenario's
+    #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub duration: Option<Span>,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
+    /// Write packets.parquet for each case: a row for every packet
+    #[arg(long)]
+    pub packets: bool,
+    /// Write series.parquet for each case: rates, delays and backlog over time
+    #[arg(long)]
+    pub series: bool,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Whose time passes: the simulator's, or everybody's, with real programs and real packets
+    #[arg(long, value_name = "CLOCK", default_value = "simulated")]
+    pub clock: RunClock,
+    /// With --clock real: do not ask for real-time priority
+    #[arg(long)]
+    pub no_realtime: bool,
+    /// With --clock real: exit status 1 where the verdict of any case is that it is not to be trusted
+    #[arg(long)]
+    pub strict: bool,
+    /// Start over: delete the results that the folder holds
+    #[arg(long)]
+    pub fresh: bool,
+    /// Do not ask before a matrix of more than 10000 cases
+    #[arg(long)]
+    pub yes: bool,
+    /// Do not write report.html
+    #[arg(long)]
+    pub no_report: bool,
+    /// Print JSON (docs/json.md): summary.json and what it cost
+    #[arg(long)]
+    pub json: bool,
+    /// List the shipped scenarios
+    #[arg(long, conflicts_with_all = ["scenario", "print"])]
+    pub list: bool,
+    /// Print the scenario's text, and run nothing
+    #[arg(long)]
+    pub print: bool,
+}
+
+/// The clock of a run.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunClock {
+    /// As fast as the machine can
+    Simulated,
+    /// In real time, the flows made by iperf3 and our own sender
+    Real,
+}
+
+/// `qdelay report`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay report qdelay-results/demo/first
+  Two runs side by side:
+    qdelay report before after -o compared.html
+  Every plot as SVG:
+    qdelay report mine --svg plots
+
+docs/report.md says what there is to see.")]
+pub struct Report {
+    /// Result folders of 'qdelay run'
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The page to write [default: report.html in the folder, or in the current one for several]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write each plot as SVG into this folder, in place of the page
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub svg: Option<PathBuf>,
+}
+
+/// `qdelay reproduce`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay reproduce bode --traces ~/traces
+  qdelay reproduce bode --figure 10
+  qdelay reproduce bode --json
+
+A claim whose figure is within its bounds is a match; one that is outside is 'explained' where the cause is known, and else
+a 'miss'. Bounds and causes stand in one file for each paper. Without the recorded traces synthetic ones stand in, and it
+says so. Exit status 1 where anything misses.")]
+pub struct Reproduce {
+    /// The paper
+    #[arg(value_name = "PAPER")]
+    pub paper: String,
+    /// Only the claims about this figure, or this section
+    #[arg(long, value_name = "N")]
+    pub figure: Option<String>,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
+    /// Keep the results here, a folder for each scenario, each with a report, and a report of the paper's figures
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Cases to run at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay list`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay list
+  qdelay list qdisc
+  qdelay list bode
+  qdelay list --json")]
+pub struct List {
+    /// A kind (qdisc, pacer, transport, link) or the name of a component [default: all]
+    pub what: Option<String>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,118 @@
+//! `qdelay trace`.
+
+use crate::values;
+use clap::{Args, Subcommand, ValueEnum};
+use qdelay_core::Span;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `qdelay trace`.
+#[derive(Subcommand, Debug)]
+pub enum TraceCommand {
+    /// Statistics of traces: rates, variation, outages
+    Info(TraceInfo),
+    /// Write a trace in another format
+    Convert(TraceConvert),
+    /// Make a cellular-like trace from a seed
+    Synth(TraceSynth),
+    /// The traces that are built in
+    List(TraceList),
+}
+
+/// `qdelay trace info`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace info synth-lte-driving synth-subway
+  qdelay trace info my.down --json
+  qdelay trace info walk.csv --trace-format csv:column=downlink_mbps")]
+pub struct TraceInfo {
+    /// Files, or names of shipped traces
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<OsString>,
+    /// Format of the files: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub trace_format: Option<String>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay trace convert`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace convert walk.txt walk.down --to mahimahi
+  qdelay trace convert synth-subway subway.txt --to mbps --bin 500ms
+  qdelay trace convert synth-subway - --to mbps | head")]
+pub struct TraceConvert {
+    /// The trace to read: a file, or the name of a shipped trace
+    #[arg(value_name = "IN")]
+    pub input: OsString,
+    /// The file to write; - for standard output
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub to: WrittenFormat,
+    /// From opportunities to rates: the time each rate is the mean of, in whole milliseconds
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub bin: Span,
+    /// Format to read: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub trace_format: Option<String>,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `qdelay trace synth`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace synth -o lte.down
+  qdelay trace synth --preset subway --seed 3 --duration 5min -o subway.down
+  qdelay trace synth --preset lte-stationary rate=20mbit outage_every=0 --to mbps -o fast.txt
+
+'qdelay list synth' has the presets and every KEY=VALUE with its unit and range.")]
+pub struct TraceSynth {
+    /// Parameters of the link, as KEY=VALUE ('qdelay list synth')
+    #[arg(value_name = "KEY=VALUE")]
+    pub parameters: Vec<String>,
+    /// The kind of link, which the other parameters take their defaults from
+    #[arg(long, value_name = "NAME", default_value = "lte-driving")]
+    pub preset: String,
+    /// Length of the trace
+    #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
+    pub duration: String,
+    /// Equal parameters and seed make equal traces
+    #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true)]
+    pub seed: String,
+    /// Format to write: opportunities in bursts, or the rate behind them
+    #[arg(long, value_name = "FORMAT", default_value = "mahimahi")]
+    pub to: WrittenFormat,
+    /// The file to write; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `qdelay trace list`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  qdelay trace list")]
+pub struct TraceList {
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A format that traces are written in.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenFormat {
+    /// A line with a time in milliseconds for each opportunity of 1504 bytes
+    Mahimahi,
+    /// Lines of seconds and Mbit/s
+    Mbps,
+}
