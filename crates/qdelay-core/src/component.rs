@@ -253,7 +253,10 @@ impl Arguments {
             };
             let Some(index) = component.parameters.iter().position(|p| p.name == key) else {
                 let known: Vec<&str> = component.parameters.iter().map(|p| p.name).collect();
-                return Err(format!("{} has no key '{key}'; known: {}", component.name, known.join(", ")));
+                return Err(match known.is_empty() {
+                    true => format!("{} has no keys, and so no '{key}'", component.name),
+                    false => format!("{} has no key '{key}'; known: {}", component.name, known.join(", ")),
+                });
             };
             if core::mem::replace(&mut arguments.given[index], true) {
                 return Err(format!("key '{key}' is given twice"));

@@ -349,11 +349,11 @@ fn bad_classes_and_filters_are_told_by_line_key_and_what_was_expected() {
         (lte("precedence = 20\n", ""), "line 10: cell.ue.bearer.filter.precedence: is missing; expected a number of 0 to 255"),
         (
             lte("precedence = 10", "precedence = 20"),
-            "line 14: cell.ue.bearer.filter.precedence: 20 is that of the filter in line 10 (bearer 'low') too, and both match packets: dscp llt,46 and flow game; expected each precedence once",
+            "line 14: cell.ue.bearer.filter.precedence: 20 is that of the filter in line 10 (bearer 'low') too, and a packet could match both: dscp llt,46 and flow game; expected each precedence once",
         ),
         (
             lte("precedence = 0\n", "precedence = 20\n"),
-            "line 21: cell.ue.bearer.filter.precedence: 20 is that of the filter in line 10 (bearer 'low') too, although no packet matches both; expected",
+            "line 21: cell.ue.bearer.filter.precedence: 20 is that of the filter in line 10 (bearer 'low') too, although no packet could match both; expected",
         ),
         (
             lte("dscp = [\"llt\", 46]", "dscp = \"af11\""),

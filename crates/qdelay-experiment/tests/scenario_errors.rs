@@ -34,6 +34,14 @@ const BAD: &[(&str, &str)] = &[
         "[[flow]]\n",
         "my.toml: path: no link and no trace is given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
+    (
+        "[path]\nlink = \"5mbit\"\nqdisc = \"dsd:rate=10mbit\"\n[[flow]]\n",
+        "my.toml: line 3: path.qdisc: dsd counts on 10mbit, and the link has 5mbit; expected the rate of the link, or none where it varies",
+    ),
+    (
+        "[path]\ntrace = \"synth-lte-driving\"\nqdisc = \"fcfs_green:rate=1mbit\"\n[[flow]]\n",
+        "my.toml: line 3: path.qdisc: fcfs_green counts on 1mbit, and the link's rate varies; expected the rate of the link, or none where it varies",
+    ),
     ("a = 1\na = 2", "my.toml: line 2: not TOML: duplicate key"),
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
     (

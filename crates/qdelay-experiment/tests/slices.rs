@@ -107,7 +107,11 @@ fn bearers_are_in_the_slices_that_they_or_their_ues_name() {
 #[test]
 fn errors_name_line_and_key() {
     for (old, new, wanted) in [
-        ("75%", "76%", "line 11: cell.slice.share: shares of 101% in all; expected at most 100"),
+        (
+            "75%",
+            "76%",
+            "line 11: cell.slice.share: shares of 101% in all; expected at most 100 (calls 25%, rest 76%)",
+        ),
         ("75%", "0%", "line 11: cell.slice.share: '0%': expected percent in quotes, above 0% and up to 100%"),
         ("\"75%\"", "\"0.75\"", "line 11: cell.slice.share: '0.75': expected percent in quotes"),
         ("share = \"75%\"\n", "", "line 9: cell.slice.share: is missing; expected percent"),
@@ -133,7 +137,17 @@ fn errors_name_line_and_key() {
         (
             "pacer = \"e5g-bdp\"",
             "scheduler = \"eqp\"",
-            "line 4: cell.scheduler: the scheduler makes each UE a slice",
+            "line 4: cell.scheduler: eqp makes each UE a slice; expected another scheduler",
+        ),
+        (
+            "scheduler = \"max_throughput\"",
+            "scheduler = \"eqp\"",
+            "line 12: cell.slice.scheduler: eqp makes each UE a slice; expected another scheduler",
+        ),
+        (
+            "\"25%\"",
+            "\"2%\"",
+            "cell.slice.share: 2% of 25 resource blocks is rounded down to 0, and a slice gets no fewer than 1; expected at least 4%",
         ),
         ("name = \"rest\"", "name = \"calls\"", "line 10: cell.slice.name: 'calls' is given twice"),
         (
@@ -152,6 +166,9 @@ fn errors_name_line_and_key() {
         let message = error(&text);
         assert!(message.contains(wanted), "{wanted}\n{message}");
     }
+    let message = error(&SLICES.replacen("\"eqp\"", "\"fp\"", 1).replacen("\"25%\"", "\"7%\"", 1));
+    let wanted = "cell.slice.share: 7% of 25 resource blocks is rounded down to 1, and a slice gets no fewer than 2; expected at least 8%";
+    assert!(message.contains(wanted), "{message}");
     let message = error("[cell]\npartition = \"fp\"\n[[flow]]\n");
     assert!(
         message.contains("line 2: cell.partition: there are no slices; expected [[cell.slice]]"),

@@ -199,7 +199,7 @@ fn another_folder_is_refused() {
     let run = ["run", &matrix, "--out", out, "--no-report"];
     succeed(&run);
     let with = |more: &[&'static str]| [&run[..], more].concat();
-    let same = "expected a folder of the same study, or a new name for one";
+    let same = "expected a folder of the same study, a new name for one, or --fresh";
     refused(&with(&["--seeds", "2"]), &[out, "holds results for other seeds", same]);
     let duration = "holds results for the scenario's duration, and this is for 2s";
     refused(&with(&["--duration", "2s"]), &[out, duration, same]);

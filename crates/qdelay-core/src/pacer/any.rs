@@ -130,7 +130,7 @@ mod tests {
             error("bode")
                 .contains("unknown pacer 'bode'; known: vanilla, dynrlc, drql, 5g-bdp, e5g-bdp, usp")
         );
-        assert!(error("vanilla:mtu=1500b").contains("vanilla has no key 'mtu'"));
+        assert!(error("vanilla:mtu=1500b").contains("vanilla has no keys, and so no 'mtu'"));
         let bode = Arguments::defaults(crate::qdisc::COMPONENTS[0]);
         let message = AnyPacer::build(&bode, &PacerSetting::default()).map(|_| ()).unwrap_err().to_string();
         assert!(message.contains("'taildrop' is not a pacer"));

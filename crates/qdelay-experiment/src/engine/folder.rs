@@ -275,7 +275,7 @@ pub fn axes(study: &Study) -> Vec<AxisFile> {
 /// Results of something else are not mixed with ours; what differs is said.
 fn refuse_other(root: &Path, text: &str, ours: &StudyFile) -> Result<(), InputError> {
     let refuse = |what: String| {
-        let message = format!("{what}; expected a folder of the same study, or a new name for one");
+        let message = format!("{what}; expected a folder of the same study, a new name for one, or --fresh");
         Err(InputError::new(root.display(), message))
     };
     let Ok(theirs) = serde_json::from_str::<StudyFile>(text) else {

@@ -232,7 +232,7 @@ pub fn reproduce_with(
 fn chosen<'a>(paper: &'a Paper, figure: Option<&str>) -> Result<Vec<&'a Claim>, InputError> {
     let Some(wanted) = figure else { return Ok(paper.claims.iter().collect()) };
     let is_meant = |claim: &&Claim| match claim.figure.as_deref() {
-        Some(figure) if figure == wanted => true,
+        Some(figure) if figure.eq_ignore_ascii_case(wanted) => true,
         _ => claim.section.eq_ignore_ascii_case(wanted),
     };
     let claims: Vec<&Claim> = paper.claims.iter().filter(is_meant).collect();
@@ -351,5 +351,25 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // What is left of it harms nobody.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_by_figure_and_by_section() {
+        let paper = find("abe").unwrap();
+        let of = |wanted| chosen(&paper, Some(wanted)).unwrap();
+        assert!(!of("4").is_empty() && of("4").iter().all(|claim| claim.figure.as_deref() == Some("4")));
+        assert!(!of("beyond").is_empty() && of("beyond").iter().all(|claim| claim.section == "Beyond"));
+        assert_eq!(chosen(&paper, None).unwrap().len(), paper.claims.len());
+        let error = chosen(&paper, Some("Fig. 4")).map(|claims| claims.len()).unwrap_err().to_string();
+        assert!(
+            error.contains("figure 'Fig. 4': nothing is claimed of it; expected one of 1, 2, 4,"),
+            "{error}"
+        );
+        assert!(error.contains(", or a section: ") && error.contains("Beyond"), "{error}");
     }
 }

@@ -271,7 +271,7 @@ impl<'a> View<'a> {
             Ok(HopSpec {
                 name: hop.name.clone(),
                 qdisc: qdisc(settings)?,
-                link: LinkSpec(link(settings, sources)?),
+                link: LinkSpec(link_below(settings, sources)?),
                 delay: settings.span("delay"),
             })
         };
@@ -298,9 +298,10 @@ impl<'a> View<'a> {
         let flows = self.flow_specs(seed)?;
         let bottleneck = match &self.cell {
             Some(cell) => Bottleneck::Cell(Box::new(self.cell_scenario(cell, &flows, sources)?)),
-            None => {
-                Bottleneck::Link { qdisc: qdisc(&self.path)?, link: LinkSpec(link(&self.path, sources)?) }
-            }
+            None => Bottleneck::Link {
+                qdisc: qdisc(&self.path)?,
+                link: LinkSpec(link_below(&self.path, sources)?),
+            },
         };
         Ok(Scenario {
             hops: self.hops(sources)?,
@@ -448,6 +449,27 @@ fn link(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, F
     let format = format.is_set().then_some(format.text.as_str());
     let repeat = !settings.get("once").is_on();
     sources.trace(&trace.text, format, repeat).map_err(|message| settings.fault("trace", message))
+}
+
+/// The link below the discipline, which has the rate that the discipline counts on, if it does.
+fn link_below(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+    let link = link(settings, sources)?;
+    let Meaning::Qdisc(arguments) = &settings.get("qdisc").meaning else { return Ok(link) };
+    let name = arguments.component().name;
+    let promised = if ["dsd", "fcfs_green"].contains(&name) { arguments.rate("rate") } else { None };
+    let Some(promised) = promised else { return Ok(link) };
+    let found = match &link {
+        AnyLink::Line(line) if promised <= line.rate() => return Ok(link),
+        AnyLink::Line(line) => format!("the link has {}", line.rate()),
+        AnyLink::Shaper(shaper) if promised <= shaper.rate() => return Ok(link),
+        AnyLink::Shaper(shaper) => format!("the link has {}", shaper.rate()),
+        AnyLink::Trace(_) | AnyLink::Rate(_) => "the link's rate varies".to_string(),
+        _ => return Ok(link),
+    };
+    let message = format!(
+        "{name} counts on {promised}, and {found}; expected the rate of the link, or none where it varies"
+    );
+    Err(settings.fault("qdisc", message))
 }
 
 fn line(rate: Rate) -> AnyLink {

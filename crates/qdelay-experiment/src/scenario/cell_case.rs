@@ -443,7 +443,8 @@ impl<'a> CellView<'a> {
         match error {
             CellError::Tti { .. } => self.cell.fault("tti", error),
             CellError::Window { .. } => self.cell.fault("scheduler", error),
-            CellError::SchedulerOfSlice => self.cell.fault("scheduler", error),
+            CellError::SchedulerOfSlice => self.blame_scheduler(error),
+            CellError::ShareOfNothing { slice, .. } => self.blame_share(*slice, error),
             CellError::Slices(_) if self.cell.get("partition").text == "none" => {
                 self.cell.fault("scheduler", error)
             }

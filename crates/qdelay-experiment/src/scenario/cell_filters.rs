@@ -113,9 +113,9 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
             }
             if let Some((other, of)) = seen.insert(filter.precedence(), (filter, &bearer.name)) {
                 let common = if filter.overlaps(other) {
-                    format!("and both match packets: {} and {}", other.describe(), filter.describe())
+                    format!("and a packet could match both: {} and {}", other.describe(), filter.describe())
                 } else {
-                    "although no packet matches both".to_string()
+                    "although no packet could match both".to_string()
                 };
                 let message = format!(
                     "{} is that of the filter in line {} (bearer '{of}') too, {common}; expected each precedence once in a UE",

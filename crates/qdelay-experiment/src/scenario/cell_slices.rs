@@ -58,11 +58,19 @@ impl<'a> CellView<'a> {
                 return Err(Fault::new(slice.line, "cell.slice.share", message));
             };
             total += u64::from(part.millionths());
-            if total > u64::from(Share::ALL.millionths()) {
-                let error = SliceError::Shares { millionths: total };
-                let line = if share.line > 0 { share.line } else { slice.line };
-                return Err(Fault::new(line, "cell.slice.share", error));
-            }
+        }
+        if total > u64::from(Share::ALL.millionths()) {
+            let all: Vec<String> = self
+                .slices
+                .iter()
+                .map(|(slice, set)| format!("{} {}", slice.name, set.get("share").text))
+                .collect();
+            let message = format!("{} ({})", SliceError::Shares { millionths: total }, all.join(", "));
+            let last = self.slices.last().map_or(0, |(slice, set)| match set.get("share").line {
+                0 => slice.line,
+                line => line,
+            });
+            return Err(Fault::new(last, "cell.slice.share", message));
         }
         let mut has_bearer = vec![false; self.slices.len()];
         for ue in &self.ues {
@@ -133,5 +141,21 @@ impl<'a> CellView<'a> {
             (line, _) => line,
         };
         Fault::new(line, "cell.partition", error)
+    }
+
+    /// A share as the fault of its slice.
+    pub fn blame_share(&self, slice: usize, error: &CellError) -> Fault {
+        let Some((slice, settings)) = self.slices.get(slice) else { return self.blame_slices(error) };
+        let share = settings.get("share");
+        Fault::new(if share.line > 0 { share.line } else { slice.line }, "cell.slice.share", error)
+    }
+
+    /// A scheduler that slices cannot have: theirs, or that of the cell.
+    pub fn blame_scheduler(&self, error: &CellError) -> Fault {
+        let mut of_slices = self.slices.iter().map(|(_, settings)| settings.get("scheduler"));
+        match of_slices.find(|scheduler| scheduler.text.starts_with("eqp")) {
+            Some(scheduler) => Fault::new(scheduler.line, "cell.slice.scheduler", error),
+            None => self.cell.fault("scheduler", error),
+        }
     }
 }

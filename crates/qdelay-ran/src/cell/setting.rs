@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use qdelay_core::Span;
 use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
-use qdelay_core::slice::SliceError;
+use qdelay_core::slice::{Share, SliceError};
 
 /// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and 32 identities is what MAC has.
 pub const MAX_BEARERS: usize = 30;
@@ -284,6 +284,17 @@ pub enum CellError {
     SchedulerOfSlice,
     /// Slices that cannot be. Bearers are numbered over all UEs.
     Slices(SliceError),
+    /// A share that is rounded to nothing in each TTI.
+    ShareOfNothing {
+        /// The slice.
+        slice: usize,
+        /// What it has agreed on.
+        share: Share,
+        /// RBs of a TTI.
+        rbs: u32,
+        /// RBs that a share has to have at least.
+        least_rbs: u32,
+    },
     /// A block would be repeated before it can have failed.
     HarqRtt {
         /// From a block to its repetition.
@@ -336,9 +347,19 @@ impl fmt::Display for CellError {
                 )
             }
             CellError::SchedulerOfSlice => f.write_str(
-                "the scheduler makes each UE a slice; expected another one where there is a partition",
+                "eqp makes each UE a slice; expected another scheduler where there is a partition",
             ),
             CellError::Slices(error) => write!(f, "{error}"),
+            CellError::ShareOfNothing { share, rbs, least_rbs, .. } => {
+                let least = (u64::from(*least_rbs) * 1_000_000).div_ceil(u64::from(*rbs).max(1));
+                write!(
+                    f,
+                    "{}% of {rbs} resource blocks is rounded down to {}, and a slice gets no fewer than {least_rbs}; expected at least {}%",
+                    f64::from(share.millionths()) / 10_000.0,
+                    share.of(*rbs),
+                    (least as f64 / 100.0).ceil() / 100.0
+                )
+            }
             CellError::HarqRtt { rtt, air } => {
                 write!(f, "a block is repeated after {rtt}; expected at least the time on the air, {air}")
             }

@@ -117,13 +117,15 @@ pub struct Report {
 Examples:
   qdelay reproduce bode --traces ~/traces
   qdelay reproduce bode --figure 10
-  qdelay reproduce bode --json
+  qdelay reproduce abe --figure beyond --out abe
+  qdelay reproduce lying --json
 
-A claim whose figure is within its bounds is a match; one that is outside is 'explained' where the cause is known, and else
-a 'miss'. Bounds and causes stand in one file for each paper. Without the recorded traces synthetic ones stand in, and it
-says so. Exit status 1 where anything misses.")]
+A claim whose figure is within its bounds is a match; one that is outside is 'explained'
+where the cause is known, and else a 'miss'. Bounds and causes stand in one file for each
+paper. Without the recorded traces synthetic ones stand in, and it says so. Exit status 1
+where anything misses.")]
 pub struct Reproduce {
-    /// The paper
+    /// The paper: bode, 5g (chapter 3 of the thesis), eqp (its chapter 4), abe, rd; or lying, a study of our own
     #[arg(value_name = "PAPER")]
     pub paper: String,
     /// Only the claims about this figure, or this section
@@ -152,7 +154,7 @@ Examples:
   qdelay list bode
   qdelay list --json")]
 pub struct List {
-    /// A kind (qdisc, pacer, transport, link) or the name of a component [default: all]
+    /// A kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc) or the name of a component [default: all]
     pub what: Option<String>,
     /// Print JSON (docs/json.md)
     #[arg(long)]

@@ -540,13 +540,14 @@ mod tests {
         assert!(error("dsd:bound=0").contains("expected 1us to 100s"));
         assert!(error("dsd:rate=0").contains("expected 1bit to 100gbit"));
         assert!(error("dsd:rate=infinite").contains("expected 1bit to 100gbit"));
-        assert!(
-            error("dsd:g=1:gamma=2").contains("gamma is of the control of green, which a fixed g replaces")
-        );
-        assert!(error("dsd:g=1:control=loss").contains("control is of the control of green"));
-        assert!(error("dsd:control=loss:k=3").contains("k belongs to control=bias"));
+        assert!(error("dsd:g=1:gamma=2").contains("gamma and g exclude each other"));
+        assert!(error("dsd:g=1:control=loss").contains("control and g exclude each other"));
+        assert!(error("dsd:control=loss:k=3").contains("k is of control=bias; expected no k"));
         assert!(error("dsd:control=ecn").contains("bias"));
-        assert!(error("dsd:rate=1mbit:window=1s").contains("window is of the estimate"));
+        assert!(
+            error("dsd:rate=1mbit:window=1s")
+                .contains("window is of the estimate of a rate that is not known")
+        );
         assert!(error("dsd:green=blue").contains("unknown codepoint 'blue'"));
         assert!(error("dsd:virtual=codel").contains("expected taildrop or red, not 'codel'"));
         assert!(error("dsd:virtual=[red:limit=5]").contains("limit is given to dsd itself"));

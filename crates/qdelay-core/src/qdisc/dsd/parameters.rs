@@ -185,18 +185,23 @@ fn build(arguments: &Arguments) -> Result<Dsd, String> {
     match parameters.control {
         DsdControl::Fixed(_) => {
             if let Some(key) = control.iter().find(|key| arguments.is_given(key)) {
-                return Err(format!("{key} is of the control of green, which a fixed g replaces"));
+                return Err(format!(
+                    "{key} and g exclude each other, for a fixed g leaves nothing to control; expected one of them"
+                ));
             }
         }
         DsdControl::Loss(_) if arguments.is_given("k") => {
-            return Err("k belongs to control=bias, and control is loss".to_string());
+            return Err("k is of control=bias; expected no k with control=loss, or control=bias".to_string());
         }
         DsdControl::Bias(_) | DsdControl::Loss(_) => {}
     }
     if let Some(rate) = parameters.rate {
         check_bound(arguments, rate, &parameters)?;
         if arguments.is_given("window") {
-            return Err("window is of the estimate of a rate, and rate is given".to_string());
+            return Err(
+                "window is of the estimate of a rate that is not known; expected rate or window, not both"
+                    .to_string(),
+            );
         }
     }
     let red = law(arguments.text("virtual").unwrap_or_default(), &parameters)?;

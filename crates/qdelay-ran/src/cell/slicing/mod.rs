@@ -159,6 +159,13 @@ impl Slicing {
         let rbg_prbs = setting.carrier.rbg_prbs().max(1);
         // TTIs have at most 1000 slots.
         let rbg_rbs = u32::from(rbg_prbs) * setting.slots() as u32;
+        let rbs = u32::from(setting.carrier.prbs()) * setting.slots() as u32;
+        let least_rbs = if matches!(partition, Partition::Fixed) { rbg_rbs } else { 1 };
+        let is_nothing = |slice: &CellSlice| rounding == Rounding::Down && slice.share.of(rbs) < least_rbs;
+        if let Some(slice) = slices.iter().position(is_nothing) {
+            let share = slices[slice].share;
+            return Err(CellError::ShareOfNothing { slice, share, rbs, least_rbs });
+        }
         let law = match partition {
             Partition::Fixed => Law::Fixed(FixedPartition::new(of_cell, rbg_rbs).map_err(CellError::Slices)?),
             Partition::Elastic { limit_rbs } => {
