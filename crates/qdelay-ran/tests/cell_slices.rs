@@ -332,7 +332,7 @@ proptest! {
     /// idle TTIs are as those that are run, and who asks changes nothing.
     #[test]
     fn what_holds_whatever_happens(
-        shares in prop::collection::vec(5_u32..40, 1..4), fixed: bool, limit_rbs in 8_u32..120, seed: u64,
+        shares in prop::collection::vec(8_u32..40, 1..4), fixed: bool, limit_rbs in 8_u32..120, seed: u64,
         bearers in prop::collection::vec((0_usize..4, 0_usize..4, 0_u8..28), 1..6), bler in prop::sample::select(vec![0.0, 0.3]),
         rlc in 0_usize..4, control: bool,
     ) {

@@ -85,7 +85,7 @@ impl Green {
             let read = |text| {
                 dscp::parse(text).ok_or_else(|| {
                     format!(
-                        "green: unknown codepoint '{text}'; expected 0 to 63, a range (8-15), {ECT1}, or be, le, cs1 to \
+                        "green: unknown codepoint '{text}'; expected 0 to 63, a range (8-15), {ECT1}, or be, le, llt, cs0 to \
                          cs7, af11 to af43, va, nqb, ef"
                     )
                 })

@@ -177,7 +177,7 @@ fn range(text: &str) -> Result<(u8, u8), String> {
     let read = |text| {
         dscp::parse(text).ok_or_else(|| {
             format!(
-                "unknown codepoint '{text}'; expected 0 to 63, a range (8-15), {REST}, or be, le, cs1 to cs7, \
+                "unknown codepoint '{text}'; expected 0 to 63, a range (8-15), {REST}, or be, le, llt, cs0 to cs7, \
                  af11 to af43, va, nqb, ef"
             )
         })

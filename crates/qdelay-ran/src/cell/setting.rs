@@ -357,7 +357,7 @@ impl fmt::Display for CellError {
                     "{}% of {rbs} resource blocks is rounded down to {}, and a slice gets no fewer than {least_rbs}; expected at least {}%",
                     f64::from(share.millionths()) / 10_000.0,
                     share.of(*rbs),
-                    (least as f64 / 100.0).ceil() / 100.0
+                    least.div_ceil(100) as f64 / 100.0
                 )
             }
             CellError::HarqRtt { rtt, air } => {
