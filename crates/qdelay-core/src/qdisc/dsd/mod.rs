@@ -50,7 +50,7 @@
 //!
 //! `control=bias`, the paper's: a loop moves g ([`crate::aqm::GreenBias`]). `control=loss`, ours: g is 1, and some of
 //! what arrives is refused ([`crate::aqm::GreenLoss`]) before it has a duplicate, or marked where duplicates are and the packet can be. Neither
-//! touches what is shown above, of the arrivals that are not refused; and with fewer arrivals one queue is no longer.
+//! touches what is shown above, of the arrivals that are not refused.
 //!
 //! Parameters: `rate`, `overhead`, `bound` (d), `green`, `test`, `control`, `g` (by the control unless given), `period` (T), `alpha`, `k`,
 //! `gamma`, `base_rtt`, `weight`, `virtual` (the virtual queue: `taildrop` or a `red`), `window`, `limit` and `limit_bytes` (Buff).
