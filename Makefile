@@ -22,7 +22,9 @@ help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
 	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
-	@echo "make test      check, then every test"
+	@echo "make test      check, then every test; ends with those that the machine could not run, and the counts."
+	@echo "               As root on Debian it installs chromium, ffmpeg, nodejs and npm where they are missing, and says so"
+	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
@@ -40,23 +42,30 @@ run: build
 build: rust
 	cargo build --release --locked --package qdelay
 
+# Ends with what was skipped, and "N passed, N failed, N skipped".
+SUITE = cargo run --quiet --locked --profile test --package qdelay-testing -- suite --workspace --locked --no-fail-fast
 test: check browser stream
-	cargo test --workspace --locked
+	@$(SUITE)
 
-# The report is tested in a real one. Root gets it where it is missing; others are told.
+# The report is tested in a real one, and a stream is played behind a link. Root gets what is missing, after a moment in which to say
+# no; QDELAY_INSTALL=no says it before. Without, the tests are skipped.
+INSTALL = install() { \
+		if [ "$${QDELAY_INSTALL:-}" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
+			echo "make: no $$1: $$2"; return; fi; \
+		echo "make: no $$1; about to install, with apt-get:" $$3 "(QDELAY_INSTALL=no: nothing is installed, and $$2)"; \
+		if [ -t 1 ]; then echo "make: Ctrl-C within 10 s ends this"; sleep 10; fi; \
+		{ apt-get update -qq; apt-get install -qq -y --no-install-recommends $$3; } >/dev/null 2>&1 \
+			|| echo "make: apt-get could not: $$2"; \
+	}
+
 browser:
-	@for name in chromium chromium-browser google-chrome "$${QDELAY_BROWSER:-none}"; do \
+	@$(INSTALL); for name in chromium chromium-browser google-chrome "$${QDELAY_BROWSER:-none}"; do \
 			command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && echo "make: installing chromium, for the test of the report" \
-			&& { apt-get update -qq; apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1; } \
-		|| echo "make: no browser is found, and none can be installed: the report is not tested in one"
+		install "browser" "the report is not tested in one" "chromium"
 
-# A stream is played behind a link. Root gets what is missing; others are told.
 stream:
-	@command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && echo "make: installing ffmpeg, nodejs and npm, for the test with a stream" \
-			&& { apt-get update -qq; apt-get install -qq -y --no-install-recommends ffmpeg nodejs npm; } >/dev/null 2>&1; } \
-		|| echo "make: no ffmpeg or npm, and none can be installed: no stream is played behind a link"
+	@$(INSTALL); command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \
+		install "ffmpeg or npm" "no stream is played behind a link" "ffmpeg nodejs npm"
 
 check: rust
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \
@@ -107,7 +116,7 @@ bench: build
 
 # Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB.
 fuzz: rust
-	QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) cargo test --workspace --locked
+	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) $(SUITE)
 	cargo test --package qdelay-trace --locked --test large -- --ignored
 
 # All three even if one fails; the status is that of the worst.

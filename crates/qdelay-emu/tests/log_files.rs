@@ -7,6 +7,7 @@ use qdelay_core::{Packet, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_emu::log::{Layout, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
+use qdelay_testing::{Need, skip, test};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -80,7 +81,7 @@ fn a_slow_file_loses_records_and_no_time() {
 fn a_full_disk_stops_the_log_and_nothing_else() {
     let path = Path::new("/dev/full");
     if OpenOptions::new().write(true).open(path).is_err() {
-        return eprintln!("skipped: no /dev/full");
+        skip(Need::Tools, "no /dev/full");
     }
     let layout = layout();
     let mut mahimahi = MahimahiLog::create(path, &layout, Port::Outside, MahimahiOptions::default()).unwrap();
@@ -115,7 +116,11 @@ fn a_file_that_cannot_be_made() {
 
 #[test]
 fn a_full_disk_at_the_very_end() {
-    let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else { return };
+    let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else {
+        skip(Need::Tools, "no /dev/full")
+    };
     let log = PcapngLog::new(file, &layout(), &PcapngOptions::default()).unwrap();
     assert_eq!(log.close(Time::ZERO).unwrap_err().kind(), io::ErrorKind::StorageFull);
 }
+
+qdelay_testing::main!();

@@ -10,8 +10,9 @@ use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::log::{Layout, PcapngLog, PcapngOptions};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
+use qdelay_testing::{Need, skip, test};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -160,7 +161,7 @@ fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec
 
 #[test]
 fn every_packet_is_there() {
-    let (path, read, log, bytes) =
+    let (_, read, log, bytes) =
         capture("every.pcapng", &PcapngOptions { began: BEGAN, ..Default::default() });
     assert_eq!(read.interfaces, [("inside".into(), 101, 0, 9), ("outside".into(), 101, 0, 9)]);
     let began = BEGAN.as_nanos() as u64;
@@ -204,34 +205,55 @@ fn every_packet_is_there() {
     for comment in ["dropped by down: sojourn_bound", "dropped by down-delay: loss", "dropped by up: codel"] {
         assert!(comments.contains(&comment), "{comment}");
     }
-    wireshark(&path, &read);
 }
 
 #[test]
 fn snapped_packets_keep_their_size() {
     let options = PcapngOptions { snap: 61, ..Default::default() };
-    let (path, read, _, _) = capture("snapped.pcapng", &options);
+    let (_, read, _, _) = capture("snapped.pcapng", &options);
     assert!(read.interfaces.iter().all(|interface| interface.2 == 61));
     assert!(read.packets.iter().all(|packet| packet.bytes.len() == packet.size.min(61) as usize));
     assert!(read.packets.iter().any(|packet| packet.size == 1500));
-    wireshark(&path, &read);
 }
 
-/// What Wireshark's programs make of it.
-fn wireshark(path: &PathBuf, read: &Read) {
-    let run = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).arg(path).output().ok()?;
-        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+/// A capture of everything, and one that is cut.
+fn for_wireshark(name: &str) -> [(PathBuf, Read); 2] {
+    [PcapngOptions { began: BEGAN, ..Default::default() }, PcapngOptions { snap: 61, ..Default::default() }]
+        .map(|options| {
+            let (path, read, _, _) = capture(&format!("{name}-{}.pcapng", options.snap), &options);
+            (path, read)
+        })
+}
+
+/// What a program of Wireshark's makes of a file. Skips the test where there is none.
+fn wireshark(program: &str, arguments: &[&str], path: &Path) -> String {
+    let Ok(output) = Command::new(program).args(arguments).arg(path).output() else {
+        skip(Need::Tools, format_args!("no {program} command"));
     };
-    match run("capinfos", &["-M", "-c"]) {
-        Some(text) => assert!(text.contains(&read.packets.len().to_string()), "{text}"),
-        None => eprintln!("skipped: no capinfos"),
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn capinfos_counts_the_packets() {
+    for (path, read) in for_wireshark("capinfos") {
+        let text = wireshark("capinfos", &["-M", "-c"], &path);
+        assert!(text.contains(&read.packets.len().to_string()), "{text}");
     }
+}
+
+#[test]
+fn tshark_reads_what_was_written() {
+    for (path, read) in for_wireshark("tshark") {
+        compare_with_tshark(&path, &read);
+    }
+}
+
+fn compare_with_tshark(path: &Path, read: &Read) {
     let fields = ["-r", "-e", "frame.interface_name", "-e", "frame.time_epoch", "-e", "frame.len"];
     let more = ["-e", "frame.cap_len", "-e", "frame.packet_flags_direction", "-e", "frame.comment"];
     let arguments = [&["-n", "-T", "fields"], &fields[1..], &more, &fields[..1]].concat();
-    let Some(text) = run("tshark", &arguments) else { return eprintln!("skipped: no tshark") };
+    let text = wireshark("tshark", &arguments, path);
     let names = ["inside", "outside"];
     for (line, packet) in text.lines().zip(&read.packets) {
         let expected = format!(
@@ -248,3 +270,5 @@ fn wireshark(path: &PathBuf, read: &Read) {
     }
     assert_eq!(text.lines().count(), read.packets.len());
 }
+
+qdelay_testing::main!();

@@ -7,6 +7,7 @@ use qdelay_emu::device::tun::{QUEUE, TunError};
 use qdelay_emu::device::{Device, Sent};
 use qdelay_emu::link_setup::{LinkSetup, Options, SetupError};
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::{Need, skip, test};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -48,7 +49,7 @@ fn converse(place: &Namespace, server: SocketAddr) {
 
 #[test]
 fn programs_inside_reach_servers_outside() {
-    let Some(host) = host() else { return };
+    let host = host();
     let link = Carried::new(link(&host).expect("a link"));
     assert_eq!(link.notes, [""; 0]);
     assert_eq!(
@@ -66,7 +67,7 @@ fn programs_inside_reach_servers_outside() {
 
 #[test]
 fn programs_outside_reach_servers_inside() {
-    let Some(host) = host() else { return };
+    let host = host();
     let link = Carried::new(link(&host).expect("a link"));
     let port = echo_server(&link.namespace, Ipv4Addr::UNSPECIFIED.into());
     converse(&host, (link.addresses.inside, port).into());
@@ -85,7 +86,7 @@ fn checksum(bytes: &[u8]) -> u16 {
 
 #[test]
 fn ping_is_answered() {
-    let Some(host) = host() else { return };
+    let host = host();
     let link = Carried::new(link(&host).expect("a link"));
     let socket = link.namespace.run(|| {
         rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).expect("a raw socket")
@@ -105,7 +106,7 @@ fn ping_is_answered() {
 
 #[test]
 fn links_nest_three_deep() {
-    let Some(host) = host() else { return };
+    let host = host();
     let first = Carried::new(link(&host).expect("a link"));
     let second = Carried::new(link(&first.namespace).expect("a link within a link"));
     let third = Carried::new(link(&second.namespace).expect("a link within a link within a link"));
@@ -131,7 +132,7 @@ fn links_nest_three_deep() {
 
 #[test]
 fn links_beside_each_other_have_networks_of_their_own() {
-    let Some(host) = host() else { return };
+    let host = host();
     let links: Vec<Carried> = (0..4).map(|_| Carried::new(link(&host).expect("a link"))).collect();
     for (index, link) in links.iter().enumerate() {
         assert_eq!(link.addresses.outside, Ipv4Addr::new(100, 64, index as u8, 1));
@@ -149,7 +150,7 @@ fn links_beside_each_other_have_networks_of_their_own() {
 
 #[test]
 fn many_links_at_the_same_time_do_not_meet() {
-    let Some(host) = host() else { return };
+    let host = host();
     // Threads that are started in the namespace are in it. All would like number 0 best.
     let threads = host.run(|| {
         let start = |letter: char| {
@@ -167,7 +168,7 @@ fn many_links_at_the_same_time_do_not_meet() {
 
 #[test]
 fn networks_of_the_host_are_avoided() {
-    let Some(host) = host() else { return };
+    let host = host();
     // A device of the host with the network that would be first, made by the tool where there is one.
     let is_made = host.run(|| {
         let ip = |arguments: &str| Command::new("ip").args(arguments.split(' ')).status();
@@ -177,8 +178,7 @@ fn networks_of_the_host_are_avoided() {
             && ip("route add blackhole 100.64.3.0/24 table 77").is_ok_and(|status| status.success())
     });
     if !is_made {
-        println!("skipped: no ip command that can set this up");
-        return;
+        skip(Need::Tools, "no ip command that can set this up");
     }
     let link = link(&host).expect("a link");
     assert_eq!(link.addresses.outside, Ipv4Addr::new(100, 64, 4, 1));
@@ -186,7 +186,7 @@ fn networks_of_the_host_are_avoided() {
 
 #[test]
 fn the_kernel_sends_nothing_by_itself() {
-    let Some(host) = host() else { return };
+    let host = host();
     let mut link = link(&host).expect("a link");
     let mut buffer = [0; 1500];
     let to = link.addresses.outside;
@@ -202,7 +202,7 @@ fn the_kernel_sends_nothing_by_itself() {
 
 #[test]
 fn packets_are_whole_and_no_longer_than_the_mtu() {
-    let Some(host) = host() else { return };
+    let host = host();
     for mtu in [576, 1280, 1500, 9000] {
         let options = Options { resolver: false, mtu, ..Options::default() };
         let mut link = link_with(&host, options).expect("a link");
@@ -224,7 +224,7 @@ fn packets_are_whole_and_no_longer_than_the_mtu() {
 
 #[test]
 fn what_the_kernel_drops_is_counted() {
-    let Some(host) = host() else { return };
+    let host = host();
     let mut link = link(&host).expect("a link");
     let to = link.addresses.outside;
     const SENT: u64 = QUEUE as u64 + 2000;
@@ -249,7 +249,7 @@ fn what_the_kernel_drops_is_counted() {
 
 #[test]
 fn a_name_that_is_taken_is_refused() {
-    let Some(host) = host() else { return };
+    let host = host();
     let named = |name: &str| Options { resolver: false, name: name.into(), ..Options::default() };
     let _first = link_with(&host, named("radio")).expect("a link");
     for name in ["radio", "lo"] {
@@ -263,10 +263,9 @@ fn a_name_that_is_taken_is_refused() {
 
 #[test]
 fn a_missing_driver_is_reported() {
-    let Some(host) = host() else { return };
+    let host = host();
     if !host.has_own_mounts() {
-        println!("skipped: no mounts of its own");
-        return;
+        skip(Need::Net, "no mounts of its own");
     }
     host.run(|| {
         rustix::mount::mount("test", "/dev/net", "tmpfs", rustix::mount::MountFlags::empty(), None)
@@ -290,11 +289,10 @@ fn answer(question: &[u8]) -> Vec<u8> {
 
 #[test]
 fn names_are_looked_up_through_the_link() {
-    let Some(host) = host() else { return };
+    let host = host();
     let file = "nameserver 127.0.0.1\nsearch qdelay.test\n";
     if let Err(error) = host.replace_file("/etc/resolv.conf", file.into()) {
-        println!("skipped: /etc/resolv.conf: {error}");
-        return;
+        skip(Need::Net, format_args!("/etc/resolv.conf: {error}"));
     }
     let socket = host.run(|| UdpSocket::bind((Ipv4Addr::LOCALHOST, 53)).expect("port 53"));
     std::thread::spawn(move || {
@@ -340,10 +338,9 @@ fn names_are_looked_up_through_the_link() {
 
 #[test]
 fn a_resolver_at_every_address_of_the_host_is_enough() {
-    let Some(host) = host() else { return };
+    let host = host();
     if host.replace_file("/etc/resolv.conf", "nameserver 127.0.0.1\n".into()).is_err() {
-        println!("skipped: /etc/resolv.conf cannot be replaced");
-        return;
+        skip(Need::Net, "/etc/resolv.conf cannot be replaced");
     }
     let _socket = host.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 53)).expect("port 53"));
     let link = link_with(&host, Options::default()).expect("a link");
@@ -351,3 +348,5 @@ fn a_resolver_at_every_address_of_the_host_is_enough() {
     let text = link.namespace.run(|| std::fs::read_to_string("/etc/resolv.conf").expect("read"));
     assert_eq!(text, format!("nameserver {}\n", link.addresses.outside));
 }
+
+qdelay_testing::main!();

@@ -5,6 +5,7 @@ mod net_support;
 use net_support::{eventually, host, is_alive};
 use qdelay_emu::netns::Namespace;
 use qdelay_emu::netns::command::exit_code;
+use qdelay_testing::{Need, helper, helper_arguments, skip, test};
 use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 use std::fs::File;
@@ -28,7 +29,7 @@ fn output(namespace: &Namespace, script: &str) -> String {
 
 #[test]
 fn the_exit_status_is_passed_on() {
-    let Some(namespace) = host() else { return };
+    let namespace = host();
     for (script, code) in [("exit 0", 0), ("exit 42", 42), ("kill -TERM $$", 143), ("kill -KILL $$", 137)] {
         let mut running = namespace.spawn(shell(script)).expect("started");
         assert_eq!(exit_code(running.wait().expect("ended")), code, "{script}");
@@ -40,7 +41,7 @@ fn the_exit_status_is_passed_on() {
 
 #[test]
 fn the_command_is_in_the_namespace_and_has_none_of_our_files() {
-    let Some(namespace) = host() else { return };
+    let namespace = host();
     let devices = output(&namespace, "cat /proc/self/net/dev");
     assert!(devices.contains("lo:") && !devices.contains("eth"), "{devices}");
     // A device that a command kept open would stay when we end.
@@ -53,7 +54,7 @@ fn the_command_is_in_the_namespace_and_has_none_of_our_files() {
 
 #[test]
 fn a_dropped_command_is_killed() {
-    let Some(namespace) = host() else { return };
+    let namespace = host();
     let mut sleep = Command::new("sleep");
     sleep.arg("1000");
     let running = namespace.spawn(sleep).expect("started");
@@ -63,21 +64,16 @@ fn a_dropped_command_is_killed() {
     assert!(!is_alive(pid));
 }
 
-const ROLE: &str = "QDELAY_TEST_ROLE";
-
-/// This program again, as the test `name`, which then plays a part.
+/// This program again, as the helper `name`.
 fn again(name: &str) -> Vec<String> {
     let exe = std::env::current_exe().expect("this program").display().to_string();
-    [&exe, "--exact", name, "--nocapture"].map(String::from).to_vec()
+    [exe.as_str()].into_iter().chain(helper_arguments(name)).map(String::from).collect()
 }
 
-/// Not a test: runs a command in the foreground, for [`signals_are_forwarded`].
-#[test]
+/// Runs a command in the foreground, for [`signals_are_forwarded`].
+#[helper]
 fn forwarder() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
-    let namespace = host().expect("a namespace, because the other process had one");
+    let namespace = host();
     let script = "trap 'exit 7' TERM; trap 'exit 8' INT; echo begun; while :; do sleep 0.05; done";
     let mut running = namespace.spawn_foreground(shell(script)).expect("started");
     assert!(namespace.spawn_foreground(shell("true")).is_err(), "only one has the foreground");
@@ -88,15 +84,11 @@ fn forwarder() {
 
 #[test]
 fn signals_are_forwarded() {
-    let Some(_) = host() else { return };
+    drop(host());
     for (signal, code) in [(Signal::TERM, "code 7"), (Signal::INT, "code 8")] {
         let words = again("forwarder");
-        let mut child = Command::new(&words[0])
-            .args(&words[1..])
-            .env(ROLE, "1")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("started");
+        let mut child =
+            Command::new(&words[0]).args(&words[1..]).stdout(Stdio::piped()).spawn().expect("started");
         let mut lines =
             BufReader::new(child.stdout.take().expect("piped")).lines().map(|line| line.expect("read"));
         assert!(lines.any(|line| line.ends_with("begun")));
@@ -107,13 +99,10 @@ fn signals_are_forwarded() {
     }
 }
 
-/// Not a test: an interactive shell, for [`an_interactive_shell_has_the_terminal`].
-#[test]
+/// An interactive shell, for [`an_interactive_shell_has_the_terminal`].
+#[helper]
 fn terminal() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
-    let namespace = host().expect("a namespace, because the other process had one");
+    let namespace = host();
     let mut command = Command::new("sh");
     command.arg("-i").env("PS1", "prompt> ");
     let mut running = namespace.spawn_foreground(command).expect("started");
@@ -124,10 +113,9 @@ fn terminal() {
 
 #[test]
 fn an_interactive_shell_has_the_terminal() {
-    let Some(_) = host() else { return };
+    drop(host());
     if Command::new("setsid").arg("--version").output().is_err() {
-        println!("skipped: no setsid command");
-        return;
+        skip(Need::Tools, "no setsid command");
     }
     for (end, expected) in
         [("exit 3\n", "code 3 foreground true"), ("kill -9 $$\n", "code 137 foreground true")]
@@ -140,7 +128,6 @@ fn an_interactive_shell_has_the_terminal() {
         let mut child = Command::new("setsid")
             .args(["--ctty", "--wait"])
             .args(again("terminal"))
-            .env(ROLE, "1")
             .stdin(theirs())
             .stdout(theirs())
             .stderr(theirs())
@@ -196,3 +183,5 @@ impl Screen {
         }
     }
 }
+
+qdelay_testing::main!();

@@ -6,13 +6,12 @@ mod net_support;
 use net_support::{Carried, differences, eventually, host, is_alive, link, snapshot};
 use qdelay_emu::link_setup::{LinkSetup, Options};
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::{helper, helper_arguments, test};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
-
-const HOLDER: &str = "QDELAY_TEST_HOLDS_A_LINK";
 
 /// At once, but for a process that another test has just forked and that has not closed our files yet.
 fn nothing_is_left(host: &Namespace, before: &BTreeMap<String, String>) {
@@ -26,7 +25,7 @@ fn nothing_is_left(host: &Namespace, before: &BTreeMap<String, String>) {
 
 #[test]
 fn a_dropped_link_leaves_nothing() {
-    let Some(host) = host() else { return };
+    let host = host();
     let before = host.run(snapshot);
     let outer = Carried::new(link(&host).expect("a link"));
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
@@ -46,7 +45,7 @@ fn a_dropped_link_leaves_nothing() {
 
 #[test]
 fn a_panic_leaves_nothing() {
-    let Some(host) = host() else { return };
+    let host = host();
     let before = host.run(snapshot);
     let result = host.run(|| {
         catch_unwind(AssertUnwindSafe(|| {
@@ -60,7 +59,7 @@ fn a_panic_leaves_nothing() {
 
 #[test]
 fn a_failed_setup_leaves_nothing() {
-    let Some(host) = host() else { return };
+    let host = host();
     let before = host.run(snapshot);
     for name in ["lo", "bad name"] {
         let options = Options { name: name.into(), ..Options::default() };
@@ -71,7 +70,7 @@ fn a_failed_setup_leaves_nothing() {
 
 #[test]
 fn background_processes_end_with_the_namespace() {
-    let Some(host) = host() else { return };
+    let host = host();
     let link = link(&host).expect("a link");
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 1000 & echo $!"]).stdout(Stdio::piped());
@@ -89,7 +88,7 @@ fn background_processes_end_with_the_namespace() {
 /// A process that starts another and ends, again and again, is caught too.
 #[test]
 fn a_process_that_runs_away_ends_with_the_namespace() {
-    let Some(host) = host() else { return };
+    let host = host();
     let mut command = Command::new("sh");
     // Each generation has a session of its own, and lives for a moment.
     let script =
@@ -134,12 +133,9 @@ fn status(pid: u32, name: &str) -> String {
     line.unwrap_or_else(|| panic!("{name}: {text}")).trim().to_string()
 }
 
-/// Not a test: what [`a_keeper_has_little_and_goes_with_the_namespace`] starts, because it looks at a whole process.
-#[test]
+/// What [`a_keeper_has_little_and_goes_with_the_namespace`] starts, because it looks at a whole process.
+#[helper]
 fn counter() {
-    if std::env::var_os(HOLDER).is_none() {
-        return;
-    }
     let files = || std::fs::read_dir("/proc/self/fd").expect("/proc").count();
     rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT).ok();
     let before = files();
@@ -193,25 +189,22 @@ fn counter() {
 
 #[test]
 fn a_keeper_has_little_and_goes_with_the_namespace() {
-    let Some(_) = host() else { return };
+    drop(host());
     let output = again("counter").output().expect("started");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("all is well"), "{text}");
 }
 
-/// This program, for one test, as another process.
-fn again(test: &str) -> Command {
+/// This program, as a helper in another process.
+fn again(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", test, "--nocapture"]).env(HOLDER, "1").stdout(Stdio::piped());
+    command.args(helper_arguments(name)).stdout(Stdio::piped());
     command
 }
 
-/// Not a test: what [`kill_9_leaves_nothing`] starts.
-#[test]
+/// What [`kill_9_leaves_nothing`] starts.
+#[helper]
 fn holder() {
-    if std::env::var_os(HOLDER).is_none() {
-        return;
-    }
     let outer = Carried::new(LinkSetup::new(&Options::default()).expect("a link"));
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
     let mut started = Vec::new();
@@ -235,7 +228,7 @@ fn holder() {
 
 #[test]
 fn kill_9_leaves_nothing() {
-    let Some(host) = host() else { return };
+    let host = host();
     let before = host.run(snapshot);
     let mut holder = host.spawn(again("holder")).expect("started");
     let mut lines = BufReader::new(holder.child().stdout.take().expect("piped")).lines();
@@ -252,3 +245,5 @@ fn kill_9_leaves_nothing() {
     eventually("the devices are gone", || !host.run(snapshot)["devices"].contains("qdelay"));
     nothing_is_left(&host, &before);
 }
+
+qdelay_testing::main!();

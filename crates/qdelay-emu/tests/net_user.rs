@@ -1,4 +1,4 @@
-//! A user who is not root: two private namespaces. Without the test harness, whose threads would be in the way.
+//! A user who is not root: two private namespaces. A user namespace is entered before there is a second thread, so by helpers.
 
 mod net_support;
 
@@ -7,6 +7,7 @@ use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::link_setup::{LinkSetup, Options, Outside, SetupError};
 use qdelay_emu::netns::command::exit_code;
 use qdelay_emu::netns::{Namespace, NamespaceError, user};
+use qdelay_testing::{Need, helper, helper_arguments, skip, test};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::mount::MountFlags;
 use std::io::{Read, Write};
@@ -17,39 +18,41 @@ use std::process::{Command, Stdio};
 
 /// "nobody", on every distribution.
 const NOBODY: u32 = 65_534;
-const ROLE: &str = "QDELAY_TEST_ROLE";
-/// Says that this cannot be tested here.
+/// The status of a helper that cannot do its part here.
 const SKIPPED: i32 = 77;
 
-fn main() {
-    match std::env::var(ROLE).as_deref() {
-        Ok("user") => as_user(),
-        Ok("threads") => with_threads(),
-        Ok("no-access") => without_access(),
-        _ => as_root(),
-    }
-}
-
-/// Starts the roles as a user who may open the driver, or may not.
-fn as_root() {
-    let Some(host) = host() else { return };
+/// Starts a helper as a user, with a driver of this mode.
+fn as_user(helper: &str, mode: u32) {
+    let host = host();
     if !rustix::process::geteuid().is_root() || !host.has_own_mounts() {
-        println!("skipped: only root can become another user");
-        return;
+        skip(Need::Net, "only root can become another user");
     }
     let exe = std::fs::read("/proc/self/exe").expect("this program");
     host.run(move || lay_out(&exe));
-    for (role, mode) in [("user", 0o666), ("threads", 0o666), ("no-access", 0o600)] {
-        host.run(move || set_mode(mode));
-        let mut command = Command::new("/dev/net/program");
-        command.env(ROLE, role).current_dir("/").uid(NOBODY).gid(NOBODY);
-        let mut running = host.spawn(command).expect("started");
-        match i32::from(exit_code(running.wait().expect("ended"))) {
-            0 => println!("{role}: ok"),
-            SKIPPED => println!("{role}: skipped"),
-            code => panic!("{role}: exit status {code}"),
-        }
+    host.run(move || set_mode(mode));
+    let mut command = Command::new("/dev/net/program");
+    command.args(helper_arguments(helper)).current_dir("/").uid(NOBODY).gid(NOBODY);
+    let mut running = host.spawn(command).expect("started");
+    match i32::from(exit_code(running.wait().expect("ended"))) {
+        0 => {}
+        SKIPPED => skip(Need::Net, "users may make no namespaces"),
+        code => panic!("{helper}: exit status {code}"),
     }
+}
+
+#[test]
+fn a_user_has_a_private_network() {
+    as_user("links", 0o666);
+}
+
+#[test]
+fn a_user_with_threads_is_refused() {
+    as_user("with_threads", 0o666);
+}
+
+#[test]
+fn a_user_who_may_not_open_the_driver_is_told() {
+    as_user("without_access", 0o600);
 }
 
 /// A `/dev/net` that only this namespace sees, with a driver whose mode can be changed, and this program where any user
@@ -69,13 +72,13 @@ fn set_mode(mode: u32) {
     rustix::fs::chmod("/dev/net/tun", Mode::from_raw_mode(mode)).expect("set");
 }
 
-/// Enters a user namespace, or ends the role where this system does not let users.
+/// Enters a user namespace, or ends the helper where this system does not let users.
 fn enter_or_skip() {
     match user::enter() {
         Ok(()) => {}
         Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. }))
         | Err(error @ NamespaceError::TooMany { .. }) => {
-            println!("skipped: {error}");
+            eprintln!("{error}");
             std::process::exit(SKIPPED);
         }
         Err(error) => panic!("{error}"),
@@ -86,7 +89,8 @@ fn private() -> Options {
     Options { outside: Outside::Private, ..Options::default() }
 }
 
-fn as_user() {
+#[helper]
+fn links() {
     assert!(!user::is_administrator());
     // Without a user namespace the refusal says what to do.
     let error = LinkSetup::new(&private()).expect_err("not permitted");
@@ -140,6 +144,7 @@ fn talk(client: &Namespace, place: &Namespace, address: Ipv4Addr) {
     assert_eq!(accepting.join().expect("no panic"), "through the link");
 }
 
+#[helper]
 fn with_threads() {
     let (_stop, stopped) = std::sync::mpsc::channel::<()>();
     std::thread::spawn(move || stopped.recv());
@@ -148,6 +153,7 @@ fn with_threads() {
     assert!(is_right || matches!(error, NamespaceError::TooMany { .. }), "{error}");
 }
 
+#[helper]
 fn without_access() {
     enter_or_skip();
     assert!(Path::new("/dev/net/tun").exists());
@@ -155,3 +161,5 @@ fn without_access() {
     assert!(matches!(error, SetupError::Tun(TunError::NoAccess)), "{error}");
     assert!(matches!(Tun::open("qdelay%d", 1500), Err(TunError::NoAccess)));
 }
+
+qdelay_testing::main!();

@@ -1,5 +1,5 @@
 //! Ethernet frames of real interfaces: veth pairs between namespaces, and real kernels on both sides. Where they cannot be made
-//! the tests say why and pass.
+//! the tests are skipped.
 
 mod common;
 mod net_support;
@@ -18,6 +18,7 @@ use qdelay_emu::netns::{Namespace, NamespaceError};
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_testing::{Need, skip, test};
 use rustix::io::Errno;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -51,38 +52,33 @@ fn ip(namespace: &Namespace, line: &str) -> bool {
     })
 }
 
-fn chain(mtu: u32) -> Option<Chain> {
+fn chain(mtu: u32) -> Chain {
     let new = || match Namespace::new() {
         Ok(namespace) => {
             namespace.run(|| {
                 let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/addr_gen_mode", "1");
                 let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
             });
-            Some(namespace)
+            namespace
         }
         Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            println!("skipped: {error}");
-            None
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     };
-    let (a, middle, b) = (new()?, new()?, new()?);
+    let (a, middle, b) = (new(), new(), new());
     for (host, name, port) in [(&a, "a0", "inside"), (&b, "b0", "outside")] {
         let thread = host.run(|| rustix::thread::gettid().as_raw_nonzero().get());
         let pair = format!("link add {port} mtu {mtu} type veth peer name {name} mtu {mtu} netns {thread}");
         if !ip(&middle, &pair) {
-            println!("skipped: no veth pair");
-            return None;
+            skip(Need::Net, "no veth pair");
         }
         assert!(ip(host, &format!("link set {name} multicast off up")));
         assert!(ip(&middle, &format!("link set {port} multicast off up")));
     }
     match middle.run(|| PacketSocket::open("inside")) {
-        Ok(_) => Some(Chain { a, middle, b }),
-        Err(error @ PacketError::NotPermitted) => {
-            println!("skipped: {error}");
-            None
-        }
+        Ok(_) => Chain { a, middle, b },
+        Err(error @ PacketError::NotPermitted) => skip(Need::Net, error),
         Err(error) => panic!("{error}"),
     }
 }
@@ -139,7 +135,7 @@ fn sent(socket: &mut PacketSocket, frame: &[u8]) {
 
 #[test]
 fn frames_are_read_as_they_were_on_the_wire() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     let (mut a, [mut inside, mut outside], mut b) =
         (open(&chain.a, "a0"), chain.ports(), open(&chain.b, "b0"));
     assert_eq!((inside.mtu(), inside.name()), (1500, "inside"));
@@ -171,7 +167,7 @@ fn frames_are_read_as_they_were_on_the_wire() {
 #[test]
 fn the_longest_frame_fits() {
     for mtu in [576, 1500, 9000] {
-        let Some(chain) = chain(mtu) else { return };
+        let chain = chain(mtu);
         let (mut a, [mut inside, _]) = (open(&chain.a, "a0"), chain.ports());
         let mut longest = frame(&[0x81, 0x00, 0x00, 0x07], [0x08, 0x00], 1);
         longest.resize(mtu as usize + 18, 9);
@@ -189,7 +185,7 @@ fn the_longest_frame_fits() {
 /// A ring of 32 frames that nobody looks at.
 #[test]
 fn what_the_kernel_drops_is_counted() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     let mut a = open(&chain.a, "a0");
     let small = PacketOptions { frames: 1, ..PacketOptions::default() };
     let mut inside = chain.middle.run(move || PacketSocket::open_with("inside", small)).expect("a socket");
@@ -210,7 +206,7 @@ fn what_the_kernel_drops_is_counted() {
 /// Interfaces that go down and come back, and that go for good.
 #[test]
 fn an_interface_that_goes() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     let (mut a, [mut inside, _]) = (open(&chain.a, "a0"), chain.ports());
     assert!(ip(&chain.middle, "link set inside down"));
     let error = |socket: &mut PacketSocket| {
@@ -234,7 +230,7 @@ fn an_interface_that_goes() {
 
 #[test]
 fn offloads_are_switched_off_and_on_again() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     let mut offloads = chain.a.run(|| Offloads::switch_off("a0")).expect("permitted");
     assert_eq!((offloads.interface(), offloads.left_on()), ("a0", vec![]));
     let off = offloads.switched_off().to_vec();
@@ -290,7 +286,7 @@ const STUCK: Duration = Duration::from_secs(60);
 /// come over, and checksums that the sender has left to its interface are right.
 #[test]
 fn kernels_talk_through_it() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     chain.address();
     let off = |namespace: &Namespace, name: &'static str| {
         let mut offloads = namespace.run(move || Offloads::switch_off(name)).expect("permitted");
@@ -363,7 +359,7 @@ fn verify(packet: &[u8]) -> u16 {
 
 #[test]
 fn checksums_are_completed() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     chain.address();
     let [mut inside, _] = chain.ports();
     for [one, two] in ADDRESSES {
@@ -396,7 +392,7 @@ fn checksums_are_completed() {
 /// A sender whose interface cuts its packets hands over several in one: they are counted, and none is taken for one packet.
 #[test]
 fn several_packets_in_one_are_counted() {
-    let Some(chain) = chain(1500) else { return };
+    let chain = chain(1500);
     chain.address();
     let listen = || {
         let listener = chain.b.run(|| TcpListener::bind(("192.0.2.2", 0))).expect("bound");
@@ -433,3 +429,5 @@ fn several_packets_in_one_are_counted() {
     server.read_exact(&mut vec![0; taken]).expect("comes");
     assert_eq!(gateway.end().0.oversized, 0);
 }
+
+qdelay_testing::main!();

@@ -1,7 +1,6 @@
 //! The report in a real browser: what is drawn, what can be done with it, and that it asks nobody for anything.
 //!
-//! Without a Chromium in `PATH` (or `QDELAY_BROWSER`) this says so and passes; `QDELAY_REQUIRE_BROWSER=1` makes that a
-//! failure. `QDELAY_SCREENSHOTS=DIR` leaves pictures of what was looked at.
+//! Skipped without a Chromium in `PATH` (or `QDELAY_BROWSER`). `QDELAY_SCREENSHOTS=DIR` leaves pictures of what was looked at.
 
 #[path = "browser/devtools.rs"]
 mod devtools;
@@ -11,23 +10,19 @@ mod fixture;
 use devtools::Page;
 use fixture::{Fixture, Scratch, expect, texts};
 use qdelay_experiment::report;
+use qdelay_testing::{Need, skip, test};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The browser, a folder for everything, and a page of 1400 by 1000 pixels; none where there is no browser.
-fn start(name: &str) -> Option<(Scratch, Page)> {
+/// The browser, a folder for everything, and a page of 1400 by 1000 pixels. Skips the test where there is no browser.
+fn start(name: &str) -> (Scratch, Page) {
     let Some(program) = devtools::find() else {
-        assert!(
-            env::var_os("QDELAY_REQUIRE_BROWSER").is_none_or(|value| value != "1"),
-            "no Chromium in PATH"
-        );
-        eprintln!("skipped: no Chromium in PATH, and QDELAY_BROWSER names none");
-        return None;
+        skip(Need::Browser, "no Chromium in PATH, and QDELAY_BROWSER names none");
     };
     let scratch = Scratch::new(name);
     let page = Page::open(&program, &scratch.0.join("profile"), 1400, 1000);
-    Some((scratch, page))
+    (scratch, page)
 }
 
 fn report_of(scratch: &Path, folders: &[PathBuf]) -> PathBuf {
@@ -82,7 +77,7 @@ fn middle(page: &mut Page, selector: &str) -> (f64, f64, f64) {
 
 #[test]
 fn every_plot_is_drawn_with_a_series_for_each_case() {
-    let Some((scratch, mut page)) = start("drawn") else { return };
+    let (scratch, mut page) = start("drawn");
     open(&scratch, &mut page, &Fixture::default());
     let plots = page.eval("qdelayReport.plots().map(({ kind, series }) => [kind, series])");
     assert_eq!(plots[0], json!(["plane", 8]));
@@ -100,7 +95,7 @@ fn every_plot_is_drawn_with_a_series_for_each_case() {
 
 #[test]
 fn seeds_are_one_point_with_a_range_until_each_is_wanted() {
-    let Some((scratch, mut page)) = start("seeds") else { return };
+    let (scratch, mut page) = start("seeds");
     open(&scratch, &mut page, &Fixture { seeds: 3, ..Fixture::default() });
     assert_eq!(page.eval("qdelayReport.plots()[1].series"), json!(8));
     page.eval("document.querySelector('input[name=each]').click()");
@@ -111,7 +106,7 @@ fn seeds_are_one_point_with_a_range_until_each_is_wanted() {
 
 #[test]
 fn filters_and_toggles_change_every_part() {
-    let Some((scratch, mut page)) = start("filters") else { return };
+    let (scratch, mut page) = start("filters");
     open(&scratch, &mut page, &Fixture { groups: texts(&["video", "file"]), ..Fixture::default() });
     page.eval("document.querySelector('[data-axis=\"path.qdisc\"] input').click()");
     page.wait("qdelayReport.plots().length >= 2 && qdelayReport.plots()[0].series === 6");
@@ -146,7 +141,7 @@ fn filters_and_toggles_change_every_part() {
 
 #[test]
 fn pointing_at_one_time_plot_points_at_all() {
-    let Some((scratch, mut page)) = start("hover") else { return };
+    let (scratch, mut page) = start("hover");
     open(&scratch, &mut page, &Fixture::default());
     page.eval("document.querySelector('.plot-delay').scrollIntoView()");
     page.wait("qdelayReport.plots().filter(({ kind }) => kind === 'rate').length >= 2");
@@ -168,7 +163,7 @@ fn pointing_at_one_time_plot_points_at_all() {
 
 #[test]
 fn dragging_zooms_all_time_plots_and_a_double_click_shows_everything() {
-    let Some((scratch, mut page)) = start("zoom") else { return };
+    let (scratch, mut page) = start("zoom");
     open(&scratch, &mut page, &Fixture::default());
     page.eval("document.querySelector('.plot-delay').scrollIntoView()");
     page.wait("qdelayReport.plots().filter(({ kind }) => kind === 'rate').length >= 2");
@@ -209,7 +204,7 @@ fn dragging_zooms_all_time_plots_and_a_double_click_shows_everything() {
 
 #[test]
 fn pointing_at_a_point_or_a_curve_says_what_it_is() {
-    let Some((scratch, mut page)) = start("hint") else { return };
+    let (scratch, mut page) = start("hint");
     open(&scratch, &mut page, &Fixture { seeds: 3, ..Fixture::default() });
     // Across the middle of the curves, until one is met.
     let (left, top, width) = middle(&mut page, "document.querySelector('.plot-cdf .u-over')");
@@ -244,7 +239,7 @@ fn x_range(page: &mut Page, kind: &str) -> (f64, f64) {
 
 #[test]
 fn a_hundred_cases_scroll() {
-    let Some((scratch, mut page)) = start("scroll") else { return };
+    let (scratch, mut page) = start("scroll");
     let fixture = Fixture { traces: texts(&["a", "b", "c", "d", "e"]), seeds: 1, bins: 500, ..hundred() };
     open(&scratch, &mut page, &fixture);
     screenshot(&mut page, "hundred");
@@ -289,7 +284,7 @@ fn hundred() -> Fixture {
 
 #[test]
 fn texts_of_users_do_nothing() {
-    let Some((scratch, mut page)) = start("texts") else { return };
+    let (scratch, mut page) = start("texts");
     let evil = "<img src=x onerror=\"window.hurt=1\">";
     let end = "</script><script>window.hurt=2</script><!--";
     let fixture = Fixture {
@@ -319,7 +314,7 @@ fn texts_of_users_do_nothing() {
 
 #[test]
 fn folders_stand_side_by_side_also_in_the_dark_and_on_a_phone() {
-    let Some((scratch, mut page)) = start("folders") else { return };
+    let (scratch, mut page) = start("folders");
     let before = fixture::write(&scratch.0, "before", &rich());
     let after = fixture::write(
         &scratch.0,
@@ -346,7 +341,7 @@ fn folders_stand_side_by_side_also_in_the_dark_and_on_a_phone() {
 
 #[test]
 fn a_cell_has_a_bar_by_stage_for_each_case() {
-    let Some((scratch, mut page)) = start("stages") else { return };
+    let (scratch, mut page) = start("stages");
     open(
         &scratch,
         &mut page,
@@ -377,7 +372,7 @@ fn a_cell_has_a_bar_by_stage_for_each_case() {
 
 #[test]
 fn slices_have_a_row_each_and_a_box_for_their_quantum() {
-    let Some((scratch, mut page)) = start("slices") else { return };
+    let (scratch, mut page) = start("slices");
     let fixture = Fixture { cell: true, slices: 3, groups: texts(&["call", "file"]), ..Fixture::default() };
     open(&scratch, &mut page, &fixture);
     let rows = "document.querySelectorAll('tr[data-slice]').length";
@@ -415,7 +410,7 @@ fn slices_have_a_row_each_and_a_box_for_their_quantum() {
 
 #[test]
 fn codepoints_and_hops_have_a_row_each() {
-    let Some((scratch, mut page)) = start("parts") else { return };
+    let (scratch, mut page) = start("parts");
     let fixture = Fixture { coloured: true, groups: texts(&["call", "file"]), ..Fixture::default() };
     open(&scratch, &mut page, &fixture);
     let rows = |id: &str| format!("document.querySelectorAll('#{id} tr[data-part]').length");
@@ -470,7 +465,7 @@ fn codepoints_and_hops_have_a_row_each() {
 
 #[test]
 fn a_cell_has_its_queue_blocks_and_mcs_over_time_and_more_distributions() {
-    let Some((scratch, mut page)) = start("cell") else { return };
+    let (scratch, mut page) = start("cell");
     let fixture = Fixture { cell: true, groups: texts(&["call", "file"]), ..Fixture::default() };
     open(&scratch, &mut page, &fixture);
     for kind in ["rlc", "used", "mcs"] {
@@ -511,7 +506,7 @@ fn rich() -> Fixture {
 
 #[test]
 fn prints_every_plot_and_pictures_of_all() {
-    let Some((scratch, mut page)) = start("print") else { return };
+    let (scratch, mut page) = start("print");
     open(&scratch, &mut page, &rich());
     page.eval("dispatchEvent(new Event('beforeprint'))");
     page.wait("qdelayReport.frames().every(({ live }) => live)");
@@ -535,3 +530,5 @@ fn prints_every_plot_and_pictures_of_all() {
     }
     let _: Value = page.eval("null");
 }
+
+qdelay_testing::main!();

@@ -1,11 +1,12 @@
 //! Which minute of the published capacity files a thesis on 5G QoS used on its testbed: what it says of that minute, beside what
 //! the files have. docs/radio.md says more.
 //!
-//! `QDELAY_TRACES` names the folder with `5g-thesis/`; without it there is nothing to compare with and the tests pass.
+//! `QDELAY_TRACES` names the folder with `5g-thesis/`; without it the tests that compare with them are skipped.
 
 use qdelay_core::{Span, Time};
 use qdelay_ran::radio::{Channel, Control, Quality, Reported};
 use qdelay_ran::tables::{Carrier, CqiToMcs};
+use qdelay_testing::{Need, skip, test};
 use qdelay_trace::CapacitySteps;
 use qdelay_trace::capacity::{self, Tie};
 
@@ -13,17 +14,15 @@ const TIES: [Tie; 2] = [Tie::Lowest, Tie::Highest];
 /// The part of a testbed's bytes that are a bulk flow's payload: 1448 of 1500 byte packets, MAC headers of 3 bytes a block.
 const PAYLOAD: f64 = 1448.0 / 1500.0;
 
-fn file(name: &str) -> Option<CapacitySteps> {
+fn file(name: &str) -> CapacitySteps {
     let Some(folder) = std::env::var_os("QDELAY_TRACES").map(std::path::PathBuf::from) else {
-        println!("skipped: QDELAY_TRACES names no folder with 5g-thesis/packets_{name}.txt");
-        return None;
+        skip(Need::Traces, "QDELAY_TRACES names no folder");
     };
     let path = folder.join("5g-thesis").join(format!("packets_{name}.txt"));
     let Ok(text) = std::fs::read(&path) else {
-        println!("skipped: no {}", path.display());
-        return None;
+        skip(Need::Traces, format_args!("QDELAY_TRACES has no 5g-thesis/packets_{name}.txt"));
     };
-    Some(capacity::parse(&text).unwrap())
+    capacity::parse(&text).unwrap()
 }
 
 /// Mean MCS and Mbit/s of payload of the testbed over a minute from `from` on, all TTIs full.
@@ -58,7 +57,7 @@ fn a_testbed_at_the_best_scheme() {
 /// 100 has both, and so have the alternatives from 99 and 186; from second 0, it has not.
 #[test]
 fn the_train() {
-    let Some(trace) = file("train") else { return };
+    let trace = file("train");
     for (from, fits) in [(100, true), (99, true), (186, true), (0, false)] {
         let [low, high] = TIES.map(|tie| minute(&trace, from, tie, CqiToMcs::ThesisEmulator));
         println!(
@@ -75,7 +74,7 @@ fn the_train() {
 /// Published: a mean MCS of 11.02.
 #[test]
 fn the_pedestrian() {
-    let Some(trace) = file("pedestrian") else { return };
+    let trace = file("pedestrian");
     for mapping in [CqiToMcs::ThesisEmulator, CqiToMcs::Oai] {
         let [low, high] = TIES.map(|tie| minute(&trace, 100, tie, mapping));
         println!(
@@ -85,3 +84,5 @@ fn the_pedestrian() {
         assert!((low.0..high.0).contains(&11.02));
     }
 }
+
+qdelay_testing::main!();

@@ -1,23 +1,33 @@
 //! Recorded traces: read, compared with their index, written and read again.
 //!
 //! `QDELAY_TRACES` names a folder with an `INDEX.tsv` (columns `path`, `duration_s`, `mean_mbps`, `format` and
-//! `opportunities_or_samples`, among others). Without it there is nothing to compare with and the tests pass.
+//! `opportunities_or_samples`, among others). Without it the tests are skipped.
 
 use qdelay_core::Span;
+use qdelay_testing::{Need, skip, test};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
 use qdelay_trace::{
     Gap, RateSteps, Schedule, TraceInfo, capacity, convert, cqi, info, mahimahi, mbps, synth,
 };
 use std::path::PathBuf;
 
-fn folder() -> Option<PathBuf> {
-    std::env::var_os("QDELAY_TRACES").map(PathBuf::from)
+fn folder() -> PathBuf {
+    let folder = std::env::var_os("QDELAY_TRACES");
+    folder.map_or_else(|| skip(Need::Traces, "QDELAY_TRACES names no folder"), PathBuf::from)
+}
+
+/// A folder within it.
+fn part(name: &str) -> PathBuf {
+    let part = folder().join(name);
+    if !part.is_dir() {
+        skip(Need::Traces, format_args!("QDELAY_TRACES has no folder {name}"));
+    }
+    part
 }
 
 /// Rows of the index as (path, duration, mean, format, number).
 fn index() -> Vec<[String; 5]> {
-    let Some(folder) = folder() else { return vec![] };
-    let text = std::fs::read_to_string(folder.join("INDEX.tsv")).unwrap();
+    let text = std::fs::read_to_string(folder().join("INDEX.tsv")).unwrap();
     let mut rows = text.lines().map(|line| line.split('\t').map(str::to_string).collect::<Vec<_>>());
     let header = rows.next().unwrap();
     let names = ["path", "duration_s", "mean_mbps", "format", "opportunities_or_samples"];
@@ -26,7 +36,7 @@ fn index() -> Vec<[String; 5]> {
 }
 
 fn read(path: &str) -> Vec<u8> {
-    std::fs::read(folder().unwrap().join(path)).unwrap()
+    std::fs::read(folder().join(path)).unwrap()
 }
 
 #[test]
@@ -78,47 +88,40 @@ fn rate_traces_are_as_their_index_says() {
     }
 }
 
-fn table(path: &str, rate: &str, unit: RateUnit, times: Times) -> Option<RateSteps> {
-    let path = folder()?.join(path);
+fn table(path: &str, rate: &str, unit: RateUnit, times: Times) -> RateSteps {
+    let path = part("5g").join(path);
     let mut parser = csv::Parser::new(Columns { rate: rate.to_string(), unit, times });
-    for chunk in std::fs::read(&path).ok()?.chunks(777) {
+    for chunk in std::fs::read(&path).unwrap().chunks(777) {
         parser.feed(chunk).unwrap();
     }
-    Some(parser.finish().unwrap())
+    parser.finish().unwrap()
 }
 
 #[test]
 fn tables_of_drive_tests() {
     let every = || Times::Every(Span::from_secs(1));
-    let car = "5g/5g-5gophers-car-driving-trace-1.csv";
+    let car = "5g-5gophers-car-driving-trace-1.csv";
     for (column, mean) in [("Sprint", "264.9"), ("TMobile", "97.1"), ("Verizon", "274.9")] {
-        if let Some(rates) = table(car, &format!("{column}_throughput_mbps"), RateUnit::Mbit, every()) {
-            assert_eq!(format!("{:.1}", rates.mean_mbps()), mean, "{column}");
-            assert_eq!(rates.period(), Span::from_secs(120));
-        }
+        let rates = table(car, &format!("{column}_throughput_mbps"), RateUnit::Mbit, every());
+        assert_eq!(format!("{:.1}", rates.mean_mbps()), mean, "{column}");
+        assert_eq!(rates.period(), Span::from_secs(120));
     }
-    if let Some(rates) = table("5g/5g-5gophers-walking-trace.csv", "throughput_mbps", RateUnit::Mbit, every())
-    {
-        assert_eq!(format!("{:.1}", rates.mean_mbps()), "332.9");
-    }
+    let rates = table("5g-5gophers-walking-trace.csv", "throughput_mbps", RateUnit::Mbit, every());
+    assert_eq!(format!("{:.1}", rates.mean_mbps()), "332.9");
     let dated = Times::Column("Timestamp".to_string());
-    let ucc = "5g/5g-ucc-driving-B_2019.12.16_14.23.32.csv";
-    if let Some(rates) = table(ucc, "DL_bitrate", RateUnit::Kbit, dated) {
-        // From 14:23:32 to 15:12:41 inclusive. Seconds without a row keep the rate before them.
-        assert_eq!(rates.period(), Span::from_secs(2950));
-        assert_eq!(rates.steps().len(), 2592);
-        assert!((40.0..70.0).contains(&rates.mean_mbps()), "{}", rates.mean_mbps());
-    }
+    let ucc = "5g-ucc-driving-B_2019.12.16_14.23.32.csv";
+    let rates = table(ucc, "DL_bitrate", RateUnit::Kbit, dated);
+    // From 14:23:32 to 15:12:41 inclusive. Seconds without a row keep the rate before them.
+    assert_eq!(rates.period(), Span::from_secs(2950));
+    assert_eq!(rates.steps().len(), 2592);
+    assert!((40.0..70.0).contains(&rates.mean_mbps()), "{}", rates.mean_mbps());
 }
 
 /// Numbers of rows, least and greatest CQI as in the folder's `INDEX-cqi.tsv`; periods from the first row's date to a second
 /// after the last one's.
 #[test]
 fn tables_of_cqis() {
-    let Some(folder) = folder().filter(|folder| folder.join("cqi").is_dir()) else {
-        println!("skipped: QDELAY_TRACES has no folder cqi");
-        return;
-    };
+    let folder = part("cqi");
     let cases = [
         ("4g-A_2018.01.27_13.58.29.csv", 5, 8, 953),
         ("4g-B_2018.01.19_07.31.48.csv", 1, 15, 2214),
@@ -128,7 +131,7 @@ fn tables_of_cqis() {
         ("5g-Download_Static_B_2020.02.13_13.57.29.csv", 1, 15, 3498),
     ];
     for (name, least, greatest, seconds) in cases {
-        let text = std::fs::read(folder.join("cqi").join(name)).unwrap();
+        let text = std::fs::read(folder.join(name)).unwrap();
         let held = cqi::parse(&text, Gap::Hold).unwrap_or_else(|error| panic!("{name}: {error}"));
         let cqis = || held.steps().iter().map(|step| step.cqi);
         assert_eq!((cqis().min(), cqis().max()), (Some(least), Some(greatest)), "{name}");
@@ -145,12 +148,9 @@ fn tables_of_cqis() {
 /// The files that drove the emulator of a thesis: lengths, and the means over the 200 s that it used.
 #[test]
 fn files_of_capacities() {
-    let Some(folder) = folder().filter(|folder| folder.join("5g-thesis").is_dir()) else {
-        println!("skipped: QDELAY_TRACES has no folder 5g-thesis");
-        return;
-    };
+    let folder = part("5g-thesis");
     for (name, seconds, packets) in [("pedestrian", 1571, 401), ("train", 4209, 465)] {
-        let path = folder.join("5g-thesis").join(format!("packets_{name}.txt"));
+        let path = folder.join(format!("packets_{name}.txt"));
         let trace = capacity::parse(&std::fs::read(path).unwrap()).unwrap();
         assert_eq!(trace.period(), Span::from_secs(seconds));
         let used = trace.window(Span::ZERO, Span::from_secs(200)).unwrap();
@@ -169,9 +169,6 @@ fn presets_are_near_what_they_are_modelled_on() {
         ("subway", "nyc-2018/downlink-3g-no-cross-subway.pps"),
     ];
     for (preset, path) in pairs {
-        if folder().is_none() {
-            return;
-        }
         let recorded = info::of_schedule(&mahimahi::parse(&read(path)).unwrap());
         let made = synth::Synth::of_preset(preset, Span::from_secs(1200), 2).unwrap().schedule().unwrap();
         let made = info::of_schedule(&made);
@@ -187,3 +184,5 @@ fn presets_are_near_what_they_are_modelled_on() {
         near("gaps over 100 ms", per_minute(&made), per_minute(&recorded), 0.4);
     }
 }
+
+qdelay_testing::main!();

@@ -4,6 +4,7 @@
 //! Nothing is fetched. Where a target without an operating system is installed (`rustup target add x86_64-unknown-none`),
 //! the pure rooms are built for it too.
 
+use qdelay_testing::{Need, skip, test};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -72,6 +73,9 @@ const ROOMS: &[Room] = &[
     },
 ];
 
+/// What only tests may know, whichever room they are of.
+const FOR_TESTS: [&str; 2] = ["qdelay-testing", "qdelay-testing-macros"];
+
 /// What the pure rooms may take from outside: neither needs the standard library.
 const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
 
@@ -124,13 +128,17 @@ fn is_room(name: &str) -> bool {
 fn rooms_know_only_those_below_them() {
     let found = rooms_of_cargo();
     let declared: Vec<&str> = ROOMS.iter().map(|room| room.name).collect();
-    for name in found.keys() {
+    for name in found.keys().filter(|name| !FOR_TESTS.contains(&name.as_str())) {
         assert!(is_room(name), "the crate {name} is not in the table of rooms: {declared:?}");
     }
     for room in ROOMS {
         let dependencies = found.get(room.name).unwrap_or_else(|| panic!("there is no crate {}", room.name));
         // Tests too: a test that needs a higher room belongs there.
         for known in dependencies.iter().filter(|dependency| found.contains_key(&dependency.name)) {
+            if FOR_TESTS.contains(&known.name.as_str()) {
+                assert!(known.is_dev, "{} knows {} outside of tests", room.name, known.name);
+                continue;
+            }
             assert!(
                 room.knows.contains(&known.name.as_str()),
                 "{} knows {}, but may know only {:?}",
@@ -221,7 +229,8 @@ fn every_room_takes_the_lints_of_the_workspace() {
 fn every_outside_dependency_is_explained() {
     let explained = read(&root().join("CONTRIBUTING.md"));
     for (room, dependencies) in rooms_of_cargo() {
-        for dependency in dependencies.iter().filter(|dependency| !is_room(&dependency.name)) {
+        let is_outside = |name: &str| !is_room(name) && !FOR_TESTS.contains(&name);
+        for dependency in dependencies.iter().filter(|dependency| is_outside(&dependency.name)) {
             let row = format!("| `{}` |", dependency.name);
             assert!(
                 explained.contains(&row),
@@ -230,6 +239,29 @@ fn every_outside_dependency_is_explained() {
             );
         }
     }
+}
+
+/// Without the harness of the standard library its `#[test]` removes a function without a word.
+#[test]
+fn programs_without_the_harness_have_tests_of_their_own() {
+    let mut seen = 0;
+    for room in rooms_of_cargo().keys() {
+        let folder = root().join("crates").join(room);
+        let manifest = read(&folder.join("Cargo.toml"));
+        let programs = manifest.split("\n[[test]]\n").skip(1);
+        for program in programs.filter(|program| program.contains("\nharness = false\n")) {
+            let name = program.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+            let path = folder.join("tests").join(name.expect("a name")).with_extension("rs");
+            let source = read(&path);
+            let uses = source.lines().filter(|line| line.starts_with("use qdelay_testing::"));
+            let has_attribute =
+                uses.flat_map(|line| line.split([':', '{', '}', ',', ' ', ';'])).any(|word| word == "test");
+            assert!(has_attribute, "{}: no 'use qdelay_testing::test'", path.display());
+            assert!(source.ends_with("\nqdelay_testing::main!();\n"), "{}: the last line", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]
@@ -298,8 +330,7 @@ fn bare_targets() -> Vec<String> {
 fn pure_rooms_build_without_an_operating_system() {
     let targets = bare_targets();
     let Some(target) = targets.first() else {
-        println!("not built: no bare target is installed");
-        return;
+        skip(Need::Tools, "no target without an operating system is installed");
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--locked", "--target", target]);
@@ -311,3 +342,5 @@ fn pure_rooms_build_without_an_operating_system() {
     let output = cargo.current_dir(root()).output().expect("cargo runs");
     assert!(output.status.success(), "for {target}: {}", String::from_utf8_lossy(&output.stderr));
 }
+
+qdelay_testing::main!();

@@ -1,9 +1,10 @@
 //! Cells in real time: `run --clock real`, `link --scenario` and `validate cell`. Only structure and conservation are checked; how
-//! punctual the machine is is not ours to judge. Without root, iperf3 or namespaces each test passes and says why.
+//! punctual the machine is is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
 mod common;
 
-use common::{command, file, folder, is_possible, read, refused, succeed};
+use common::{command, file, folder, needs_real_packets, read, refused, succeed};
+use qdelay_testing::test;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,9 +68,7 @@ fn count(value: &Value) -> u64 {
 
 #[test]
 fn a_cell_in_real_time() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("cell-real");
     let scenario = file(&folder, "cell.toml", SCENARIO);
     let out = |name: &str| folder.join(name).to_str().unwrap().to_string();
@@ -113,9 +112,7 @@ fn a_cell_in_real_time() {
 
 #[test]
 fn a_command_behind_a_cell() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("cell-link");
     let scenario = file(&folder, "cell.toml", SCENARIO);
     let json = folder.join("link.json");
@@ -149,9 +146,7 @@ fn a_command_behind_a_cell() {
 
 #[test]
 fn validation_of_cells() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("cell-validate");
     let out = folder.join("runs");
     let validate = |more: &[&str]| {
@@ -187,3 +182,5 @@ fn validation_of_cells() {
     assert!(code == Some(2) && error.contains("--only"), "{error}");
     refused(&["validate", "kernel", "--retries", "1"], &["--retries"]);
 }
+
+qdelay_testing::main!();

@@ -1,7 +1,5 @@
 //! `qdelay gateway` from outside: what passes, what is held up, reloads, figures, rights, and what is left behind. Real packets,
-//! in namespaces; no result depends on how long anything takes. Without the right to make namespaces the tests say so and pass.
-
-#![cfg(target_os = "linux")]
+//! in namespaces; no result depends on how long anything takes. Without the right to make namespaces the tests are skipped.
 
 mod common;
 #[path = "gateway_support/mod.rs"]
@@ -15,6 +13,7 @@ use openmetrics::Metrics;
 use qdelay_emu::device::packet::PacketSocket;
 use qdelay_emu::device::{Device, Sent};
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::{Need, skip, test};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use rustix::process::Signal;
 use std::fs;
@@ -30,14 +29,13 @@ const OPEN: &str = "";
 const HEADERS: usize = 28;
 
 #[test]
-fn arp_ping_udp_tcp_ipv6_and_vlan_pass() {
-    let Some(network) = network("passes") else { return };
+fn arp_ping_udp_tcp_and_vlan_pass() {
+    let network = network("passes");
     let gateway = network.start("", "[down]\ndelay = \"2ms\"\n[up]\nlink = \"50mbit\"");
     udp_passes(&network);
     ping_passes(&network);
     tcp_passes(&network);
     tagged_packets_pass(&network);
-    ipv6_passes(&network);
     let said = gateway.stop();
     assert!(said.contains("Mbit/s") && said.contains("reloads") && said.contains("trustworthy"), "{said}");
     assert!(!said.contains("were refused") && !said.contains("offloads are on"), "{said}");
@@ -131,27 +129,30 @@ fn tagged_packets_pass(network: &Network) {
 }
 
 /// Neighbours are found by ND, over multicast.
-fn ipv6_passes(network: &Network) {
+#[test]
+fn ipv6_passes() {
     if !fs::exists("/proc/net/if_inet6").unwrap() {
-        println!("not tried: there is no IPv6");
-        return;
+        skip(Need::Net, "there is no IPv6");
     }
+    let network = network("ipv6");
+    let gateway = network.start("", "[down]\ndelay = \"2ms\"\n[up]\nlink = \"50mbit\"");
     for (host, address) in [(&network.inside, "fd09::2"), (&network.outside, "fd09::1")] {
         assert!(ip(host, "link set eth0 multicast on"));
         assert!(ip(host, &format!("addr add {address}/64 dev eth0 nodad")));
     }
     let (inside, outside) =
-        (bind(network, "inside", "[fd09::2]:7003"), bind(network, "outside", "[fd09::1]:7003"));
+        (bind(&network, "inside", "[fd09::2]:7003"), bind(&network, "outside", "[fd09::1]:7003"));
     send(&inside, &outside, 0..20, 1452);
     receive(&outside, 0..20);
     send(&outside, &inside, 0..20, 4);
     receive(&inside, 0..20);
+    gateway.stop();
 }
 
 /// A link so slow that nothing comes out while the test runs: one packet is on it, the queue is full, and the rest is dropped.
 #[test]
 fn a_queue_holds_what_it_should_and_drops_the_rest() {
-    let Some(network) = network("shaping") else { return };
+    let network = network("shaping");
     let gateway = network.start("", "[down]\nlink = \"line:8bit\"\nqdisc = \"taildrop:limit=20\"");
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
     // The other direction has no limit. Its packets leave before these come.
@@ -190,7 +191,7 @@ fn body(answer: &str) -> &str {
 
 #[test]
 fn figures_add_up_with_the_traffic() {
-    let Some(network) = network("metrics") else { return };
+    let network = network("metrics");
     let gateway = network.start("", OPEN);
     Metrics::parse(body(&network.scrape()));
     network.meet();
@@ -230,7 +231,7 @@ fn figures_add_up_with_the_traffic() {
 
 #[test]
 fn a_reload_under_traffic_loses_nothing_and_keeps_order() {
-    let Some(network) = network("reload") else { return };
+    let network = network("reload");
     let gateway = network.start("", "[down]\nlink = \"20mbit\"\ndelay = \"10ms\"");
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
     network.meet();
@@ -273,7 +274,7 @@ fn a_reload_under_traffic_loses_nothing_and_keeps_order() {
 
 #[test]
 fn a_bad_reload_keeps_what_runs() {
-    let Some(network) = network("bad-reload") else { return };
+    let network = network("bad-reload");
     let mut gateway = network.start("", "[down]\nlink = \"20mbit\"");
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
     let (socket, config) = (network.socket(), network.folder.join("gateway.toml"));
@@ -312,10 +313,9 @@ fn a_bad_reload_keeps_what_runs() {
 
 #[test]
 fn rights_are_given_up_and_offloads_are_restored() {
-    let Some(network) = network("rights") else { return };
+    let network = network("rights");
     if !fs::read_to_string("/etc/passwd").is_ok_and(|users| users.contains("\nnobody:")) {
-        println!("skipped: there is no user nobody");
-        return;
+        skip(Need::Tools, "there is no user nobody");
     }
     let before = ["in0", "out0"].map(|interface| network.offloads_on(interface));
     let mut gateway =
@@ -351,7 +351,7 @@ fn rights_are_given_up_and_offloads_are_restored() {
 
 #[test]
 fn an_interface_goes_away_and_comes_back() {
-    let Some(network) = network("comes-back") else { return };
+    let network = network("comes-back");
     let has_nobody = fs::read_to_string("/etc/passwd").is_ok_and(|users| users.contains("\nnobody:"));
     let mut gateway = network.start(if has_nobody { "user = \"nobody\"" } else { "" }, OPEN);
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
@@ -386,7 +386,7 @@ fn an_interface_goes_away_and_comes_back() {
 
 #[test]
 fn killed_it_leaves_only_offloads_and_a_socket_that_the_next_one_replaces() {
-    let Some(network) = network("killed") else { return };
+    let network = network("killed");
     let links = |network: &Network| {
         let list = || std::process::Command::new("ip").args(["-d", "-o", "link"]).output().unwrap();
         let text = String::from_utf8(network.gateway.run(list).stdout).unwrap();
@@ -416,7 +416,7 @@ fn killed_it_leaves_only_offloads_and_a_socket_that_the_next_one_replaces() {
 
 #[test]
 fn a_service_manager_is_told() {
-    let Some(network) = network("notify") else { return };
+    let network = network("notify");
     let path = network.folder.join("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
     manager.set_read_timeout(Some(LONG)).unwrap();
@@ -442,7 +442,7 @@ fn a_service_manager_is_told() {
 
 #[test]
 fn records_are_written() {
-    let Some(network) = network("records") else { return };
+    let network = network("records");
     let name = |name: &str| network.folder.join(name).to_str().unwrap().to_string();
     let log = format!(
         "[log]\nmahimahi = \"{}\"\npcap = \"{}\"\npackets = \"{}\"",
@@ -511,7 +511,7 @@ fn errors_name_file_line_and_key() {
 /// Found when things are opened; the configuration is named all the same.
 #[test]
 fn what_cannot_be_opened_is_named() {
-    let Some(network) = network("opened") else { return };
+    let network = network("opened");
     for (replaced, by, expected) in [
         (
             "\"in0\"",
@@ -547,3 +547,5 @@ fn refused_with_notes(config: &str, expected: &str) {
         "{said}"
     );
 }
+
+qdelay_testing::main!();

@@ -1,8 +1,6 @@
 //! `qdelay link` from outside: status, verdict, files, signals, and what is left behind. Real packets; each test in a namespace
 //! that stands for the machine, and no result depends on how long anything takes. Without the right to make namespaces the tests
-//! say so and pass.
-
-#![cfg(target_os = "linux")]
+//! are skipped.
 
 mod common;
 mod link_support;
@@ -12,6 +10,7 @@ use link_support::{
     LONG, Running, TASK, assert_accounted, converse, echo_server, eventually, is_alive, json, link, machine,
     name, network, output, pause, run, task,
 };
+use qdelay_testing::{Need, helper, skip, test};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
@@ -20,14 +19,14 @@ use std::process::{Command, Stdio};
 
 const SERVER: &str = "QDELAY_TEST_SERVER";
 
-/// Not a test: what runs behind a link, if it is told to.
-#[test]
+/// What runs behind a link.
+#[helper]
 fn inside() {
-    let Some(task) = std::env::var_os(TASK) else { return };
+    let task = std::env::var(TASK).expect("a task");
     let variable = |name: &str| std::env::var(name).unwrap();
     let outside: IpAddr = variable("QDELAY_OUTSIDE").parse().unwrap();
     let server: IpAddr = std::env::var(SERVER).map_or(outside, |server| server.parse().unwrap());
-    match task.to_str().unwrap().split_once(' ').unwrap() {
+    match task.split_once(' ').unwrap() {
         // Sends 200 kB to a server and back.
         ("echo", port) => {
             converse(SocketAddr::new(server, port.parse().unwrap()), 200_000);
@@ -93,7 +92,7 @@ fn malformed(outside: IpAddr, port: u16) {
 
 #[test]
 fn the_status_of_the_command_is_ours() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     for status in [0, 1, 2, 7, 255] {
         assert_eq!(run(&machine, "--quiet", &format!("exit {status}")), (Some(status), String::new()));
     }
@@ -111,7 +110,7 @@ fn the_status_of_the_command_is_ours() {
 
 #[test]
 fn figures_in_text_and_json() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     let port = echo_server(&machine);
     let file = name("link-json", "figures.json");
@@ -150,7 +149,7 @@ fn figures_in_text_and_json() {
 /// Packets that find no memory are lost outside the path, on any machine.
 #[test]
 fn the_verdict_and_strict() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let file = name("link-strict", "figures.json");
     let options = format!("--up 8kbit --hold 256 --json {file}");
     let flood = task("flood 600");
@@ -176,7 +175,7 @@ fn the_verdict_and_strict() {
 
 #[test]
 fn kill_9_leaves_nothing() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     // Its own session, so that nothing but the namespace ties it to the link.
     let background = "setsid sleep 1000 & echo $! $$; exec sleep 1000";
@@ -201,7 +200,7 @@ fn kill_9_leaves_nothing() {
 /// An inner link that is killed takes nobody else with it, and the outer one goes on.
 #[test]
 fn kill_9_of_an_inner_link() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let port = echo_server(&machine);
     let program = env!("CARGO_BIN_EXE_qdelay");
     let script = format!(
@@ -220,7 +219,7 @@ fn kill_9_of_an_inner_link() {
 
 #[test]
 fn a_command_that_is_killed_ends_the_link() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     // What it has started in the background goes with the link.
     let mut running = Running::start(&machine, link("--quiet", "sleep 1000 & echo $!; echo $$; wait"));
@@ -234,7 +233,7 @@ fn a_command_that_is_killed_ends_the_link() {
 
 #[test]
 fn signals_are_the_commands() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     let file = name("link-signals", "figures.json");
     for (signal, name, default) in
@@ -262,7 +261,7 @@ fn signals_are_the_commands() {
 
 #[test]
 fn two_links_at_once() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     let port = echo_server(&machine);
     let script = format!("echo $QDELAY_OUTSIDE; read go; {}", task(&format!("echo {port}")));
@@ -287,7 +286,7 @@ fn two_links_at_once() {
 
 #[test]
 fn links_nest() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     let port = echo_server(&machine);
     let (outer, inner) = (name("link-nest", "outer.json"), name("link-nest-inner", "inner.json"));
@@ -315,7 +314,7 @@ fn links_nest() {
 /// The link has nothing to send for 78 seconds, but it does not last that long.
 #[test]
 fn an_outage_holds_no_end_up() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let trace = name("link-outage", "outage.up");
     std::fs::write(&trace, "1\n2\n78000\n78001\n").unwrap();
     let file = name("link-outage-json", "figures.json");
@@ -344,7 +343,7 @@ fn an_outage_holds_no_end_up() {
 
 #[test]
 fn malformed_truncated_and_giant_packets_do_no_harm() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let port = echo_server(&machine);
     let file = name("link-malformed", "figures.json");
     for qdisc in ["taildrop", "bode", "fq_codel"] {
@@ -363,11 +362,10 @@ fn malformed_truncated_and_giant_packets_do_no_harm() {
 
 #[test]
 fn a_device_that_disappears_ends_the_link() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     if machine.run(|| Command::new("ip").arg("-V").output()).is_err() {
-        println!("skipped: no ip command");
-        return;
+        skip(Need::Tools, "no ip command");
     }
     let (status, text) = run(&machine, "--quiet", "ip link del qdelay0; exit 0");
     assert!(
@@ -380,11 +378,10 @@ fn a_device_that_disappears_ends_the_link() {
 /// A device that is switched off carries nothing until it is switched on again; nothing hangs for that, and nothing ends.
 #[test]
 fn a_device_that_is_down_carries_nothing() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     if machine.run(|| Command::new("ip").arg("-V").output()).is_err() {
-        println!("skipped: no ip command");
-        return;
+        skip(Need::Tools, "no ip command");
     }
     let port = echo_server(&machine);
     let file = name("link-down", "figures.json");
@@ -432,7 +429,7 @@ fn a_device_that_is_down_carries_nothing() {
 /// Everything inside is killed, again and again, while packets flow.
 #[test]
 fn a_namespace_that_is_killed_ends_the_link() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     let port = echo_server(&machine);
     let program = env!("CARGO_BIN_EXE_qdelay");
@@ -470,7 +467,7 @@ fn a_namespace_that_is_killed_ends_the_link() {
 
 #[test]
 fn bad_input_starts_nothing() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let folder = folder("link-bad");
     let started = folder.join("started");
     let bad_trace = folder.join("bad.trace");
@@ -518,10 +515,9 @@ fn bad_input_starts_nothing() {
 /// Files are no reason for the command to fail, nor for its packets to wait.
 #[test]
 fn a_full_disk_voids_the_verdict_and_nothing_else() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     if !machine.has_own_mounts() {
-        println!("skipped: no mounts of its own");
-        return;
+        skip(Need::Net, "no mounts of its own");
     }
     let disk = folder("link-disk");
     let place = disk.clone();
@@ -531,8 +527,7 @@ fn a_full_disk_voids_the_verdict_and_nothing_else() {
         mount.status().is_ok_and(|status| status.success())
     });
     if !is_mounted {
-        println!("skipped: no small file system can be mounted");
-        return;
+        skip(Need::Net, "no small file system can be mounted");
     }
     let port = echo_server(&machine);
     let file = name("link-disk-json", "figures.json");
@@ -555,3 +550,5 @@ fn a_full_disk_voids_the_verdict_and_nothing_else() {
         });
     }
 }
+
+qdelay_testing::main!();

@@ -4,13 +4,12 @@
 //! The program is copied to where any user may read it, and to a `/dev/net` that only the test sees, so that the driver of
 //! network devices can be one that users may open, and one that they may not. No result depends on how long anything takes.
 
-#![cfg(target_os = "linux")]
-
 mod common;
 mod link_support;
 
-use link_support::{LONG, Running, TASK, eventually, is_alive, machine, output};
+use link_support::{LONG, Running, eventually, is_alive, machine, output};
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::{Need, helper, helper_arguments, skip, test};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use rustix::process::Signal;
@@ -27,11 +26,10 @@ const PRIVATE: &str =
     "qdelay: without root the link leads to a private network: nothing outside is reached through it\n";
 
 /// A machine on which a user may open the driver, or may not.
-fn machine_with_driver(mode: u32) -> Option<Namespace> {
-    let machine = machine()?;
+fn machine_with_driver(mode: u32) -> Namespace {
+    let machine = machine();
     if !machine.has_own_mounts() {
-        println!("skipped: no mounts of its own");
-        return None;
+        skip(Need::Net, "no mounts of its own");
     }
     let test = std::env::current_exe().unwrap();
     machine.run(move || {
@@ -48,7 +46,7 @@ fn machine_with_driver(mode: u32) -> Option<Namespace> {
         place(driver, mode);
         place("/dev/net", 0o755);
     });
-    Some(machine)
+    machine
 }
 
 /// `qdelay link` of that user.
@@ -64,24 +62,20 @@ fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Whether users may make user namespaces here at all; otherwise the refusal says why, in one line.
-fn is_permitted(machine: &Namespace) -> bool {
+/// Skips the test where users may make no user namespaces at all; the refusal says why, in one line.
+fn needs_permission(machine: &Namespace) {
     let (status, _, complaint) = run(machine, "--quiet", "exit 0");
     if status == Some(0) {
-        return true;
+        return;
     }
     assert_eq!((status, complaint.lines().count()), (Some(2), 1), "{complaint}");
     assert!(complaint.starts_with("qdelay: qdelay link: ") && complaint.contains("root"), "{complaint}");
-    println!("skipped: {complaint}");
-    false
+    skip(Need::Net, complaint);
 }
 
-/// Not a test: what runs behind a link, if it is told to.
-#[test]
+/// What runs behind a link.
+#[helper]
 fn inside() {
-    if std::env::var_os(TASK).is_none() {
-        return;
-    }
     let outside: IpAddr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
     // A ping is answered by the private network.
     let raw = rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
@@ -107,11 +101,9 @@ fn inside() {
 
 #[test]
 fn a_link_to_a_private_network() {
-    let Some(machine) = machine_with_driver(0o666) else { return };
-    if !is_permitted(&machine) {
-        return;
-    }
-    let test = format!("{TASK}=it '{TEST}' --exact inside --nocapture");
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
+    let test = format!("'{TEST}' {}", helper_arguments("inside").join(" "));
     let script = format!("id -u; echo $QDELAY_OUTSIDE $QDELAY_OUTSIDE6; {test} && {test}; exit $(($? + 6))");
     let (status, said, complaint) = run(&machine, "--down 20mbit --up 20mbit --delay 1ms --quiet", &script);
     assert_eq!((status, complaint.as_str()), (Some(6), PRIVATE), "{said}");
@@ -127,11 +119,9 @@ fn a_link_to_a_private_network() {
 
 #[test]
 fn links_of_a_user_nest_and_are_killed_together() {
-    let Some(machine) = machine_with_driver(0o666) else { return };
-    if !is_permitted(&machine) {
-        return;
-    }
-    let test = format!("{TASK}=it '{TEST}' --exact inside --nocapture");
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
+    let test = format!("'{TEST}' {}", helper_arguments("inside").join(" "));
     // The inner one is made with the rights of the outer's namespace, and leads to the outer's inside.
     let script = format!("'{PROGRAM}' link --quiet -- sh -c \"{test}\"");
     let (status, said, complaint) = run(&machine, "--quiet", &script);
@@ -159,7 +149,7 @@ fn links_of_a_user_nest_and_are_killed_together() {
 #[test]
 fn a_refusal_says_what_to_do() {
     // The driver is there, but not for users.
-    let Some(machine) = machine_with_driver(0o600) else { return };
+    let machine = machine_with_driver(0o600);
     let (status, said, complaint) = run(&machine, "", "echo started");
     assert_eq!((status, said.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
     assert!(
@@ -179,17 +169,16 @@ fn a_refusal_says_what_to_do() {
 /// Who may gain no rights by a program keeps those of the user namespace.
 #[test]
 fn without_new_privileges() {
-    let Some(machine) = machine_with_driver(0o666) else { return };
-    if !is_permitted(&machine) {
-        return;
-    }
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs", PROGRAM]);
     command.args(["link", "--quiet", "--", "true"]).current_dir("/").stdin(Stdio::null());
     if machine.run(|| Command::new("setpriv").arg("--version").output()).is_err() {
-        println!("skipped: no setpriv command");
-        return;
+        skip(Need::Tools, "no setpriv command");
     }
     let output = output(&machine, command);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+qdelay_testing::main!();

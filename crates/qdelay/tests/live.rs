@@ -1,7 +1,5 @@
 //! Looking at a link while it runs: the control socket, `qdelay live`, and the foot of the terminal. Real links; no result depends
-//! on how long anything takes. Without the right to make namespaces the tests say so and pass.
-
-#![cfg(target_os = "linux")]
+//! on how long anything takes. Without the right to make namespaces the tests are skipped.
 
 mod common;
 mod link_support;
@@ -9,6 +7,7 @@ mod link_support;
 use common::{command, folder};
 use link_support::machine;
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::test;
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
@@ -76,7 +75,7 @@ fn name(test: &str, file: &str) -> String {
 
 #[test]
 fn a_socket_is_ours_alone_and_gone_at_the_end() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let path = name("live-socket", "link.sock");
     // As a process leaves it that was killed.
     drop(UnixListener::bind(&path).unwrap());
@@ -109,7 +108,7 @@ fn a_socket_is_ours_alone_and_gone_at_the_end() {
 
 #[test]
 fn a_socket_takes_no_other_place() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let file = name("live-place", "file");
     std::fs::write(&file, "mine").unwrap();
     let folder = name("live-place-folder", "none/link.sock");
@@ -126,7 +125,7 @@ fn a_socket_takes_no_other_place() {
 
 #[test]
 fn garbage_is_answered_and_a_long_line_refused() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let path = name("live-garbage", "link.sock");
     let link = Running::start(&machine, &["--control", &path]);
     let mut client = Client::connect(&path);
@@ -165,7 +164,7 @@ fn garbage_is_answered_and_a_long_line_refused() {
 
 #[test]
 fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let path = name("live-watch", "link.sock");
     let link = Running::start(&machine, &["--down", "10mbit", "--control", &path]);
     let mut watcher = Client::connect(&path);
@@ -211,7 +210,7 @@ fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
 /// A command that does not want to end.
 #[test]
 fn a_stop_is_a_stop() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let path = name("live-stop", "link.sock");
     let script = "trap '' HUP TERM; echo ready; while read line; do :; done; sleep 1000";
     let mut command = command(&["link", "--control", &path, "--", "sh", "-c", script]);
@@ -226,7 +225,7 @@ fn a_stop_is_a_stop() {
 
 #[test]
 fn without_a_terminal_there_are_lines() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let mut link = Running::start(&machine, &["--live", "--down", "10mbit"]);
     let mut line = String::new();
     let mut reader = BufReader::new(link.child.stderr.take().unwrap());
@@ -273,7 +272,7 @@ fn on_terminal(machine: &Namespace, mut command: Command, theirs: &File) -> Chil
 /// becomes another.
 #[test]
 fn the_foot_of_the_terminal_is_taken_and_given_back() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let (mut ours, theirs) = terminal(24, 80);
     let script = "stty size; read line; stty size; read line; exit 3";
     let command = command(&["link", "--live", "--down", "10mbit", "--", "sh", "-c", script]);
@@ -307,7 +306,7 @@ fn the_foot_of_the_terminal_is_taken_and_given_back() {
 /// A terminal without room is left alone.
 #[test]
 fn a_tiny_terminal_is_left_alone() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let (mut ours, theirs) = terminal(5, 80);
     let command = command(&["link", "--live", "--quiet", "--", "sh", "-c", "stty size; read line; echo end"]);
     let mut child = on_terminal(&machine, command, &theirs);
@@ -322,7 +321,7 @@ fn a_tiny_terminal_is_left_alone() {
 /// `qdelay live` on a terminal: the alternate screen, until `q` is pressed; the modes of the terminal are as before.
 #[test]
 fn the_whole_terminal() {
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let path = name("live-whole", "link.sock");
     let link = Running::start(&machine, &["--down", "10mbit", "--qdisc", "codel", "--control", &path]);
     for (key, status) in [("q", 0), ("\x03", 130)] {
@@ -341,3 +340,5 @@ fn the_whole_terminal() {
     }
     assert_eq!(link.end().0, Some(0));
 }
+
+qdelay_testing::main!();

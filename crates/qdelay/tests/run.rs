@@ -3,6 +3,7 @@
 mod common;
 
 use common::{file, folder, refused, succeed};
+use qdelay_testing::{Need, skip, test};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -259,8 +260,7 @@ fn a_full_disk_keeps_what_is_done() {
     fs::create_dir(&disk).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&disk).output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: nothing can be mounted here");
-        return;
+        skip(Need::Net, "nothing can be mounted");
     }
     let out = disk.join("out");
     let output = common::run(&["run", &matrix, "--out", out.to_str().unwrap(), "--jobs", "2"]);
@@ -366,3 +366,5 @@ cell.partition = ["fp", "eqp:limit=100"]
         assert!((sum - 100.0).abs() < 0.2, "{text}");
     }
 }
+
+qdelay_testing::main!();

@@ -1,10 +1,10 @@
 //! `qdelay run --clock real`: real packets in namespaces of their own. Only structure and conservation are checked: how fast
-//! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test passes and
-//! says why.
+//! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
 mod common;
 
-use common::{command, file, folder, is_possible, read, refused, run, succeed};
+use common::{command, file, folder, needs_real_packets, read, refused, run, succeed};
+use qdelay_testing::test;
 use serde_json::Value;
 use std::process::Command;
 
@@ -30,9 +30,7 @@ probe = true
 
 #[test]
 fn a_scenario_in_real_time() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("run-real");
     let scenario = file(&folder, "small.toml", SCENARIO);
     let out = |name: &str| folder.join(name).to_str().unwrap().to_string();
@@ -127,9 +125,7 @@ duration = "3s"
 
 #[test]
 fn calls_are_made_by_irtt() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("run-real-call");
     let scenario = file(&folder, "call.toml", CALL);
     let out = folder.join("out");
@@ -184,9 +180,7 @@ duration = "2s"
 
 #[test]
 fn hops_in_real_time() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("run-real-hops");
     let scenario = file(&folder, "hops.toml", HOPS);
     let out = folder.join("out");
@@ -209,9 +203,7 @@ fn hops_in_real_time() {
 
 #[test]
 fn the_path_of_a_scenario_as_a_link() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("run-real-link");
     let scenario = file(&folder, "call.toml", CALL);
     let json = folder.join("link.json");
@@ -229,9 +221,7 @@ fn the_path_of_a_scenario_as_a_link() {
 
 #[test]
 fn how_late_packets_leave_a_busy_link() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let output = command(&["bench", "link", "--punctual", "--seconds", "5", "--json"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
@@ -252,9 +242,7 @@ fn how_late_packets_leave_a_busy_link() {
 
 #[test]
 fn what_cannot_be_real() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("run-real-refused");
     for (number, (flow, parts)) in [
         ("transport = \"cubic:profile=ns3\"", ["cubic:profile=ns3", "the kernel's TCP"]),
@@ -277,9 +265,7 @@ fn what_cannot_be_real() {
 
 #[test]
 fn without_iperf3_it_says_what_to_install() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("run-real-missing");
     let scenario = file(&folder, "small.toml", SCENARIO);
     let out = folder.join("out");
@@ -299,3 +285,5 @@ fn options_of_the_other_clock() {
     refused(&["run", "demo/first", "--clock", "real", "--jobs", "2"], &["--jobs", "one after another"]);
     assert!(!run(&["run", "demo/first", "--clock", "mine"]).status.success());
 }
+
+qdelay_testing::main!();

@@ -8,8 +8,6 @@
 //! beside them others are started, loaded and ended, some by `kill -9`. After the first interval the memory and the files of the
 //! two must not grow any more. Bounds are numbers of pages, files and packets; time is only how long the load goes on.
 
-#![cfg(target_os = "linux")]
-
 mod common;
 mod link_support;
 
@@ -18,6 +16,7 @@ use link_support::{
     pause_of, resident, talking_task, task, try_converse,
 };
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::{helper, test};
 use rustix::process::Signal;
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -61,10 +60,10 @@ fn datagram_server(machine: &Namespace) -> (u16, Arc<AtomicU64>) {
     (port, count)
 }
 
-/// Not a test: what runs behind a link, if it is told to: "stream-port datagram-port". Ends with its input.
-#[test]
+/// What runs behind a link: "stream-port datagram-port". Ends with its input.
+#[helper]
 fn inside() {
-    let Ok(task) = std::env::var(TASK) else { return };
+    let task = std::env::var(TASK).expect("a task");
     let [stream, datagrams] = [0, 1].map(|index| task.split(' ').nth(index).unwrap().parse::<u16>().unwrap());
     let outside: IpAddr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
     let is_over = Arc::new(AtomicBool::new(false));
@@ -181,7 +180,7 @@ impl Loaded {
 #[ignore = "takes QDELAY_SOAK_SECONDS, 20 unless set"]
 fn soak() {
     let seconds = seconds();
-    let Some(machine) = machine() else { return };
+    let machine = machine();
     let before = network(&machine);
     let stream = echo_server(&machine);
     let (datagrams, count) = datagram_server(&machine);
@@ -227,3 +226,5 @@ fn restart(machine: &Namespace, is_killed: bool, ports: (u16, u16)) {
     running.signal(Signal::KILL);
     assert_eq!(running.end().0.code(), None);
 }
+
+qdelay_testing::main!();

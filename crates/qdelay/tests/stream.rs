@@ -3,14 +3,13 @@
 //!
 //! What is checked holds on a busy machine too: that everything is accounted for, and what follows from the link's own decisions.
 //! How good the picture was is not checked. Needs root, Node.js with npm, ffmpeg and Chromium (PATH or `CHROME`), and once
-//! the registry of npm; says so and passes without. `QDELAY_REQUIRE_STREAM=1` makes that a failure.
-
-#![cfg(target_os = "linux")]
+//! the registry of npm; skipped without.
 
 mod common;
 
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_testing::{Need, skip, test};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,53 +24,47 @@ const TARGET_MS: f64 = 20.0;
 /// Most packets queued, the disciplines' default.
 const LIMIT: u64 = 1000;
 
-fn skipped(why: &str) {
-    assert!(env::var_os("QDELAY_REQUIRE_STREAM").is_none_or(|value| value != "1"), "{why}");
-    eprintln!("skipped: {why}");
-}
-
-/// A namespace that stands for the machine.
-fn machine() -> Result<Namespace, String> {
+/// A namespace that stands for the machine. Skips the test where none can be made.
+fn machine() -> Namespace {
     if !rustix::process::geteuid().is_root() {
-        return Err("not root".to_string());
+        skip(Need::Net, "not root");
     }
     let machine = match Namespace::new() {
         Ok(machine) => machine,
         Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            return Err(error.to_string());
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     };
     match machine.run(|| Tun::open("probe%d", 1500)) {
-        Ok(_) => Ok(machine),
+        Ok(_) => machine,
         Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            Err(error.to_string())
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// That the programs are there which the demo needs.
-fn programs() -> Result<(), String> {
+/// Skips the test where a program is missing which the demo needs.
+fn needs_programs() {
     let answers = |name: &OsString, argument: &str| {
         Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
     };
     for (name, argument) in [("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")] {
         if !answers(&name.into(), argument) {
-            return Err(format!("no {name} in PATH"));
+            skip(Need::Stream, format_args!("no {name} in PATH"));
         }
     }
     let named = env::var_os("CHROME").map(|name| vec![name]);
     let usual = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
     let browsers = named.unwrap_or_else(|| usual.map(OsString::from).to_vec());
     if !browsers.iter().any(|name| answers(name, "--version")) {
-        return Err("no Chromium in PATH, and CHROME names none".to_string());
+        skip(Need::Browser, "no Chromium in PATH, and CHROME names none");
     }
-    Ok(())
 }
 
 /// A copy of the demo with its packages below `target`, where it stays for the next time.
-fn demo() -> Result<PathBuf, String> {
+fn demo() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demos/dash");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dash");
     fs::create_dir_all(&folder).unwrap();
@@ -84,7 +77,7 @@ fn demo() -> Result<PathBuf, String> {
     let wanted = fs::read_to_string(folder.join("package-lock.json")).unwrap();
     let installed = folder.join("installed-lock.json");
     if fs::read_to_string(&installed).is_ok_and(|lock| lock == wanted) {
-        return Ok(folder);
+        return folder;
     }
     let output = Command::new("npm")
         .args(["ci", "--ignore-scripts", "--fetch-timeout=30000", "--fetch-retries=1"])
@@ -92,14 +85,14 @@ fn demo() -> Result<PathBuf, String> {
         .output()
         .unwrap();
     if !output.status.success() {
-        return Err(format!("npm ci: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        skip(Need::Stream, format_args!("npm ci: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     fs::write(installed, wanted).unwrap();
-    Ok(folder)
+    folder
 }
 
-/// Runs the demo on `machine`; `results.json`, or why it cannot be run here.
-fn play(machine: &Namespace, demo: &Path) -> Result<Value, String> {
+/// Runs the demo on `machine`; `results.json`. Skips the test where the browser or ffmpeg lack a codec.
+fn play(machine: &Namespace, demo: &Path) -> Value {
     let out = common::folder("stream");
     let mut command = Command::new("node");
     command
@@ -119,13 +112,13 @@ fn play(machine: &Namespace, demo: &Path) -> Result<Value, String> {
     let complaint = String::from_utf8_lossy(&output.stderr);
     for lack in ["this browser does not play", "Unknown encoder 'libx264'"] {
         if complaint.contains(lack) {
-            return Err(complaint.trim().to_string());
+            skip(Need::Stream, complaint.trim());
         }
     }
     assert!(output.status.success(), "{complaint}");
     println!("{}", String::from_utf8_lossy(&output.stdout));
     assert!(fs::read_to_string(out.join("plot.html")).unwrap().contains("<svg"));
-    Ok(serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap())
+    serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap()
 }
 
 fn number(value: &Value) -> f64 {
@@ -148,11 +141,8 @@ fn longest_for_three() -> f64 {
 
 #[test]
 fn a_stream_behind_a_cellular_link() {
-    let ready = programs().and_then(|()| Ok((machine()?, demo()?)));
-    let results = match ready.and_then(|(machine, demo)| play(&machine, &demo)) {
-        Ok(results) => results,
-        Err(why) => return skipped(&why),
-    };
+    needs_programs();
+    let results = play(&machine(), &demo());
     let runs = results["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
     for run in runs {
@@ -245,3 +235,5 @@ fn bounded(down: &Value) {
     println!("longest sojourn of a delivered packet: {longest} ms, bound {bound} ms");
     assert!(longest <= bound, "{longest} ms, bound {bound} ms");
 }
+
+qdelay_testing::main!();

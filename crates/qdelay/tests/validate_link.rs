@@ -1,9 +1,10 @@
 //! `qdelay validate link`: structure only, on a made-up trace. How near real packets are to the simulator depends on how much else
-//! the machine has to do; whether it can be judged at all does too. Without root, iperf3 or namespaces each test passes and says why.
+//! the machine has to do; whether it can be judged at all does too. Without root, iperf3 or namespaces each test is skipped.
 
 mod common;
 
-use common::{command, folder, is_possible};
+use common::{command, folder, needs_real_packets};
+use qdelay_testing::test;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -30,9 +31,7 @@ fn validate(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_cell_in_real_time() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("validate-link");
     traces(&folder);
     let only = ["--only", "att,cubic,bode", "--seconds", "3"];
@@ -66,9 +65,7 @@ fn a_cell_in_real_time() {
 
 #[test]
 fn beside_mahimahi_what_is_not_there_is_not_judged() {
-    if !is_possible() {
-        return;
-    }
+    needs_real_packets();
     let folder = folder("validate-link-missing");
     traces(&folder);
     let (code, text, _) =
@@ -81,3 +78,5 @@ fn beside_mahimahi_what_is_not_there_is_not_judged() {
         assert!(error.contains("none of the traces is at hand"), "{error}");
     }
 }
+
+qdelay_testing::main!();

@@ -1,26 +1,26 @@
 //! What tests with real devices share. Each runs in namespaces of its own, so that the machine's network is not touched,
-//! and passes with a reason where they cannot be made.
+//! and is skipped where they cannot be made.
 #![allow(dead_code)] // Every test takes another part of it.
 
 use qdelay_emu::device::copy::{Copied, copy};
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::link_setup::{Addresses, LinkSetup, Options, SetupError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_testing::{Need, skip};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
-pub fn host() -> Option<Namespace> {
+/// A namespace that stands for the machine. Skips the test where none can be made.
+pub fn host() -> Namespace {
     limit();
     let made = Namespace::new();
     let host = match made {
         Ok(host) => host,
         Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            println!("skipped: {error}");
-            return None;
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     };
@@ -36,11 +36,10 @@ pub fn host() -> Option<Namespace> {
                     })
                 })
             });
-            Some(host)
+            host
         }
         Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            println!("skipped: {error}");
-            None
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     }

@@ -1,6 +1,7 @@
 //! Runs the command that was built, and looks at what it left.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -60,24 +61,20 @@ pub fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
     path.to_str().unwrap().to_string()
 }
 
-/// Whether real packets can be tried here; says why not.
-pub fn is_possible() -> bool {
+/// Skips the test where real packets of other programs cannot be tried.
+pub fn needs_real_packets() {
     let works = |program: &str, argument: &str| {
         Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
     };
-    let reason = if !rustix::process::geteuid().is_root() {
-        "needs root"
+    if !rustix::process::geteuid().is_root() {
+        skip(Need::Net, "not root");
     } else if !Path::new("/dev/net/tun").exists() {
-        "there is no /dev/net/tun"
-    } else if !works("iperf3", "--version") {
-        "iperf3 is not installed"
+        skip(Need::Net, "there is no /dev/net/tun");
     } else if !Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success()) {
-        "no namespaces here"
-    } else {
-        return true;
-    };
-    println!("skipped: {reason}");
-    false
+        skip(Need::Net, "no namespaces here");
+    } else if !works("iperf3", "--version") {
+        skip(Need::Tools, "no iperf3 command");
+    }
 }
 
 /// The JSON of a file.

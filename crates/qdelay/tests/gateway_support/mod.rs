@@ -9,6 +9,7 @@ use crate::common::{command, folder};
 use qdelay_emu::device::offload::{Offload, Offloads};
 use qdelay_emu::device::packet::{PacketError, PacketSocket};
 use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_testing::{Need, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -33,37 +34,30 @@ pub struct Network {
     pub folder: PathBuf,
 }
 
-/// The network; `None`, with the reason printed, where none can be made. `name` is the test's.
-pub fn network(name: &str) -> Option<Network> {
+/// The network. Skips the test where none can be made. `name` is the test's.
+pub fn network(name: &str) -> Network {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: not root");
-        return None;
+        skip(Need::Net, "not root");
     }
     if Command::new("ip").arg("-V").output().is_err() {
-        println!("skipped: there is no ip");
-        return None;
+        skip(Need::Tools, "no ip command");
     }
     let namespace = || match Namespace::new() {
-        Ok(namespace) => Some(namespace),
+        Ok(namespace) => namespace,
         Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            println!("skipped: {error}");
-            None
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     };
     let folder = folder(&format!("gateway-{name}"));
-    let network = Network { inside: namespace()?, gateway: namespace()?, outside: namespace()?, folder };
+    let network = Network { inside: namespace(), gateway: namespace(), outside: namespace(), folder };
     if !network.join_side("inside", true) {
-        println!("skipped: there are no veth devices");
-        return None;
+        skip(Need::Net, "no veth pair");
     }
     assert!(network.join_side("outside", true));
     match network.gateway.run(|| PacketSocket::open("in0").map(drop)) {
-        Ok(()) => Some(network),
-        Err(error @ PacketError::NotPermitted) => {
-            println!("skipped: {error}");
-            None
-        }
+        Ok(()) => network,
+        Err(error @ PacketError::NotPermitted) => skip(Need::Net, error),
         Err(error) => panic!("{error}"),
     }
 }

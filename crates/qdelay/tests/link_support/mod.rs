@@ -5,6 +5,7 @@
 use super::common::{command, folder};
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_testing::{Need, helper_arguments, skip};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
@@ -14,23 +15,21 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What the test `inside` of a file is to do. It is started behind a link, as a command that every machine has: this program.
+/// What the helper `inside` of a file is to do. It is started behind a link, as a command that every machine has: this program.
 pub const TASK: &str = "QDELAY_TEST_TASK";
 /// Only a failing test waits so long.
 pub const LONG: Duration = Duration::from_secs(60);
 const LIMIT: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
-/// A namespace that stands for the machine; `None`, with the reason printed, where none can be made.
-pub fn machine() -> Option<Namespace> {
+/// A namespace that stands for the machine. Skips the test where none can be made.
+pub fn machine() -> Namespace {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: not root");
-        return None;
+        skip(Need::Net, "not root");
     }
     let machine = match Namespace::new() {
         Ok(machine) => machine,
         Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            println!("skipped: {error}");
-            return None;
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     };
@@ -46,11 +45,10 @@ pub fn machine() -> Option<Namespace> {
                     })
                 })
             });
-            Some(machine)
+            machine
         }
         Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            println!("skipped: {error}");
-            None
+            skip(Need::Net, error)
         }
         Err(error) => panic!("{error}"),
     }
@@ -64,7 +62,7 @@ pub fn link(options: &str, script: &str) -> Command {
     command(&words)
 }
 
-/// A script that does `task` with this program: the test `inside` of its file.
+/// A script that does `task` with this program: the helper `inside` of its file.
 pub fn task(task: &str) -> String {
     talking_task(task) + " >/dev/null"
 }
@@ -72,7 +70,7 @@ pub fn task(task: &str) -> String {
 /// As [`task`], and what it prints is to be read.
 pub fn talking_task(task: &str) -> String {
     let program = std::env::current_exe().unwrap();
-    format!("{TASK}='{task}' '{}' --exact inside --nocapture", program.display())
+    format!("{TASK}='{task}' '{}' {}", program.display(), helper_arguments("inside").join(" "))
 }
 
 /// Runs it to its end on `machine`, without input.

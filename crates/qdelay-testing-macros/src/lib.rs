@@ -1,0 +1,53 @@
+//! The attributes of `qdelay-testing`, which has their documentation. They enter a function in the list of its program and
+//! leave the function itself as it is.
+
+use proc_macro::{Delimiter, TokenStream, TokenTree};
+
+/// A test of a program with `qdelay_testing::main!()`; `#[ignore = "why"]` below it works as it does elsewhere.
+#[proc_macro_attribute]
+pub fn test(_: TokenStream, item: TokenStream) -> TokenStream {
+    entered(item, "Test")
+}
+
+/// A function that runs in a process of its own, which a test starts with `qdelay_testing::helper_arguments`.
+#[proc_macro_attribute]
+pub fn helper(_: TokenStream, item: TokenStream) -> TokenStream {
+    entered(item, "Helper")
+}
+
+/// The function without `#[ignore]`, and its entry in the list.
+fn entered(item: TokenStream, kind: &str) -> TokenStream {
+    let (function, ignored) = without_ignore(item);
+    let mut words = function.clone().into_iter().skip_while(|token| token.to_string() != "fn");
+    let Some(TokenTree::Ident(name)) = words.nth(1) else {
+        return "compile_error!(\"expected a function\");".parse().expect("tokens");
+    };
+    let ignored = ignored.map_or("None".to_string(), |why| format!("Some({why})"));
+    let entry = format!(
+        "::qdelay_testing::inventory::submit! {{ ::qdelay_testing::Entry {{
+            kind: ::qdelay_testing::Kind::{kind}, path: concat!(module_path!(), \"::\", stringify!({name})),
+            run: {name}, ignored: {ignored} }} }}"
+    );
+    let entry: TokenStream = entry.parse().expect("tokens");
+    function.into_iter().chain(entry).collect()
+}
+
+/// Takes `#[ignore]` or `#[ignore = "why"]` away; the reason is a literal as it stands in the source.
+fn without_ignore(item: TokenStream) -> (TokenStream, Option<String>) {
+    let (mut kept, mut reason) = (Vec::new(), None);
+    for token in item {
+        if let TokenTree::Group(group) = &token
+            && group.delimiter() == Delimiter::Bracket
+            && let Some(TokenTree::Ident(word)) = group.stream().into_iter().next()
+            && word.to_string() == "ignore"
+        {
+            let why = group.stream().into_iter().nth(2);
+            reason = Some(why.map_or("\"on request\"".to_string(), |why| why.to_string()));
+            // Its number sign.
+            kept.pop();
+            continue;
+        }
+        kept.push(token);
+    }
+    (kept.into_iter().collect(), reason)
+}

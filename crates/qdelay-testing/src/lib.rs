@@ -1,0 +1,161 @@
+//! Tests that depend on the machine: with network namespaces, a browser, recorded traces, a tool.
+//!
+//! A program of such tests has `harness = false` in its `Cargo.toml`, takes `#[test]` from here and ends with [`main!`]:
+//!
+//! ```text
+//! use qdelay_testing::{Need, skip, test};
+//!
+//! #[test]
+//! fn a_port_of_the_machine() {
+//!     if !std::path::Path::new("/dev/net/tun").exists() {
+//!         skip(Need::Net, "there is no /dev/net/tun");
+//!     }
+//! }
+//!
+//! qdelay_testing::main!();
+//! ```
+//!
+//! A test that calls [`skip`] ends there and counts as ignored, not as passed. Where `QDELAY_REQUIRE` names the need, it
+//! fails instead. Names, filters and options are those of `cargo test`. `#[helper]` marks what is no test but runs in a
+//! process of its own: see [`helper_arguments`].
+//!
+//! The program of this crate runs all tests of the workspace and ends with what was skipped: see [`suite`].
+
+mod need;
+mod report;
+pub mod suite;
+
+pub use inventory;
+pub use need::{Need, Required};
+pub use qdelay_testing_macros::{helper, test};
+pub use report::SKIPPED_FILE;
+
+use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
+use report::Skipped;
+use std::fmt::Display;
+use std::panic::resume_unwind;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+/// What an entry of a program's list is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It is run by `cargo test`, and counts.
+    Test,
+    /// It is run in a process that a test starts.
+    Helper,
+}
+
+/// A function with one of the attributes.
+#[derive(Debug)]
+pub struct Entry {
+    /// Test or helper.
+    pub kind: Kind,
+    /// Its name with crate and modules.
+    pub path: &'static str,
+    /// The function.
+    pub run: fn(),
+    /// Why it is only run on request.
+    pub ignored: Option<&'static str>,
+}
+
+inventory::collect!(Entry);
+
+impl Entry {
+    /// The name that filters know: without that of the program.
+    fn name(&self) -> &'static str {
+        self.path.split_once("::").map_or(self.path, |(_, name)| name)
+    }
+}
+
+/// The `main` of a program of tests.
+#[macro_export]
+macro_rules! main {
+    () => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::run(env!("CARGO_PKG_NAME"), env!("CARGO_CRATE_NAME"))
+        }
+    };
+}
+
+/// What `QDELAY_REQUIRE` says. Set by [`run`]: elsewhere a test cannot be skipped.
+static REQUIRED: OnceLock<Required> = OnceLock::new();
+
+/// Ends the test: it cannot be done here, because something of the machine is missing. The reason becomes one line.
+///
+/// # Panics
+///
+/// Where `QDELAY_REQUIRE` names the need, and in a program without [`main!`], whose tests cannot be skipped.
+pub fn skip(need: Need, reason: impl Display) -> ! {
+    let reason = reason.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let required =
+        REQUIRED.get().expect("only tests of a program with qdelay_testing::main!() can be skipped");
+    assert!(!required.has(need), "QDELAY_REQUIRE has {}, and it is missing: {reason}", need.name());
+    resume_unwind(Box::new(Skipped { need: Some(need), reason }));
+}
+
+/// The arguments with which a test's own program runs the function `name`, which has `#[helper]`, instead of tests. It runs
+/// on the main thread and before there is another; a panic is status 101.
+pub fn helper_arguments(name: &str) -> [&str; 2] {
+    [HELPER, name]
+}
+
+/// Its first argument, in a process that is a helper.
+const HELPER: &str = "--helper";
+
+/// Runs the tests of a program, or one of its helpers.
+pub fn run(package: &'static str, program: &'static str) -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).take(2).collect();
+    let required = match Required::of_environment() {
+        Ok(required) => required,
+        Err(complaint) => {
+            eprintln!("{package}: {complaint}");
+            return ExitCode::from(2);
+        }
+    };
+    let _ = REQUIRED.set(required);
+    let entries = || inventory::iter::<Entry>.into_iter();
+    if let [HELPER, name] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        let helper = entries().find(|entry| entry.kind == Kind::Helper && entry.name() == name);
+        (helper.unwrap_or_else(|| panic!("{program} has no helper {name}")).run)();
+        return ExitCode::SUCCESS;
+    }
+    let mut arguments = Arguments::from_args();
+    let threads = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
+    arguments.test_threads = arguments.test_threads.or_else(threads);
+    let mut tests: Vec<&Entry> = entries().filter(|entry| entry.kind == Kind::Test).collect();
+    tests.sort_by_key(|entry| entry.path);
+    // Those on request are not started, and so cannot say it themselves.
+    if !arguments.list && !arguments.ignored && !arguments.include_ignored {
+        for (entry, reason) in tests.iter().filter_map(|entry| Some((entry, entry.ignored?))) {
+            let skipped = Skipped { need: None, reason: reason.to_string() };
+            report::append(package, program, entry.name(), &skipped);
+        }
+    }
+    let trials = tests.into_iter().map(|entry| {
+        let trial = Trial::ignorable_test(entry.name(), move || outcome(package, program, entry));
+        trial.with_ignored_flag(entry.ignored.is_some())
+    });
+    let conclusion: Conclusion = libtest_mimic::run(&arguments, trials.collect());
+    conclusion.exit_code()
+}
+
+/// Runs a test on a thread of its own, which has its name in messages, and whose namespaces end with it.
+fn outcome(package: &str, program: &str, entry: &'static Entry) -> Result<Completion, Failed> {
+    let thread = std::thread::Builder::new().name(entry.name().to_string()).spawn(entry.run);
+    let payload = match thread.map_err(|error| Failed::from(format!("no thread: {error}")))?.join() {
+        Ok(()) => return Ok(Completion::Completed),
+        Err(payload) => payload,
+    };
+    match payload.downcast::<Skipped>() {
+        Ok(skipped) => {
+            report::append(package, program, entry.name(), &skipped);
+            Ok(Completion::ignored_with(skipped.to_string()))
+        }
+        // What it says stands on standard error, with the place.
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            Err(text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("it panicked").into())
+        }
+    }
+}

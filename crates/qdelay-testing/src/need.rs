@@ -1,0 +1,89 @@
+//! What a test may need of the machine, and which of it is required.
+
+/// What a test may need that not every machine has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Need {
+    /// Network namespaces, TUN and virtual devices, packet sockets, mounts: on most machines, root.
+    Net,
+    /// A browser that can be told what to do: Chromium.
+    Browser,
+    /// What plays a stream: Node.js with npm and its packages, ffmpeg.
+    Stream,
+    /// Recorded traces, in the folder that `QDELAY_TRACES` names.
+    Traces,
+    /// A program that the project does without otherwise, such as `ip`, `iperf3` or `tshark`.
+    Tools,
+}
+
+impl Need {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Net, Self::Browser, Self::Stream, Self::Traces, Self::Tools];
+
+    /// Its name in `QDELAY_REQUIRE` and in lists.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Net => "net",
+            Self::Browser => "browser",
+            Self::Stream => "stream",
+            Self::Traces => "traces",
+            Self::Tools => "tools",
+        }
+    }
+}
+
+/// The variable that says what must be there.
+const VARIABLE: &str = "QDELAY_REQUIRE";
+
+/// Needs whose absence is a failure.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Required(Vec<Need>);
+
+impl Required {
+    /// Reads names with commas between them; nothing requires nothing.
+    ///
+    /// # Errors
+    ///
+    /// A line that says which word is none of the names.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let need = |word: &str| {
+            Need::ALL.into_iter().find(|need| need.name() == word).ok_or_else(|| {
+                let names = Need::ALL.map(Need::name).join(", ");
+                format!(
+                    "{VARIABLE}: there is no '{word}'; expected some of {names}, with commas between them"
+                )
+            })
+        };
+        words.map(need).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// What the variable `QDELAY_REQUIRE` says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Required::parse`].
+    pub fn of_environment() -> Result<Self, String> {
+        Self::parse(&std::env::var(VARIABLE).unwrap_or_default())
+    }
+
+    /// Whether this is required.
+    pub fn has(&self, need: Need) -> bool {
+        self.0.contains(&need)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_commas() {
+        let some = Required::parse("net, traces,").unwrap();
+        assert!(some.has(Need::Net) && some.has(Need::Traces) && !some.has(Need::Browser));
+        assert_eq!(Required::parse(""), Ok(Required::default()));
+        let complaint = Required::parse("net,root").unwrap_err();
+        assert!(
+            complaint.contains("there is no 'root'") && complaint.contains("net, browser, stream, traces")
+        );
+    }
+}

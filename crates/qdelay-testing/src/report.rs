@@ -1,0 +1,85 @@
+//! The list of what was skipped: a line for each test, which programs append and the suite groups.
+
+use crate::Need;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+/// The variable that names the file to which programs append what they skip. The suite sets it.
+pub const SKIPPED_FILE: &str = "QDELAY_SKIPPED";
+
+/// Why a test did not run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Skipped {
+    /// What is missing; nothing where the test is only run on request.
+    pub need: Option<Need>,
+    /// In words.
+    pub reason: String,
+}
+
+impl Skipped {
+    fn need(&self) -> &'static str {
+        self.need.map_or("request", Need::name)
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "needs {}: {}", self.need(), self.reason)
+    }
+}
+
+/// Enters a test in the list, if there is one. A list that cannot be written stops nothing: the count does not come from it.
+pub(crate) fn append(package: &str, program: &str, test: &str, skipped: &Skipped) {
+    let Some(path) = std::env::var_os(SKIPPED_FILE) else { return };
+    let reason = &skipped.reason;
+    let line = format!("{}\t{reason}\t{package}::{program}\t{test}\n", skipped.need());
+    // In one write, because programs and threads append at the same time.
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+        eprintln!("{}: {error}", path.display());
+    }
+}
+
+/// The tests of the list by need, reason and program. Lines that are no entries are left out.
+pub(crate) fn grouped(list: &str) -> String {
+    type Programs<'a> = BTreeMap<&'a str, Vec<&'a str>>;
+    let mut needs: BTreeMap<&str, BTreeMap<&str, Programs>> = BTreeMap::new();
+    for line in list.lines() {
+        if let [need, reason, program, test] = line.split('\t').collect::<Vec<_>>()[..] {
+            let reasons = needs.entry(need).or_default().entry(reason).or_default();
+            reasons.entry(program).or_default().push(test);
+        }
+    }
+    let count = |programs: &Programs| programs.values().map(Vec::len).sum::<usize>();
+    let mut text = String::new();
+    for (need, reasons) in &needs {
+        let all: usize = reasons.values().map(count).sum();
+        let _ = writeln!(text, "skipped, needs {need}: {all}");
+        for (reason, programs) in reasons {
+            let _ = writeln!(text, "  {reason}: {}", count(programs));
+            for (program, tests) in programs {
+                let _ = writeln!(text, "    {program}");
+                let mut tests = tests.clone();
+                tests.sort_unstable();
+                tests.iter().for_each(|test| _ = writeln!(text, "      {test}"));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_need_reason_and_program() {
+        let list = "net\tnot root\tqdelay::link\tb\ntools\tno ip\tqdelay::link\tc\nnet\tnot root\tqdelay::link\ta\nhalf";
+        let expected = "skipped, needs net: 2\n  not root: 2\n    qdelay::link\n      a\n      b\n\
+                        skipped, needs tools: 1\n  no ip: 1\n    qdelay::link\n      c\n";
+        assert_eq!(grouped(list), expected);
+        assert_eq!(grouped(""), "");
+    }
+}

@@ -1,0 +1,80 @@
+//! How tests of this crate end: `src/bin/sample.rs` has some that pass, fail and are skipped.
+
+use qdelay_testing::{SKIPPED_FILE, helper_arguments};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The sample, with neither requirements nor a list of whoever runs this.
+fn sample(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sample"));
+    command.args(arguments).env_remove("QDELAY_REQUIRE").env_remove(SKIPPED_FILE);
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_skip_counts_as_one_and_is_listed() {
+    let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outcomes.tsv");
+    let _ = std::fs::remove_file(&list);
+    let output = sample(&["--skip", "fails"], &[(SKIPPED_FILE, list.to_str().unwrap())]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("test inner::skipped ... ignored (needs traces: none here)"), "{said}");
+    assert!(said.contains("test result: ok. 1 passed; 0 failed; 2 ignored"), "{said}");
+    let listed = std::fs::read_to_string(&list).unwrap();
+    let mut lines: Vec<&str> = listed.lines().collect();
+    lines.sort_unstable();
+    let place = "qdelay-testing::sample\t";
+    let expected = [
+        format!("request\tfor a reason\t{place}on_request"),
+        format!("traces\tnone here\t{place}inner::skipped"),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn what_is_required_and_missing_fails() {
+    let output = sample(&["inner::skipped"], &[("QDELAY_REQUIRE", "net,traces")]);
+    assert_eq!(output.status.code(), Some(101));
+    assert!(
+        text(&output).contains("QDELAY_REQUIRE has traces, and it is missing: none here"),
+        "{}",
+        text(&output)
+    );
+    // Something else is required: nothing changes.
+    assert_eq!(sample(&["inner::skipped"], &[("QDELAY_REQUIRE", "net")]).status.code(), Some(0));
+    let output = sample(&[], &[("QDELAY_REQUIRE", "root")]);
+    assert_eq!((output.status.code(), text(&output).as_str()), (Some(2), ""));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(complaint.contains("there is no 'root'; expected some of net, browser,"), "{complaint}");
+}
+
+#[test]
+fn a_failure_says_where_and_why() {
+    let output = sample(&["fails"], &[]);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(101));
+    assert!(text(&output).contains("0 passed; 1 failed; 0 ignored"), "{}", text(&output));
+    assert!(complaint.contains("thread 'fails'") && complaint.contains("sample.rs"), "{complaint}");
+    assert!(complaint.contains("on purpose"), "{complaint}");
+}
+
+#[test]
+fn names_and_filters_are_those_of_cargo_test() {
+    let list = text(&sample(&["--list"], &[]));
+    assert!(list.contains("inner::skipped: test\n") && !list.contains("answers"), "{list}");
+    let one = text(&sample(&["--exact", "passes"], &[]));
+    assert!(one.contains("1 passed; 0 failed; 0 ignored"), "{one}");
+    let asked = text(&sample(&["--ignored"], &[]));
+    assert!(asked.contains("1 passed; 0 failed; 0 ignored"), "{asked}");
+}
+
+#[test]
+fn a_helper_is_a_process_and_no_test() {
+    let output = sample(&helper_arguments("answers"), &[]);
+    assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "the helper\n"));
+    assert_eq!(sample(&helper_arguments("breaks_off"), &[]).status.code(), Some(101));
+}
