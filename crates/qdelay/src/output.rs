@@ -1,6 +1,6 @@
 //! Writing: standard output that may go away, files that are whole or not there, and interrupts.
 
-use crate::error::Failure;
+use crate::error::{Failure, one_line};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -13,6 +13,10 @@ const INTERRUPTED: i32 = 130;
 /// The file that is being written and is not whole yet.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+/// What is said when the work is interrupted.
+static PARTING: Mutex<Option<Parting>> = Mutex::new(None);
+type Parting = Box<dyn FnOnce() -> String + Send>;
+
 /// From here on an interrupt removes what is half-written and ends the process with status 130.
 pub fn exit_when_interrupted() {
     // Without a handler an interrupt still ends the process, only with nothing removed.
@@ -22,8 +26,18 @@ pub fn exit_when_interrupted() {
         if let Some(path) = unfinished.take() {
             let _ = fs::remove_file(path);
         }
+        let parting = PARTING.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(say) = parting {
+            // Nobody is left to tell where standard error is gone.
+            let _ = writeln!(io::stderr(), "qdelay: {}", one_line(&say()));
+        }
         std::process::exit(INTERRUPTED);
     });
+}
+
+/// From here on an interrupt also says on standard error what is kept of the work: one line.
+pub fn when_interrupted(say: impl FnOnce() -> String + Send + 'static) {
+    *PARTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(say));
 }
 
 /// Writes to standard output. A reader that has gone away, as `head` does, ends the output and is no error.

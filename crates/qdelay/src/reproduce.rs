@@ -2,7 +2,8 @@
 
 use crate::cli::Reproduce;
 use crate::error::{Failure, one_line};
-use crate::run::{Bar, eprintln_line, jobs, library};
+use crate::progress::{Bar, Reached};
+use crate::run::{eprintln_line, jobs, library};
 use crate::text_table::{self, Column};
 use crate::{output, report};
 use qdelay_experiment::papers::changes::{ChangeCell, ChangeRow, ChangeTable};
@@ -19,9 +20,10 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
     let bar = Bar::new();
     let out = options.out.clone();
     let figure = options.figure.as_deref();
-    let reproduction = papers::reproduce(&options.paper, figure, &library, jobs(options.jobs), &bar, out);
-    bar.0.finish_and_clear();
-    let reproduction = reproduction?;
+    let kept_in = options.out.as_ref().map(|out| out.display().to_string());
+    bar.when_interrupted(move |reached| interrupted(reached, kept_in));
+    let reproduction = papers::reproduce(&options.paper, figure, &library, jobs(options.jobs), &bar, out)?;
+    drop(bar);
     for (wanted, used) in &reproduction.stand_ins {
         eprintln_line(&format!("{} is not at hand; {} stands in for it", one_line(wanted), one_line(used)));
     }
@@ -40,6 +42,19 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
             reproduction.rows.len()
         ))),
     }
+}
+
+/// What is left of a paper that was interrupted.
+fn interrupted(reached: Option<Reached>, kept_in: Option<String>) -> String {
+    papers::delete_temporary();
+    let Some(Reached { name, done, all }) = reached else {
+        return "interrupted before any case was run".to_string();
+    };
+    let kept = match kept_in {
+        Some(out) => format!("what is done is kept in {out}, and the same command goes on from there"),
+        None => "nothing is kept; with --out DIR it would be, and the same command would go on".to_string(),
+    };
+    format!("interrupted at {name}, {done} of {all} cases done; {kept}")
 }
 
 /// The page of the paper, and one for each scenario that was run.

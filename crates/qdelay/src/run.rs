@@ -4,11 +4,11 @@ use crate::cli::{Run, RunClock};
 use crate::compare::json::pretty;
 use crate::cost::{self, Stopwatch};
 use crate::error::{Failure, one_line};
+use crate::progress::{Bar, Reached};
 use crate::real::RealTime;
 use crate::{output, report, run_table};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use qdelay_emu::netns::user;
-use qdelay_experiment::engine::{self, EngineError, Progress};
+use qdelay_experiment::engine::{self, EngineError};
 use qdelay_experiment::results::Summary;
 use qdelay_experiment::scenario::{Overrides, Study};
 use qdelay_experiment::traces::Library;
@@ -53,18 +53,18 @@ pub fn run(options: &Run) -> Result<(), Failure> {
         packets: options.packets,
         series: options.series,
     };
+    let (place, fresh) = (out.display().to_string(), options.fresh);
+    let parting = move |reached| interrupted(reached, &place, fresh);
     let summary = match options.clock {
         RunClock::Simulated => {
             let bar = Bar::new();
-            let summary = engine::run(&study, &library, &engine_options, &bar);
-            bar.0.finish_and_clear();
-            summary?
+            bar.when_interrupted(parting);
+            engine::run(&study, &library, &engine_options, &bar)?
         }
         RunClock::Real => {
             let real = RealTime::new(!options.no_realtime);
-            let summary = engine::run_by(&real, &study, &library, &engine_options, &real);
-            real.finish();
-            summary?
+            real.bar.when_interrupted(parting);
+            engine::run_by(&real, &study, &library, &engine_options, &real)?
         }
     };
     tell_stand_ins(&library);
@@ -99,6 +99,17 @@ impl From<EngineError> for Failure {
             EngineError::Audit(message) => Failure::Check(message),
         }
     }
+}
+
+/// What is left of a run that was interrupted.
+fn interrupted(reached: Option<Reached>, out: &str, fresh: bool) -> String {
+    let Some(Reached { name, done, all }) = reached else {
+        return "interrupted before any case was run".to_string();
+    };
+    let command = if fresh { "the same command without --fresh" } else { "the same command" };
+    format!(
+        "interrupted: {done} of {all} cases of {name} are done and kept in {out}; {command} goes on from there"
+    )
 }
 
 /// How many cases at once: what was asked for, or one for each core.
@@ -246,34 +257,4 @@ fn write_report(options: &Run, summary: &Summary, out: &Path) -> Result<Option<P
 /// A line on standard error; nobody is left to tell where that is gone.
 pub fn eprintln_line(line: &str) {
     let _ = writeln!(io::stderr(), "qdelay: {line}");
-}
-
-/// On standard error, and only where that is a terminal.
-pub struct Bar(pub ProgressBar);
-
-impl Bar {
-    /// Not shown before it is known how much there is to do.
-    pub fn new() -> Bar {
-        Bar(ProgressBar::hidden())
-    }
-}
-
-impl Progress for Bar {
-    fn begins(&self, cases: u64, there: u64) {
-        if cases <= 1 {
-            return;
-        }
-        self.0.set_length(cases);
-        self.0.set_position(there);
-        // What was there already says nothing of how long the rest takes.
-        self.0.reset_eta();
-        self.0.set_draw_target(ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {eta} left") {
-            self.0.set_style(style);
-        }
-        self.0.tick();
-    }
-    fn case_done(&self) {
-        self.0.inc(1);
-    }
 }

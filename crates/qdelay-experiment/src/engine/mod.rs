@@ -80,14 +80,14 @@ impl std::error::Error for EngineError {}
 
 /// Hears how far a study is. Called from several threads.
 pub trait Progress: Sync {
-    /// So many cases there are, and so many of them were there already.
-    fn begins(&self, cases: u64, there: u64);
+    /// So many cases this study has, and so many of them were there already.
+    fn begins(&self, study: &str, cases: u64, there: u64);
     /// One more is done.
     fn case_done(&self);
 }
 
 impl Progress for () {
-    fn begins(&self, _: u64, _: u64) {}
+    fn begins(&self, _: &str, _: u64, _: u64) {}
     fn case_done(&self) {}
 }
 
@@ -122,7 +122,7 @@ pub fn run_by(
     let folder = Folder::open(study, library, options, runner.clock())?;
     let mut there = folder.finished(study, library, options)?;
     let missing: Vec<u64> = (0..study.case_count()).filter(|index| !there.contains_key(index)).collect();
-    progress.begins(study.case_count(), there.len() as u64);
+    progress.begins(&study.name, study.case_count(), there.len() as u64);
     let run_one = |index: u64| -> Result<CaseSummary, EngineError> {
         let case = study.case(index, library)?;
         let summary = case::run(&case, study, &folder, options, runner)?;

@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Name and claims of each paper.
 pub static PAPERS: &[(&str, &str)] = &[
@@ -335,6 +336,9 @@ fn judge(claim: &Claim, check: &Check, ours: Option<f64>) -> Row {
 /// A folder that goes when it is dropped.
 struct Temporary(PathBuf);
 
+/// Those that are there.
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
 impl Temporary {
     fn new() -> Temporary {
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -343,6 +347,7 @@ impl Temporary {
         let path = std::env::temp_dir().join(name);
         // Of an earlier process of the same number that was killed.
         let _ = fs::remove_dir_all(&path);
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
         Temporary(path)
     }
 }
@@ -351,6 +356,15 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // What is left of it harms nobody.
         let _ = fs::remove_dir_all(&self.0);
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Deletes what [`reproduce`] without `out` has written so far, for a process that ends at once.
+pub fn delete_temporary() {
+    for path in TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // Whoever still writes to it may be quicker once; what is left of it harms nobody.
+        let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_dir_all(path));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::cli::Compare;
 use crate::cost::Stopwatch;
 use crate::error::Failure;
 use crate::output;
+use crate::progress::{Bar, Reached};
 use cases::{Bottleneck, Common, component_list};
 use qdelay_core::Rate;
 use qdelay_core::qdisc;
@@ -33,8 +34,20 @@ pub fn run(options: &Compare) -> Result<(), Failure> {
     let bottlenecks = bottlenecks(options)?;
     let common = common(options)?;
     let cases = cases::cross(&bottlenecks, &qdiscs, &transports, &options.seed.0, &common)?;
-    let results = pool::run(cases, options.jobs, &watch)?;
+    let bar = Bar::new();
+    bar.when_interrupted(interrupted);
+    let results = pool::run("compare", cases, options.jobs, &watch, &bar)?;
+    drop(bar);
     output::print(&if options.json { json::cases(&results) } else { table::cases(options, &results) })
+}
+
+/// A comparison is a table, and there is none before everything is done.
+fn interrupted(reached: Option<Reached>) -> String {
+    let reached =
+        reached.map_or_else(String::new, |Reached { done, all, .. }| format!(", {done} of {all} cases done"));
+    format!(
+        "interrupted{reached}; nothing is kept, and the same command begins anew ('qdelay run' keeps cases)"
+    )
 }
 
 fn check_times(options: &Compare) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use super::cases::{Axes, Case};
 use crate::cost::{self, Stopwatch};
 use crate::error::Failure;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use qdelay_experiment::engine::Progress;
 use qdelay_sim::{Outcome, RunError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -22,14 +22,21 @@ pub struct CaseResult {
     pub wall_seconds: f64,
 }
 
-/// Runs all cases, `jobs` at a time; a core each where `jobs` is not given. `watch` was started with the command.
+/// Runs all cases, `jobs` at a time; a core each where `jobs` is not given. `watch` was started with the command; `name` is
+/// what `progress` is told to be run.
 ///
 /// # Errors
 /// The first of the cases that has no outcome.
-pub fn run(cases: Vec<Case>, jobs: Option<usize>, watch: &Stopwatch) -> Result<Vec<CaseResult>, Failure> {
+pub fn run(
+    name: &str,
+    cases: Vec<Case>,
+    jobs: Option<usize>,
+    watch: &Stopwatch,
+    progress: &dyn Progress,
+) -> Result<Vec<CaseResult>, Failure> {
     let jobs =
         jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).min(cases.len());
-    let bar = progress(cases.len());
+    progress.begins(name, cases.len() as u64, 0);
     let next = AtomicUsize::new(0);
     let results: Vec<Slot> = cases.iter().map(|_| Slot::default()).collect();
     let work = || {
@@ -39,7 +46,7 @@ pub fn run(cases: Vec<Case>, jobs: Option<usize>, watch: &Stopwatch) -> Result<V
                 next.store(cases.len(), Ordering::Relaxed);
             }
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            bar.inc(1);
+            progress.case_done();
         }
     };
     if jobs <= 1 {
@@ -47,7 +54,6 @@ pub fn run(cases: Vec<Case>, jobs: Option<usize>, watch: &Stopwatch) -> Result<V
     } else {
         thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
     }
-    bar.finish_and_clear();
     let mut results = collect(&cases, results)?;
     if let [only] = results.as_mut_slice() {
         (only.cpu_seconds, only.wall_seconds) = (cost::process_cpu_seconds(), watch.seconds());
@@ -91,17 +97,4 @@ pub fn failure(axes: &Axes, error: &RunError) -> Failure {
         RunError::Component(_) | RunError::Build(_) => Failure::input(case, error),
         _ => Failure::Check(format!("{case}: {error}; expected every packet to be accounted for")),
     }
-}
-
-/// On standard error, and only where that is a terminal.
-fn progress(cases: usize) -> ProgressBar {
-    if cases <= 1 {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {eta} left") {
-        bar.set_style(style);
-    }
-    bar.tick();
-    bar
 }

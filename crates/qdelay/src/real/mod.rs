@@ -29,9 +29,9 @@ mod programs;
 mod stream;
 mod support;
 
+use crate::progress::Bar;
 use carrier::{Carried, Carrier};
 use datagrams::{Receiver, Sender};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use programs::Programs;
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
@@ -66,7 +66,8 @@ pub struct RealTime {
     pub realtime: bool,
     /// Cases that run at once.
     jobs: usize,
-    bar: ProgressBar,
+    /// How far the cases are.
+    pub bar: Bar,
     without_irtt: Once,
 }
 
@@ -86,30 +87,18 @@ impl RealTime {
     /// The same where `jobs` cases run at once, which share the processors: no emulator keeps one to itself, and none spins for
     /// long.
     pub fn several(realtime: bool, jobs: usize) -> RealTime {
-        RealTime { realtime, jobs, bar: ProgressBar::hidden(), without_irtt: Once::new() }
-    }
-    /// What the progress says is being run.
-    pub fn name(&self, what: &str) {
-        self.bar.set_prefix(format!("{what}, "));
-    }
-    /// Takes the progress away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        RealTime { realtime, jobs, bar: Bar::new(), without_irtt: Once::new() }
     }
 }
 
 impl Progress for RealTime {
-    fn begins(&self, cases: u64, there: u64) {
-        self.bar.set_length(cases);
-        self.bar.set_position(there);
-        self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {prefix}{msg}") {
-            self.bar.set_style(style);
-        }
-        self.bar.tick();
+    fn begins(&self, study: &str, cases: u64, there: u64) {
+        self.bar.begins(study, cases, there);
+        // One case takes long enough to be watched.
+        self.bar.show();
     }
     fn case_done(&self) {
-        self.bar.inc(1);
+        self.bar.case_done();
     }
 }
 
@@ -201,7 +190,7 @@ impl RealTime {
         let (makers, is_missing) = support::makers(scenario);
         if is_missing {
             let note = "irtt is not installed: this program sends flows that are like calls by itself";
-            self.without_irtt.call_once(|| self.bar.suspend(|| crate::run::eprintln_line(note)));
+            self.without_irtt.call_once(|| self.bar.without(|| crate::run::eprintln_line(note)));
         }
         makers
     }
@@ -225,7 +214,7 @@ impl RealTime {
                 return Some(message);
             }
             let seconds = |span: Span| span.as_nanos() / 1_000_000_000;
-            self.bar.set_message(format!(
+            self.bar.tell(&format!(
                 "{} s of {} s",
                 seconds(now.since(Time::ZERO)),
                 seconds(scenario.duration)

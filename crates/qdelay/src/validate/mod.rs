@@ -15,6 +15,7 @@ use crate::compare::pool;
 use crate::cost::Stopwatch;
 use crate::error::Failure;
 use crate::output;
+use crate::progress::Bar;
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc;
 use qdelay_sim::Outcome;
@@ -113,7 +114,11 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
 
 fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
     let cases: Vec<Case> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
-    let results = if cases.is_empty() { Vec::new() } else { pool::run(cases, jobs, &Stopwatch::start())? };
+    let results = if cases.is_empty() {
+        Vec::new()
+    } else {
+        pool::run("validate", cases, jobs, &Stopwatch::start(), &Bar::new())?
+    };
     let mut outcomes = results.iter().map(|result| &result.outcome);
     let cells = rows.into_iter().map(|row| {
         let own: Vec<&Outcome> = outcomes.by_ref().take(row.cases.len()).collect();

@@ -21,6 +21,7 @@ use crate::compare::{cases::Case as Simulated, pool};
 use crate::cost::Stopwatch;
 use crate::error::Failure;
 use crate::output;
+use crate::progress::Bar;
 use crate::real::RealTime;
 use crate::validate::store::Store;
 use cases::Row;
@@ -73,7 +74,8 @@ fn simulate(rows: &[Row]) -> Result<Vec<Figures>, Failure> {
         };
         Simulated { axes, scenario: row.case.scenario.clone() }
     };
-    let results = pool::run(rows.iter().map(case).collect(), None, &Stopwatch::start())?;
+    let cases = rows.iter().map(case).collect();
+    let results = pool::run("validate cell, simulated", cases, None, &Stopwatch::start(), &Bar::new())?;
     Ok(results.iter().map(|result| Figures::of(&result.outcome)).collect())
 }
 
@@ -93,7 +95,7 @@ fn real_runs(
         runs.get(place).is_some_and(|runs| !lock(runs).last().is_some_and(|last| last.audit.trustworthy))
     };
     let all_open = || (0..rows.len()).filter(|&place| is_open(place)).collect::<Vec<usize>>();
-    real.begins(rows.len() as u64, (rows.len() - all_open().len()) as u64);
+    real.begins("validate cell", rows.len() as u64, (rows.len() - all_open().len()) as u64);
     // Written down at once: who is interrupted loses what runs, and no more.
     let carry_out = |place: usize| -> Result<(), Failure> {
         let (Some(row), Some(runs)) = (rows.get(place), runs.get(place)) else { return Ok(()) };
@@ -106,10 +108,9 @@ fn real_runs(
         store.write(&entry(row), &runs)
     };
     for round in 0..=options.retries.unwrap_or(RETRIES) {
-        real.name(if round > 0 { "again" } else { "real time" });
+        real.bar.name(if round > 0 { "validate cell, again" } else { "validate cell, real time" });
         together(&all_open(), jobs, &carry_out)?;
     }
-    real.finish();
     Ok(runs.into_iter().map(|runs| runs.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 

@@ -89,7 +89,7 @@ fn real_runs(
     }
     let is_open = |runs: &[Attempt]| !runs.last().is_some_and(Attempt::is_trustworthy);
     let runnable = || cells.iter().filter(|cell| cell.run.is_ok()).count() as u64;
-    real.begins(runnable(), runs.iter().filter(|runs| !is_open(runs)).count() as u64);
+    real.begins("validate link", runnable(), runs.iter().filter(|runs| !is_open(runs)).count() as u64);
     let rounds = 1 + options.retries.unwrap_or(RETRIES);
     for round in 1..=rounds {
         for (cell, runs) in cells.iter().zip(&mut runs) {
@@ -97,7 +97,7 @@ fn real_runs(
             if !is_open(runs) {
                 continue;
             }
-            real.name(&if round > 1 { format!("{} again", cell.name) } else { cell.name.clone() });
+            real.bar.name(&if round > 1 { format!("{} again", cell.name) } else { cell.name.clone() });
             let Real { ran, begun } = real.carry_out(&run.case, None)?;
             runs.push(Attempt::new(&ran, begun.first().copied().flatten(), run.header_seconds));
             store.write(&entry, runs)?;
@@ -106,6 +106,5 @@ fn real_runs(
             }
         }
     }
-    real.finish();
     Ok(runs)
 }

@@ -11,6 +11,7 @@ use crate::compare::cases::{Axes, Case};
 use crate::compare::pool;
 use crate::cost::Stopwatch;
 use crate::error::Failure;
+use crate::progress::Bar;
 use qdelay_core::{Span, Time};
 use qdelay_sim::{Direction, PacketRecord, Recorder, Scenario};
 
@@ -50,7 +51,11 @@ pub fn run(
             _ => None,
         });
     }
-    let results = if cases.is_empty() { Vec::new() } else { pool::run(cases, jobs, &Stopwatch::start())? };
+    let results = if cases.is_empty() {
+        Vec::new()
+    } else {
+        pool::run("validate link, simulated", cases, jobs, &Stopwatch::start(), &Bar::new())?
+    };
     let mut outcomes = results.iter().map(|result| &result.outcome);
     let simulated = cells.iter().zip(begun).map(|(cell, begun)| {
         let begun = begun?;
