@@ -228,7 +228,8 @@ impl Arguments {
         let Some(component) = registry.iter().find(|c| c.name == name) else {
             let known: Vec<&str> = registry.iter().map(|c| c.name).collect();
             let kind = registry.first().map_or("component", |c| c.kind.name());
-            return Err(fail(format!("unknown {kind} '{name}'; known: {}", known.join(", "))));
+            let hint = registry.iter().find_map(|component| comma_hint(component, name)).unwrap_or("");
+            return Err(fail(format!("unknown {kind} '{name}'; known: {}{hint}", known.join(", "))));
         };
         Arguments::from_parts(component, text, parts).map_err(fail)
     }
@@ -253,17 +254,20 @@ impl Arguments {
             };
             let Some(index) = component.parameters.iter().position(|p| p.name == key) else {
                 let known: Vec<&str> = component.parameters.iter().map(|p| p.name).collect();
+                let hint = comma_hint(component, part).unwrap_or("");
                 return Err(match known.is_empty() {
                     true => format!("{} has no keys, and so no '{key}'", component.name),
-                    false => format!("{} has no key '{key}'; known: {}", component.name, known.join(", ")),
+                    false => {
+                        format!("{} has no key '{key}'; known: {}{hint}", component.name, known.join(", "))
+                    }
                 });
             };
             if core::mem::replace(&mut arguments.given[index], true) {
                 return Err(format!("key '{key}' is given twice"));
             }
-            arguments.values[index] = component.parameters[index]
-                .read(value)
-                .map_err(|message| format!("{key}={value}: {message}"))?;
+            arguments.values[index] = component.parameters[index].read(value).map_err(|message| {
+                format!("{key}={value}: {message}{}", comma_hint(component, value).unwrap_or(""))
+            })?;
         }
         Ok(arguments)
     }
@@ -336,6 +340,14 @@ impl Arguments {
     pub fn text(&self, key: &str) -> Option<&str> {
         if let Value::Text(x) = self.value(key) { Some(x) } else { None }
     }
+}
+
+/// Where a comma is followed by a key of `component`: commas separate the components of a list.
+fn comma_hint(component: &Component, text: &str) -> Option<&'static str> {
+    let is_parameter = |part: &str| {
+        part.split_once('=').is_some_and(|(key, _)| component.parameters.iter().any(|p| p.name == key))
+    };
+    text.split(',').skip(1).any(is_parameter).then_some("; parameters are separated by ':', not by ','")
 }
 
 impl Parameter {
@@ -470,6 +482,16 @@ mod tests {
         assert!(message("sample:5ms").contains("key=value"));
         assert!(message("sample:[target=5ms").contains("'[' without its ']'"));
         assert!(message("sample:target=5ms]").contains("']' without its '['"));
+    }
+
+    #[test]
+    fn a_comma_before_a_key_is_answered() {
+        let message = |text| parse(text).unwrap_err().to_string();
+        let hint = "parameters are separated by ':', not by ','";
+        assert!(message("sample:target=5ms,limit=7").contains(hint));
+        assert!(message("sample,limit=7").contains(hint));
+        assert!(!message("sample:target=5ms,other").contains(hint));
+        assert!(!message("sample,other=7").contains(hint));
     }
 
     #[test]

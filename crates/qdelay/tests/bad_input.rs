@@ -68,6 +68,27 @@ fn what_may_not_be_read() {
 }
 
 #[test]
+fn a_comma_between_parameters() {
+    let link = |arguments: &[&str], parts: &[&str]| {
+        refused(&[&["compare", "--link", "10mbit", "--duration", "1s"], arguments].concat(), parts);
+    };
+    let meant = "'limit=100' is no qdisc; parameters are separated by ':': bode:target=50ms:limit=100\n";
+    link(&["--qdisc", "bode:target=50ms,limit=100"], &["--qdisc: ", meant]);
+    link(&["--qdisc", "pie,bode:target=50ms,limit=100,codel"], &[meant]);
+    link(
+        &["--qdisc", "codel,target=10ms,interval=50ms:limit=7"],
+        &["codel:target=10ms:interval=50ms:limit=7\n"],
+    );
+    link(&["--transport", "cubic,iw=4"], &["'iw=4' is no transport; ", ": cubic:iw=4\n"]);
+    // Without a component before it there is nothing to add it to.
+    link(&["--qdisc", "limit=100"], &["unknown qdisc 'limit=100'"]);
+    let hint = "parameters are separated by ':', not by ','";
+    refused(&["compare", "--link", "10mbit,overhead=14"], &["--link: ", hint]);
+    let text = "path.link = \"5mbit\"\npath.qdisc = \"bode:target=50ms,limit=100\"\n[[flow]]\n";
+    refused(&["run", &file(&folder("bad-comma"), "a.toml", text)], &["a.toml", hint]);
+}
+
+#[test]
 fn options_of_compare() {
     let refused = |arguments: &[&str], parts: &[&str]| {
         refused(&[&["compare"], arguments].concat(), parts);

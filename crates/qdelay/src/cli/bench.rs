@@ -27,8 +27,9 @@ Examples:
   qdelay bench papers
   qdelay bench papers --runs 11 --json
 
-Exit status 1 where the median of a run's CPU times is not below its target: 0.2 s for 300 s of the ABE paper's Fig. 4, 0.05 s for 14 s of
-the rate-delay paper's first experiment, 0.2 s for its third with 20 UEs.")]
+Exit status 1 where the median of a run's CPU times is not below its target:
+0.2 s for 300 s of the ABE paper's Fig. 4, 0.05 s for 14 s of the rate-delay
+paper's first experiment, 0.2 s for its third with 20 UEs.")]
 pub struct BenchPapers {
     /// How often each is run; the median counts
     #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_runs, allow_hyphen_values = true)]
@@ -47,9 +48,10 @@ Examples:
   qdelay bench link --link infinite --qdisc taildrop
   qdelay bench link --punctual
 
-Loop and link take turns, and every ratio is the median of pairs. Exit status 1 where the link does less than 85% of the copy
-loop, or where a packet is lost that nobody reports; with --punctual, where packets leave a busy link of 100 Mbit/s more than
-100 us (p99) or 1 ms (p99.9) late.")]
+Loop and link take turns, and every ratio is the median of pairs. Exit status 1
+where the link does less than 85% of the copy loop, or where a packet is lost
+that nobody reports; with --punctual, where packets leave a busy link of 100
+Mbit/s more than 100 us (p99) or 1 ms (p99.9) late.")]
 pub struct BenchLink {
     /// How long it takes, in seconds, but for pauses
     #[arg(long, value_name = "N", default_value = "47", value_parser = values::bench_seconds, allow_hyphen_values = true)]
@@ -101,8 +103,8 @@ Examples:
   qdelay bench eqp --queues 64 --ttis 1000000
   qdelay bench eqp --queues 16,256,4096 --json
 
-Exit status 1 where p99 is 62.5 us or more with up to 64 queues, or 1 ms or more with up to 10,000, on 275 resource blocks in groups
-of 16 or of 1.")]
+Exit status 1 where p99 is 62.5 us or more with up to 64 queues, or 1 ms or
+more with up to 10,000, on 275 resource blocks in groups of 16 or of 1.")]
 pub struct BenchEqp {
     /// Queues with data, one or several numbers of them
     #[arg(long, value_name = "N,...", default_value = "64,1000,10000", value_delimiter = ',', value_parser = values::bench_queues, allow_hyphen_values = true)]

@@ -11,16 +11,19 @@ use std::ffi::OsString;
 Examples:
   The defaults, on a trace that is built in:
     qdelay compare --trace synth-lte-driving
-  One question on a trace of your own (mahimahi, or seconds and Mbit/s), with a probe beside the flow:
-    qdelay compare --trace my.down --qdisc bode:target=20ms,codel,pie --transport cubic --probe
+  One question on a trace of your own, with a probe beside the flow:
+    qdelay compare --trace my.down --qdisc bode:target=20ms,codel \\
+      --transport cubic --probe
   Parameters, two links, three seeds, for a program to read:
-    qdelay compare --link 10mbit:overhead=14 --link steps:0s@6mbit+10s@600kbit:repeat=20s \\
+    qdelay compare --link 10mbit:overhead=14 \\
+      --link steps:0s@6mbit+10s@600kbit:repeat=20s \\
       --qdisc codel,codel:target=10ms:interval=50ms --seed 1..3 --json
   A column of a drive test's table:
     qdelay compare --trace walk.csv --trace-format csv:column=downlink_mbps
 
-Components are written name[:key=value[:key=value...]], commas separate them; 'qdelay list' has all of them.
-docs/measures.md defines the measures, docs/json.md the output of --json.")]
+Components are written name[:key=value[:key=value...]], commas separate them;
+'qdelay list' has all of them. docs/measures.md defines the measures,
+docs/json.md the output of --json.")]
 pub struct Compare {
     /// Trace of the bottleneck: a file, or the name of a shipped trace ('qdelay trace list'); repeat for more
     #[arg(long, value_name = "FILE")]
@@ -28,7 +31,7 @@ pub struct Compare {
     /// Bottleneck without a trace, such as 10mbit:overhead=14 or synth:subway:seed=3; repeat for more
     #[arg(long, value_name = "LINK")]
     pub link: Vec<String>,
-    /// Format of the traces: mahimahi, mbps, or `csv:column=NAME[:unit=mbit|kbit][:every=1s|:time=NAME]` [default: detected]
+    /// Format of the traces: mahimahi, mbps, or csv:column=NAME, with :unit=mbit or :unit=kbit, and :every=TIME or :time=NAME [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
     /// Queue disciplines at the bottleneck

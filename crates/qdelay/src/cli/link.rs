@@ -14,14 +14,17 @@ Examples:
     qdelay link --down synth-lte-driving --up synth-lte-driving.up --delay 5ms
   One command; what it reaches outside is the address in QDELAY_OUTSIDE:
     iperf3 -s -D
-    qdelay link --down 10mbit --qdisc bode:target=20ms -- sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
+    qdelay link --down 10mbit --qdisc bode:target=20ms -- \\
+      sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
   A link within a link, and figures for a program to read:
-    qdelay link --down 50mbit -- qdelay link --down synth-subway --json figures.json -- ./my-program
+    qdelay link --down 50mbit -- \\
+      qdelay link --down synth-subway --json figures.json -- ./my-program
   The path of a scenario:
     qdelay link --scenario demo/first:pie-cubic -- ./my-program
 
-down is towards the command, up is what it sends. The link ends with a verdict: whether the machine was on time, and whether
-every packet is accounted for. Everything is gone when the command ends. docs/link.md explains it.")]
+down is towards the command, up is what it sends. The link ends with a verdict:
+whether the machine was on time, and whether every packet is accounted for.
+Everything is gone when the command ends. docs/link.md explains it.")]
 pub struct Link {
     /// Take link, discipline, delays and uplink from a scenario's path: FILE, FILE:CASE or NAME:CASE, with the number or the
     /// id of the case
@@ -108,13 +111,14 @@ pub struct Link {
 Examples:
   Whether a configuration can be used; nothing is opened:
     qdelay gateway gateway.toml --check
-  Carry packets between its two interfaces until Ctrl-C, then print the verdict (root):
+  Carry packets between its two interfaces until Ctrl-C, then print the verdict
+  (root):
     qdelay gateway gateway.toml
   Read the file again, without losing a packet (or send SIGHUP):
     qdelay gateway --reload /run/qdelay/gateway.sock
 
-docs/gateway.md explains it, with a try-out that needs no hardware; packaging/ has an example with every key, and a unit for
-systemd.")]
+docs/gateway.md explains it, with a try-out that needs no hardware; packaging/
+has an example with every key, and a unit for systemd.")]
 pub struct Gateway {
     /// The configuration, TOML
     #[arg(value_name = "CONFIG", required_unless_present = "reload")]
@@ -137,11 +141,13 @@ pub struct Gateway {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  qdelay link --down synth-lte-driving --control /tmp/link.sock -- iperf3 -c 100.64.0.1 -R -t 60 &
+  qdelay link --down synth-lte-driving --control /tmp/link.sock -- \\
+    iperf3 -c 100.64.0.1 -R -t 60 &
   qdelay live /tmp/link.sock
   qdelay live /tmp/link.sock --once --json
 
-The socket is that of 'qdelay link --control SOCKET', or of a gateway. docs/live.md explains what is seen.")]
+The socket is that of 'qdelay link --control SOCKET', or of a gateway.
+docs/live.md explains what is seen.")]
 pub struct Live {
     /// The control socket
     #[arg(value_name = "SOCKET")]

@@ -24,22 +24,23 @@ Try this first:
 
   qdelay compare --trace synth-lte-driving
 
-It runs five queue disciplines under TCP Cubic and BBR over a synthetic LTE link that is built in, and prints
-throughput and delay side by side. Use your own link with --trace FILE or --link 10mbit.
+It runs five queue disciplines under TCP Cubic and BBR over a synthetic LTE link
+that is built in, and prints throughput and delay side by side. Use your own
+link with --trace FILE or --link 10mbit.
 
   qdelay compare   run queue disciplines side by side on a link
-  qdelay run       run a scenario file: every case of its matrix into a folder, with a report to look at
-  qdelay report    one HTML page from result folders; several are laid side by side
+  qdelay run       run every case of a scenario into a folder, with a report
+  qdelay report    one HTML page from result folders, also from several
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put a program of yours behind a link, in real time
   qdelay live      watch a link while it runs
   qdelay gateway   a link between two network interfaces, for devices of yours
-  qdelay list      every component with its parameters, units, ranges and defaults
+  qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
-  qdelay validate  our figures beside those of a real kernel, of mahimahi and of ns-3
+  qdelay validate  our figures beside those of a kernel, of mahimahi and of ns-3
   qdelay bench     how fast the simulator is on this machine
 
-'qdelay COMMAND --help' explains each, with examples.
+'qdelay help COMMAND' explains each, with examples.
 ";
 
 /// Bounds and measures queueing delay at a cellular bottleneck.
@@ -48,9 +49,10 @@ throughput and delay side by side. Use your own link with --trace FILE or --link
     name = "qdelay",
     version,
     subcommand_required = false,
-    disable_help_subcommand = true,
+    max_term_width = 80,
     after_help = "Try first:\n  qdelay compare --trace synth-lte-driving\n\n\
-        Exit status: 0 done, 1 an expectation or an audit failed, 2 bad input, 130 interrupted."
+        Exit status: 0 done, 1 an expectation or an audit failed, 2 bad input,\n\
+        130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -78,11 +80,11 @@ pub enum Command {
     /// List every component with parameters, units, ranges, defaults and sources
     List(List),
     /// Statistics of traces; convert them; make new ones
-    #[command(subcommand, disable_help_subcommand = true)]
+    #[command(subcommand)]
     Trace(TraceCommand),
     /// Our figures beside those of a real kernel, of mahimahi and of ns-3
     Validate(Validate),
     /// Measure the speed of the simulator on this machine
-    #[command(subcommand, disable_help_subcommand = true)]
+    #[command(subcommand)]
     Bench(BenchCommand),
 }

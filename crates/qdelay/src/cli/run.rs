@@ -18,13 +18,15 @@ Examples:
     qdelay run mine.toml --seeds 1..10 --out mine
   On recorded traces, with a row for every packet:
     qdelay run bode/fig10 --traces ~/traces --packets
-  The same in real time, with the kernel's TCP (root, or user namespaces; iperf3), beside the simulation:
+  The same in real time, with the kernel's TCP (root, or user namespaces;
+  iperf3), beside the simulation:
     qdelay run mine.toml --out sim
     qdelay run mine.toml --clock real --out real
     qdelay report sim real -o both.html
 
-A run that was stopped, even by kill -9, goes on where it was when the same command is given again.
-docs/scenarios.md describes scenario files, docs/results.md what stands in the folder.")]
+A run that was stopped, even by kill -9, goes on where it was when the same
+command is given again. docs/scenarios.md describes scenario files,
+docs/results.md what stands in the folder.")]
 pub struct Run {
     /// A scenario file, or the name of a shipped scenario
     #[arg(value_name = "SCENARIO", required_unless_present = "list")]
@@ -120,10 +122,10 @@ Examples:
   qdelay reproduce abe --figure beyond --out abe
   qdelay reproduce lying --json
 
-A claim whose figure is within its bounds is a match; one that is outside is 'explained'
-where the cause is known, and else a 'miss'. Bounds and causes stand in one file for each
-paper. Without the recorded traces synthetic ones stand in, and it says so. Exit status 1
-where anything misses.")]
+A claim whose figure is within its bounds is a match; one that is outside is
+'explained' where the cause is known, and else a 'miss'. Bounds and causes
+stand in one file for each paper. Without the recorded traces synthetic ones
+stand in, and it says so. Exit status 1 where anything misses.")]
 pub struct Reproduce {
     /// The paper: bode, 5g (chapter 3 of the thesis), eqp (its chapter 4), abe, rd; or lying, a study of our own
     #[arg(value_name = "PAPER")]

@@ -72,7 +72,8 @@ pub struct TraceConvert {
 Examples:
   qdelay trace synth -o lte.down
   qdelay trace synth --preset subway --seed 3 --duration 5min -o subway.down
-  qdelay trace synth --preset lte-stationary rate=20mbit outage_every=0 --to mbps -o fast.txt
+  qdelay trace synth --preset lte-stationary rate=20mbit outage_every=0 \\
+    --to mbps -o fast.txt
 
 'qdelay list synth' has the presets and every KEY=VALUE with its unit and range.")]
 pub struct TraceSynth {

@@ -17,11 +17,13 @@ Examples:
   qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
   qdelay validate link --traces ~/traces --mahimahi
 
-'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each of mahimahi's 20. What was stopped goes on.
-Exit status 1 where fewer than 90% of the cells match that could be judged; with --mahimahi, where any misses.
+'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
+of mahimahi's 20. What was stopped goes on. Exit status 1 where fewer than 90%
+of the cells match that could be judged; with --mahimahi, where any misses.
 
-A cell whose figures are all within their bounds is a match; one that is outside is 'explained' where the cause is known
-(tests/reference/explained.tsv) and else a 'miss'. Exit status 1 where anything misses.")]
+A cell whose figures are all within their bounds is a match; one that is
+outside is 'explained' where the cause is known (tests/reference/explained.tsv)
+and else a 'miss'. Exit status 1 where anything misses.")]
 pub struct Validate {
     /// What to compare with
     #[arg(value_name = "REFERENCE")]

@@ -3,7 +3,7 @@
 use super::refuse_repeated;
 use crate::error::Failure;
 use crate::values;
-use qdelay_core::component::{Arguments, Component, Value};
+use qdelay_core::component::{Arguments, Component, Value, find_outside_brackets};
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Random, Span};
 use qdelay_path::AnyLink;
@@ -80,12 +80,31 @@ pub fn component_list(
 ) -> Result<Vec<Arguments>, Failure> {
     let mut all = Vec::new();
     for list in lists {
-        for item in values::items(list).map_err(|message| Failure::input(option, message))? {
+        let items = values::items(list).map_err(|message| Failure::input(option, message))?;
+        refuse_parameters(option, &items, registry)?;
+        for item in items {
             all.push(Arguments::parse(registry, item).map_err(|error| Failure::input(option, error))?);
         }
     }
     refuse_repeated(option, all.iter().map(|arguments| arguments.typed().to_string()))?;
     Ok(all)
+}
+
+/// Commas separate components; who separates parameters by them gets what was meant.
+fn refuse_parameters(option: &str, items: &[&str], registry: &[&'static Component]) -> Result<(), Failure> {
+    let is_parameter = |item: &&&str| {
+        let name = find_outside_brackets(item, ':').map_or(**item, |end| &item[..end]);
+        find_outside_brackets(name, '=').is_some()
+    };
+    let Some(at) = items.iter().position(|item| is_parameter(&item)).filter(|at| *at > 0) else {
+        return Ok(());
+    };
+    let kind = registry.first().map_or("component", |component| component.kind.name());
+    let parameters = items[at..].iter().take_while(is_parameter).copied();
+    let meant: Vec<&str> = std::iter::once(items[at - 1]).chain(parameters).collect();
+    let message =
+        format!("'{}' is no {kind}; parameters are separated by ':': {}", items[at], meant.join(":"));
+    Err(Failure::input(option, message))
 }
 
 /// Every combination: links outermost, then disciplines, transports, seeds.
