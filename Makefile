@@ -23,7 +23,7 @@ help:
 	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
 	@echo "make test      check, then every test; ends with those that the machine could not run, and the counts."
-	@echo "               As root on Debian it installs chromium, ffmpeg, nodejs and npm where they are missing, and says so"
+	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm where they are missing, and says so"
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
@@ -61,7 +61,7 @@ INSTALL = install() { \
 browser:
 	@$(INSTALL); for name in chromium chromium-browser google-chrome "$${QDELAY_BROWSER:-none}"; do \
 			command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
-		install "browser" "the report is not tested in one" "chromium"
+		install "browser" "the report is not tested in one" "chromium poppler-utils"
 
 stream:
 	@$(INSTALL); command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \

@@ -128,13 +128,54 @@ fn svg_has_plane_distribution_and_each_case() {
         assert!(!picture.contains("NaN") && !picture.contains("inf"), "{name}");
         assert!(picture.matches("<text").count() > 8, "{name}");
     }
-    let marks = pictures[0].1.matches("<circle").count() + pictures[0].1.matches("<polygon").count();
+    let marks = pictures[0].1.split('<').filter(|element| is_mark(element)).count();
     assert_eq!(marks, 16 + 4 + 2, "a mark for each point, and those of the key");
     if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
         for (name, picture) in &pictures[..3] {
             fs::write(Path::new(&keep).join(name), picture).unwrap();
         }
     }
+}
+
+/// A mark, and not what parts it from the one below.
+fn is_mark(element: &str) -> bool {
+    (element.starts_with("circle") || element.starts_with("polygon")) && !element.contains("#FFFFFF")
+}
+
+/// What an attribute of an element says.
+fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
+    element.split_once(&format!("{name}=\"")).unwrap().1.split_once('"').unwrap().0
+}
+
+#[test]
+fn svg_shows_what_coincides() {
+    let scratch = Scratch::new("svg-twins");
+    let folder = fixture::write(
+        &scratch.0,
+        "study",
+        &Fixture { twins: true, transports: texts(&["cubic"]), ..Fixture::default() },
+    );
+    let pictures = report::svg(&[folder], &Options::default()).unwrap();
+    let (codel, pie) = ("#D55E00", "#009E73");
+    let plane: Vec<&str> = pictures[0].1.split('<').filter(|element| is_mark(element)).collect();
+    let of = |colour| {
+        let circle = plane.iter().rfind(|element| element.contains(colour)).unwrap();
+        (["cx", "cy"].map(|name| attribute(circle, name)), attribute(circle, "r").parse::<u32>().unwrap())
+    };
+    let ((codel_at, codel_radius), (pie_at, pie_radius)) = (of(codel), of(pie));
+    assert_eq!(codel_at, pie_at);
+    assert!(codel_radius.abs_diff(pie_radius) >= 3, "{codel_radius} {pie_radius}");
+    assert!(pictures[0].1.contains("codel, pie"), "a name for both");
+    // No stretch of one curve is one of the other, and both have about as much.
+    let stretches = |colour: &str| {
+        let lines = pictures[1].1.split('<').filter(|element| element.starts_with("polyline"));
+        let own = lines.filter(|element| element.contains(colour)).map(|line| attribute(line, "points"));
+        // The first is that of the key.
+        own.skip(1).map(str::to_string).collect::<Vec<String>>()
+    };
+    let (codel, pie) = (stretches(codel), stretches(pie));
+    assert!(codel.len() > 5 && codel.len().abs_diff(pie.len()) <= 1, "{} {}", codel.len(), pie.len());
+    assert!(codel.iter().all(|stretch| !pie.contains(stretch)));
 }
 
 #[test]

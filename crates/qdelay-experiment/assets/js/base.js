@@ -63,7 +63,7 @@ const shapeOf = (index) => SHAPES[index % SHAPES.length];
 function theme() {
   const style = getComputedStyle(document.documentElement);
   const value = (name) => style.getPropertyValue(name).trim();
-  return { text: value("--text"), soft: value("--soft"), grid: value("--grid"), surface: value("--surface"), area: value("--area") };
+  return { text: value("--text"), soft: value("--soft"), grid: value("--grid"), surface: value("--surface"), area: value("--area"), drops: value("--drops"), marks: value("--marks") };
 }
 
 /** `colour` (#rrggbb) so much covered. */

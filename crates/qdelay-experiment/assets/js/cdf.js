@@ -62,6 +62,7 @@ function between(percent, ms, next, x) {
 
 function cdfOptions(frame, curves) {
   const whole = cdfRange(curves);
+  const alike = alikeCurves(curves);
   return {
     padding: [8, 14, 4, 4],
     legend: { show: false },
@@ -71,7 +72,7 @@ function cdfOptions(frame, curves) {
       x: { time: false, distr: state.cdfLog ? 3 : 1, range: homeRange(whole) },
       y: { range: () => (state.tail ? [0, 4] : [0, 100]) },
     },
-    series: [{ label: "delay" }, ...(curves.length ? curves.map(curveOptions) : [{}])],
+    series: [{ label: "delay" }, ...(curves.length ? curves.map((curve, at) => curveOptions(curve, alike[at])) : [{}])],
     axes: [
       axisOptions({ label: `${cdfName()[0].toUpperCase()}${cdfName().slice(1)} (ms)`, labelSize: 18, size: 30, space: 60, ...(state.cdfLog ? { splits: logTicks } : {}),
         values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
@@ -86,9 +87,17 @@ function cdfOptions(frame, curves) {
   };
 }
 
-const curveOptions = ({ point }) => ({
-  label: point.label, stroke: () => colourOf(point.colour), width: 1.8, dash: dashOf(point.shape), points: { show: false },
+const curveOptions = ({ point }, { at, count }) => ({
+  label: point.label, stroke: () => colourOf(point.colour), width: 1.8, dash: sharedDash(dashOf(point.shape), at, count), points: { show: false },
 });
+
+/** Which curves run along one way: nowhere more than a step apart, to the side or upwards. */
+function alikeCurves(curves) {
+  const [, ...shares] = cdfData(curves, cdfRange(curves));
+  const room = state.tail ? 0.015 : 0.4;
+  const inside = (one, other) => one.every((share, at) => share >= other[Math.max(0, at - 1)] - room && share <= other[Math.min(at + 1, other.length - 1)] + room);
+  return alikeOf(shares, (one, other) => inside(one, other) && inside(other, one));
+}
 
 /** After a zoom: as many steps in what is left. */
 function refine(plot, curves, whole) {

@@ -321,13 +321,15 @@ function recolour() {
   update();
 }
 
-/** For print: light, and every plot in its place. */
+/** For print: light, as wide as paper, and every plot in its place. Browsers print what has been drawn when this returns. */
 function print(begins) {
+  if (printing === begins) return;
   printing = begins;
   document.documentElement.classList.toggle("printing", begins);
-  if (begins) frames.forEach(show);
-  redrawAll();
-  if (!begins) frames.forEach((frame) => { if (!nearView(frame.body)) release(frame); });
+  // In the dark marks beside the plots change their colours too.
+  if (darkQuery.matches) update();
+  else redrawAll();
+  frames.forEach((frame) => (begins || nearView(frame.body) ? show(frame) : release(frame)));
 }
 
 function nearView(element) {
@@ -336,7 +338,8 @@ function nearView(element) {
 }
 
 build();
-darkQuery.addEventListener("change", recolour);
+// Paper is light, which some browsers tell as a change.
+darkQuery.addEventListener("change", () => { if (!printing) recolour(); });
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 addEventListener("scroll", hideHint, { passive: true });

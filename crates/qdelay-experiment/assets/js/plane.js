@@ -80,16 +80,53 @@ function drawPlane(plot, places) {
   ctx.textAlign = "left";
   ctx.textBaseline = "top";
   ctx.fillText("\u2196 better", bbox.left + 8 * scale, bbox.top + 7 * scale);
-  const order = [...places].sort((a, b) => (a.point.key === pointed) - (b.point.key === pointed));
-  for (const place of order) drawPlace(plot, place, scale, colours);
+  const hasPointed = (pile) => pile.items.some(({ point }) => point.key === pointed);
+  const piles = pilesOf(places, (place) => placeOf(plot, place)).sort((a, b) => hasPointed(a) - hasPointed(b));
+  for (const pile of piles) {
+    pile.items.forEach((place) => drawBars(plot, place, scale));
+    const rings = ringsOf(pile);
+    // From below.
+    for (let at = pile.items.length - 1; at >= 0; at -= 1) drawMark(plot, pile.items[at], rings[at], scale, colours);
+  }
+  ctx.globalAlpha = 1;
+  drawNames(plot, piles, scale, colours);
   ctx.restore();
 }
 
-function drawPlace(plot, { point, delay, rate }, scale, colours) {
+/** Where a point is, in pixels of the page. */
+const placeOf = (plot, { delay, rate }) => [plot.valToPos(delay.mean, "x"), plot.valToPos(rate.mean, "y")];
+
+/** Who lies in each pile. */
+function drawNames(plot, piles, scale, colours) {
+  const { ctx, bbox } = plot;
+  const several = piles.filter((pile) => pile.items.length > 1);
+  const origin = [bbox.left / scale, bbox.top / scale];
+  const taken = piles.map(({ x, y }) => [x - 8, y - 8, x + 8, y + 8]);
+  ctx.font = `${11.5 * scale}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.lineJoin = "round";
+  ctx.setLineDash([]);
+  for (const pile of several) {
+    const text = pileName(pile.items.map(({ point }) => point));
+    const width = ctx.measureText(text).width / scale;
+    const distance = 10 + Math.max(...ringsOf(pile));
+    const [left, top] = besidePlace(pile.x, pile.y, distance, width, 14, [0, 0, bbox.width / scale, bbox.height / scale], taken);
+    taken.push([left, top, left + width, top + 14]);
+    const at = [(left + origin[0]) * scale, (top + 7 + origin[1]) * scale];
+    ctx.strokeStyle = colours.surface;
+    ctx.lineWidth = 3 * scale;
+    ctx.strokeText(text, ...at);
+    ctx.fillStyle = colours.text;
+    ctx.fillText(text, ...at);
+  }
+}
+
+function drawBars(plot, { point, delay, rate }, scale) {
   const { ctx } = plot;
   const at = (x, y) => [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
-  const colour = colourOf(point.colour);
   ctx.globalAlpha = pointed === null || pointed === point.key ? 1 : 0.3;
+  const colour = colourOf(point.colour);
   ctx.strokeStyle = faint(colour, 0.7);
   ctx.lineWidth = 1.5 * scale;
   ctx.setLineDash([]);
@@ -99,8 +136,13 @@ function drawPlace(plot, { point, delay, rate }, scale, colours) {
     ctx.lineTo(...to);
   }
   ctx.stroke();
-  const [x, y] = at(delay.mean, rate.mean);
-  drawShape(ctx, shapeOf(point.shape), x, y, (pointed === point.key ? 7.5 : 5.8) * scale, colour, colours.surface, scale);
+}
+
+function drawMark(plot, { point, delay, rate }, ring, scale, colours) {
+  const [x, y] = [plot.valToPos(delay.mean, "x", true), plot.valToPos(rate.mean, "y", true)];
+  plot.ctx.globalAlpha = pointed === null || pointed === point.key ? 1 : 0.3;
+  const radius = (pointed === point.key ? 7.5 : 5.8) + ring;
+  drawShape(plot.ctx, shapeOf(point.shape), x, y, radius * scale, colourOf(point.colour), colours.surface, scale);
 }
 
 function followPointer(plot, frame, places) {
@@ -109,7 +151,9 @@ function followPointer(plot, frame, places) {
     const near = nearest(plot, places, event);
     if (!near) return leave();
     pointAt(near.point.key);
-    showHint(plot, plot.valToPos(near.delay.mean, "x"), plot.valToPos(near.rate.mean, "y"), pointTitle(near.point), pointFacts(near.point));
+    const pile = pilesOf(places, (place) => placeOf(plot, place)).find(({ items }) => items.includes(near));
+    const others = pile.items.filter((place) => place !== near).map((place) => ["Same place", place.point.label]);
+    showHint(plot, ...placeOf(plot, near), pointTitle(near.point), [...pointFacts(near.point), ...others]);
   });
   const leave = () => { hideHint(); pointAt(null); };
   plot.over.addEventListener("mouseleave", leave);

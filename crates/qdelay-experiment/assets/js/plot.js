@@ -38,7 +38,7 @@ function makeFrame(spec) {
 function clearFrames(container) {
   frames = frames.filter((frame) => {
     if (!container.contains(frame.element)) return true;
-    release(frame);
+    forget(frame);
     viewObserver.unobserve(frame.body);
     sizeObserver.unobserve(frame.body);
     return false;
@@ -46,18 +46,27 @@ function clearFrames(container) {
   container.replaceChildren();
 }
 
+/** Paper is smaller than a window. */
+const heightOf = ({ spec }) => Math.round(spec.height * (printing ? 0.75 : 1));
+
 function show(frame) {
+  frame.body.style.height = `${heightOf(frame)}px`;
   if (live.has(frame) || !frame.body.clientWidth) return;
   const { spec } = frame;
-  const options = { width: frame.body.clientWidth, height: spec.height, pxAlign: 1, ...spec.options(frame) };
+  const options = { width: frame.body.clientWidth, height: heightOf(frame), pxAlign: 1, ...spec.options(frame) };
   const plot = new uPlot(options, spec.data(frame), frame.body);
   live.set(frame, plot);
   if (spec.after) spec.after(plot, frame);
 }
 
+/** What is out of view has no plot, except on paper. */
 function release(frame) {
+  if (!printing) forget(frame);
+}
+
+function forget(frame) {
   const plot = live.get(frame);
-  if (!plot || printing) return;
+  if (!plot) return;
   live.delete(frame);
   plot.destroy();
   frame.body.replaceChildren();
@@ -66,18 +75,19 @@ function release(frame) {
 function fit(frame) {
   const plot = live.get(frame);
   const width = frame.body.clientWidth;
-  if (plot && width && width !== plot.width) plot.setSize({ width, height: frame.spec.height });
+  // On paper they have the size that they were drawn at, and the style sheet fits them in.
+  if (printing) return;
+  if (plot && width && width !== plot.width) plot.setSize({ width, height: heightOf(frame) });
   else if (!plot && frame.body.getBoundingClientRect().top < innerHeight + 300 && frame.body.getBoundingClientRect().bottom > -300) show(frame);
 }
 
-/** After a change of colours: the same plots with the same zoom. */
+/** After a change of colours and sizes: the same plots with the same zoom. */
 function redrawAll() {
-  for (const [frame, plot] of [...live]) {
-    const { min, max } = plot.scales.x;
-    const zoomed = isZoomed(frame, plot);
-    release(frame);
+  const shown = [...live].map(([frame, plot]) => ({ frame, zoomed: isZoomed(frame, plot), ...plot.scales.x }));
+  shown.forEach(({ frame }) => forget(frame));
+  for (const { frame, zoomed, min, max } of shown) {
     show(frame);
-    if (zoomed) live.get(frame).setScale("x", { min, max });
+    if (zoomed && live.has(frame)) live.get(frame).setScale("x", { min, max });
   }
 }
 
@@ -135,7 +145,8 @@ let timeRange = null; // what all time plots show; null is all
 function isZoomed(frame, plot) {
   const xs = plot.data[0];
   const { min, max } = plot.scales.x;
-  return xs.length > 1 && (min > xs[0] || max < xs[xs.length - 1]);
+  // A plot that was made just now has no range yet.
+  return xs.length > 1 && min !== null && (min > xs[0] || max < xs[xs.length - 1]);
 }
 
 /** Hook: shows the way back, and moves the other time plots along. */

@@ -74,7 +74,11 @@ function timeFrames(lines, name, of) {
     kind, name: `${kind} ${name}`, title, unit, height, time: true, describe: `${title} over time, ${of}`,
     key: () => (several ? lines.map((line) => ({ text: line.name, colour: colourOf(line.colour), dash: dashOf(line.dash) })) : []),
     data: () => build(lines).data,
-    options: (own) => timeOptions(own, build(lines)),
+    options: (own) => {
+      const plot = build(lines);
+      partLines(plot.series, plot.data.slice(1));
+      return timeOptions(own, plot);
+    },
     after: (plot) => { if (timeRange) applyTimeRange(plot); },
   }).element;
   return [
@@ -184,10 +188,10 @@ function backlogPlot(lines) {
   return { series, data, range: (plot, low, high) => [0, (high || 1) * 1.08] };
 }
 
-/** Drops and marks as bars from below, on a scale of their own: the legend has their numbers. */
+/** Drops and marks as bars from below, on a scale of their own and in colours of their own: the legend has their numbers. */
 function addEvents(series, data, { drops, marks }) {
   const bars = uPlot.paths.bars({ size: [1, 4, 1], align: 1 });
-  for (const [label, values, colour] of [["drops", drops, PALETTES[isDark() ? "dark" : "light"][1]], ["marks", marks, PALETTES[isDark() ? "dark" : "light"][4]]]) {
+  for (const [label, values, colour] of [["drops", drops, theme().drops], ["marks", marks, theme().marks]]) {
     if (!values.some((value) => value > 0)) continue;
     series.push({ label, scale: "events", stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false }, value: countText });
     data.push(values.map((value) => (value > 0 ? value : null)));

@@ -10,7 +10,7 @@ const STYLES: [&str; 2] =
     [include_str!("../../assets/vendor/uPlot.min.css"), include_str!("../../assets/report.css")];
 
 /// In the order they run; each sees the names of those before it.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     // Its licence asks for its text in every copy.
     concat!(
         "/*\n",
@@ -21,6 +21,7 @@ const SCRIPTS: [&str; 12] = [
     include_str!("../../assets/js/base.js"),
     include_str!("../../assets/js/study.js"),
     include_str!("../../assets/js/plot.js"),
+    include_str!("../../assets/js/together.js"),
     include_str!("../../assets/js/plane.js"),
     include_str!("../../assets/js/cdf.js"),
     include_str!("../../assets/js/series.js"),

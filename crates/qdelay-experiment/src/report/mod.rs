@@ -17,8 +17,10 @@ mod load;
 mod model;
 mod paper;
 mod parts;
+mod signs;
 mod slices;
 mod svg;
+mod together;
 
 use crate::InputError;
 use std::path::{Path, PathBuf};

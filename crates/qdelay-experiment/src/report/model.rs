@@ -102,6 +102,21 @@ impl Study {
         })
     }
 
+    /// What tells these points apart: the labels of each, of the axes on which they differ.
+    pub(super) fn labels_apart(&self, points: &[&Point]) -> Vec<String> {
+        let at = |point: &Point, axis: usize| point.cases.first().map(|&case| self.cases[case].at[axis]);
+        let differ: Vec<usize> = (0..self.axes.len())
+            .filter(|&axis| self.axes[axis].name != SEED_AXIS)
+            .filter(|&axis| points.windows(2).any(|pair| at(pair[0], axis) != at(pair[1], axis)))
+            .collect();
+        let label =
+            |point: &Point, axis: usize| at(point, axis).map(|at| self.axes[axis].labels[at].as_str());
+        let labels = |point: &&Point| {
+            differ.iter().filter_map(|&axis| label(point, axis)).collect::<Vec<&str>>().join(" · ")
+        };
+        points.iter().map(labels).collect()
+    }
+
     /// The cases without their seeds, in the order of the axes.
     pub(super) fn points(&self) -> Vec<Point> {
         let told_apart: Vec<usize> = (0..self.axes.len())

@@ -5,6 +5,8 @@
 
 use super::Options;
 use super::model::{Placed, Point, Study};
+use super::signs::{dashes, draw_mark, pattern};
+use super::together;
 use crate::InputError;
 use crate::results::{Cdf, Series};
 use plotters::coord::Shift;
@@ -13,8 +15,8 @@ use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::prelude::*;
 use std::ops::Range;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 const SIZE: (u32, u32) = (760, 480);
 /// What was not delayed stands here on a logarithmic axis; milliseconds.
@@ -138,8 +140,36 @@ fn plane(area: &Area, study: &Study, points: &[Point], title: &str) -> Drawn {
             vec![(delay.mean, rate.low), (delay.mean, rate.high)],
         ];
         chart.draw_series(bars.map(|bar| PathElement::new(bar, colour.mix(0.6).stroke_width(2))))?;
-        let middle = chart.backend_coord(&(delay.mean, rate.mean));
-        draw_mark(area, middle, point.shape, colour)?;
+    }
+    let middles: Vec<(i32, i32)> =
+        places.iter().map(|place| chart.backend_coord(&(place.delay.mean, place.rate.mean))).collect();
+    let points: Vec<&Point> = places.iter().map(|place| place.point).collect();
+    let (xs, ys) = chart.plotting_area().get_pixel_range();
+    marks(area, study, &points, &middles, [xs.start, ys.start, xs.end, ys.end])
+}
+
+/// The marks of points; those that lie in one pile as rings around each other, with their names.
+fn marks(area: &Area, study: &Study, points: &[&Point], middles: &[(i32, i32)], inside: [i32; 4]) -> Drawn {
+    let piles = together::piles(middles);
+    for pile in &piles {
+        // From below.
+        for (depth, &at) in pile.iter().enumerate().rev() {
+            let ring = together::ring(depth, pile.len());
+            if pile.len() > 1 {
+                draw_mark(area, middles[at], points[at].shape, WHITE, ring + 1.5)?;
+            }
+            draw_mark(area, middles[at], points[at].shape, colour(points[at].colour), ring)?;
+        }
+    }
+    let mut taken: Vec<[i32; 4]> = middles.iter().map(|(x, y)| [x - 8, y - 8, x + 8, y + 8]).collect();
+    for pile in piles.iter().filter(|pile| pile.len() > 1) {
+        let labels = study.labels_apart(&pile.iter().map(|&at| points[at]).collect::<Vec<_>>());
+        let name = clean(&together::name(&labels));
+        let size = (i32::try_from(name.chars().count()).unwrap_or(100) * 13 / 2, 14);
+        let distance = 10 + together::ring(pile.len() - 1, pile.len()) as i32;
+        let at = together::beside(middles[pile[0]], distance, size, inside, &taken);
+        taken.push([at.0, at.1, at.0 + size.0, at.1 + size.1]);
+        area.draw(&Text::new(name, (at.0, at.1 + 1), text_style(12, &TEXT)))?;
     }
     Ok(())
 }
@@ -160,11 +190,16 @@ fn distribution(area: &Area, study: &Study, points: &[Point], title: &str) -> Dr
         .y_label_area_size(58)
         .build_cartesian_2d(delays.clone().log_scale(), 0.0..100.0)?;
     mesh(&mut chart, "Queue delay (ms)", "Packets (%)", true)?;
-    for (point, curve) in curves {
-        let inside = curve.into_iter().filter(|(delay, _)| *delay >= delays.start);
-        let pixels: Vec<(f64, f64)> =
-            inside.map(|at| chart.backend_coord(&at)).map(|(x, y)| (f64::from(x), f64::from(y))).collect();
-        for dash in dashes(&pixels, point.shape) {
+    let lines: Vec<Vec<(f64, f64)>> = curves
+        .iter()
+        .map(|(_, curve)| {
+            let inside = curve.iter().filter(|(delay, _)| *delay >= delays.start);
+            inside.map(|at| chart.backend_coord(at)).map(|(x, y)| (f64::from(x), f64::from(y))).collect()
+        })
+        .collect();
+    let alike = together::alike(&lines);
+    for (((point, _), line), alike) in curves.iter().zip(&lines).zip(alike) {
+        for dash in dashes(line, &together::shared(pattern(point.shape), alike)) {
             let dash: Vec<(i32, i32)> =
                 dash.into_iter().map(|(x, y)| (x.round() as i32, y.round() as i32)).collect();
             area.draw(&PathElement::new(dash, colour(point.colour).stroke_width(2)))?;
@@ -286,13 +321,14 @@ fn heading_and_key<'a>(
         let middle = 50 + line * KEY_LINE as i32;
         let sign = match key.sign {
             Sign::Mark(shape) => {
-                draw_mark(area, (left + 6, middle), shape, key.colour)?;
+                draw_mark(area, (left + 6, middle), shape, key.colour, 0.0)?;
                 18
             }
             Sign::Line(shape) => {
-                for dash in
-                    dashes(&[(left as f64, middle as f64), (left as f64 + 26.0, middle as f64)], shape)
-                {
+                for dash in dashes(
+                    &[(left as f64, middle as f64), (left as f64 + 26.0, middle as f64)],
+                    pattern(shape),
+                ) {
                     let dash: Vec<(i32, i32)> = dash.into_iter().map(|(x, y)| (x as i32, y as i32)).collect();
                     area.draw(&PathElement::new(dash, key.colour.stroke_width(2)))?;
                 }
@@ -325,70 +361,6 @@ fn keys(study: &Study, sign: fn(usize) -> Sign) -> Vec<Key> {
     let shapes = study.shape_axis().into_iter().flat_map(labels);
     let colours = colours.map(|(index, label)| Key { label, colour: colour(index), sign: sign(0) });
     colours.chain(shapes.map(|(index, label)| Key { label, colour: SOFT, sign: sign(index) })).collect()
-}
-
-fn draw_mark(area: &Area, at: (i32, i32), shape: usize, colour: RGBColor) -> Drawn {
-    match corners(shape) {
-        None => area.draw(&Circle::new(at, 5, colour.filled()))?,
-        Some(corners) => {
-            let corners: Vec<(i32, i32)> = corners.iter().map(|&(x, y)| (at.0 + x, at.1 + y)).collect();
-            area.draw(&Polygon::new(corners, colour.filled()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Pixels around the middle of a mark; none is a circle. As the page's, whose cross and ring are a bar and a wedge here.
-fn corners(shape: usize) -> Option<&'static [(i32, i32)]> {
-    match shape % 6 {
-        0 => None,
-        1 => Some(&[(-5, -5), (5, -5), (5, 5), (-5, 5)]),
-        2 => Some(&[(0, -6), (6, 5), (-6, 5)]),
-        3 => Some(&[(0, -7), (6, 0), (0, 7), (-6, 0)]),
-        4 => Some(&[(-7, -2), (7, -2), (7, 2), (-7, 2)]),
-        _ => Some(&[(-6, -5), (6, -5), (0, 6)]),
-    }
-}
-
-/// `line`, in pixels, cut into the dashes of a shape.
-fn dashes(line: &[(f64, f64)], shape: usize) -> Vec<Vec<(f64, f64)>> {
-    let pattern: &[f64] = match shape % 6 {
-        0 => return vec![line.to_vec()],
-        1 => &[7.0, 4.0],
-        2 => &[2.0, 3.0],
-        3 => &[9.0, 3.0, 2.0, 3.0],
-        4 => &[4.0, 2.0],
-        _ => &[12.0, 3.0],
-    };
-    let (mut cut, mut part, mut left) = (Vec::new(), 0, pattern[0]);
-    let mut dash = line.first().copied().into_iter().collect::<Vec<_>>();
-    for ends in line.windows(2) {
-        let [(mut x, mut y), end] = [ends[0], ends[1]];
-        let mut rest = distance(end.0 - x, end.1 - y);
-        while rest > left {
-            let share = left / rest;
-            (x, y) = (x + (end.0 - x) * share, y + (end.1 - y) * share);
-            rest -= left;
-            dash.push((x, y));
-            let done = std::mem::replace(&mut dash, vec![(x, y)]);
-            if part % 2 == 0 {
-                cut.push(done);
-            }
-            part = (part + 1) % pattern.len();
-            left = pattern[part];
-        }
-        left -= rest;
-        dash.push(end);
-    }
-    if part % 2 == 0 && dash.len() > 1 {
-        cut.push(dash);
-    }
-    cut
-}
-
-/// Multiplication, addition and square root are the same on every machine.
-fn distance(x: f64, y: f64) -> f64 {
-    (x * x + y * y).sqrt()
 }
 
 fn mesh<X, Y>(chart: &mut ChartContext<SVGBackend, Cartesian2d<X, Y>>, x: &str, y: &str, log: bool) -> Drawn

@@ -181,6 +181,19 @@ impl Page {
         answer["data"].as_str().unwrap().to_string()
     }
 
+    /// As if the page were looked at on paper, of this width in pixels; or on a screen again.
+    pub fn paper(&mut self, width: Option<u32>) {
+        let media = if width.is_some() { "print" } else { "screen" };
+        self.call("Emulation.setEmulatedMedia", json!({ "media": media }));
+        self.resize(width.unwrap_or(1400), 1000);
+    }
+
+    /// The page as PDF, with the browser's own defaults.
+    pub fn pdf(&mut self) -> Vec<u8> {
+        let answer = self.call("Page.printToPDF", json!({ "printBackground": true }));
+        base64(answer["data"].as_str().unwrap())
+    }
+
     /// What the page complained about: exceptions, errors and warnings of the console, the log of the browser.
     pub fn complaints(&self) -> Vec<String> {
         let bad = |event: &&Value| match event["method"].as_str() {
@@ -198,6 +211,25 @@ impl Page {
         let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or("?").to_string()).collect()
     }
+}
+
+/// The bytes of a text in base64.
+pub fn base64(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        other => panic!("'{}' in base64", char::from(other)),
+    };
+    let letters: Vec<u8> = text.bytes().filter(|letter| *letter != b'=').map(value).collect();
+    let group = |letters: &[u8]| {
+        let bits = letters.iter().fold(0_u32, |bits, letter| bits << 6 | u32::from(*letter))
+            << (6 * (4 - letters.len()));
+        bits.to_be_bytes()[1..letters.len()].to_vec()
+    };
+    letters.chunks(4).flat_map(group).collect()
 }
 
 impl Drop for Page {

@@ -1,0 +1,188 @@
+//! Marks at one place and lines along one way, in pictures for print: none of them hides another. As `assets/js/together.js`
+//! has it for the page.
+
+/// Marks that are farther apart show enough of themselves; pixels.
+const SAME_PLACE: f64 = 4.0;
+/// By how much each further mark of a pile is larger, and the largest at most; pixels.
+const RING: f64 = 4.0;
+const PILE: f64 = 16.0;
+/// Of a pile; the others are counted.
+const NAMED: usize = 3;
+/// Pixels of a line that belong to one of those that coincide.
+const SLOT: f64 = 22.0;
+/// Lines that are nowhere farther apart are seen as one; pixels.
+const SAME_LINE: f64 = 1.5;
+/// How many stretches of a line to either side may be the nearest ones.
+const NEAR: usize = 3;
+
+/// Places in piles, each by the numbers of its places; the first of a pile lies on top.
+pub(super) fn piles(places: &[(i32, i32)]) -> Vec<Vec<usize>> {
+    let mut piles: Vec<Vec<usize>> = Vec::new();
+    for (at, place) in places.iter().enumerate() {
+        let near = |first: (i32, i32)| {
+            let (x, y) = (f64::from(first.0 - place.0), f64::from(first.1 - place.1));
+            x * x + y * y < SAME_PLACE * SAME_PLACE
+        };
+        let known = piles.iter_mut().find(|pile| pile.first().is_some_and(|&first| near(places[first])));
+        match known {
+            Some(pile) => pile.push(at),
+            None => piles.push(vec![at]),
+        }
+    }
+    piles
+}
+
+/// By how many pixels the mark at this depth of a pile is larger.
+pub(super) fn ring(depth: usize, pile: usize) -> f64 {
+    depth as f64 * RING.min(PILE / pile.saturating_sub(1).max(1) as f64)
+}
+
+/// Who lies in a pile.
+pub(super) fn name(labels: &[String]) -> String {
+    let shown = labels.iter().take(NAMED).cloned().collect::<Vec<String>>().join(", ");
+    match labels.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Where the upper left corner of a text of this size stands beside `place`: right, left, above or below, where it meets least
+/// of `taken` (left, top, right, bottom) and does not leave `inside`.
+pub(super) fn beside(
+    place: (i32, i32),
+    distance: i32,
+    size: (i32, i32),
+    inside: [i32; 4],
+    taken: &[[i32; 4]],
+) -> (i32, i32) {
+    let ((x, y), (width, height)) = (place, size);
+    let candidates = [
+        (x + distance, y - height / 2),
+        (x - distance - width, y - height / 2),
+        (x - width / 2, y - distance - height),
+        (x - width / 2, y + distance),
+    ];
+    let cost = |(left, top): (i32, i32)| {
+        let (right, bottom) = (left + width, top + height);
+        let meets =
+            |other: &&[i32; 4]| left < other[2] && right > other[0] && top < other[3] && bottom > other[1];
+        let leaves = left < inside[0] || top < inside[1] || right > inside[2] || bottom > inside[3];
+        taken.iter().filter(meets).count() + if leaves { 100 } else { 0 }
+    };
+    candidates.into_iter().min_by_key(|at| cost(*at)).unwrap_or(candidates[0])
+}
+
+/// For each line, in pixels from left to right, its number among those along the same way, and how many there are.
+pub(super) fn alike(lines: &[Vec<(f64, f64)>]) -> Vec<(usize, usize)> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let same = |other: usize| runs_along(line, &lines[other]) && runs_along(&lines[other], line);
+        let known = groups.iter_mut().find(|group| group.first().is_some_and(|&first| same(first)));
+        match known {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    let mut found = vec![(0, 1); lines.len()];
+    for group in &groups {
+        for (number, &at) in group.iter().enumerate() {
+            found[at] = (number, group.len());
+        }
+    }
+    found
+}
+
+/// Whether every point of `line` lies on `other`.
+fn runs_along(line: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
+    let ends = other.len().saturating_sub(1);
+    line.iter().enumerate().all(|(at, point)| {
+        // Lines of about as many points: the same share of the way.
+        let middle = at * ends / line.len().max(1);
+        let near = other.windows(2).skip(middle.saturating_sub(NEAR)).take(2 * NEAR + 1);
+        near.map(|ends| square_distance(*point, ends[0], ends[1]))
+            .any(|square| square <= SAME_LINE * SAME_LINE)
+    })
+}
+
+/// The square of the distance of a point from a stretch.
+fn square_distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx * dx + dy * dy;
+    let along = ((point.0 - from.0) * dx + (point.1 - from.1) * dy) / length;
+    let share = if length > 0.0 { along.clamp(0.0, 1.0) } else { 0.0 };
+    let (x, y) = (point.0 - from.0 - share * dx, point.1 - from.1 - share * dy);
+    x * x + y * y
+}
+
+/// What of `dashes` (lengths of strokes and gaps; none is a line without gaps) belongs to line `number` of `count` along one way:
+/// each has every `count`-th stretch of it to itself, so that all colours are seen in turn.
+pub(super) fn shared(dashes: &[f64], (number, count): (usize, usize)) -> Vec<f64> {
+    if count < 2 {
+        return dashes.to_vec();
+    }
+    let (mut own, mut left, mut part) = (Vec::new(), SLOT, 0);
+    while left > 0.0 {
+        let length = if dashes.is_empty() { left } else { dashes[part % dashes.len()].min(left) };
+        own.push(length);
+        left -= length;
+        part += 1;
+    }
+    let after = SLOT * (count - 1 - number) as f64;
+    match own.last_mut() {
+        Some(gap) if part % 2 == 0 => *gap += after,
+        _ => own.push(after),
+    }
+    if number > 0 {
+        own.splice(0..0, [0.0, SLOT * number as f64]);
+    }
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_at_one_place_are_a_pile() {
+        let found = piles(&[(10, 10), (50, 50), (12, 11), (14, 10), (50, 50)]);
+        assert_eq!(found, [vec![0, 2], vec![1, 4], vec![3]]);
+        assert_eq!((ring(0, 2), ring(1, 2), ring(16, 17)), (0.0, 4.0, 16.0));
+        let labels = |count: usize| (1..=count).map(|n| n.to_string()).collect::<Vec<String>>();
+        assert_eq!((name(&labels(2)), name(&labels(5))), ("1, 2".into(), "1, 2, 3 and 2 more".into()));
+    }
+
+    #[test]
+    fn a_name_avoids_marks_and_edges() {
+        let inside = [0, 0, 200, 100];
+        assert_eq!(beside((50, 50), 10, (40, 14), inside, &[]), (60, 43));
+        assert_eq!(beside((50, 50), 10, (40, 14), inside, &[[70, 40, 80, 60]]), (0, 43));
+        assert_eq!(beside((180, 50), 10, (40, 14), inside, &[]), (130, 43));
+    }
+
+    #[test]
+    fn lines_along_one_way() {
+        let line =
+            |dy: f64| (0..200).map(|x| (f64::from(x), dy + f64::from(x * x) / 100.0)).collect::<Vec<_>>();
+        assert_eq!(alike(&[line(0.0), line(30.0), line(0.4)]), [(0, 2), (0, 1), (1, 2)]);
+        assert_eq!(alike(&[Vec::new(), line(0.0)]).len(), 2);
+        let mut bent = line(0.0);
+        bent[150].1 += 9.0;
+        assert_eq!(alike(&[line(0.0), bent]), [(0, 1), (0, 1)]);
+    }
+
+    /// Where in a period a pattern draws, in whole pixels.
+    fn drawn(pattern: &[f64]) -> Vec<bool> {
+        let part = |(at, length): (usize, &f64)| vec![at % 2 == 0; *length as usize];
+        pattern.iter().enumerate().flat_map(part).collect()
+    }
+
+    #[test]
+    fn each_line_has_stretches_of_its_own() {
+        for dashes in [&[][..], &[7.0, 4.0], &[2.0, 3.0], &[9.0, 3.0, 2.0, 3.0]] {
+            let all: Vec<Vec<bool>> = (0..3).map(|at| drawn(&shared(dashes, (at, 3)))).collect();
+            assert!(all.iter().all(|one| one.len() == 66 && one.iter().filter(|on| **on).count() > 8));
+            assert!((0..66).all(|x| all.iter().filter(|one| one[x]).count() <= 1), "{dashes:?}");
+        }
+        assert_eq!(shared(&[7.0, 4.0], (0, 1)), [7.0, 4.0]);
+    }
+}
