@@ -11,6 +11,8 @@ ARGS ?= --trace synth-lte-driving
 # Seconds for each fuzz target, and cases for each property.
 FUZZ_SECONDS ?= 60
 FUZZ_CASES ?= 20000
+# Seconds of coverage-guided fuzzing, all targets together.
+GUIDED_SECONDS ?= 60
 
 # Not through `cargo run`: its own CPU time would count as that of the command.
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
@@ -30,7 +32,8 @@ help:
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
 	@echo "make soak      links under load for SOAK_SECONDS=$(SOAK_SECONDS), memory and files watched (root)"
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
-	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES)"
+	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES);"
+	@echo "               then GUIDED_SECONDS=$(GUIDED_SECONDS) guided by coverage, where there is cargo-fuzz (fuzz/README.md)"
 	@echo "make validate  our figures beside those of a Linux kernel, mahimahi and ns-3"
 	@echo "make clean     delete what was built"
 
@@ -114,10 +117,12 @@ bench: build
 			END { print "  " sum[0] / sum[1] " of the speed, " memory " MB" }'
 	@rm -f "$${TMPDIR:-/tmp}/qdelay-bench.parquet"
 
-# Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB.
+# Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB; then what
+# coverage guides, where cargo-fuzz and a nightly toolchain are.
 fuzz: rust
 	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) $(SUITE)
 	cargo test --package qdelay-trace --locked --test large -- --ignored
+	fuzz/run $(GUIDED_SECONDS)
 
 # All three even if one fails; the status is that of the worst.
 validate: build

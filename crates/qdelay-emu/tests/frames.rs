@@ -5,126 +5,19 @@
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test frames NAME` replays.
 
 mod common;
+mod slow_frame;
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use common::{Make, checksum, packet};
-use qdelay_core::Ecn;
 use qdelay_emu::device::Kind;
 use qdelay_emu::frame::{complete_checksum, link_layer, parse, set_ce};
+use slow_frame::{Seen, codepoint, slow};
 use std::time::Duration;
 
 fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
     arbtest(|u| target(u)).size_min(32).size_max(4096).budget(Duration::from_secs_f64(seconds)).run();
-}
-
-/// Reads bits from the front.
-struct Bits<'a> {
-    data: &'a [u8],
-    at: usize,
-}
-
-impl Bits<'_> {
-    fn left(&self) -> usize {
-        self.data.len() * 8 - self.at
-    }
-    fn take(&mut self, count: usize) -> Option<u128> {
-        if self.left() < count {
-            return None;
-        }
-        let mut value = 0;
-        for _ in 0..count {
-            value = value * 2 + u128::from(self.data[self.at / 8] >> (7 - self.at % 8) & 1);
-            self.at += 1;
-        }
-        Some(value)
-    }
-    fn skip(&mut self, bytes: usize) -> Option<()> {
-        if self.left() < bytes * 8 {
-            return None;
-        }
-        self.at += bytes * 8;
-        Some(())
-    }
-}
-
-/// What the slow parser sees in a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
-    bytes: u32,
-    dscp: u8,
-    ecn: u8,
-    /// Version, protocol, source, destination, ports.
-    key: (u8, u8, u128, u128, Option<u32>),
-}
-
-fn slow(data: &[u8]) -> Option<Seen> {
-    let mut bits = Bits { data, at: 0 };
-    match bits.take(4)? {
-        4 => slow_ipv4(data, bits),
-        6 => slow_ipv6(data, bits),
-        _ => None,
-    }
-}
-
-fn slow_ipv4(data: &[u8], mut bits: Bits<'_>) -> Option<Seen> {
-    let words = bits.take(4)? as usize;
-    let (dscp, ecn) = (bits.take(6)? as u8, bits.take(2)? as u8);
-    let total = bits.take(16)? as usize;
-    let (_identification, _reserved, _dont) = (bits.take(16)?, bits.take(1)?, bits.take(1)?);
-    let (more, offset) = (bits.take(1)?, bits.take(13)?);
-    let (_ttl, protocol, _checksum) = (bits.take(8)?, bits.take(8)? as u8, bits.take(16)?);
-    let (source, destination) = (bits.take(32)?, bits.take(32)?);
-    if words < 5 || total < words * 4 || data.len() < total {
-        return None;
-    }
-    let whole = more == 0 && offset == 0;
-    let ports = if whole { slow_ports(protocol, &data[words * 4..total]) } else { None };
-    Some(Seen { bytes: total as u32, dscp, ecn, key: (4, protocol, source, destination, ports) })
-}
-
-fn slow_ipv6(data: &[u8], mut bits: Bits<'_>) -> Option<Seen> {
-    let (dscp, ecn, _label) = (bits.take(6)? as u8, bits.take(2)? as u8, bits.take(20)?);
-    let total = bits.take(16)? as usize + 40;
-    let (mut next, _hops) = (bits.take(8)? as u8, bits.take(8)?);
-    let (source, destination) = (bits.take(128)?, bits.take(128)?);
-    if data.len() < total {
-        return None;
-    }
-    let mut rest = Bits { data: &data[..total], at: bits.at };
-    let mut fragment = false;
-    for _ in 0..8 {
-        let mut header = Bits { data: rest.data, at: rest.at };
-        let Some(following) = header.take(8) else { break };
-        let length = match next {
-            0 | 43 | 60 => header.take(8).map(|length| 8 + 8 * length as usize),
-            51 => header.take(8).map(|length| 8 + 4 * length as usize),
-            44 => header.take(8).and_then(|_| {
-                let (offset, _reserved, more) = (header.take(13)?, header.take(2)?, header.take(1)?);
-                fragment |= offset != 0 || more != 0;
-                Some(8)
-            }),
-            _ => break,
-        };
-        let Some(length) = length else { break };
-        if rest.skip(length).is_none() {
-            break;
-        }
-        next = following as u8;
-        if fragment {
-            break;
-        }
-    }
-    let ports = if fragment { None } else { slow_ports(next, &rest.data[rest.at / 8..]) };
-    Some(Seen { bytes: total as u32, dscp, ecn, key: (6, next, source, destination, ports) })
-}
-
-fn slow_ports(protocol: u8, transport: &[u8]) -> Option<u32> {
-    let has_ports = [6, 17, 33, 132, 136].contains(&protocol);
-    let ports = Bits { data: transport, at: 0 }.take(32)? as u32;
-    // A packet from port 0 to port 0 is as one without.
-    (has_ports && ports != 0).then_some(ports)
 }
 
 /// A packet that is nearly right, or nothing like one.
@@ -178,15 +71,6 @@ fn input(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-fn codepoint(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect1 => 1,
-        Ecn::Ect0 => 2,
-        Ecn::Ce => 3,
-    }
-}
-
 #[test]
 fn the_slow_parser_agrees() {
     let (mut good, mut bad, mut alike, mut last) = (0, 0, 0, None::<(Seen, u32)>);
@@ -205,7 +89,7 @@ fn the_slow_parser_agrees() {
         let mut other = data.clone();
         let at = u.choose_index(other.len())?;
         other[at] ^= 1 << u.int_in_range(0..=7)?;
-        if let (Ok(fast_other), Some(slow_other)) = (parse(&other), self::slow(&other)) {
+        if let (Ok(fast_other), Some(slow_other)) = (parse(&other), slow_frame::slow(&other)) {
             assert_eq!(fast.flow == fast_other.flow, slow.key == slow_other.key, "{data:02x?} {at}");
             alike += u32::from(slow.key == slow_other.key);
         }
@@ -316,6 +200,11 @@ fn completed_checksums_are_right() {
     assert!(!complete_checksum(&mut fragment));
     (fragment[6], fragment[9]) = (0, 1);
     assert!(!complete_checksum(&mut fragment));
+    // A header that says it is shorter than one can be has no transport behind it.
+    let mut short = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number: 1 });
+    (short[0], short[9]) = (0x40, 17);
+    let before = short.clone();
+    assert!(!complete_checksum(&mut short) && short == before);
 }
 
 /// By a list of all the headers there can be.

@@ -4,11 +4,11 @@
 //! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-experiment --test scenario_fuzz NAME` replays.
 
+mod judge;
+
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
-use qdelay_experiment::scenario::{Overrides, Study};
 use qdelay_experiment::shipped::SCENARIOS;
-use qdelay_experiment::traces::Library;
 use std::time::Duration;
 
 fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
@@ -92,38 +92,10 @@ const PIECES: &[&str] = &[
     "claim = \"c\"\n",
 ];
 
-fn judge(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    // Many flows or a long synthetic trace only take time.
-    let study = match Study::parse("f.toml", &text, &Overrides::default()) {
-        Ok(study) => study,
-        Err(error) => {
-            let line = error.to_string();
-            assert!(!line.contains('\n') && line.starts_with("f.toml: ") && line.len() > 20, "{line}");
-            return;
-        }
-    };
-    assert!(study.case_count() >= 1 && study.axes.last().is_some_and(|axis| axis.name == "seed"));
-    let library = Library::new();
-    for index in [0, study.case_count() / 2, study.case_count() - 1] {
-        match study.case(index, &library) {
-            Ok(case) => {
-                assert!(
-                    case.id.len() <= 81 && case.id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-                );
-                assert_eq!(case.labels.len(), study.axes.len());
-                assert!(!case.scenario.flows.is_empty() && case.scenario.warmup < case.scenario.duration);
-            }
-            Err(error) => assert!(!error.to_string().contains('\n')),
-        }
-    }
-    assert!(study.case(study.case_count(), &library).is_err());
-}
-
 #[test]
 fn arbitrary_bytes() {
     fuzz(|u| {
-        judge(u.bytes(u.len())?);
+        judge::scenario(u.bytes(u.len())?);
         Ok(())
     });
 }
@@ -135,7 +107,7 @@ fn pieces_in_any_order() {
         for _ in 0..u.int_in_range(0..=40)? {
             text += u.choose(PIECES)?;
         }
-        judge(text.as_bytes());
+        judge::scenario(text.as_bytes());
         Ok(())
     });
 }
@@ -158,7 +130,7 @@ fn mutated_scenarios() {
                 _ => drop(text.splice(at..at, u.choose(PIECES)?.bytes())),
             }
         }
-        judge(&text);
+        judge::scenario(&text);
         Ok(())
     });
 }

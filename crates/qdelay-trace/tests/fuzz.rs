@@ -4,16 +4,14 @@
 //! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test fuzz NAME` replays.
 
+mod judge;
+
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span, Time};
-use qdelay_trace::csv::{self, Columns, RateUnit, Times};
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
-use qdelay_trace::{
-    CapacitySteps, CqiSteps, Gap, Problem, RateStep, RateSteps, Schedule, ScheduleBuilder, TraceError,
-    capacity, convert, cqi, info, mahimahi, mbps, synth,
-};
+use qdelay_trace::{Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, info, mahimahi, synth};
 use std::time::Duration;
 
 fn budget() -> Duration {
@@ -83,23 +81,14 @@ fn mutate(u: &mut Unstructured<'_>, mut text: Vec<u8>) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Cuts into chunks anywhere, empty ones included.
-fn chunks<'a>(u: &mut Unstructured<'_>, text: &'a [u8]) -> Result<Vec<&'a [u8]>> {
-    let mut cuts = vec![0, text.len()];
+/// Ends of chunks anywhere, empty ones included.
+fn cuts(u: &mut Unstructured<'_>, text: &[u8]) -> Result<Vec<usize>> {
+    let mut cuts = vec![];
     for _ in 0..u.int_in_range(0..=6)? {
         cuts.push(u.int_in_range(0..=text.len())?);
     }
     cuts.sort_unstable();
-    Ok(cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect())
-}
-
-/// An error names a line that exists, and explains itself in one line of bounded length.
-fn check_error(error: &TraceError, text: &[u8]) {
-    let lines = text.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-    assert!((1..=lines).contains(&error.line), "{error:?}");
-    let message = error.to_string();
-    assert!(message.contains("expected") || matches!(error.problem, Problem::TooMany { .. }), "{message}");
-    assert!(message.len() < 20_000 && !message.contains('\n'), "{message}");
+    Ok(cuts)
 }
 
 /// Times of a valid schedule, mostly close to each other.
@@ -120,47 +109,9 @@ fn mahimahi_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     mutate(u, text.into_bytes())
 }
 
-/// What the format's description says, read naively and in one go.
-fn mahimahi_reference(text: &[u8]) -> Option<Vec<u64>> {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    let mut times = vec![];
-    for line in text.split(|&byte| byte == b'\n') {
-        let digits = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).ok()?;
-        if line.len() > 64 || digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) {
-            return None;
-        }
-        let significant = digits.trim_start_matches('0');
-        times.push(if significant.is_empty() { 0 } else { u64::from(significant.parse::<u32>().ok()?) });
-    }
-    let in_order = times.windows(2).all(|pair| pair[0] <= pair[1]);
-    (in_order && *times.last()? > 0).then_some(times)
-}
-
-fn expand(schedule: &Schedule) -> Vec<u64> {
-    schedule.cursor(false).flat_map(|item| std::iter::repeat_n(item.ms, item.count as usize)).collect()
-}
-
 fn check_mahimahi(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
     let limit = if u.ratio(1, 8)? { u.int_in_range(0..=10)? } else { OPPORTUNITIES_MAX };
-    let mut parser = mahimahi::Parser::with_limit(limit);
-    let whole = parser.feed(text).and_then(|()| parser.finish());
-    let mut parser = mahimahi::Parser::with_limit(limit);
-    let fed = chunks(u, text)?.into_iter().try_for_each(|chunk| parser.feed(chunk));
-    let finished = parser.finish();
-    assert_eq!(whole, finished);
-    if let Err(error) = fed {
-        assert_eq!(whole, Err(error));
-    }
-    let reference = mahimahi_reference(text).filter(|times| times.len() as u64 <= limit);
-    assert_eq!(reference, whole.as_ref().ok().map(expand), "{}", text.escape_ascii());
-    match whole {
-        Err(error) => check_error(&error, text),
-        Ok(schedule) => {
-            let mut written = String::new();
-            mahimahi::write(&schedule, &mut written).unwrap();
-            assert_eq!(mahimahi::parse(written.as_bytes()), Ok(schedule));
-        }
-    }
+    judge::mahimahi(text, limit, &cuts(u, text)?);
     Ok(())
 }
 
@@ -192,22 +143,8 @@ fn mbps_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     mutate(u, text.into_bytes())
 }
 
-fn check_rates(rates: &RateSteps) {
-    let mut written = String::new();
-    mbps::write(rates, &mut written).unwrap();
-    assert_eq!(mbps::parse(written.as_bytes()).as_ref(), Ok(rates), "{written}");
-    let _ = info::of_rates(rates);
-}
-
 fn check_mbps(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
-    let whole = mbps::parse(text);
-    let mut parser = mbps::Parser::new();
-    let _ = chunks(u, text)?.into_iter().try_for_each(|chunk| parser.feed(chunk));
-    assert_eq!(whole, parser.finish());
-    match &whole {
-        Err(error) => check_error(error, text),
-        Ok(rates) => check_rates(rates),
-    }
+    judge::mbps(text, &cuts(u, text)?);
     Ok(())
 }
 
@@ -239,20 +176,7 @@ fn csv_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 fn check_csv(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
-    let times =
-        if u.arbitrary()? { Times::Column("t".to_string()) } else { Times::Every(Span::from_secs(1)) };
-    let columns = Columns { rate: "v".to_string(), unit: RateUnit::Kbit, times };
-    let read = |chunks: &[&[u8]]| {
-        let mut parser = csv::Parser::new(columns.clone());
-        let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
-        parser.finish()
-    };
-    let whole = read(&[text]);
-    assert_eq!(whole, read(&chunks(u, text)?), "{}", text.escape_ascii());
-    match &whole {
-        Err(error) => check_error(error, text),
-        Ok(rates) => check_rates(rates),
-    }
+    judge::csv(text, u.arbitrary()?, &cuts(u, text)?);
     Ok(())
 }
 
@@ -297,40 +221,8 @@ fn check_cqi(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
     let seconds = |u: &mut Unstructured<'_>| Ok(Span::from_secs(u.int_in_range(0..=20)?));
     let gap = if u.arbitrary()? { Gap::Hold } else { Gap::OutageAfter(seconds(u)?) };
     let limit = if u.ratio(1, 8)? { u.int_in_range(0..=5)? } else { 10_000 };
-    let read = |chunks: &[&[u8]]| {
-        let mut parser = cqi::Parser::with_limit(gap, limit);
-        let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
-        parser.finish()
-    };
-    let whole = read(&[text]);
-    assert_eq!(whole, read(&chunks(u, text)?), "{}", text.escape_ascii());
-    match &whole {
-        Err(error) => check_error(error, text),
-        Ok(trace) => {
-            let held: u64 = trace.spans().map(|(_, span)| span.as_nanos()).sum();
-            assert_eq!(held, trace.period().as_nanos());
-            assert!(trace.spans().all(|(cqi, span)| cqi <= cqi::CQI_MAX && !span.is_zero()));
-            assert_eq!(CqiSteps::new(trace.steps().to_vec(), trace.period()).as_ref(), Ok(trace));
-            if gap == Gap::Hold {
-                assert!(trace.steps().iter().all(|step| step.cqi > 0));
-            }
-            check_window(u, trace)?;
-        }
-    }
-    Ok(())
-}
-
-/// At any time of a window the CQI is that of the whole.
-fn check_window(u: &mut Unstructured<'_>, trace: &CqiSteps) -> Result<()> {
-    let (start, length) = (u.int_in_range(0..=30_000)?, u.int_in_range(0..=30_000)?);
-    let Ok(window) = trace.window(Span::from_millis(start), Span::from_millis(length)) else { return Ok(()) };
-    let at = |trace: &CqiSteps, ms: u64| {
-        let time = Time::from_nanos(ms * 1_000_000);
-        trace.steps().iter().rev().find(|step| step.start <= time).unwrap().cqi
-    };
-    for ms in (0..length).step_by(97) {
-        assert_eq!(at(&window, ms), at(trace, start + ms));
-    }
+    let window = (u.int_in_range(0..=30_000)?, u.int_in_range(0..=30_000)?);
+    judge::cqi(text, gap, limit, window, &cuts(u, text)?);
     Ok(())
 }
 
@@ -352,23 +244,7 @@ fn cqi_takes_mutated_files() {
 }
 
 fn check_capacity(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
-    let whole = capacity::parse(text);
-    let mut parser = capacity::Parser::new();
-    let _ = chunks(u, text)?.into_iter().try_for_each(|chunk| parser.feed(chunk));
-    assert_eq!(whole, parser.finish());
-    match &whole {
-        Err(error) => check_error(error, text),
-        Ok(trace) => {
-            let mut written = format!("{}\n", trace.values().len());
-            written.extend(trace.values().iter().map(|value| format!("{value}\n")));
-            assert_eq!(capacity::parse(written.as_bytes()).as_ref(), Ok(trace));
-            assert_eq!(CapacitySteps::new(trace.values().to_vec()).as_ref(), Ok(trace));
-            let packets: u64 = trace.values().iter().map(|&value| u64::from(value) * 100).sum();
-            let rates = trace.rates().unwrap();
-            let bits = rates.mean_mbps() * 1e6 * rates.period().as_secs_f64();
-            assert!((bits / 12_000.0 - packets as f64).abs() < 1e-6 * packets as f64);
-        }
-    }
+    judge::capacity(text, &cuts(u, text)?);
     Ok(())
 }
 
@@ -422,7 +298,7 @@ fn any_rate_returns_through_text_and_converts_within_half_an_opportunity() {
             start += u.int_in_range(1..=3_000_000_000)?;
         }
         let rates = RateSteps::new(steps, Span::from_nanos(start)).unwrap();
-        check_rates(&rates);
+        judge::rates(&rates);
         let bytes = rates.mean_mbps() * 1e6 / 8.0 * rates.period().as_secs_f64();
         match convert::to_schedule_limited(&rates, 10_000_000) {
             Ok(schedule) => {

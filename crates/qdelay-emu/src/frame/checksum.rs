@@ -16,7 +16,9 @@ fn complete(data: &mut [u8]) -> Option<()> {
             let header: &[u8; IPV4_HEADER] = data.first_chunk()?;
             let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
             let end = usize::from(u16::from_be_bytes([header[2], header[3]]));
-            (!is_fragment).then_some((usize::from(header[0] & 0x0f) * 4, end, header[9], 12..20))?
+            let start = usize::from(header[0] & 0x0f) * 4;
+            // Of a header that is too short to be one, the addresses would be taken for the transport.
+            (!is_fragment && start >= IPV4_HEADER).then_some((start, end, header[9], 12..20))?
         }
         6 => {
             let header: &[u8; IPV6_HEADER] = data.first_chunk()?;

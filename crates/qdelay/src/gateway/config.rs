@@ -49,7 +49,11 @@ impl Config {
         Config::parse(&place, &text, &library)
     }
 
-    fn parse(place: &str, text: &str, library: &Library) -> Result<Config, Failure> {
+    /// Reads `text`, of the file that errors call `place`; traces are looked for in `library`.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(place: &str, text: &str, library: &Library) -> Result<Config, Failure> {
         let parsed = || {
             let settings = document::read(text)?;
             check(&settings)?;

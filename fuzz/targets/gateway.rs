@@ -1,0 +1,45 @@
+//! The configuration of a gateway: TOML text to what is to be opened and what is to run; a reload of it by itself.
+#![no_main]
+
+#[allow(dead_code)]
+#[path = "../../crates/qdelay/src/error.rs"]
+mod error;
+#[allow(dead_code)]
+#[path = "../../crates/qdelay/src/gateway"]
+mod gateway {
+    pub mod config;
+    mod document;
+    mod keys;
+}
+/// What the command has besides, as far as a configuration needs it.
+mod run {
+    use qdelay_experiment::traces::Library;
+    use std::path::{Path, PathBuf};
+
+    pub fn library(_: Option<&Path>, _: &[PathBuf]) -> Library {
+        Library::new()
+    }
+}
+
+use error::Failure;
+use gateway::config::Config;
+use libfuzzer_sys::fuzz_target;
+use qdelay_experiment::traces::Library;
+use std::sync::LazyLock;
+
+static LIBRARY: LazyLock<Library> = LazyLock::new(Library::new);
+
+fuzz_target!(|text: &str| {
+    match Config::parse("g.toml", text, &LIBRARY) {
+        Ok(config) => {
+            assert!(config.check_reload(&config).is_ok());
+            assert!(!config.summary().contains('\n'));
+            let _ = (config.settings(), config.interfaces(), config.mtu(), config.hold(), config.wait());
+            let _ = (config.user(), config.listen(), config.control(), config.log("pcap"));
+        }
+        Err(Failure::Input { place, message }) => {
+            assert!(place == "g.toml" && !message.contains('\n') && message.len() > 10, "{message}");
+        }
+        Err(other) => panic!("{other:?}"),
+    }
+});

@@ -1,0 +1,48 @@
+//! Any pacer, as its first line describes it, told anything that a bearer may tell it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use qdelay_core::{Span, Time};
+use qdelay_fuzz::Input;
+
+/// Bytes of a buffer: up to a gigabyte.
+const BYTES: u32 = 30;
+
+fuzz_target!(|data: &[u8]| {
+    let mut input = Input::new(data);
+    let setting = PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500 };
+    let Some(mut pacer) = input.line().and_then(|text| AnyPacer::parse(text, &setting).ok()) else { return };
+    let mut now = Time::ZERO;
+    while !input.is_empty() {
+        match input.byte() % 8 {
+            0 => {
+                let bytes = u64::from(input.word());
+                if let Eligible::At(at) = pacer.next_eligible(now, bytes) {
+                    assert!(at > now, "eligible in the past");
+                    if input.byte() % 2 == 0 && at < Time::NEVER {
+                        now = at;
+                    }
+                }
+            }
+            1 => pacer.forwarded(now, u64::from(input.word())),
+            2 => now += Span::from_nanos(input.spread(44)),
+            3 => pacer.on_signal(now, Signal::Dequeued { bytes: input.spread(BYTES) }),
+            4 => pacer.on_signal(now, Signal::Remaining { bytes: input.spread(BYTES) }),
+            5 => pacer.on_signal(now, Signal::Capacity { bytes: input.spread(BYTES) }),
+            6 => pacer.on_signal(now, Signal::Refused),
+            _ => {
+                let served = Served {
+                    capacity_bytes: input.spread(BYTES),
+                    sent_bytes: input.spread(BYTES),
+                    remaining_bytes: input.spread(BYTES),
+                    remaining_packets: input.spread(20),
+                    left_packets: u32::from(input.byte()),
+                    left_sojourn: Span::from_nanos(input.spread(44)),
+                };
+                pacer.on_signal(now, Signal::Served(served));
+            }
+        }
+        let _ = pacer.listens();
+    }
+});
