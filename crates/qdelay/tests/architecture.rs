@@ -239,6 +239,14 @@ fn every_outside_dependency_is_explained() {
             );
         }
     }
+    // A workspace of its own, which this cargo need not be able to build.
+    let fuzz = read(&root().join("fuzz/Cargo.toml"));
+    let (_, fuzz) = fuzz.split_once("\n[dependencies]\n").expect("a table of dependencies");
+    let lines = fuzz.lines().take_while(|line| !line.is_empty());
+    for name in lines.filter_map(|line| line.split(' ').next()).filter(|name| !is_room(name)) {
+        let row = format!("| `{name}` |");
+        assert!(explained.contains(&row), "fuzz depends on {name}; CONTRIBUTING.md does not say why");
+    }
 }
 
 /// Without the harness of the standard library its `#[test]` removes a function without a word.
