@@ -2,19 +2,22 @@
 //!
 //! The path decides at its own times, but a host can be late to write what it lets go, and packets can be lost between the
 //! devices and the path. Both are counted. A run is trustworthy if at most 0.1% of the releases were later than the limit of
-//! [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits), and no packet was lost outside the path.
+//! [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits), at most 0.1% of the packets may have waited for longer than
+//! that before they were read, and no packet was lost outside the path.
 //!
-//! What cannot be seen from here: how long a packet waited in its device before it was read, since a device says only that
-//! there is one. A host that is late to release is late to read; both come of the same lost processor time.
+//! The second rule is there because lateness is counted from when a packet was read: a loop that stands still reads late, and is
+//! then on time with what it has read. It has the bound and the share of the first, since either makes a packet's delay wrong by
+//! as much. [`stall`](crate::stall) says which packets these are, and what cannot be seen.
 
 use crate::clock::process_cpu;
 use crate::device::Port;
+use crate::stall::{Stall, Stalls};
 use qdelay_core::{Span, Time};
 use qdelay_record::{DelayHistogram, DelaySummary};
 use std::fs;
 
-/// Of this many releases one may be late.
-const RELEASES_PER_LATE_ONE: u64 = 1000;
+/// Of this many packets one may be late, or have waited unseen.
+const PACKETS_PER_LATE_ONE: u64 = 1000;
 
 /// What went on beside the path while a run lasted.
 #[derive(Clone, Debug)]
@@ -41,6 +44,8 @@ pub struct Audit {
     pub kernel_drops: u64,
     /// What did not fit into logs, in records; counted by whoever writes them.
     pub log_lost: u64,
+    /// When the loop was not on time.
+    pub stalls: Stalls,
     /// Turns of the loop.
     pub turns: u64,
     /// How long it lasted.
@@ -51,6 +56,8 @@ pub struct Audit {
     /// kernel does not say.
     pub steal: Option<Span>,
     begin: Begin,
+    /// Of the devices, when they were asked last.
+    drops_before: u64,
 }
 
 /// Counts at the beginning.
@@ -82,6 +89,8 @@ pub struct AuditFacts {
     pub late: u64,
     /// Packets lost outside the path, for any cause.
     pub lost: u64,
+    /// See [`Audit::stalls`].
+    pub stalls: Stalls,
     /// See [`Audit::malformed`].
     pub malformed: u64,
     /// See [`Audit::passed`].
@@ -111,12 +120,26 @@ impl Audit {
             send_failed: 0,
             kernel_drops: 0,
             log_lost: 0,
+            stalls: Stalls::begin(now),
             turns: 0,
             duration: Span::ZERO,
             cpu: Span::ZERO,
             steal: None,
             begin: Begin { time: now, kernel_drops, cpu: process_cpu(), steal: steal() },
+            drops_before: kernel_drops,
         }
+    }
+
+    /// The loop looks at its clock; see [`Stalls::look`].
+    #[inline]
+    pub fn look(&mut self, now: Time) -> Span {
+        self.stalls.look(now, self.limits)
+    }
+
+    /// After a stall the devices say that they have dropped `kernel_drops`.
+    pub fn asked(&mut self, kernel_drops: u64) {
+        self.stalls.dropped += kernel_drops.saturating_sub(self.drops_before);
+        self.drops_before = kernel_drops;
     }
 
     /// A packet that was due at `due` is written to `port` at `now`.
@@ -131,6 +154,7 @@ impl Audit {
     pub fn update(&mut self, now: Time, kernel_drops: u64) {
         self.duration = now.since(self.begin.time);
         self.kernel_drops = kernel_drops.saturating_sub(self.begin.kernel_drops);
+        self.drops_before = kernel_drops;
         self.cpu = process_cpu().saturating_sub(self.begin.cpu);
         self.steal = steal().zip(self.begin.steal).map(|(now, before)| now.saturating_sub(before));
     }
@@ -144,13 +168,22 @@ impl Audit {
     pub fn verdict(&self) -> Verdict {
         let mut reasons = Vec::new();
         let releases = self.lateness.count();
-        if self.late.saturating_mul(RELEASES_PER_LATE_ONE) > releases {
+        if is_too_many(self.late, releases) {
             reasons.push(format!(
                 "{} of {releases} packets ({:.2}%) left more than {} late; the worst {:.3} ms",
                 self.late,
                 self.late as f64 * 100.0 / releases as f64,
                 limits(self.limits),
                 self.lateness.summary().max,
+            ));
+        }
+        let Stalls { read, unseen, .. } = self.stalls;
+        if is_too_many(unseen, read) {
+            reasons.push(format!(
+                "{unseen} of {read} packets ({:.2}%) may have waited unread for more than {}: {}",
+                unseen as f64 * 100.0 / read as f64,
+                limits(self.limits),
+                stood_still(&self.stalls),
             ));
         }
         for (count, what) in [
@@ -177,6 +210,7 @@ impl Audit {
             limits: self.limits,
             late: self.late,
             lost: self.lost(),
+            stalls: self.stalls,
             malformed: self.malformed,
             passed: self.passed,
             duration: self.duration,
@@ -185,6 +219,22 @@ impl Audit {
             verdict: self.verdict(),
         }
     }
+}
+
+fn is_too_many(bad: u64, all: u64) -> bool {
+    bad.saturating_mul(PACKETS_PER_LATE_ONE) > all
+}
+
+/// How often and how long the loop was not on time.
+fn stood_still(stalls: &Stalls) -> String {
+    let Stall { begin, length } = stalls.worst().first().copied().unwrap_or_default();
+    let times = if stalls.count == 1 { "once".to_string() } else { format!("{} times", stalls.count) };
+    format!(
+        "the emulator stood still {times}, for {:.3} ms in all, and for {:.3} ms from {:.3} s on",
+        stalls.total.as_millis_f64(),
+        length.as_millis_f64(),
+        begin.as_secs_f64()
+    )
 }
 
 /// As they are printed.
@@ -235,6 +285,37 @@ mod tests {
             verdict.reasons,
             ["1 of 999 packets (0.10%) left more than 100us (down) or 200us (up) late; the worst 0.101 ms"]
         );
+    }
+
+    #[test]
+    fn one_in_a_thousand_may_have_waited_unread() {
+        let run = |reads: u64| {
+            let mut audit = audit(10, 0);
+            (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
+            assert_eq!(audit.look(us(800_000)), Span::from_millis(800));
+            audit.stalls.read(Port::Inside, false);
+            audit.stalls.empty(Port::Inside);
+            audit.verdict()
+        };
+        assert!(run(999).trustworthy);
+        let verdict = run(998);
+        assert!(!verdict.trustworthy);
+        assert_eq!(
+            verdict.reasons,
+            [
+                "1 of 999 packets (0.10%) may have waited unread for more than 100us (down) or 200us (up): the emulator \
+              stood still once, for 800.000 ms in all, and for 800.000 ms from 0.000 s on"
+            ]
+        );
+    }
+
+    #[test]
+    fn drops_of_a_stall_are_those_since_the_devices_were_asked() {
+        let mut audit = audit(0, 0);
+        audit.asked(8);
+        audit.update(us(1000), 20);
+        audit.asked(24);
+        assert_eq!((audit.stalls.dropped, audit.kernel_drops), (7, 15));
     }
 
     #[test]

@@ -9,18 +9,48 @@ use std::rc::Rc;
 pub trait Clock {
     /// Time since the run began.
     fn now(&mut self) -> Time;
+
+    /// The time at which the clock of the day (`CLOCK_REALTIME`) said `stamp`, in nanoseconds since 1970; seen from `now`. What
+    /// was before the run is its beginning.
+    fn of_day(&mut self, stamp: u64, now: Time) -> Time;
 }
+
+/// How often the clock of the day is compared with the monotonic one. Both run at one speed, but the former is set now and then.
+const COMPARE: Span = Span::from_millis(1);
+/// A comparison that took longer was interrupted, and is made again.
+const UNINTERRUPTED: u64 = 5_000;
 
 /// The kernel's monotonic clock (`CLOCK_MONOTONIC`), from when this was made.
 #[derive(Clone, Copy, Debug)]
 pub struct RealClock {
     start: u64,
+    /// What the clock of the day said at the start.
+    day: u64,
+    compared: Option<Time>,
 }
 
 impl RealClock {
     /// A run that begins now.
     pub fn start() -> RealClock {
-        RealClock { start: nanos(ClockId::Monotonic) }
+        RealClock { start: nanos(ClockId::Monotonic), day: 0, compared: None }
+    }
+
+    #[cold]
+    fn compare(&mut self, now: Time) {
+        let attempt = || {
+            let before = nanos(ClockId::Monotonic);
+            let day = nanos(ClockId::Realtime);
+            let took = nanos(ClockId::Monotonic).saturating_sub(before);
+            (took, day.saturating_sub(before + took / 2 - self.start))
+        };
+        let mut best = attempt();
+        for _ in 0..2 {
+            if best.0 > UNINTERRUPTED {
+                best = best.min(attempt());
+            }
+        }
+        self.day = best.1;
+        self.compared = Some(now);
     }
 }
 
@@ -28,6 +58,14 @@ impl Clock for RealClock {
     #[inline]
     fn now(&mut self) -> Time {
         Time::from_nanos(nanos(ClockId::Monotonic).saturating_sub(self.start))
+    }
+
+    #[inline]
+    fn of_day(&mut self, stamp: u64, now: Time) -> Time {
+        if self.compared.is_none_or(|compared| now.since(compared) >= COMPARE) {
+            self.compare(now);
+        }
+        Time::from_nanos(stamp.saturating_sub(self.day))
     }
 }
 
@@ -39,7 +77,7 @@ pub(crate) fn process_cpu() -> Span {
 #[inline]
 fn nanos(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    // Neither clock is ever negative.
+    // No clock is negative, since 1970.
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -75,6 +113,11 @@ impl Clock for FakeClock {
         self.now.set(now + self.tick.get());
         now
     }
+
+    /// The day begins with the run.
+    fn of_day(&mut self, stamp: u64, _: Time) -> Time {
+        Time::from_nanos(stamp)
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +131,21 @@ mod tests {
         assert!(one <= two && two < Time::from_nanos(3_600_000_000_000));
         let before = process_cpu();
         assert!(process_cpu() >= before && before > Span::ZERO);
+    }
+
+    #[test]
+    fn the_clock_of_the_day_is_the_same_time() {
+        let mut clock = RealClock::start();
+        for _ in 0..3 {
+            let before = clock.now();
+            let stamp = nanos(ClockId::Realtime);
+            let after = clock.now();
+            let time = clock.of_day(stamp, after);
+            // Both clocks are read one after the other, and the comparison is as good as its reading took, at worst.
+            let slack = Span::from_secs(1);
+            assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
+            assert_eq!(clock.of_day(stamp - 3_600_000_000_000, after), Time::ZERO);
+        }
     }
 
     #[test]

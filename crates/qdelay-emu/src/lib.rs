@@ -18,5 +18,6 @@ pub mod netns;
 pub mod plan;
 pub mod pool;
 pub mod snapshot;
+pub mod stall;
 pub mod steering;
 pub mod wait;

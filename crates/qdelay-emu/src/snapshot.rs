@@ -9,6 +9,7 @@ use crate::device::{Device, Port};
 use crate::drive::Driver;
 use crate::emulator::Tap;
 use crate::metrics::{ClassCounts, HasMetrics, Spread};
+use crate::stall::Stalls;
 use qdelay_core::dscp;
 use qdelay_core::{DropReason, MarkReason, Span, Time};
 use qdelay_path::{Count, LinkUsage};
@@ -70,6 +71,8 @@ pub struct HostSample {
     pub released: u64,
     /// Releases that were late.
     pub late: u64,
+    /// When the loop was not on time.
+    pub stalls: Stalls,
     /// Packets lost outside the path: by cause, as it is called in results.
     pub outside: Vec<(&'static str, u64)>,
     /// Read, but no IP packets.
@@ -115,6 +118,7 @@ impl Sample {
             lateness_limits: audit.limits,
             released: audit.lateness.count(),
             late: audit.late,
+            stalls: audit.stalls,
             outside: vec![
                 ("oversized", audit.oversized),
                 ("pool_empty", audit.pool_empty),
@@ -288,6 +292,55 @@ pub struct Lateness {
     pub late: u64,
 }
 
+/// When the emulator was not there, and what may have waited for it unread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StallFigures {
+    /// How often it was late for itself by more than a release may be late.
+    pub count: u64,
+    /// All of these intervals together.
+    pub total_ms: f64,
+    /// The longest time that it was late for itself by, if it was ever.
+    pub longest_gap_ms: f64,
+    /// IP packets that were read.
+    pub packets_read: u64,
+    /// Of these, those that may have waited unread for longer than the limit.
+    pub packets_unseen: u64,
+    /// Of these, those with a time stamp of the kernel's that cannot be right.
+    pub stamps_doubted: u64,
+    /// Packets that the devices had dropped when they were asked after an interval of 5 ms or more, and not before.
+    pub dropped: u64,
+    /// The longest intervals, at most eight, the longest first.
+    pub longest: Vec<StallInterval>,
+}
+
+/// An interval in which the emulator was not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StallInterval {
+    /// When it should have been there, since the start.
+    pub begin_s: f64,
+    /// How much later it was.
+    pub length_ms: f64,
+}
+
+impl From<&Stalls> for StallFigures {
+    fn from(stalls: &Stalls) -> StallFigures {
+        let interval = |stall: &crate::stall::Stall| StallInterval {
+            begin_s: round(stall.begin.as_secs_f64()),
+            length_ms: round(stall.length.as_millis_f64()),
+        };
+        StallFigures {
+            count: stalls.count,
+            total_ms: round(stalls.total.as_millis_f64()),
+            longest_gap_ms: round(stalls.longest_gap.as_millis_f64()),
+            packets_read: stalls.read,
+            packets_unseen: stalls.unseen,
+            stamps_doubted: stalls.doubted,
+            dropped: stalls.dropped,
+            longest: stalls.worst().iter().map(interval).collect(),
+        }
+    }
+}
+
 /// How a link is doing. Rates are in Mbit/s, times in seconds or milliseconds as their names say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -303,6 +356,9 @@ pub struct Snapshot {
     pub up: DirectionSnapshot,
     /// Of all packets.
     pub lateness: Lateness,
+    /// When the emulator was not there; nothing in what was written before there was this field.
+    #[serde(default)]
+    pub stalls: StallFigures,
     /// Packets lost outside the path, by cause.
     pub lost_outside: BTreeMap<String, u64>,
     /// Read, but no IP packets.
@@ -361,6 +417,7 @@ impl Snapshot {
                 released: host.released,
                 late: host.late,
             },
+            stalls: (&host.stalls).into(),
             lost_outside: host.outside.iter().map(|(cause, count)| ((*cause).to_string(), *count)).collect(),
             malformed: host.malformed,
             passed_down: host.passed[Port::Outside.index()],

@@ -92,6 +92,8 @@ pub struct Woken {
     pub ready: [bool; 2],
     /// Whether an alarm is readable; whoever set it knows which.
     pub alarm: bool,
+    /// When the wait should have been over, at the latest.
+    pub until: Time,
 }
 
 impl Woken {
@@ -108,8 +110,9 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// The longest wait: somebody may want to be asked whether to go on.
-    pub const LONGEST: Span = Span::from_millis(100);
+    /// The longest wait: somebody may want to be asked whether to go on, and a host that takes the processor away meanwhile is
+    /// found out by how much longer it was. A hundred looks a second cost some 0.1% of a processor.
+    pub const LONGEST: Span = Span::from_millis(10);
 
     /// How many alarms there are at most.
     pub const ALARMS: usize = 4;
@@ -127,37 +130,42 @@ impl Waiter {
         Waiter { granted: Granted { timer_slack, priority, memory, spin }, alarms }
     }
 
+    /// Looks at these alarms from now on, and at those before no more.
+    pub fn set_alarms(&mut self, alarms: impl IntoIterator<Item = OwnedFd>) {
+        self.alarms = alarms.into_iter().take(Waiter::ALARMS).collect();
+    }
+
     /// What the host permitted.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// Waits until one of `fds` is readable, or until `deadline`, or [`Waiter::LONGEST`]. A deadline that has come only looks. A
-    /// device without descriptor counts as readable.
+    /// Waits from `now` on until one of `fds` is readable, or until `deadline`, or [`Waiter::LONGEST`]. A deadline that has come
+    /// only looks. A device without descriptor counts as readable.
     ///
     /// # Errors
     /// The kernel cannot wait for these descriptors.
     pub fn wait<C: Clock>(
         &mut self,
         clock: &mut C,
+        now: Time,
         deadline: Time,
         fds: [Option<BorrowedFd<'_>>; 2],
     ) -> io::Result<Woken> {
-        let now = clock.now();
         if deadline <= now {
-            return self.poll(Span::ZERO, fds);
+            return self.poll(now, Span::ZERO, fds);
         }
         let left = deadline.since(now);
         let sleep = left.saturating_sub(self.granted.spin).min(Waiter::LONGEST);
         if !sleep.is_zero() {
-            let woken = self.poll(sleep, fds)?;
+            let woken = self.poll(now, sleep, fds)?;
             // What interrupts the sleep is the host's, which is asked whether to go on.
             if woken.is_any() || left > Waiter::LONGEST {
                 return Ok(woken);
             }
         }
         while clock.now() < deadline && !self.granted.spin.is_zero() {
-            let woken = self.poll(Span::ZERO, fds)?;
+            let woken = self.poll(deadline, Span::ZERO, fds)?;
             if woken.is_any() {
                 return Ok(woken);
             }
@@ -166,13 +174,15 @@ impl Waiter {
                 break;
             }
         }
-        Ok(Woken::default())
+        Ok(Woken { until: deadline, ..Woken::default() })
     }
 
-    fn poll(&self, timeout: Span, fds: [Option<BorrowedFd<'_>>; 2]) -> io::Result<Woken> {
+    /// Asks the kernel, from `now` on for `timeout`.
+    fn poll(&self, now: Time, timeout: Span, fds: [Option<BorrowedFd<'_>>; 2]) -> io::Result<Woken> {
+        let until = now + timeout;
         let alarm = self.alarms.first().map(AsFd::as_fd);
         let Some(any) = fds[0].or(fds[1]).or(alarm) else {
-            return Ok(Woken { ready: [true; 2], alarm: false });
+            return Ok(Woken { ready: [true; 2], alarm: false, until });
         };
         // A descriptor stands in for those that are missing, and asks for nothing.
         let wanted = |index: usize| match index {
@@ -190,13 +200,13 @@ impl Waiter {
         };
         match poll(polled, Some(&timeout)) {
             Ok(_) => {}
-            Err(Errno::INTR) => return Ok(Woken::default()),
+            Err(Errno::INTR) => return Ok(Woken { until, ..Woken::default() }),
             Err(error) => return Err(error.into()),
         }
         // An error shows when the device is read.
         let is_up = |index: usize| wanted(index).is_some() && !all[index].revents().is_empty();
         let alarm = (2..2 + self.alarms.len()).any(is_up);
-        Ok(Woken { ready: [is_up(0) || fds[0].is_none(), is_up(1) || fds[1].is_none()], alarm })
+        Ok(Woken { ready: [is_up(0) || fds[0].is_none(), is_up(1) || fds[1].is_none()], alarm, until })
     }
 }
 
@@ -238,13 +248,13 @@ mod tests {
             let mut clock = RealClock::start();
             let deadline = clock.now() + ms(5);
             while clock.now() < deadline {
-                let woken = waiter.wait(&mut clock, deadline, [Some(quiet.as_fd()); 2]).unwrap();
-                assert_eq!(woken, Woken::default());
+                let now = clock.now();
+                let woken = waiter.wait(&mut clock, now, deadline, [Some(quiet.as_fd()); 2]).unwrap();
+                assert!(!woken.is_any() && woken.until <= deadline, "{woken:?}");
             }
-            assert_eq!(
-                waiter.wait(&mut clock, Time::ZERO, [Some(quiet.as_fd()); 2]).unwrap(),
-                Woken::default()
-            );
+            let now = clock.now();
+            let woken = waiter.wait(&mut clock, now, Time::ZERO, [Some(quiet.as_fd()); 2]).unwrap();
+            assert!(!woken.is_any() && woken.until == now, "{woken:?}");
         }
     }
 
@@ -258,15 +268,19 @@ mod tests {
         let mut clock = RealClock::start();
         rustix::io::write(&writer, b"x").unwrap();
         let fds = [Some(two.as_fd()), Some(one.as_fd())];
-        let woken = waiter.wait(&mut clock, Time::NEVER, fds).unwrap();
-        assert_eq!(woken, Woken { ready: [false, true], alarm: false });
+        let now = clock.now();
+        let woken = waiter.wait(&mut clock, now, Time::NEVER, fds).unwrap();
+        let until = now + Waiter::LONGEST;
+        assert_eq!(woken, Woken { ready: [false, true], alarm: false, until });
         rustix::io::write(&ring, b"x").unwrap();
-        let woken = waiter.wait(&mut clock, Time::NEVER, [Some(two.as_fd()), None]).unwrap();
-        assert_eq!(woken, Woken { ready: [false, true], alarm: true });
+        let woken = waiter.wait(&mut clock, now, Time::NEVER, [Some(two.as_fd()), None]).unwrap();
+        assert_eq!((woken.ready, woken.alarm), ([false, true], true));
         rustix::io::read(&waiter.alarms[1], &mut [0]).unwrap();
-        assert!(!waiter.wait(&mut clock, Time::NEVER, fds).unwrap().alarm);
+        assert!(!waiter.wait(&mut clock, now, Time::NEVER, fds).unwrap().alarm);
         rustix::io::write(&other_ring, b"x").unwrap();
-        assert!(waiter.wait(&mut clock, Time::NEVER, fds).unwrap().alarm);
+        assert!(waiter.wait(&mut clock, now, Time::NEVER, fds).unwrap().alarm);
+        waiter.set_alarms(None);
+        assert!(!waiter.wait(&mut clock, now, Time::NEVER, fds).unwrap().alarm);
         assert!(clock.now() < Time::ZERO + ms(60_000));
     }
 

@@ -72,7 +72,8 @@ fn run(options: WaitOptions) {
         for number in 0..PACKETS {
             let at = sender.now() + GAP;
             while sender.now() < at {
-                waiter.wait(&mut sender, at, [Some(quiet.as_fd()); 2]).unwrap();
+                let now = sender.now();
+                waiter.wait(&mut sender, now, at, [Some(quiet.as_fd()); 2]).unwrap();
             }
             sent.push(sender.now());
             let make = Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 1500, number };

@@ -142,6 +142,9 @@ pub struct Audit {
     pub late_limits_ms: [f64; 2],
     /// How many were.
     pub releases_late: u64,
+    /// When the emulator was not there.
+    #[serde(default)]
+    pub stalls: Stalls,
     /// Packets lost outside the path.
     pub lost_outside: u64,
     /// What was read from devices and is no IP packet.
@@ -155,6 +158,34 @@ pub struct Audit {
     /// What irtt says of the flows that it made.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub irtt: Vec<Irtt>,
+}
+
+/// When the emulator of a run under a real clock was not there, and what may have waited for it unread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stalls {
+    /// How often it was late for itself by more than a release may be late.
+    pub count: u64,
+    /// All of these intervals together.
+    pub total_ms: f64,
+    /// The longest time that it was late for itself by, if it was ever.
+    pub longest_gap_ms: f64,
+    /// IP packets that were read.
+    pub packets_read: u64,
+    /// Of these, those that may have waited unread for longer than the limit.
+    pub packets_unseen: u64,
+    /// Packets that the devices had dropped when they were asked after an interval of 5 ms or more, and not before.
+    pub dropped: u64,
+    /// When the longest intervals began and how long they were, at most eight, the longest first.
+    pub longest: Vec<Stall>,
+}
+
+/// An interval in which the emulator was not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stall {
+    /// When it should have been there, since the start.
+    pub begin_s: f64,
+    /// How much later it was.
+    pub length_ms: f64,
 }
 
 /// What irtt says of a flow under a real clock: packets that its server sends back.

@@ -28,7 +28,7 @@ use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
 use qdelay_emu::plan::{AnyPlan, Direction, Plan};
 use qdelay_emu::pool::Pool;
-use qdelay_emu::snapshot::{Setting, Settings};
+use qdelay_emu::snapshot::{Setting, Settings, StallFigures};
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_experiment::engine::{cannot_write, write_file};
@@ -181,6 +181,9 @@ fn carry<R: Recorder>(
     let panel = options.live.then(|| Panel::start(line)).transpose().map_err(|error| cannot(&error))?;
     // What waits for an answer gets none from here on; whoever looks on is dropped after it.
     let mut inbox = inbox;
+    // What the devices' own start has sent goes first.
+    driver.begin();
+    driver.turn([true; 2]).map_err(|error| cannot(&error))?;
     let mut child = namespace.spawn_foreground(command).map_err(|error| {
         Failure::input(one_line(&shown), format!("cannot be started: {error}; expected a command that runs"))
     })?;
@@ -188,6 +191,7 @@ fn carry<R: Recorder>(
     let _ = steering.map(|steering| steering.stay());
     let wait = WaitOptions { realtime: options.realtime, spin: options.spin };
     let mut waiter = Waiter::new(wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
+    driver.begin();
     let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
     drop(inbox);
     drop((panel, server));
@@ -410,6 +414,7 @@ fn json(options: &Link, outcome: &Outcome) -> String {
             "lateness_ms": Delay::from(&facts.lateness),
             "late_limits_ms": facts.limits.map(|limit| limit.as_millis_f64()),
             "releases_late": facts.late,
+            "stalls": StallFigures::from(&facts.stalls),
             "lost_outside": facts.lost,
             "malformed": facts.malformed,
             "cpu_seconds": round(facts.cpu.as_secs_f64()),

@@ -1,6 +1,7 @@
 //! The last lines of a real link's figures: how it kept time, and whether to believe it.
 
 use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::stall::Stalls;
 
 /// Both lines; `more` ends the first.
 pub fn lines(facts: &AuditFacts, more: &str) -> String {
@@ -9,12 +10,18 @@ pub fn lines(facts: &AuditFacts, more: &str) -> String {
         true => "trustworthy: on time, and every packet is accounted for".to_string(),
         false => format!("not trustworthy: {}", verdict.reasons.join("; ")),
     };
+    let Stalls { read, unseen, longest_gap, .. } = facts.stalls;
+    let unread = match unseen {
+        0 => String::new(),
+        unseen => format!(", {unseen} of {read} packets perhaps read late"),
+    };
     format!(
-        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); CPU {:.0}%{more}\n{judged}\n",
+        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest standstill {:.0} us{unread}; CPU {:.0}%{more}\n{judged}\n",
         facts.duration.as_secs_f64(),
         facts.lateness.p50 * 1e3,
         facts.lateness.p99 * 1e3,
         facts.lateness.max * 1e3,
+        longest_gap.as_millis_f64() * 1e3,
         100.0 * facts.cpu.as_secs_f64() / facts.duration.as_secs_f64().max(1e-9),
     )
 }

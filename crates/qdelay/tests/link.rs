@@ -8,7 +8,7 @@ mod link_support;
 use common::{command, folder};
 use link_support::{
     LONG, Running, TASK, assert_accounted, converse, echo_server, eventually, is_alive, json, link, machine,
-    name, network, output, pause, run, task,
+    name, network, output, pause, pause_of, run, talking_task, task,
 };
 use qdelay_testing::{Need, helper, skip, test};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto};
@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const SERVER: &str = "QDELAY_TEST_SERVER";
 
@@ -40,6 +41,19 @@ fn inside() {
             for _ in 0..20 {
                 pause();
                 socket.send_to(&[0; 972], (outside, 9)).unwrap();
+            }
+        }
+        // Sends so many packets, one every 5 ms, and says when a tenth of them is sent.
+        ("steady", count) => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            let count: u32 = count.parse().unwrap();
+            for number in 0..count {
+                if number == count / 10 {
+                    println!("\nsent a tenth");
+                }
+                // What comes back says that nobody listens.
+                let _ = socket.send_to(&[0; 72], (outside, 9));
+                pause_of(Duration::from_millis(5));
             }
         }
         // Talks to a server until it is killed.
@@ -171,6 +185,36 @@ fn the_verdict_and_strict() {
     // What the command says comes first.
     let (status, _) = run(&machine, &(options + " --strict"), &(flood + "; exit 4"));
     assert_eq!(status, Some(4));
+}
+
+/// A process that stands still reads late what came meanwhile, and releases it on time.
+#[test]
+fn a_link_that_stands_still_says_so() {
+    let machine = machine();
+    let file = name("link-still", "figures.json");
+    let mut running = Running::start(&machine, link(&format!("--json {file}"), &talking_task("steady 600")));
+    running.line_after("sent a tenth");
+    running.signal(Signal::STOP);
+    pause_of(Duration::from_millis(800));
+    running.signal(Signal::CONT);
+    let (status, text) = running.end();
+    assert_eq!(status.code(), Some(0), "{text}");
+    let audit = json(&file)["audit"].clone();
+    let stalls = &audit["stalls"];
+    let count = |name: &str| stalls[name].as_u64().unwrap();
+    let longest = stalls["longest"][0]["length_ms"].as_f64().unwrap();
+    // No sleep is longer than 10 ms.
+    assert!(longest >= 790.0 && stalls["longest_gap_ms"] == longest, "{stalls}");
+    assert!(stalls["total_ms"].as_f64().unwrap() >= longest && count("count") >= 1, "{stalls}");
+    // A busy machine may have sent fewer of its 160.
+    assert!(count("packets_unseen") >= 20 && count("packets_unseen") <= count("packets_read"), "{stalls}");
+    assert!(text.contains("packets perhaps read late") && text.contains("\nnot trustworthy: "), "{text}");
+    assert!(audit["trustworthy"] == false, "{audit}");
+    let is_told = |reason: &serde_json::Value| {
+        let reason = reason.as_str().unwrap();
+        reason.contains("may have waited unread") && reason.contains("stood still")
+    };
+    assert!(audit["reasons"].as_array().unwrap().iter().any(is_told), "{audit}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct FakeDevice {
     pub drops: u64,
     /// Whether reading fails once the script has ended.
     pub breaks: bool,
+    /// Whether packets have stamps: the script's times, and so much later than these by a clock of the day that was set.
+    pub stamps: Option<i64>,
     sends: u64,
 }
 
@@ -49,6 +51,7 @@ impl FakeDevice {
             sending: Sending::default(),
             drops: 0,
             breaks: false,
+            stamps: None,
             sends: 0,
         }
     }
@@ -81,6 +84,11 @@ impl Device for FakeDevice {
             return Ok(Some(Received { bytes: packet.len(), header, kind }));
         }
         Ok(Some(Received::ip(length)))
+    }
+
+    fn next_stamp(&mut self) -> Option<u64> {
+        let ahead = self.stamps.filter(|_| self.next() <= self.clock.peek())?;
+        Some(self.next().as_nanos().saturating_add_signed(ahead))
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {

@@ -107,6 +107,13 @@ pub trait Device {
     /// The device cannot be used any more, or not now: its interface is down or gone.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>>;
 
+    /// When the packet that [`Device::receive`] hands over next came, by the kernel's clock of the day (`CLOCK_REALTIME`) in
+    /// nanoseconds since 1970; `None` where nothing waits, or the device does not know. Nothing is read by it.
+    #[inline]
+    fn next_stamp(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Writes one packet, with the link layer's header if this device has one.
     ///
     /// # Errors
@@ -125,6 +132,10 @@ impl<D: Device> Device for &mut D {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         (**self).receive(buffer)
+    }
+    #[inline]
+    fn next_stamp(&mut self) -> Option<u64> {
+        (**self).next_stamp()
     }
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {

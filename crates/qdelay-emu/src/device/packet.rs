@@ -8,6 +8,7 @@
 //! * A tag that the kernel or the interface has taken off is put back.
 //! * A checksum that a sender on the same machine has left to its interface is completed.
 //! * A frame that is longer than the reader's buffer is [`Kind::Oversized`]: see [`offload`](super::offload).
+//! * The kernel stamps each frame as it comes ([`Device::next_stamp`]), so that one that was read late has not come late.
 //! * What the kernel drops because the ring is full is counted by [`Device::kernel_drops`].
 //!
 //! While the interface is down, reading fails with `ENETDOWN`, and the socket goes on when it is up again. An interface that is
@@ -313,6 +314,16 @@ impl Device for PacketSocket {
             self.check()?;
         }
         Ok(None)
+    }
+
+    #[inline]
+    fn next_stamp(&mut self) -> Option<u64> {
+        loop {
+            match self.ring.stamp()? {
+                (stamp, false) => return Some(stamp),
+                (_, true) => self.ring.give_back(),
+            }
+        }
     }
 
     #[inline]

@@ -16,6 +16,7 @@ use qdelay_core::{DropReason, MarkReason, Time, dscp};
 use qdelay_emu::device::Port;
 use qdelay_emu::metrics::{ClassCounts, SOJOURN_BOUNDS_NANOS, SojournBuckets};
 use qdelay_emu::snapshot::{PortSample, Sample};
+use qdelay_emu::stall::Stalls;
 use qdelay_path::Count;
 use std::fmt;
 
@@ -158,6 +159,23 @@ impl Scrape {
         single(out, "malformed_packets", "Read, but no whole IP packets", host.malformed)?;
         single(out, "released_packets", "Packets written to an interface", host.released)?;
         single(out, "late_packets", "Packets written later than the limit of their direction", host.late)?;
+        let Stalls { count, total, longest_gap, read, unseen, .. } = host.stalls;
+        single(
+            out,
+            "stalls",
+            "How often the gateway was late for itself by more than a release may be late",
+            count,
+        )?;
+        single(out, "read_packets", "IP packets read from an interface", read)?;
+        single(
+            out,
+            "unseen_packets",
+            "Packets that may have waited unread for longer than the limit",
+            unseen,
+        )?;
+        let help = "The longest time that the gateway was late for itself by, since the start";
+        let family = out.encode_descriptor("longest_gap", help, Some(&Unit::Seconds), MetricType::Gauge)?;
+        ConstGauge::new(longest_gap.as_secs_f64()).encode(family)?;
         let help = "How much later than the path let them go packets were written, since the start";
         let mut family = out.encode_descriptor("lateness", help, Some(&Unit::Seconds), MetricType::Gauge)?;
         for (quantile, ms) in
@@ -170,6 +188,12 @@ impl Scrape {
             let family = out.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Counter)?;
             ConstCounter::new(value).encode(family)
         };
+        seconds(
+            out,
+            "stalled",
+            "Time for which the gateway was late for itself, all stalls together",
+            total.as_secs_f64(),
+        )?;
         seconds(out, "cpu", "Processor time of this process", host.cpu.as_secs_f64())?;
         if let Some(steal) = host.steal {
             let help = "Processor time that other guests took from this machine";
@@ -243,8 +267,13 @@ mod tests {
         let mut up = PortSample::default();
         up.usage.offered_bytes = u64::MAX;
         let outside = vec![("send_full", 3)];
+        let mut stalls = Stalls::begin(Time::ZERO);
+        stalls.read(Port::Inside, false);
+        stalls.look(Time::from_nanos(800_000_000), [Span::from_millis(1); 2]);
+        stalls.read(Port::Inside, false);
         let host = HostSample {
             outside,
+            stalls,
             passed: [4, 5],
             cpu: Span::from_millis(250),
             steal: None,
@@ -282,6 +311,11 @@ mod tests {
             "qdelay_passed_frames_total{direction=\"down\"} 5",
             "qdelay_passed_frames_total{direction=\"up\"} 4",
             "qdelay_cpu_seconds_total 0.25",
+            "qdelay_stalls_total 1",
+            "qdelay_stalled_seconds_total 0.8",
+            "qdelay_longest_gap_seconds 0.8",
+            "qdelay_read_packets_total 2",
+            "qdelay_unseen_packets_total 1",
             "qdelay_uptime_seconds 1.5",
             "qdelay_trustworthy 1",
             "qdelay_reloads_total 2",

@@ -229,6 +229,7 @@ fn carry<R: Recorder>(
     let server = serve(service)?;
     eprintln_line(&format!("carries packets; {}", config.summary()));
     reloader.notify().ready(&config.summary());
+    driver.begin();
     let carried = loop {
         match driver.run(waiter, || false) {
             Ok(()) if inbox.serve(&mut driver) == Wish::Stop => break Ok(()),

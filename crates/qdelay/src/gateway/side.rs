@@ -167,6 +167,14 @@ impl Device for Side {
     }
 
     #[inline]
+    fn next_stamp(&mut self) -> Option<u64> {
+        match &mut self.open {
+            Some(open) if !self.is_away => open.socket.next_stamp(),
+            _ => None,
+        }
+    }
+
+    #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
         match &mut self.open {
             Some(open) => open.socket.send(bytes),

@@ -2,7 +2,7 @@
 
 use super::history::{History, Point};
 use super::text::{Line, Style, chart, sparkline};
-use qdelay_emu::snapshot::{Amount, DirectionSnapshot, Setting, Snapshot, Sojourn};
+use qdelay_emu::snapshot::{Amount, DirectionSnapshot, Setting, Snapshot, Sojourn, StallFigures};
 use std::collections::VecDeque;
 
 /// Fewer columns than this are no room for a curve.
@@ -311,6 +311,11 @@ fn host_line(snapshot: &Snapshot) -> Line {
     line.push(Style::Dim, " max ").push(Style::Plain, format!("{:.0}", lateness.max_ms * 1e3));
     let style = if lateness.late * 1000 > lateness.released { Style::Bad } else { Style::Plain };
     line.push(Style::Dim, "  too late ").push(style, format!("{}/{}", lateness.late, lateness.released));
+    let StallFigures { packets_read, packets_unseen, .. } = snapshot.stalls;
+    if packets_unseen > 0 {
+        let style = if packets_unseen * 1000 > packets_read { Style::Bad } else { Style::Plain };
+        line.push(Style::Dim, "  unread ").push(style, format!("{packets_unseen}/{packets_read}"));
+    }
     let lost = snapshot.lost_outside_total();
     line.push(Style::Dim, "  lost outside ");
     line.push(if lost > 0 { Style::Bad } else { Style::Plain }, lost.to_string());

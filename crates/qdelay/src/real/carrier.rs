@@ -114,6 +114,7 @@ impl Carrier<'_> {
         );
         let realtime = waiter.granted().priority.is_granted();
         let mut driver = Driver::new(clock, devices, emulator, limits);
+        driver.begin();
         driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(broke_off)?;
         // What is due by now happens.
         driver.turn([false; 2]).map_err(broke_off)?;

@@ -37,10 +37,11 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::Namespace;
+use qdelay_emu::snapshot::StallFigures;
 use qdelay_emu::steering::Steering;
 use qdelay_experiment::InputError;
 use qdelay_experiment::engine::{EngineError, Progress, Ran, Runner};
-use qdelay_experiment::results::{Audit, Irtt, round};
+use qdelay_experiment::results::{Audit, Irtt, Stall, Stalls, round};
 use qdelay_experiment::scenario::Case;
 use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
@@ -286,6 +287,7 @@ fn audit(
         lateness_ms: (&facts.lateness).into(),
         late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
         releases_late: facts.late,
+        stalls: stalls(StallFigures::from(&facts.stalls)),
         lost_outside: facts.lost + unseen,
         malformed: facts.malformed,
         cpu_seconds: round(facts.cpu.as_secs_f64()),
@@ -293,4 +295,16 @@ fn audit(
         realtime: carried.realtime,
         irtt: told.iter().map(|(_, irtt)| irtt.clone()).collect(),
     }
+}
+
+/// As results have it. The devices of a case stamp nothing, so there is no stamp to be doubted.
+fn stalls(figures: StallFigures) -> Stalls {
+    let StallFigures {
+        count, total_ms, longest_gap_ms, packets_read, packets_unseen, dropped, longest, ..
+    } = figures;
+    let longest = longest
+        .iter()
+        .map(|interval| Stall { begin_s: interval.begin_s, length_ms: interval.length_ms })
+        .collect();
+    Stalls { count, total_ms, longest_gap_ms, packets_read, packets_unseen, dropped, longest }
 }

@@ -136,6 +136,15 @@ impl Ring {
         Some(Waiting { header, bytes, is_outgoing: address.sll_pkttype == libc::PACKET_OUTGOING })
     }
 
+    /// When the frame that comes next was put there, by the kernel's clock of the day in nanoseconds since 1970, and whether it is
+    /// one that we have sent; `None` where there is no frame.
+    #[inline]
+    pub(super) fn stamp(&self) -> Option<(u64, bool)> {
+        let waiting = self.first()?;
+        let FrameHeader { seconds, nanos, .. } = waiting.header;
+        Some((u64::from(seconds) * 1_000_000_000 + u64::from(nanos), waiting.is_outgoing))
+    }
+
     /// Gives the frame that comes next back to the kernel.
     #[inline]
     pub(super) fn give_back(&mut self) {

@@ -1,0 +1,167 @@
+//! A loop that stands still: it is seen, what it may have made late is counted, and stamps of a device undo it.
+
+mod common;
+
+use common::{Make, packet, plan, script, us};
+use qdelay_core::{Span, Time};
+use qdelay_emu::audit::Audit;
+use qdelay_emu::clock::FakeClock;
+use qdelay_emu::device::Port;
+use qdelay_emu::device::fake::FakeDevice;
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::{Emulator, EventLog, Tap};
+use qdelay_emu::pool::Pool;
+use qdelay_emu::wait::{WaitOptions, Waiter};
+
+const LIMITS: [Span; 2] = [Span::from_micros(100); 2];
+
+type Fake<T = ()> = Driver<FakeClock, FakeDevice, (), T>;
+type Script = Vec<(Time, Vec<u8>)>;
+
+fn driver<T: Tap>(scripts: [Script; 2], stamps: Option<i64>, delay_ms: u64, tap: T) -> Fake<T> {
+    let clock = FakeClock::new();
+    let devices = scripts.map(|script| {
+        let mut device = FakeDevice::new(&clock, script);
+        device.stamps = stamps;
+        device
+    });
+    let plan = plan("codel", "line:20mbit", delay_ms);
+    let emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), tap).unwrap();
+    Driver::new(clock, devices, emulator, LIMITS)
+}
+
+/// A packet every 5 ms for 7.5 s.
+fn echo() -> Script {
+    let make = |number| Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number };
+    (0..1500).map(|number| (us(u64::from(number) * 5000), packet(make(number)))).collect()
+}
+
+/// Runs `driver` for 8 s, whose loop is at its clock every 90 us, but for so many ms at 2 s.
+fn run<T: Tap>(driver: &mut Fake<T>, away_ms: u64) -> Audit {
+    let clock = driver.clock().clone();
+    let mut waiter = Waiter::new(WaitOptions::default(), None);
+    let mut is_over = false;
+    let step = || {
+        let mut next = clock.peek() + Span::from_micros(90);
+        if !is_over && next >= us(2_000_000) {
+            is_over = true;
+            next += Span::from_millis(away_ms);
+        }
+        clock.set(next);
+        next >= us(8_000_000)
+    };
+    driver.run(&mut waiter, step).unwrap();
+    assert_eq!(driver.emulator().audit(), Ok(()));
+    driver.audit().clone()
+}
+
+/// What came during a stall is read late and released on time: lateness alone says nothing of it.
+#[test]
+fn a_stall_voids_the_verdict() {
+    let mut still = driver([echo(), echo()], None, 0, ());
+    let audit = run(&mut still, 800);
+    let stalls = audit.stalls;
+    assert_eq!((stalls.read, audit.lateness.count(), audit.late), (3000, 3000, 0));
+    // 160 of each side came meanwhile; it cannot be known of the next whether they did.
+    assert!((320..=324).contains(&stalls.unseen), "{stalls:?}");
+    assert_eq!((stalls.count, stalls.worst().len()), (1, 1));
+    let stall = stalls.worst()[0];
+    assert!(us(1_999_000) < stall.begin && stall.begin < us(2_011_000), "{stall:?}");
+    // Not seen is what was left of the sleep.
+    assert!(stall.length <= Span::from_millis(800) && stall.length >= Span::from_millis(790), "{stall:?}");
+    assert_eq!((stalls.total, stalls.longest_gap), (stall.length, stall.length));
+    let verdict = audit.verdict();
+    assert!(!verdict.trustworthy && verdict.reasons.len() == 1, "{verdict:?}");
+    assert!(verdict.reasons[0].contains("of 3000 packets") && verdict.reasons[0].contains("unread"));
+}
+
+#[test]
+fn a_loop_that_sleeps_is_on_time() {
+    let audit = run(&mut driver([echo(), echo()], None, 3, ()), 0);
+    assert_eq!((audit.stalls.count, audit.stalls.unseen, audit.stalls.read), (0, 0, 3000));
+    assert!(audit.verdict().trustworthy, "{:?}", audit.verdict());
+    // Where nothing is due, every sleep has an end all the same.
+    let mut idle = driver([vec![], vec![]], None, 0, ());
+    let stalls = run(&mut idle, 50).stalls;
+    assert_eq!((stalls.count, stalls.unseen), (1, 0));
+    assert!(stalls.total >= Span::from_millis(50) - Waiter::LONGEST && stalls.total <= Span::from_millis(50));
+}
+
+/// As a stopped process finds it: the time is another when a turn begins, and packets wait at both sides, many of them.
+#[test]
+fn packets_after_a_stall_count_until_a_device_is_empty() {
+    let burst = |count: u32| {
+        let make = |number| packet(Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number });
+        let late = (0..count).map(move |number| (us(50_000), make(number)));
+        late.chain([(us(60_100), make(count))]).collect::<Script>()
+    };
+    let mut driver = driver([burst(200), burst(3)], None, 0, ());
+    driver.clock().set(us(60_000));
+    driver.devices()[0].drops = 7;
+    // What was known of the devices before the stall does not count.
+    let mut turn = driver.turn([false; 2]).unwrap();
+    assert!(turn.is_behind);
+    while turn.is_behind {
+        turn = driver.turn([true; 2]).unwrap();
+    }
+    driver.clock().set(us(60_100));
+    driver.devices()[0].drops = 9;
+    driver.turn([true; 2]).unwrap();
+    let stalls = driver.audit().stalls;
+    assert_eq!((stalls.read, stalls.unseen, stalls.count, stalls.dropped), (205, 203, 1, 7));
+    assert_eq!(driver.audit().kernel_drops, 9);
+}
+
+/// Everything that happens on the path, under a loop that stands still again and again for up to a second.
+fn events(stamps: Option<i64>, standstills: &[(u64, u64)]) -> (EventLog, Audit) {
+    let scripts = ["inside", "outside"].map(|name| script(5, name, 3000));
+    let mut driver = driver(scripts, stamps, 4, EventLog::default());
+    let mut standstills = standstills.iter();
+    let mut next_stall = standstills.next();
+    while driver.clock().peek() < us(5_000_000) {
+        while driver.turn([true; 2]).unwrap().has_read {}
+        assert_eq!(driver.emulator().audit(), Ok(()));
+        let mut step = Span::from_micros(50);
+        if let Some((at, length)) = next_stall
+            && driver.clock().peek() >= us(*at)
+        {
+            step = Span::from_micros(*length);
+            next_stall = standstills.next();
+        }
+        let next = driver.clock().peek() + step;
+        driver.clock().set(next);
+    }
+    let audit = driver.audit().clone();
+    (std::mem::take(driver.emulator().tap()), audit)
+}
+
+#[test]
+fn what_a_device_has_stamped_comes_at_its_own_time() {
+    let away = [(300_000, 800_000), (1_500_000, 3_000), (2_000_000, 1_000_000), (3_010_000, 400)];
+    let (undisturbed, audit) = events(Some(0), &[]);
+    assert_eq!((audit.stalls.count, audit.stalls.unseen, audit.stalls.doubted), (0, 0, 0));
+    assert!(undisturbed.events.len() > 1000 && audit.stalls.read > 500, "{}", audit.stalls.read);
+    let (stamped, audit) = events(Some(0), &away);
+    assert_eq!((audit.stalls.count, audit.stalls.unseen, audit.stalls.doubted), (4, 0, 0));
+    assert!(stamped.events == undisturbed.events, "the same decisions at the same times");
+    // They are all released late, which is why such a run is void.
+    assert!(audit.late > 100 && !audit.verdict().trustworthy);
+    let (unstamped, audit) = events(None, &away);
+    assert!(unstamped.events != undisturbed.events && audit.stalls.unseen > 100);
+}
+
+/// A clock of the day that was set: packets come when they are read, and the loop is judged as it is without stamps.
+#[test]
+fn stamps_that_cannot_be_right_are_not_believed() {
+    // One of two seconds ago is possible only as long as nobody has looked since.
+    for (ahead, doubted) in [(3_600_000_000_000, 802), (-2_000_000_000, 1)] {
+        let mut driver = driver([echo(), vec![]], Some(ahead), 0, ());
+        driver.clock().set(us(4_000_050));
+        while driver.turn([true; 2]).unwrap().has_read {}
+        driver.clock().set(us(4_005_000));
+        driver.turn([true; 2]).unwrap();
+        let stalls = driver.audit().stalls;
+        assert_eq!((stalls.read, stalls.doubted, stalls.unseen), (802, doubted, doubted), "{ahead}");
+        assert_eq!(driver.emulator().measures(Port::Inside).arrived.packets, 802);
+    }
+}
