@@ -50,6 +50,9 @@ const RESERVED: u32 = 4096;
 const OUTSIDE: &str = "QDELAY_OUTSIDE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
+/// Nothing is under way once the path was empty for so long: longer than a kernel holds an acknowledgement back (40 ms), and a
+/// program beside it its answer.
+const QUIET: Span = Span::from_millis(50);
 /// How long a command may take to end when the control socket says so, in seconds.
 const GRACE_SECONDS: f64 = 2.0;
 
@@ -143,7 +146,19 @@ fn one(option: &str, text: &str) -> Result<Arguments, Failure> {
 struct Outcome {
     status: u8,
     facts: AuditFacts,
+    /// How long the command ran.
+    duration: Span,
+    drained: Drained,
     directions: [Figures; 2],
+}
+
+/// What was still under way when the command had ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drained {
+    /// How long the link went on for it.
+    time: Span,
+    /// Packets that were on the path even then, and are lost.
+    cut: u64,
 }
 
 /// Starts the command, and carries its packets until it ends.
@@ -193,24 +208,59 @@ fn carry<R: Recorder>(
     let mut waiter = Waiter::new(wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
     driver.begin();
     let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
+    // Rates are of the time in which the command ran.
+    let ended = driver.clock().now();
+    let used = [Port::Outside, Port::Inside].map(|port| Used::by(driver.emulator(), port, ended));
+    let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, options.drain));
     drop(inbox);
     drop((panel, server));
     let (emulator, devices, mut audit) = driver.finish();
     let status = child.wait();
     // In this order: what still runs inside, the relay, then the devices.
     drop((child, namespace, relay, outside_namespace, devices));
-    carried.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
+    let drained = drained.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
     let status = status.map_err(|error| Failure::Check(format!("the command was lost: {error}")))?;
     emulator.audit().map_err(|error| {
         Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
     })?;
-    let elapsed = Time::ZERO + audit.facts().duration;
     // What comes from outside goes down.
-    let directions = [Port::Outside, Port::Inside].map(|port| Figures::of(&emulator, port, elapsed));
+    let [down, up] = used;
+    let directions =
+        [(Port::Outside, down), (Port::Inside, up)].map(|(port, used)| Figures::of(&emulator, port, used));
     let (recorder, (logs, _)) = emulator.into_parts();
-    audit.log_lost = logs.close(elapsed);
+    audit.log_lost = logs.close(Time::ZERO + audit.facts().duration);
     let facts = audit.facts();
-    Ok((recorder, Outcome { status: exit_code(status), facts, directions }))
+    let duration = ended.since(Time::ZERO);
+    Ok((recorder, Outcome { status: exit_code(status), facts, duration, drained, directions }))
+}
+
+/// Carries what is still under way in either direction, and what its receivers answer, for at most `longest`: the last bytes of a
+/// command that has ended, and the end of its connections. Its kernel is still there, and its programs in the background.
+fn drain<C, D, R, T>(
+    driver: &mut Driver<C, D, R, T>,
+    waiter: &mut Waiter,
+    inbox: &mut Inbox,
+    longest: Span,
+) -> io::Result<Drained>
+where
+    C: Clock,
+    D: Device,
+    R: Recorder,
+    T: Tap + HasMetrics,
+{
+    // The command's end would wake it for ever.
+    waiter.set_alarms(inbox.alarm().ok());
+    let begin = driver.clock().now();
+    loop {
+        let time = driver.clock().now().since(begin);
+        if driver.is_idle(QUIET) {
+            return Ok(Drained { time, cut: 0 });
+        }
+        if time >= longest || inbox.serve(driver) == Wish::Stop {
+            return Ok(Drained { time, cut: driver.emulator().inside() });
+        }
+        driver.run(waiter, || true)?;
+    }
 }
 
 /// Carries packets until the command has ended, and serves who asks for figures or for the end.
@@ -315,27 +365,39 @@ struct Figures {
     malformed: u64,
 }
 
+/// How a direction's link was used, up to a time.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    throughput_mbps: f64,
+    utilization: Option<f64>,
+}
+
+impl Used {
+    fn by<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, end: Time) -> Used {
+        let usage = emulator.link_usage(port, end);
+        let seconds = end.since(Time::ZERO).as_secs_f64();
+        let sent = emulator.measures(port).departed.bytes as f64 * 8.0;
+        // A link without a bound offers as much as a number holds.
+        let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
+        Used {
+            throughput_mbps: if seconds > 0.0 { round(sent / seconds / 1e6) } else { 0.0 },
+            utilization: bounded
+                .then(|| round((usage.sent_bytes as f64 / usage.offered_bytes as f64).min(1.0))),
+        }
+    }
+}
+
 impl Figures {
-    fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, elapsed: Time) -> Figures {
-        let Measures { arrived, departed, delivered, malformed, sojourn, queue_delay } =
-            emulator.measures(port);
-        let usage = emulator.link_usage(port, elapsed);
-        let seconds = elapsed.since(Time::ZERO).as_secs_f64();
+    fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, used: Used) -> Figures {
+        let Measures { arrived, delivered, malformed, sojourn, queue_delay, .. } = emulator.measures(port);
         let by_reason = |reason: DropReason| (reason.name(), emulator.drops(port, reason).packets);
         let drops: BTreeMap<&str, u64> =
             DropReason::ALL.map(by_reason).into_iter().filter(|(_, n)| *n > 0).collect();
-        // A link without a bound offers as much as a number holds.
-        let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
         Figures {
             packets_arrived: arrived.packets,
             packets_delivered: delivered.packets,
-            throughput_mbps: if seconds > 0.0 {
-                round(departed.bytes as f64 * 8.0 / seconds / 1e6)
-            } else {
-                0.0
-            },
-            utilization: bounded
-                .then(|| round((usage.sent_bytes as f64 / usage.offered_bytes as f64).min(1.0))),
+            throughput_mbps: used.throughput_mbps,
+            utilization: used.utilization,
             queue_delay_ms: Delay::from(&queue_delay.summary()),
             sojourn_ms: Delay::from(&sojourn.summary()),
             drops: drops.values().sum(),
@@ -392,7 +454,14 @@ fn text(outcome: &Outcome) -> String {
         row
     };
     let rows = ["down", "up"].into_iter().zip(&outcome.directions).map(row).collect();
-    format!("\n{}\n{}", text_table::table(&columns, rows), verdict::lines(&outcome.facts, ""))
+    let Drained { time, cut } = outcome.drained;
+    let cut = match cut {
+        0 => String::new(),
+        cut => format!(
+            "{cut} packets were still under way {time} after the command had ended, and are lost (--drain)\n"
+        ),
+    };
+    format!("\n{}\n{}{cut}", text_table::table(&columns, rows), verdict::lines(&outcome.facts, ""))
 }
 
 fn json(options: &Link, outcome: &Outcome) -> String {
@@ -405,7 +474,8 @@ fn json(options: &Link, outcome: &Outcome) -> String {
             "up": { "link": options.up, "qdisc": options.up_qdisc },
         },
         "delay_ms": options.delay.as_millis_f64(),
-        "duration_s": round(facts.duration.as_secs_f64()),
+        "duration_s": round(outcome.duration.as_secs_f64()),
+        "drain": { "seconds": round(outcome.drained.time.as_secs_f64()), "packets_cut": outcome.drained.cut },
         "down": down,
         "up": up,
         "audit": {

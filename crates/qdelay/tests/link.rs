@@ -14,7 +14,7 @@ use qdelay_testing::{Need, helper, skip, test};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn inside() {
     let variable = |name: &str| std::env::var(name).unwrap();
     let outside: IpAddr = variable("QDELAY_OUTSIDE").parse().unwrap();
     let server: IpAddr = std::env::var(SERVER).map_or(outside, |server| server.parse().unwrap());
-    match task.split_once(' ').unwrap() {
+    match task.rsplit_once(' ').unwrap() {
         // Sends 200 kB to a server and back.
         ("echo", port) => {
             converse(SocketAddr::new(server, port.parse().unwrap()), 200_000);
@@ -42,6 +42,11 @@ fn inside() {
                 pause();
                 socket.send_to(&[0; 972], (outside, 9)).unwrap();
             }
+        }
+        // Sends a server what it has to say, and is gone at once.
+        ("last words", port) => {
+            let mut stream = TcpStream::connect((server, port.parse::<u16>().unwrap())).unwrap();
+            stream.write_all(&[7; 20_000]).unwrap();
         }
         // Sends so many packets, one every 5 ms, and says when a tenth of them is sent.
         ("steady", count) => {
@@ -301,6 +306,53 @@ fn signals_are_the_commands() {
         std::fs::remove_file(&file).unwrap();
     }
     assert_eq!(network(&machine), before);
+}
+
+/// What a command said last is half a second on its way when it ends; and so is the answer to the end of its connection.
+#[test]
+fn what_is_under_way_at_the_end_arrives() {
+    let machine = machine();
+    let listener = machine.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let (said, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut bytes = Vec::new();
+            let mut stream = stream.unwrap();
+            stream.set_read_timeout(Some(LONG)).unwrap();
+            let whole = stream.read_to_end(&mut bytes).map(|_| bytes.len());
+            if said.send(whole).is_err() {
+                return;
+            }
+        }
+    });
+    let file = name("link-drain", "figures.json");
+    let words = task(&format!("last words {port}"));
+    for _ in 0..4 {
+        // 20 kB take 160 ms on 1 Mbit/s.
+        let options = format!("--delay 200ms --up 1mbit --json {file}");
+        let (status, text) = run(&machine, &options, &words);
+        assert_eq!(status, Some(0), "{text}");
+        // Whatever is not drained leaves the server waiting for it.
+        assert_eq!(heard.recv_timeout(LONG).expect("an end").expect("no error"), 20_000);
+        let value = json(&file);
+        let drain = &value["drain"];
+        assert!(drain["packets_cut"] == 0 && drain["seconds"].as_f64().unwrap() > 0.2, "{drain}");
+        assert!(!text.contains("--drain"), "{text}");
+        for direction in ["down", "up"] {
+            assert_accounted(&value[direction], 0);
+        }
+    }
+    // Not for ever, and not where it is not wanted.
+    for (drain, least, most) in [("300ms", 0.3, 30.0), ("0s", 0.0, 30.0)] {
+        let options = format!("--up 8kbit --drain {drain} --json {file}");
+        let (status, text) = run(&machine, &options, &task("flood 100"));
+        assert_eq!(status, Some(0), "{text}");
+        let drain = json(&file)["drain"].clone();
+        let (seconds, cut) = (drain["seconds"].as_f64().unwrap(), drain["packets_cut"].as_u64().unwrap());
+        assert!((least..most).contains(&seconds) && cut > 50, "{drain}");
+        assert!(text.contains(&format!("{cut} packets were still under way")), "{text}");
+    }
 }
 
 #[test]

@@ -76,6 +76,9 @@ pub struct Link {
     /// How long to spin before each release [default: 50us with --realtime, else 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub spin: Option<Span>,
+    /// How long to carry what is still under way when the command has ended; 0s tears the link down at once
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::span, allow_hyphen_values = true)]
+    pub drain: Span,
     /// Show rates, delays, drops and verdict at the foot of the terminal while the command runs
     #[arg(long)]
     pub live: bool,
