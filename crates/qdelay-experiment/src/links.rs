@@ -3,11 +3,29 @@
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_path::{AnyLink, LINKS, TraceLink};
 use qdelay_trace::synth;
+use std::fmt::Display;
 
 /// Every link that has a name.
 pub fn components() -> Vec<&'static Component> {
     LINKS.iter().copied().chain([&synth::COMPONENT]).collect()
 }
+
+/// Whether `text`, which may name a link or a trace, is meant as a link: a rate, right or wrong, or a link by its name.
+pub fn is_link(text: &str) -> bool {
+    let name = text.split(':').next().unwrap_or("");
+    qdelay_path::is_rate(text) || components().iter().any(|component| component.name == name)
+}
+
+/// What is wrong with `text` as a link, and how a file of that name is given where a trace may stand as well.
+pub fn or_file(text: &str, error: &dyn Display) -> String {
+    match qdelay_path::is_rate(text) && !text.contains(':') {
+        true => format!("{error}; a file with a trace is given as ./{text}"),
+        false => error.to_string(),
+    }
+}
+
+/// What stands behind the error of a trace that is nowhere, where a link may stand as well.
+pub const OR_LINK: &str = "; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit";
 
 /// Reads a link: one of [`LINKS`], a plain rate such as `10mbit`, or a synthetic trace.
 ///
@@ -22,7 +40,7 @@ pub fn parse(text: &str) -> Result<AnyLink, ComponentError> {
             .map_err(|error| ComponentError { typed: text.to_string(), message: error.to_string() })?;
         return Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true).into());
     }
-    if name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite" {
+    if qdelay_path::is_rate(text) {
         return AnyLink::build(&qdelay_path::parse_link(text)?);
     }
     AnyLink::build(&Arguments::parse(&components(), text)?)
@@ -31,6 +49,40 @@ pub fn parse(text: &str) -> Result<AnyLink, ComponentError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_and_names_of_traces() {
+        for link in [
+            "10mbit",
+            "10mbit:overhead=4",
+            ".5mbit",
+            "1.mbit",
+            "10mbt",
+            "10",
+            "-5mbit",
+            "3g",
+            "infinite",
+            "line:1mbit",
+        ] {
+            assert!(is_link(link), "{link}");
+        }
+        for trace in [
+            "12.trace",
+            "12.trace.up",
+            "2018-lte",
+            "4g-2",
+            "./3g",
+            "../1.up",
+            "10mbit/s",
+            "lines",
+            ".",
+            "",
+            "x:1",
+        ] {
+            assert!(!is_link(trace), "{trace}");
+        }
+        assert!(or_file("3g", &"bad").ends_with("./3g") && !or_file("3g:x=1", &"bad").contains("./"));
+    }
 
     #[test]
     fn links_and_synthetic_traces() {

@@ -199,7 +199,7 @@ pub fn rlc(arguments: &Arguments, is_nr: bool) -> Result<RlcSetting, String> {
 /// The text of a link, with an overhead of so many bytes a packet where it says none of its own and can have one.
 pub(crate) fn with_overhead(text: &str, bytes: u64) -> String {
     let name = text.split(':').next().unwrap_or("");
-    let is_rate = name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite";
+    let is_rate = qdelay_path::is_rate(text);
     let components = crate::links::components();
     let component = components.iter().find(|component| component.name == name);
     let can = is_rate

@@ -36,8 +36,7 @@ pub(crate) fn read(form: &Form, path: &str, node: &Node) -> Result<Arguments, Fa
 
 fn parse(form: &Form, registry: &[&'static Component], text: &str) -> Result<Arguments, String> {
     let name = text.split(':').next().unwrap_or("");
-    let is_rate = name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite";
-    if matches!(form, Form::Link | Form::Uplink | Form::OptionalLink) && is_rate {
+    if matches!(form, Form::Link | Form::Uplink | Form::OptionalLink) && qdelay_path::is_rate(text) {
         return qdelay_path::parse_link(text).map_err(|error| error.message);
     }
     if registry.iter().all(|component| component.name != name) && !name.contains(['[', ']']) {

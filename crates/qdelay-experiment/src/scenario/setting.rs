@@ -406,15 +406,12 @@ fn uplink(path: &str, node: &Node) -> Result<(String, Meaning), Fault> {
     let Some(text) = node.text() else {
         return Ok((component::read_link(path, node)?, Meaning::Uplink(Uplink::Link)));
     };
-    let name = text.split(':').next().unwrap_or("");
-    let is_link = name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))
-        || name == "infinite"
-        || links::components().iter().any(|component| component.name == name);
     let kind = match parse_rate(text) {
         _ if text == "none" => Uplink::None,
         Ok(rate) if rate > Rate::ZERO => Uplink::Rate(rate),
-        _ if is_link => {
-            component::read_link(path, node)?;
+        _ if links::is_link(text) => {
+            component::read_link(path, node)
+                .map_err(|fault| Fault { message: links::or_file(text, &fault.message), ..fault })?;
             Uplink::Link
         }
         _ => {

@@ -1,6 +1,7 @@
 //! Traces and links for scenarios: looked for in several places, read once, shared by all cases and threads.
 
 use super::{Format, TraceUsed, channel, find_shipped, read_with_digest, unreadable};
+use crate::links;
 use crate::scenario::build_link;
 use qdelay_core::component::Arguments;
 use qdelay_path::AnyLink;
@@ -151,11 +152,11 @@ impl Library {
     /// # Errors
     /// As [`Library::link`] and [`Library::trace`].
     pub fn link_or_trace(&self, text: &str, repeat: bool) -> Result<AnyLink, String> {
-        let name = text.split(':').next().unwrap_or("");
-        let is_rate = name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
-        let is_named = crate::links::components().iter().any(|component| component.name == name);
-        if (is_rate && !text.contains('/')) || name == "infinite" || is_named {
-            return self.link(text);
+        if links::is_link(text) {
+            return self.link(text).map_err(|error| links::or_file(text, &error));
+        }
+        if self.look(text, |_| Ok(()))?.is_none() {
+            return Err(self.nowhere(text) + links::OR_LINK);
         }
         self.trace(text, None, repeat, None).map(|found| found.link)
     }

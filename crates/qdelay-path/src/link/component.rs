@@ -145,14 +145,27 @@ static UPLINK: Component = Component {
 /// The links that users can name.
 pub static LINKS: &[&Component] = &[&CONSTANT, &HTB, &LINE, &STEPS, &UPLINK];
 
+/// Whether `text` is meant as a rate, right or wrong: `infinite`, or a number with nothing but a unit behind it, up to the first
+/// colon (`10mbit:overhead=14`, `10mbt`, `10`). What else begins with a digit is a name, such as that of a file: `12.trace`, `2018-lte`.
+pub fn is_rate(text: &str) -> bool {
+    let name = text.split(':').next().unwrap_or("");
+    if parse_rate(name).is_ok() {
+        return true;
+    }
+    let number_and_unit = name.strip_prefix(['+', '-']).unwrap_or(name);
+    let unit = number_and_unit.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = number_and_unit.strip_suffix(unit).unwrap_or("");
+    let is_number = number.ends_with(|c: char| c.is_ascii_digit());
+    is_number && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
 /// Reads a link as users write it: `10mbit:overhead=14`, `htb:10mbit:burst=3kb`, `steps:0s@6mbit+10s@0:repeat=20s`, `uplink:sr=20ms`. A text
-/// that begins with a number is the constant rate `rate`. Build it with [`AnyLink::build`].
+/// that [`is_rate`] is the constant rate `rate`. Build it with [`AnyLink::build`].
 ///
 /// # Errors
 /// An unknown name or key, or a value that is not of its unit or range.
 pub fn parse_link(text: &str) -> Result<Arguments, ComponentError> {
-    let name = text.split(':').next().unwrap_or("");
-    if name.starts_with(|c: char| c.is_ascii_digit() || c == '.') || name == "infinite" {
+    if is_rate(text) {
         return Arguments::from_parts(&CONSTANT, text, text.split(':'))
             .map_err(|message| ComponentError { typed: text.to_string(), message });
     }

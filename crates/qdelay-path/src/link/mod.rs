@@ -17,7 +17,7 @@ mod steps;
 mod trace;
 mod uplink;
 
-pub use component::{LINKS, parse_link};
+pub use component::{LINKS, is_rate, parse_link};
 pub use line::Line;
 pub use shaper::Shaper;
 pub use steps::RateLink;

@@ -78,14 +78,12 @@ fn common(options: &Compare) -> Result<Common, Failure> {
 /// What the acknowledgements cross: a line of a plain rate, a link by its name, or else a trace.
 fn uplink(options: &Compare) -> Result<Option<Uplink>, Failure> {
     let text = options.uplink.as_str();
-    let name = text.split(':').next().unwrap_or("");
-    let is_link = name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))
-        || name == "infinite"
-        || links::components().iter().any(|component| component.name == name);
     let link = match parse_rate(text) {
         _ if text == "none" => return Ok(None),
         Ok(rate) if rate > Rate::ZERO => Line::new(rate, 0).into(),
-        _ if is_link => links::parse(text).map_err(|error| Failure::input("--uplink", error))?,
+        _ if links::is_link(text) => {
+            links::parse(text).map_err(|error| Failure::input("--uplink", links::or_file(text, &error)))?
+        }
         _ => trace_files::load(OsStr::new(text), &Format::parse(None)?)
             .map_err(|error| error.at("--uplink"))?
             .link(!options.once),
