@@ -198,7 +198,7 @@ impl Audit {
             }
         }
         if self.log_lost > 0 {
-            reasons.push(format!("{} records did not fit into the logs", self.log_lost));
+            reasons.push(format!("{} records found no room in the logs", self.log_lost));
         }
         Verdict { trustworthy: reasons.is_empty(), reasons }
     }

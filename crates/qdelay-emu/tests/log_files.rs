@@ -6,12 +6,13 @@ use common::{plan, script, us};
 use qdelay_core::{Packet, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, EventKind, Tap};
-use qdelay_emu::log::{Layout, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
+use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
 use qdelay_testing::{Need, skip, test};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// A file whose first write waits until it is let through.
@@ -102,9 +103,47 @@ fn a_full_disk_stops_the_log_and_nothing_else() {
     mahimahi.event(&event, &[0; 48]);
     pcapng.event(&event, &[0; 48]);
     assert_eq!((mahimahi.lost(), pcapng.lost()), (before.0 + 1, before.1 + 1));
-    for error in [mahimahi.close(Time::ZERO).unwrap_err(), pcapng.close(Time::ZERO).unwrap_err()] {
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    let number = number as u64 + 1;
+    for broken in [mahimahi.close(Time::ZERO).unwrap_err(), pcapng.close(Time::ZERO).unwrap_err()] {
+        assert_eq!(broken.error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(broken.summary, LogSummary { records: 0, bytes: 0, lost: number });
     }
+}
+
+/// Has room for so many bytes, and takes what fits.
+struct Small(Arc<Mutex<Vec<u8>>>, usize);
+
+impl Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.0.lock().unwrap();
+        let taken = bytes.len().min(self.1 - file.len());
+        file.extend_from_slice(&bytes[..taken]);
+        if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The records that are said to be in a file that ran out of room are there, whole, and all others are counted.
+#[test]
+fn a_disk_that_fills_up_keeps_whole_records() {
+    let layout = layout();
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let options = MahimahiOptions { ring_bytes: 64 << 20, ..MahimahiOptions::default() };
+    let small = Small(bytes.clone(), 200_000);
+    let mut log = MahimahiLog::new(small, &layout, Port::Outside, options).unwrap();
+    for number in 0..100_000 {
+        log.event(&arrival(&layout, number, 1500), &[]);
+    }
+    let broken = log.close(us(100_000)).unwrap_err();
+    let LogSummary { records, bytes: whole, lost } = broken.summary;
+    assert!(records > 1000 && records + lost == 100_000 && whole <= 200_000, "{broken}");
+    let file = bytes.lock().unwrap();
+    let text = std::str::from_utf8(&file[..whole as usize]).unwrap();
+    assert!(text.ends_with('\n'), "a whole line");
+    assert_eq!(text.lines().filter(|line| line.contains(" + ")).count() as u64, records);
+    assert!(broken.to_string().contains(&format!("{lost} are missing")), "{broken}");
 }
 
 #[test]
@@ -120,7 +159,7 @@ fn a_full_disk_at_the_very_end() {
         skip(Need::Tools, "no /dev/full")
     };
     let log = PcapngLog::new(file, &layout(), &PcapngOptions::default()).unwrap();
-    assert_eq!(log.close(Time::ZERO).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(log.close(Time::ZERO).unwrap_err().error.kind(), io::ErrorKind::StorageFull);
 }
 
 qdelay_testing::main!();

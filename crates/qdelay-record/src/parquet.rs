@@ -86,7 +86,14 @@ impl PacketFile {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path) -> io::Result<PacketFile> {
-        let file = File::create(path)?;
+        PacketFile::new(File::create(path)?)
+    }
+
+    /// Begins to write `file`, which is empty.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(file: File) -> io::Result<PacketFile> {
         let writer = schema(COLUMNS)
             .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(COLUMNS))))
             .map_err(io_error)?;

@@ -8,7 +8,7 @@ use crate::cost::Stopwatch;
 use crate::error::{Failure, one_line};
 use crate::link_scenario;
 use crate::live::Panel;
-use crate::logs::{Logs, Wanted};
+use crate::logs::{self, Closed, Logs, Wanted};
 use crate::run::{eprintln_line, library};
 use crate::run_table::milliseconds;
 use crate::text_table::{self, Column};
@@ -31,7 +31,7 @@ use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Setting, Settings, StallFigures};
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
-use qdelay_experiment::engine::{cannot_write, write_file};
+use qdelay_experiment::engine::write_file;
 use qdelay_experiment::traces::Library;
 use qdelay_record::{PacketFile, Recorder};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -68,6 +68,9 @@ pub fn run(options: &Link) -> Result<(), Failure> {
     let options = &options;
     let limits = plan.lateness_limits();
     options.json.as_deref().map_or(Ok(()), has_place)?;
+    let logged = options.log.as_deref().map(logs::mahimahi_files).into_iter().flatten();
+    let recorded = [&options.packets, &options.pcap].into_iter().flatten().cloned();
+    logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, options.force))?;
     let private = !user::is_administrator();
     if private {
         user::enter().map_err(|error| Failure::input("qdelay link", error))?;
@@ -91,18 +94,25 @@ pub fn run(options: &Link) -> Result<(), Failure> {
     match &options.packets {
         None => carry(options, setup, plan, pool, limits, ()).map(|((), outcome)| outcome),
         Some(path) => {
-            let file = PacketFile::create(path).map_err(|error| cannot_write(path, &error))?;
+            let file = logs::create(path, options.force).and_then(PacketFile::new);
+            let file = file.map_err(|error| logs::cannot_create(path, &error))?;
             let (file, mut outcome) = carry(options, setup, plan, pool, limits, file)?;
             if let Err(error) = file.close() {
-                // The command has run, and its status is ours: the file voids the verdict and nothing else.
-                let verdict = &mut outcome.facts.verdict;
-                verdict.trustworthy = false;
-                verdict.reasons.push(format!("{} could not be written: {error}", path.display()));
+                let all = outcome.directions.iter().map(|figures| figures.packets_arrived).sum::<u64>();
+                outcome.broken.push(format!(
+                    "{}: cannot be written: {error}; none of its {all} records can be read, for want of the file's end",
+                    path.display()
+                ));
             }
             Ok(outcome)
         }
     }
-    .and_then(|outcome| end(options, &outcome))
+    .and_then(|mut outcome| {
+        let verdict = &mut outcome.facts.verdict;
+        verdict.trustworthy &= outcome.broken.is_empty();
+        verdict.reasons.extend_from_slice(&outcome.broken);
+        end(options, &outcome)
+    })
 }
 
 /// A file that is written at the end, so that a wrong name is told before the command is started and not after it.
@@ -149,6 +159,8 @@ struct Outcome {
     /// How long the command ran.
     duration: Span,
     drained: Drained,
+    /// Records that could not be written to their end: which file, why, and what is in it.
+    broken: Vec<String>,
     directions: [Figures; 2],
 }
 
@@ -175,6 +187,7 @@ fn carry<R: Recorder>(
         command: "qdelay link",
         mahimahi: options.log.as_deref(),
         capture: options.pcap.as_deref(),
+        force: options.force,
         typed: [[&options.down, &options.qdisc], [&options.up, &options.up_qdisc]],
     };
     let logs = Logs::open(&wanted, &plan, |_, error| error.into())?;
@@ -228,10 +241,11 @@ fn carry<R: Recorder>(
     let directions =
         [(Port::Outside, down), (Port::Inside, up)].map(|(port, used)| Figures::of(&emulator, port, used));
     let (recorder, (logs, _)) = emulator.into_parts();
-    audit.log_lost = logs.close(Time::ZERO + audit.facts().duration);
+    let Closed { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
+    audit.log_lost = lost;
     let facts = audit.facts();
     let duration = ended.since(Time::ZERO);
-    Ok((recorder, Outcome { status: exit_code(status), facts, duration, drained, directions }))
+    Ok((recorder, Outcome { status: exit_code(status), facts, duration, drained, broken, directions }))
 }
 
 /// Carries what is still under way in either direction, and what its receivers answer, for at most `longest`: the last bytes of a
@@ -415,6 +429,14 @@ fn end(options: &Link, outcome: &Outcome) -> Result<(), Failure> {
     }
     if let Some(path) = &options.json {
         write_file(path, &json(options, outcome))?;
+    }
+    // Whoever asked for records has to hear that they are not there, whatever else went well.
+    if !outcome.broken.is_empty() {
+        let message = outcome.broken.join("; ");
+        if outcome.status == 0 {
+            return Err(Failure::Check(message));
+        }
+        eprintln_line(&message);
     }
     if options.strict && !outcome.facts.verdict.trustworthy && outcome.status == 0 {
         let reasons = outcome.facts.verdict.reasons.join("; ");

@@ -1,14 +1,14 @@
 //! What a real link writes while it runs: mahimahi's logs of both directions, and a packet capture.
 
 use crate::error::Failure;
-use crate::run::eprintln_line;
+use crate::output;
 use qdelay_core::Time;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
-use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
+use qdelay_emu::log::{Layout, LogError, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
 use qdelay_emu::plan::AnyPlan;
 use qdelay_experiment::InputError;
-use qdelay_experiment::engine::cannot_write;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,6 +21,8 @@ pub struct Wanted<'a> {
     pub mahimahi: Option<&'a Path>,
     /// The capture.
     pub capture: Option<&'a Path>,
+    /// Whether files that exist may be replaced.
+    pub force: bool,
     /// Link and discipline as they were typed, down and up.
     pub typed: [[&'a str; 2]; 2],
 }
@@ -32,6 +34,15 @@ pub enum Kind {
     Mahimahi,
     /// The capture.
     Capture,
+}
+
+/// What came of the logs.
+#[derive(Debug, Default)]
+pub struct Closed {
+    /// Records that found no room in a log that is whole but for these.
+    pub lost: u64,
+    /// Logs that could not be written to their end: which, why, and what is in them.
+    pub broken: Vec<String>,
 }
 
 /// The logs that were asked for.
@@ -82,36 +93,74 @@ impl Logs {
                     began,
                     ..MahimahiOptions::default()
                 };
-                let log = MahimahiLog::create(&path, &layout, port, header)
-                    .map_err(|error| failure(Kind::Mahimahi, cannot_write(&path, &error)))?;
+                let log = create(&path, wanted.force)
+                    .and_then(|file| MahimahiLog::to_file(file, &layout, port, header))
+                    .map_err(|error| failure(Kind::Mahimahi, cannot_create(&path, &error)))?;
                 logs.mahimahi[place] = Some((path, log));
             }
         }
         if let Some(path) = wanted.capture {
             let header = PcapngOptions { began, ..PcapngOptions::default() };
-            let log = PcapngLog::create(path, &layout, &header)
-                .map_err(|error| failure(Kind::Capture, cannot_write(path, &error)))?;
+            let log = create(path, wanted.force)
+                .and_then(|file| PcapngLog::to_file(file, &layout, &header))
+                .map_err(|error| failure(Kind::Capture, cannot_create(path, &error)))?;
             logs.capture = Some((path.to_path_buf(), log));
         }
         Ok(logs)
     }
 
-    /// Writes what is left; returns how many records are missing. A file that could not be written is told, and counts as one.
-    pub fn close(self, end: Time) -> u64 {
+    /// Writes what is left.
+    pub fn close(self, end: Time) -> Closed {
         let mahimahi = self.mahimahi.into_iter().flatten().map(|(path, log)| (path, log.close(end)));
         let capture = self.capture.into_iter().map(|(path, log)| (path, log.close(end)));
-        mahimahi.chain(capture).map(|(path, closed)| missing(&path, closed)).sum()
+        mahimahi.chain(capture).fold(Closed::default(), |closed, (path, log)| closed.with(&path, log))
     }
 }
 
-fn missing(path: &Path, closed: io::Result<LogSummary>) -> u64 {
-    match closed {
-        Ok(summary) => summary.lost,
-        Err(error) => {
-            eprintln_line(&cannot_write(path, &error).to_string());
-            1
+impl Closed {
+    fn with(mut self, path: &Path, closed: Result<LogSummary, LogError>) -> Closed {
+        match closed {
+            Ok(summary) => self.lost += summary.lost,
+            Err(error) => self.broken.push(format!("{}: cannot be written: {error}", path.display())),
         }
+        self
     }
+}
+
+/// The files of mahimahi's logs, down and up.
+pub fn mahimahi_files(prefix: &Path) -> [PathBuf; 2] {
+    ["down", "up"].map(|ending| with_ending(prefix, ending))
+}
+
+/// Refuses a file that exists, unless it may be replaced; a pipe or a device is written to as it is.
+///
+/// # Errors
+/// It exists.
+pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
+        _ => output::refuse_existing(path, force),
+    }
+}
+
+/// An empty file of this name; one that exists is taken only where it may be replaced, or is no regular file.
+///
+/// # Errors
+/// It exists, or cannot be made.
+pub fn create(path: &Path, force: bool) -> io::Result<File> {
+    let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+    let mut options = OpenOptions::new();
+    options.write(true);
+    match force || is_special {
+        true => options.create(true).truncate(true).open(path),
+        false => options.create_new(true).open(path),
+    }
+}
+
+/// `path` cannot be made, and why.
+pub fn cannot_create(path: &Path, error: &io::Error) -> InputError {
+    let message = format!("cannot be written: {error}; expected a place that can be written to");
+    InputError::new(path.display(), message)
 }
 
 fn with_ending(prefix: &Path, ending: &str) -> PathBuf {

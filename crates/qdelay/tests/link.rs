@@ -608,9 +608,43 @@ fn bad_input_starts_nothing() {
     assert!(line.starts_with("qdelay: /no/such/program: cannot be started: "), "{line}");
 }
 
+#[test]
+fn records_replace_no_file_without_being_told() {
+    let machine = machine();
+    let folder = folder("link-records");
+    let started = folder.join("started");
+    let touch = format!("touch {}", started.display());
+    for (option, given, file) in [
+        ("packets", "row.parquet", "row.parquet"),
+        ("pcap", "a.pcapng", "a.pcapng"),
+        ("log", "log", "log.down"),
+        ("log", "other", "other.up"),
+    ] {
+        let (given, file) = (folder.join(given), folder.join(file));
+        std::fs::write(&file, "of old").unwrap();
+        let options = format!("--quiet --{option} {}", given.display());
+        let (status, line) = run(&machine, &options, &touch);
+        assert_eq!((status, line.lines().count()), (Some(2), 1), "{option}: {line}");
+        assert!(line.contains(file.to_str().unwrap()) && line.contains("--force"), "{line}");
+        assert!(!started.exists() && std::fs::read(&file).unwrap() == b"of old", "{option}");
+        let (status, line) = run(&machine, &(options + " --force"), "exit 0");
+        assert_eq!((status, line.as_str()), (Some(0), ""), "{option}");
+        assert_ne!(std::fs::read(&file).unwrap(), b"of old", "{option}");
+    }
+    // What is no regular file is not replaced, and two records do not share one.
+    assert_eq!(
+        run(&machine, "--quiet --pcap /dev/null --packets /dev/null", "exit 0"),
+        (Some(0), String::new())
+    );
+    let both = folder.join("both");
+    let options = format!("--quiet --pcap {0} --packets {0}", both.display());
+    let (status, line) = run(&machine, &options, &touch);
+    assert!(status == Some(2) && line.contains("both") && !started.exists(), "{line}");
+}
+
 /// Files are no reason for the command to fail, nor for its packets to wait.
 #[test]
-fn a_full_disk_voids_the_verdict_and_nothing_else() {
+fn a_full_disk_is_told_and_touches_no_command() {
     let machine = machine();
     if !machine.has_own_mounts() {
         skip(Need::Net, "no mounts of its own");
@@ -628,10 +662,19 @@ fn a_full_disk_voids_the_verdict_and_nothing_else() {
     let port = echo_server(&machine);
     let file = name("link-disk-json", "figures.json");
     for option in ["packets", "log", "pcap"] {
-        let options = format!("--{option} {}/{option} --json {file}", disk.display());
+        let options = format!("--{option} {}/{option} --force --json {file}", disk.display());
+        let (status, text) = run(&machine, &(options.clone() + " --quiet"), &task(&format!("echo {port}")));
+        assert_eq!((status, text.lines().count()), (Some(1), 1), "{option}: {text}");
+        let place = format!("qdelay: {}/{option}", disk.display());
+        assert!(text.starts_with(&place) && text.contains("No space left"), "{option}: {text}");
+        assert!(!text.contains("goes on from there"), "nobody goes on: {text}");
+        assert_eq!(json(&file)["status"], 0);
+        if option != "packets" {
+            assert!(text.contains("it holds the first ") && text.contains(" are missing"), "{text}");
+        }
         let (status, text) = run(&machine, &options, &(task(&format!("echo {port}")) + "; exit $(($? + 8))"));
         assert_eq!(status, Some(8), "{option}: {text}");
-        assert!(text.contains("not trustworthy: "), "{option}: {text}");
+        assert!(text.contains("not trustworthy: ") && text.contains(&place), "{option}: {text}");
         let value = json(&file);
         assert_eq!(
             (&value["status"], &value["audit"]["trustworthy"]),

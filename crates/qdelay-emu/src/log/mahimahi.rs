@@ -29,7 +29,7 @@
 
 use super::ring::HEAD_WORDS;
 use super::writer::{Encode, Log};
-use super::{Layout, LogSummary};
+use super::{Layout, LogError, LogSummary};
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
 use crate::plan::{Places, Role};
@@ -100,7 +100,16 @@ impl MahimahiLog {
     /// # Errors
     /// The file cannot be created, or no thread.
     pub fn create(path: &Path, layout: &Layout, port: Port, options: MahimahiOptions) -> io::Result<Self> {
-        MahimahiLog::new(File::create(path)?, layout, port, options)
+        MahimahiLog::to_file(File::create(path)?, layout, port, options)
+    }
+
+    /// Writes to `file`, which is empty. One that cannot be written to its end is cut behind its last whole record.
+    ///
+    /// # Errors
+    /// There can be no more threads or descriptors.
+    pub fn to_file(file: File, layout: &Layout, port: Port, options: MahimahiOptions) -> io::Result<Self> {
+        let start = |encode, ring_bytes| Log::to_file(encode, file, ring_bytes);
+        MahimahiLog::over(start, layout, port, options)
     }
 
     /// Writes to `out`.
@@ -113,12 +122,22 @@ impl MahimahiLog {
         port: Port,
         options: MahimahiOptions,
     ) -> io::Result<Self> {
+        let start = |encode, ring_bytes| Log::start(encode, out, ring_bytes);
+        MahimahiLog::over(start, layout, port, options)
+    }
+
+    fn over(
+        start: impl FnOnce(Lines, usize) -> io::Result<Log>,
+        layout: &Layout,
+        port: Port,
+        options: MahimahiOptions,
+    ) -> io::Result<Self> {
         let link = &layout.links[port.index()];
         let has_trace = matches!(link, AnyLink::Trace(_));
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
         let encode = Lines { capacity: Capacity::of(link), overhead: link.overhead_bytes(), port, options };
         let places = layout.places.clone();
-        Ok(MahimahiLog { log: Log::start(encode, out, ring_bytes)?, port, places, drops, has_trace })
+        Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, places, drops, has_trace })
     }
 
     /// Records that found no room so far.
@@ -132,8 +151,8 @@ impl MahimahiLog {
     /// Ends the log of a run that went on until `end` (not [`Time::NEVER`]), and waits until it is written.
     ///
     /// # Errors
-    /// It could not be written.
-    pub fn close(self, end: Time) -> io::Result<LogSummary> {
+    /// It could not be written to its end.
+    pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.log.close(end)
     }
 }

@@ -8,7 +8,7 @@
 //! Both are [`Tap`]s. On the data path a log copies what it needs into a [`ring`] and returns: no lock, no system call, no
 //! allocation, no waiting. Everything else happens on a thread of the log's own. Records that find no room are counted
 //! (`lost`), and so are those that come after the file could not be written, a full disk for instance: the run goes on, and
-//! `close` returns the error.
+//! `close` returns the error, and what the file holds of it all: whole records, up to some record.
 //!
 //! Make logs where a thread may be made that is like its maker: after a user namespace was entered (which a process with
 //! more than one thread cannot do), before the thread of the data path takes real-time priority (which the log's thread
@@ -21,7 +21,7 @@ mod writer;
 
 pub use mahimahi::{MahimahiLog, MahimahiOptions};
 pub use pcapng::{PcapngLog, PcapngOptions};
-pub use writer::LogSummary;
+pub use writer::{LogError, LogSummary};
 
 use crate::device::Port;
 use crate::plan::{AnyPlan, Places};

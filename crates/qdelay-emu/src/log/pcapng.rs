@@ -12,7 +12,7 @@
 
 use super::ring::HEAD_WORDS;
 use super::writer::{Encode, Log};
-use super::{Layout, LogSummary};
+use super::{Layout, LogError, LogSummary};
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -73,7 +73,15 @@ impl PcapngLog {
     /// # Errors
     /// The file cannot be created, or no thread.
     pub fn create(path: &Path, layout: &Layout, options: &PcapngOptions) -> io::Result<Self> {
-        PcapngLog::new(File::create(path)?, layout, options)
+        PcapngLog::to_file(File::create(path)?, layout, options)
+    }
+
+    /// Writes to `file`, which is empty. One that cannot be written to its end is cut behind its last whole record.
+    ///
+    /// # Errors
+    /// There can be no more threads or descriptors.
+    pub fn to_file(file: File, layout: &Layout, options: &PcapngOptions) -> io::Result<Self> {
+        PcapngLog::over(|encode, ring_bytes| Log::to_file(encode, file, ring_bytes), layout, options)
     }
 
     /// Writes to `out`.
@@ -85,9 +93,17 @@ impl PcapngLog {
         layout: &Layout,
         options: &PcapngOptions,
     ) -> io::Result<Self> {
+        PcapngLog::over(|encode, ring_bytes| Log::start(encode, out, ring_bytes), layout, options)
+    }
+
+    fn over(
+        start: impl FnOnce(Capture, usize) -> io::Result<Log>,
+        layout: &Layout,
+        options: &PcapngOptions,
+    ) -> io::Result<Self> {
         let encode = Capture::new(layout.clone(), options)?;
         let snap = if options.snap == 0 { usize::MAX } else { options.snap as usize };
-        Ok(PcapngLog { log: Log::start(encode, out, options.ring_bytes)?, layout: layout.clone(), snap })
+        Ok(PcapngLog { log: start(encode, options.ring_bytes)?, layout: layout.clone(), snap })
     }
 
     /// Records that found no room so far.
@@ -101,8 +117,8 @@ impl PcapngLog {
     /// Ends the capture of a run that went on until `end`, and waits until it is written.
     ///
     /// # Errors
-    /// It could not be written.
-    pub fn close(self, end: Time) -> io::Result<LogSummary> {
+    /// It could not be written to its end.
+    pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.log.close(end)
     }
 }

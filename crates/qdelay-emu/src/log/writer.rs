@@ -3,6 +3,8 @@
 use super::ring::{Consumer, HEAD_WORDS, Producer, ring};
 use crate::device::Port;
 use qdelay_core::Time;
+use std::fmt;
+use std::fs::File;
 use std::io::{self, Write};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -31,15 +33,37 @@ pub struct LogSummary {
     pub records: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Records that found no room between the emulator and the file, and are missing from it.
+    /// Records that are missing from the file: those that found no room between the emulator and it, and those that could not
+    /// be written.
     pub lost: u64,
 }
+
+/// A log could not be written to its end. A file holds what `summary` says, in whole records, and no end.
+#[derive(Debug)]
+pub struct LogError {
+    /// Why.
+    pub error: io::Error,
+    /// What came of it all the same.
+    pub summary: LogSummary,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LogSummary { records, lost, .. } = self.summary;
+        write!(f, "{}; it holds the first {records} records, and {lost} are missing", self.error)
+    }
+}
+impl std::error::Error for LogError {}
 
 /// The emulator's end of a log. Dropped without [`Log::close`] it leaves a file without its end.
 #[derive(Debug)]
 pub(super) struct Log {
     producer: Producer,
-    writer: JoinHandle<io::Result<LogSummary>>,
+    writer: JoinHandle<(LogSummary, io::Result<()>)>,
+    /// To cut the last record off, if it could not be written whole.
+    file: Option<File>,
+    /// Records that were put in, or were to be.
+    given: u64,
     /// By the port the packets come from.
     lost: [u64; 2],
 }
@@ -53,12 +77,19 @@ impl Log {
     ) -> io::Result<Log> {
         let (producer, consumer) = ring(ring_bytes);
         let writer = thread::Builder::new().name("log".into()).spawn(move || write(consumer, encode, out))?;
-        Ok(Log { producer, writer, lost: [0; 2] })
+        Ok(Log { producer, writer, file: None, given: 0, lost: [0; 2] })
+    }
+
+    /// Writes to `file`, which holds whole records whatever happens.
+    pub fn to_file(encode: impl Encode, file: File, ring_bytes: usize) -> io::Result<Log> {
+        let kept = file.try_clone()?;
+        Ok(Log { file: Some(kept), ..Log::start(encode, file, ring_bytes)? })
     }
 
     /// Never waits.
     #[inline]
     pub fn push(&mut self, port: Port, head: [u64; HEAD_WORDS], body: &[u8]) {
+        self.given += 1;
         if !self.producer.push(head, body) {
             self.lost[port.index()] += 1;
         }
@@ -73,28 +104,44 @@ impl Log {
     }
 
     /// Waits until everything is written.
-    pub fn close(self, end: Time) -> io::Result<LogSummary> {
+    pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.producer.close([end.as_nanos(), self.lost[0], self.lost[1]]);
         self.writer.thread().unpark();
-        let written = self
-            .writer
-            .join()
-            .map_err(|_| io::Error::other("the thread that writes the log has panicked"))?;
-        Ok(LogSummary { lost: self.lost.iter().sum(), ..written? })
+        let panicked = |_| {
+            let error = io::Error::other("the thread that writes the log has panicked");
+            (LogSummary::default(), Err(error))
+        };
+        let (summary, written) = self.writer.join().unwrap_or_else(panicked);
+        let summary = LogSummary { lost: self.given.saturating_sub(summary.records), ..summary };
+        written.map(|()| summary).map_err(|error| {
+            // A device or a pipe has no length.
+            let _ = self.file.map(|file| file.set_len(summary.bytes));
+            LogError { error, summary }
+        })
     }
 }
 
-/// Takes records until the producer is gone.
-fn write(mut consumer: Consumer, mut encode: impl Encode, out: impl Write) -> io::Result<LogSummary> {
-    let mut file = Blocks { out, block: Vec::with_capacity(2 * BLOCK_BYTES), bytes: 0 };
-    let (mut body, mut records, mut rests) = (Vec::new(), 0, 0);
+/// Takes records until the producer is gone; says what the file has, also where it could not be written to its end.
+fn write(consumer: Consumer, encode: impl Encode, out: impl Write) -> (LogSummary, io::Result<()>) {
+    let block = Vec::with_capacity(2 * BLOCK_BYTES);
+    let mut file = Blocks { out, block, pending: 0, summary: LogSummary::default() };
+    let written = write_all(consumer, encode, &mut file);
+    (file.summary, written)
+}
+
+fn write_all(
+    mut consumer: Consumer,
+    mut encode: impl Encode,
+    file: &mut Blocks<impl Write>,
+) -> io::Result<()> {
+    let (mut body, mut rests) = (Vec::new(), 0);
     encode.begin(&mut file.block);
     loop {
         // Asked first: what was put in before the end is then seen below.
         let is_closed = consumer.is_closed();
         while let Some(head) = consumer.pop(&mut body) {
             encode.record(head, &body, &mut file.block);
-            records += 1;
+            file.pending += 1;
             if file.block.len() >= BLOCK_BYTES {
                 file.write()?;
                 rests = 0;
@@ -113,20 +160,23 @@ fn write(mut consumer: Consumer, mut encode: impl Encode, out: impl Write) -> io
     let [end, inside, outside] = consumer.trailer();
     encode.end(Time::from_nanos(end), [inside, outside], &mut file.block);
     file.write()?;
-    file.out.flush()?;
-    Ok(LogSummary { records, bytes: file.bytes, lost: 0 })
+    file.out.flush()
 }
 
 struct Blocks<W> {
     out: W,
     block: Vec<u8>,
-    bytes: u64,
+    /// Records in the block.
+    pending: u64,
+    summary: LogSummary,
 }
 
 impl<W: Write> Blocks<W> {
     fn write(&mut self) -> io::Result<()> {
         self.out.write_all(&self.block)?;
-        self.bytes += self.block.len() as u64;
+        self.summary.bytes += self.block.len() as u64;
+        self.summary.records += self.pending;
+        self.pending = 0;
         self.block.clear();
         Ok(())
     }

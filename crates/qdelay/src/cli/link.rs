@@ -85,7 +85,8 @@ pub struct Link {
     /// Take requests on this Unix socket: 'qdelay live SOCKET' shows what runs (docs/live.md)
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
-    /// Write a row for every packet to this Parquet file
+    /// Write a row for every packet to this Parquet file. Records that cannot be written whole end with exit status 1, or with
+    /// the command's own where that is not 0
     #[arg(long, value_name = "FILE")]
     pub packets: Option<PathBuf>,
     /// Write mahimahi's logs of both directions, PREFIX.down and PREFIX.up
@@ -94,6 +95,9 @@ pub struct Link {
     /// Write a packet capture (pcapng) of both sides, with the reasons of drops as comments
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// Replace the files of --packets, --log and --pcap where they exist
+    #[arg(long)]
+    pub force: bool,
     /// Write figures and verdict to this file as JSON (docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -28,7 +28,7 @@ use crate::cli::Gateway;
 use crate::control::client::Client;
 use crate::control::{Reload, Socket, SocketOptions};
 use crate::error::{Failure, one_line};
-use crate::logs::{Kind, Logs, Wanted};
+use crate::logs::{Closed, Kind, Logs, Wanted};
 use crate::output;
 use crate::run::eprintln_line;
 use config::Config;
@@ -99,6 +99,8 @@ fn logs(config: &Config) -> Result<Logs, Failure> {
         command: PLACE,
         mahimahi: config.log("mahimahi"),
         capture: config.log("pcap"),
+        // A service that starts anew begins its records anew.
+        force: true,
         typed: ["down", "up"].map(|direction| config.written(direction)),
     };
     Logs::open(&wanted, &(&config.plan).into(), |kind, error| {
@@ -253,7 +255,8 @@ fn carry<R: Recorder>(
     let end = Time::ZERO + audit.facts().duration;
     let audited = emulator.audit();
     let (recorder, (logs, _)) = emulator.into_parts();
-    audit.log_lost = logs.close(end);
+    let Closed { lost, broken } = logs.close(end);
+    audit.log_lost = lost;
     let text = verdict::text(&Snapshot::between(None, &last), &audit.facts());
     // Where standard error is gone nobody reads it.
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -261,7 +264,10 @@ fn carry<R: Recorder>(
     audited.map_err(|error| {
         Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
     })?;
-    Ok(recorder)
+    match broken.is_empty() {
+        true => Ok(recorder),
+        false => Err(Failure::Check(broken.join("; "))),
+    }
 }
 
 /// Starts the threads beside the data thread. The control socket is served until what is returned is dropped.
