@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`traces`], [`links`] | finding and reading traces; links as users name them |
 //! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the scenarios that are built in |
+//! | [`files`] | files and folders in places that somebody else may have prepared |
 //! | [`engine`] | runs a study into a folder, resuming what was killed |
 //! | [`results`] | what stands in the files of a folder |
 //! | [`expect`] | expectations and claims over results |
@@ -14,6 +15,7 @@ mod confidence;
 pub mod engine;
 mod error;
 pub mod expect;
+pub mod files;
 pub mod links;
 pub mod papers;
 pub mod radio;

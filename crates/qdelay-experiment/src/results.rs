@@ -50,6 +50,9 @@ pub struct StudyFile {
     pub axes: Vec<AxisFile>,
     /// How many cases.
     pub cases: u64,
+    /// How the files of cases are guarded: `sha256`, by a `SHA256SUMS` in each. Missing in folders of before.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub digests: Option<String>,
 }
 
 /// An axis and its points.

@@ -13,7 +13,7 @@ use crate::output;
 use qdelay_core::component::{Arguments, Component};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
-use qdelay_experiment::engine::cannot_write;
+use qdelay_experiment::files::{Partial, cannot_write};
 use qdelay_experiment::links;
 use qdelay_record::PacketFile;
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, RunError, Scenario};
@@ -82,9 +82,11 @@ fn outcome(options: &Dumbbell) -> Result<Outcome, Failure> {
         return qdelay_sim::run(&scenario).map_err(|error| failure(&error));
     };
     let cannot_write = |error| cannot_write(path, &error);
-    let mut file = PacketFile::create(path).map_err(cannot_write)?;
+    let partial = Partial::file(path).map_err(cannot_write)?;
+    let file = partial.handle().try_clone();
+    let mut file = file.and_then(PacketFile::new).map_err(cannot_write)?;
     let outcome = qdelay_sim::run_recorded(&scenario, &mut file).map_err(|error| failure(&error))?;
-    file.close().map_err(cannot_write)?;
+    file.close().and_then(|()| partial.finish()).map_err(cannot_write)?;
     Ok(outcome)
 }
 

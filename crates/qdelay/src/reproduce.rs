@@ -6,6 +6,7 @@ use crate::progress::{Bar, Reached};
 use crate::run::{eprintln_line, jobs, library};
 use crate::text_table::{self, Column};
 use crate::{output, report};
+use qdelay_experiment::files;
 use qdelay_experiment::papers::changes::{ChangeCell, ChangeRow, ChangeTable};
 use qdelay_experiment::papers::{self, Reproduction, Row, Verdict};
 use std::fmt::Write;
@@ -46,7 +47,7 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
 
 /// What is left of a paper that was interrupted.
 fn interrupted(reached: Option<Reached>, kept_in: Option<String>) -> String {
-    papers::delete_temporary();
+    files::remove_scratch();
     let Some(Reached { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
     };

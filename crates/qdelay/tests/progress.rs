@@ -218,12 +218,15 @@ fn an_interrupted_paper_says_what_is_kept() {
         let out = folder.join("out");
         let place = out.to_str().unwrap();
         let with_out: &[&str] = if kept { &["--out", place] } else { &[] };
-        let child = start(&[&["reproduce", "abe", "--figure", "4", "--jobs", "1"], with_out].concat());
+        let temporary = folder.join("temporary");
+        std::fs::create_dir_all(&temporary).unwrap();
+        let mut child = command(&[&["reproduce", "abe", "--figure", "4", "--jobs", "1"], with_out].concat());
+        child.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = child.spawn().unwrap();
         let is_under = || cases(&out.join("abe/fig4")) >= 1;
-        let id = child.id();
-        let scratch = std::env::temp_dir().join(format!("qdelay-reproduce-{id}-0"));
-        let (status, said) =
-            interrupted(child, || if kept { is_under() } else { cases(&scratch.join("abe/fig4")) >= 1 });
+        let scratch = || std::fs::read_dir(&temporary).unwrap().flatten().next().map(|entry| entry.path());
+        let is_in_scratch = || scratch().is_some_and(|scratch| cases(&scratch.join("abe/fig4")) >= 1);
+        let (status, said) = interrupted(child, || if kept { is_under() } else { is_in_scratch() });
         assert_eq!(status, Some(130), "{said}");
         let end = if kept {
             format!("what is done is kept in {place}, and the same command goes on from there\n")
@@ -231,6 +234,6 @@ fn an_interrupted_paper_says_what_is_kept() {
             "nothing is kept; with --out DIR it would be, and the same command would go on\n".to_string()
         };
         assert!(said.starts_with("qdelay: interrupted") && said.ends_with(&end), "{said}");
-        assert!(!scratch.exists(), "{said}");
+        assert_eq!(scratch(), None, "{said}");
     }
 }

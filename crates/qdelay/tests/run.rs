@@ -7,6 +7,7 @@ use qdelay_testing::{Need, skip, test};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -98,35 +99,110 @@ fn killed_three_times_is_the_same_bytes() {
     }
 }
 
+/// The first case of a study of twenty that was run, and its folder.
+fn first_case(folder: &Path) -> PathBuf {
+    file(folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
+    assert!(command(folder, "out", "2").status().unwrap().success());
+    fs::read_dir(folder.join("out/cases")).unwrap().flatten().map(|entry| entry.path()).min().unwrap()
+}
+
 #[test]
 fn what_is_there_is_not_run_again() {
     let folder = folder("run-again");
-    file(&folder, "matrix.toml", MATRIX.replace("1..10", "1"));
+    let case = first_case(&folder);
+    let identity = || case.metadata().unwrap().ino();
+    let there = identity();
     assert!(command(&folder, "out", "2").status().unwrap().success());
-    let out = folder.join("out");
-    let case = fs::read_dir(out.join("cases")).unwrap().flatten().map(|entry| entry.path()).min().unwrap();
-    let summary = case.join("summary.json");
-    let text = fs::read_to_string(&summary).unwrap();
-    let mut value: Value = serde_json::from_str(&text).unwrap();
-    value["throughput_mbps"] = 12345.0.into();
-    fs::write(&summary, value.to_string()).unwrap();
-    assert!(command(&folder, "out", "2").status().unwrap().success());
-    let all: Value = serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
-    assert_eq!(all["cases"][0]["throughput_mbps"], 12345.0);
-    // One of which any file cannot be read is.
-    for name in ["summary.json", "run.json", "series.parquet"] {
+    assert_eq!(identity(), there);
+    // One of which any file is not as it was written is.
+    for name in ["summary.json", "run.json", "series.parquet", "SHA256SUMS"] {
         let path = case.join(name);
-        fs::write(&summary, &text).unwrap();
         let whole = fs::read(&path).unwrap();
-        for broken in [Some(whole.len() / 2), Some(0), None] {
+        let mut changed = whole.clone();
+        changed[whole.len() / 2] ^= 1;
+        for broken in [Some(&changed[..]), Some(&whole[..whole.len() / 2]), Some(&[]), None] {
             match broken {
-                Some(length) => fs::write(&path, &whole[..length]).unwrap(),
+                Some(bytes) => fs::write(&path, bytes).unwrap(),
                 None => fs::remove_file(&path).unwrap(),
             }
             assert!(command(&folder, "out", "2").status().unwrap().success());
-            assert!(fs::read(&path).unwrap() == whole, "{name} {broken:?}");
+            assert!(fs::read(&path).unwrap() == whole, "{name} {:?}", broken.map(<[u8]>::len));
         }
     }
+}
+
+/// Others than this program can check a result: the digests are as `sha256sum` has them.
+#[test]
+fn digests_are_those_of_every_file() {
+    let case = first_case(&folder("run-digests"));
+    let text = fs::read_to_string(case.join("SHA256SUMS")).unwrap();
+    let names: Vec<&str> = text.lines().map(|line| line.split_once("  ").unwrap().1).collect();
+    assert_eq!(names, ["run.json", "series.parquet", "summary.json"]);
+    assert!(text.lines().all(|line| line.split_once("  ").unwrap().0.len() == 64));
+    match Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(&case).output() {
+        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout)),
+        Err(_) => skip(Need::Tools, "there is no sha256sum"),
+    }
+}
+
+/// A folder of a version that wrote no digests goes on as it began.
+#[test]
+fn a_folder_without_digests() {
+    let folder = folder("run-old");
+    let case = first_case(&folder);
+    let study = folder.join("out/study.json");
+    let mut value: Value = serde_json::from_str(&fs::read_to_string(&study).unwrap()).unwrap();
+    assert_eq!(value.as_object_mut().unwrap().remove("digests"), Some("sha256".into()));
+    fs::write(&study, value.to_string()).unwrap();
+    let there = || fs::read_dir(folder.join("out/cases")).unwrap().flatten().map(|entry| entry.path());
+    there().for_each(|case| fs::remove_file(case.join("SHA256SUMS")).unwrap());
+    let identity = || case.metadata().unwrap().ino();
+    let before = identity();
+    assert!(command(&folder, "out", "2").status().unwrap().success());
+    assert_eq!(identity(), before);
+    for name in ["summary.json", "series.parquet"] {
+        let whole = fs::read(case.join(name)).unwrap();
+        fs::write(case.join(name), &whole[..whole.len() / 2]).unwrap();
+        assert!(command(&folder, "out", "2").status().unwrap().success());
+        assert!(fs::read(case.join(name)).unwrap() == whole, "{name}");
+    }
+    // What is written now has digests, and they count.
+    let summary = case.join("summary.json");
+    let whole = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, format!("{whole} ")).unwrap();
+    assert!(command(&folder, "out", "2").status().unwrap().success());
+    assert_eq!(fs::read_to_string(&summary).unwrap(), whole);
+}
+
+/// Nothing is made for a case before its turn comes: a list of a thousand million would not fit here.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
+fn a_matrix_of_a_thousand_million_costs_nothing_until_it_runs() {
+    let folder = folder("run-huge");
+    let numbers = |unit: &str| (1..=1000).map(|n| format!("\"{n}{unit}\"")).collect::<Vec<_>>().join(", ");
+    let axes = format!(
+        "[matrix]\npath.link = [{}]\npath.rtt = [{}]\npath.jitter = [{}]\n",
+        numbers("mbit"),
+        numbers("ms"),
+        numbers("us")
+    );
+    let text = "[path]\n[[flow]]\n[run]\nduration = \"2s\"\n".to_string() + &axes;
+    file(&folder, "huge.toml", text);
+    let script = "ulimit -v 2000000; exec \"$0\" run huge.toml --out out --jobs 1 --yes";
+    let mut child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_qdelay")])
+        .current_dir(&folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while finished(&folder.join("out")) < 2 && child.try_wait().unwrap().is_none() {
+        sleep(Duration::from_millis(1));
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    assert!(finished(&folder.join("out")) >= 2, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The one that runs would have its results deleted under it.

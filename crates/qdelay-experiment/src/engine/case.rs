@@ -1,13 +1,12 @@
 //! One case: run, and written to its folder.
 
 use super::folder::Folder;
-use super::{EngineError, Options, Ran, Runner, figures, series};
-use crate::InputError;
+use super::{EngineError, Options, Ran, Runner, digests, figures, series};
+use crate::files::{self, cannot_write};
 use crate::results::{CaseSummary, RunFile, SCHEMA_VERSION, text};
 use crate::scenario::{Case, Study};
 use qdelay_record::PacketFile;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// Runs `case` and leaves its folder; returns its figures without the curves.
@@ -18,12 +17,12 @@ pub fn run(
     options: &Options,
     runner: &dyn Runner,
 ) -> Result<CaseSummary, EngineError> {
+    // What is there of a case that fails goes with it: on a full disk it would be in the way.
     let partial = folder.begin_case(&case.id)?;
-    write_case(case, study, options, runner, &partial)
-        .and_then(|summary| {
-            folder.finish_case(&case.id, &partial).map(|()| summary).map_err(EngineError::from)
-        })
-        .inspect_err(|_| folder.abandon_case(&case.id))
+    let summary = write_case(case, study, options, runner, partial.path())?;
+    digests::write(partial.path())?;
+    folder.finish_case(&case.id, partial)?;
+    Ok(summary)
 }
 
 fn write_case(
@@ -53,8 +52,8 @@ fn write_case(
     };
     let trustworthy = run.audit.as_ref().map(|audit| audit.trustworthy);
     let summary = CaseSummary { trustworthy, ..figures::summary(case, labels, &outcome) };
-    write(&partial.join("run.json"), &text(&run))?;
-    write(&partial.join("summary.json"), &text(&summary))?;
+    files::create_with(&partial.join("run.json"), &text(&run))?;
+    files::create_with(&partial.join("summary.json"), &text(&summary))?;
     if options.series
         && let Some(series) = &summary.series
     {
@@ -63,13 +62,9 @@ fn write_case(
     Ok(summary.without_curves())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), InputError> {
-    fs::write(path, text).map_err(|error| super::files::cannot_write(path, &error))
-}
-
 fn with_packets(case: &Case, runner: &dyn Runner, path: &Path) -> Result<Ran, EngineError> {
-    let cannot_write = |error| super::files::cannot_write(path, &error);
-    let mut file = PacketFile::create(path).map_err(cannot_write)?;
+    let cannot_write = |error| cannot_write(path, &error);
+    let mut file = files::create(path).and_then(PacketFile::new).map_err(cannot_write)?;
     let ran = runner.run(case, Some(&mut file))?;
     file.close().map_err(cannot_write)?;
     Ok(ran)

@@ -1,19 +1,25 @@
 //! The folder of a study: whose it is, what is in it already, and that nobody else writes to it.
 
-use super::files::{cannot_write, write_file};
-use super::{EngineError, Options};
+use super::{EngineError, Options, digests};
 use crate::InputError;
+use crate::files::{self, Partial, cannot_write, write_file};
 use crate::results::{AxisFile, CaseSummary, RunFile, SCHEMA_VERSION, StudyFile, Summary, text};
 use crate::scenario::{Case, Study};
 use crate::traces::{Library, digest_of};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// The digests of cases, as `study.json` names them.
+const DIGESTS: &str = "sha256";
 
 /// A result folder, held against others until it is dropped.
 pub struct Folder {
     root: PathBuf,
+    /// Of a version that wrote no digests: a case without them is looked at as well as can be.
+    is_without_digests: bool,
     /// `study.json`, locked.
     _lock: File,
 }
@@ -30,40 +36,36 @@ impl Folder {
         let root = options.out.clone();
         let ours = study_file(study, library, options, clock);
         let path = root.join("study.json");
-        let is_there = path.exists();
+        let is_there = path.symlink_metadata().is_ok();
         if !is_there {
             prepare(&root)?;
         }
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(!is_there)
-            .truncate(false)
-            .open(&path)
-            .map_err(|error| cannot_write(&path, &error))?;
+        let mut options_of_file = files::options();
+        options_of_file.read(true).write(true).create(!is_there).truncate(false);
+        let mut file = files::open(&path, &options_of_file).map_err(|error| cannot_write(&path, &error))?;
         hold(&file, &root)?;
         let mut theirs = String::new();
         file.read_to_string(&mut theirs).map_err(|error| {
             let message = format!("cannot be read: {error}; expected a result folder, or a new name");
             InputError::new(path.display(), message)
         })?;
+        let mut is_without_digests = false;
         if theirs.is_empty() {
             // New, or of a run that was killed before it could say whose the folder is.
             prepare(&root)?;
         } else if options.fresh {
             clear(&root)?;
         } else {
-            refuse_other(&root, &theirs, &ours)?;
+            is_without_digests = same_study(&root, &theirs, &ours)?.digests.is_none();
         }
         if theirs.is_empty() || options.fresh {
             write_file(&root.join("scenario.toml"), &study.source)?;
             write_in_place(&mut file, &text(&ours)).map_err(|error| cannot_write(&path, &error))?;
         }
-        let cases = root.join("cases");
-        fs::create_dir_all(&cases).map_err(|error| cannot_write(&cases, &error))?;
-        let folder = Folder { root, _lock: file };
-        folder.remove_partial()?;
-        Ok(folder)
+        let cases = files::make_below(&root, "cases")?;
+        // What runs have left half-done that were killed.
+        [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
+        Ok(Folder { root, is_without_digests, _lock: file })
     }
 
     /// Where the case's folder is to stand.
@@ -72,29 +74,16 @@ impl Folder {
     }
 
     /// A place for the case's files until they are whole.
-    pub fn begin_case(&self, id: &str) -> Result<PathBuf, InputError> {
-        let path = self.partial(id);
-        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
-        Ok(path)
-    }
-
-    /// What is there of a case that failed is in nobody's way: on a full disk it would be.
-    pub fn abandon_case(&self, id: &str) {
-        let _ = fs::remove_dir_all(self.partial(id));
-    }
-
-    fn partial(&self, id: &str) -> PathBuf {
-        self.root.join("cases").join(format!(".{id}.partial"))
+    pub fn begin_case(&self, id: &str) -> Result<Partial, InputError> {
+        let path = self.case(id);
+        Partial::folder(&path).map_err(|error| cannot_write(&path, &error))
     }
 
     /// The case's files are whole: they take their place in one step.
-    pub fn finish_case(&self, id: &str, partial: &Path) -> Result<(), InputError> {
+    pub fn finish_case(&self, id: &str, partial: Partial) -> Result<(), InputError> {
         let path = self.case(id);
-        if path.exists() {
-            // Unreadable: otherwise the case would not have been run again.
-            fs::remove_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
-        }
-        fs::rename(partial, &path).map_err(|error| cannot_write(&path, &error))
+        // What is there is not what was written: otherwise the case would not have been run again.
+        files::remove(&path).and_then(|()| partial.finish()).map_err(|error| cannot_write(&path, &error))
     }
 
     /// The cases that are there and whole, without their curves.
@@ -124,41 +113,29 @@ impl Folder {
         Ok(finished)
     }
 
-    /// The case's figures; `None` where any of its files is missing or not whole.
+    /// The case's figures; `None` where any of its files is missing or not as it was written.
     fn read_case(&self, case: &Case, options: &Options) -> Option<CaseSummary> {
         let folder = self.case(&case.id);
-        let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        if !files::is_folder(&folder) {
+            return None;
+        }
+        let read = |name: &str| files::read_text(&folder.join(name)).ok();
         let summary: CaseSummary = serde_json::from_str(&read("summary.json")?).ok()?;
         let run: RunFile = serde_json::from_str(&read("run.json")?).ok()?;
-        let is_whole = |name: &str, wanted: bool| !wanted || is_whole_parquet(&folder.join(name));
-        let is_ours = summary.id == case.id
-            && run.id == case.id
-            && is_whole("packets.parquet", options.packets || case.packets)
-            && is_whole("series.parquet", options.series && summary.series.is_some());
-        is_ours.then(|| summary.without_curves())
+        let packets = (options.packets || case.packets).then_some("packets.parquet");
+        let series = (options.series && summary.series.is_some()).then_some("series.parquet");
+        let tables: Vec<&str> = packets.into_iter().chain(series).collect();
+        let is_as_written =
+            digests::are_right(&folder, &[&["run.json", "summary.json"], &tables[..]].concat())
+                .unwrap_or_else(|| {
+                    self.is_without_digests && tables.iter().all(|name| is_whole_parquet(&folder.join(name)))
+                });
+        (summary.id == case.id && run.id == case.id && is_as_written).then(|| summary.without_curves())
     }
 
     /// Everything is done.
     pub fn finish(&self, summary: &Summary) -> Result<(), InputError> {
         write_file(&self.root.join("summary.json"), &text(summary))
-    }
-
-    /// What a run that was killed has left half-done.
-    fn remove_partial(&self) -> Result<(), InputError> {
-        for folder in [&self.root, &self.root.join("cases")] {
-            let Ok(entries) = fs::read_dir(folder) else { continue };
-            for entry in entries.flatten() {
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                if !(name.starts_with('.') && name.ends_with(".partial")) {
-                    continue;
-                }
-                let path = entry.path();
-                let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-                removed.map_err(|error| cannot_write(&path, &error))?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -178,7 +155,7 @@ fn hold(file: &File, root: &Path) -> Result<(), InputError> {
 fn is_whole_parquet(path: &Path) -> bool {
     const MAGIC: [u8; 4] = *b"PAR1";
     let ends = || -> io::Result<[[u8; 4]; 2]> {
-        let mut file = File::open(path)?;
+        let mut file = files::open(path, files::options().read(true))?;
         let mut ends = [[0; 4]; 2];
         file.read_exact(&mut ends[0])?;
         file.seek(SeekFrom::End(-4))?;
@@ -190,6 +167,9 @@ fn is_whole_parquet(path: &Path) -> bool {
 
 /// Writes over what the file has, and on to the disk.
 fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
+    if file.metadata()?.nlink() > 1 {
+        return Err(io::Error::other("has another name, which would be written to as well"));
+    }
     file.set_len(0)?;
     file.rewind()?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
@@ -205,11 +185,7 @@ fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
 fn clear(root: &Path) -> Result<(), InputError> {
     for name in ["cases", "summary.json", "report.html", "scenario.toml"] {
         let path = root.join(name);
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        match removed {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot_write(&path, &error)),
-            _ => {}
-        }
+        files::remove(&path).map_err(|error| cannot_write(&path, &error))?;
     }
     Ok(())
 }
@@ -253,6 +229,7 @@ fn study_file(study: &Study, library: &Library, options: &Options, clock: Option
         traces: library.used(),
         axes: axes(study),
         cases: study.case_count(),
+        digests: Some(DIGESTS.to_string()),
     }
 }
 
@@ -272,8 +249,9 @@ pub fn axes(study: &Study) -> Vec<AxisFile> {
     study.axes.iter().map(axis).collect()
 }
 
-/// Results of something else are not mixed with ours; what differs is said.
-fn refuse_other(root: &Path, text: &str, ours: &StudyFile) -> Result<(), InputError> {
+/// What `text` of `study.json` says, if it is of the same study as ours. Results of something else are not mixed with
+/// ours; what differs is said.
+fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, InputError> {
     let refuse = |what: String| {
         let message = format!("{what}; expected a folder of the same study, a new name for one, or --fresh");
         Err(InputError::new(root.display(), message))
@@ -321,10 +299,12 @@ fn refuse_other(root: &Path, text: &str, ours: &StudyFile) -> Result<(), InputEr
     if let Some(name) = differing(&theirs.traces, &ours.traces) {
         return refuse(format!("holds results on another trace '{name}'"));
     }
-    if theirs != *ours {
+    // A folder without digests may be of the same study.
+    let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
+    if theirs != (StudyFile { digests: digests.cloned(), ..ours.clone() }) {
         return refuse("holds results of another study".to_string());
     }
-    Ok(())
+    Ok(theirs)
 }
 
 fn differing<T: PartialEq>(one: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> Option<String> {

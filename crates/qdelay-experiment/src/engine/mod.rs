@@ -7,22 +7,23 @@
 //! OUT/cases/ID/summary.json     what came out
 //! OUT/cases/ID/packets.parquet  a row a packet, on request
 //! OUT/cases/ID/series.parquet   a row for each bin of time and group, on request
+//! OUT/cases/ID/SHA256SUMS       the digest of each of these files
 //! OUT/summary.json              all cases and what was expected of them; there once everything is done
 //! ```
 //!
 //! A case's folder appears in one step when it is whole. Whoever is killed loses what was being run and nothing else: the
-//! next run finds the cases that are there and goes on. Files hold no times of day and no cost, and cases stand in the order
+//! next run finds the cases that are there, as their digests say they were written, and goes on. Files hold no times of day and no cost, and cases stand in the order
 //! of the axes: a study that was killed and resumed, on any number of threads, leaves the same bytes as one that was not.
 
 mod case;
+mod digests;
 mod figures;
-mod files;
 mod folder;
 mod runner;
 mod series;
 
+pub use crate::files::{cannot_write, write_file};
 pub use figures::PERCENTS;
-pub use files::{cannot_write, write_file};
 pub use runner::{Ran, Runner, Simulator};
 
 use crate::InputError;
@@ -32,9 +33,11 @@ use crate::scenario::{Overrides, Study};
 use crate::traces::Library;
 use folder::Folder;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+/// Cases that are looked at before the first is run in real time.
+const CHECKED: u64 = 10_000;
 
 /// How a study is run.
 #[derive(Clone, Debug)]
@@ -117,21 +120,30 @@ pub fn run_by(
 ) -> Result<Summary, EngineError> {
     study.check(library)?;
     if runner.clock().is_some() {
-        (0..study.case_count()).try_for_each(|index| runner.check(&study.case(index, library)?))?;
+        // Those of more cases than this are not seen in advance: to look at a thousand million takes a day.
+        let looked_at = study.case_count().min(CHECKED);
+        (0..looked_at).try_for_each(|index| runner.check(&study.case(index, library)?))?;
     }
     let folder = Folder::open(study, library, options, runner.clock())?;
     let mut there = folder.finished(study, library, options)?;
-    let missing: Vec<u64> = (0..study.case_count()).filter(|index| !there.contains_key(index)).collect();
     progress.begins(&study.name, study.case_count(), there.len() as u64);
     let run_one = |index: u64| -> Result<CaseSummary, EngineError> {
         let case = study.case(index, library)?;
+        if index >= CHECKED {
+            runner.check(&case)?;
+        }
         let summary = case::run(&case, study, &folder, options, runner)?;
         progress.case_done();
         Ok(summary)
     };
-    for (index, summary) in on_threads(&missing, options.jobs, run_one)? {
-        there.insert(index, summary);
-    }
+    let done = {
+        // A list of what is missing would be as long as the matrix.
+        let missing = (0..study.case_count()).filter(|index| !there.contains_key(index));
+        let count = study.case_count().saturating_sub(there.len() as u64);
+        let threads = options.jobs.min(usize::try_from(count).unwrap_or(usize::MAX));
+        on_threads(missing, threads, run_one)?
+    };
+    there.extend(done);
     let cases: Vec<CaseSummary> = there.into_values().collect();
     let axes = folder::axes(study);
     let mut expects = expect::evaluate(&study.expects, &axes, &cases);
@@ -155,21 +167,24 @@ pub fn run_by(
 
 /// Runs `work` for every index, on so many threads; the first error ends it.
 fn on_threads<T: Send>(
-    indices: &[u64],
-    jobs: usize,
+    indices: impl Iterator<Item = u64> + Send,
+    threads: usize,
     work: impl Fn(u64) -> Result<T, EngineError> + Sync,
 ) -> Result<Vec<(u64, T)>, EngineError> {
-    let next = AtomicU64::new(0);
-    let done: Mutex<Vec<(u64, T)>> = Mutex::new(Vec::with_capacity(indices.len()));
+    let indices = Mutex::new(indices.fuse());
+    let done: Mutex<Vec<(u64, T)>> = Mutex::new(Vec::new());
     // Of several errors the one of the first case, so that what is said does not depend on the threads.
     let failed: Mutex<Option<(u64, EngineError)>> = Mutex::new(None);
+    let next = || {
+        let is_failed = lock(&failed).is_some();
+        if is_failed { None } else { lock(&indices).next() }
+    };
     let worker = || {
-        while let Some(&index) = indices.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+        while let Some(index) = next() {
             match work(index) {
-                Ok(result) => done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result)),
+                Ok(result) => lock(&done).push((index, result)),
                 Err(error) => {
-                    next.store(indices.len() as u64, Ordering::Relaxed);
-                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut failed = lock(&failed);
                     if failed.as_ref().is_none_or(|(first, _)| index < *first) {
                         *failed = Some((index, error));
                     }
@@ -178,12 +193,16 @@ fn on_threads<T: Send>(
             }
         }
     };
-    match jobs.clamp(1, indices.len().max(1)) {
-        1 => worker(),
-        jobs => thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(worker)))),
+    match threads {
+        0 | 1 => worker(),
+        _ => thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker)))),
     }
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,7 +22,7 @@ pub trait Runner: Sync {
     fn clock(&self) -> Option<&'static str> {
         None
     }
-    /// Whether `case` can be run at all; asked of every case before the first is run.
+    /// Whether `case` can be run at all; asked before the first case is run, of very many when their turn comes.
     ///
     /// # Errors
     /// What cannot be, and what can.

@@ -1,7 +1,7 @@
 //! `series.parquet`: a row for each bin of time, of the bottleneck as a whole (group `""`) and then of each group.
 
-use super::files::cannot_write;
 use crate::InputError;
+use crate::files::{self, cannot_write};
 use crate::results::Series;
 use parquet::basic::Type as Physical;
 use parquet::data_type::ByteArray;
@@ -39,7 +39,7 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, series: &Series) -> Result<(), InputError> {
-    let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+    let file = files::create(path).map_err(|error| cannot_write(path, &error))?;
     fill(file, series).map_err(|error| cannot_write(path, &io_error(error)))
 }
 

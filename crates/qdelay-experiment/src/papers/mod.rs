@@ -15,6 +15,7 @@ pub mod claims;
 use crate::InputError;
 use crate::engine::{self, EngineError, Options, Progress};
 use crate::expect::{Table, within};
+use crate::files::{self, Scratch};
 use crate::results::{SCHEMA_VERSION, pretty};
 use crate::scenario::{Overrides, Study};
 use crate::shipped;
@@ -23,10 +24,7 @@ use changes::{ChangeTable, Changes};
 use claims::{Check, Claim, Paper};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Name and claims of each paper.
 pub static PAPERS: &[(&str, &str)] = &[
@@ -169,10 +167,16 @@ pub fn reproduce_with(
     let wanted: Vec<&Changes> =
         paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
     let mut tables: Vec<ChangeTable> = wanted.iter().map(|changes| changes.empty()).collect();
-    let temporary = if out.is_none() { Some(Temporary::new()) } else { None };
-    let root: &Path = match (&out, &temporary) {
+    let scratch = match &out {
+        Some(_) => None,
+        None => Some(
+            Scratch::new("qdelay-reproduce")
+                .map_err(|error| files::cannot_write(&std::env::temp_dir(), &error))?,
+        ),
+    };
+    let root: &Path = match (&out, &scratch) {
         (Some(out), _) => out,
-        (None, Some(temporary)) => &temporary.0,
+        (None, Some(scratch)) => scratch.path(),
         (None, None) => Path::new("."),
     };
     let mut rows: Vec<Option<Row>> = vec![None; claims.len()];
@@ -192,7 +196,7 @@ pub fn reproduce_with(
         if is_tabled || checks().any(|(_, _, check)| judged(check)) {
             let options = Options {
                 fresh: false,
-                out: root.join(name),
+                out: files::make_below(root, name)?,
                 jobs,
                 overrides: overrides.clone(),
                 packets: false,
@@ -221,10 +225,8 @@ pub fn reproduce_with(
         tables,
     };
     if out.is_some() {
-        let fail =
-            |error| InputError::new(root.display(), format!("cannot be written: {error}; expected a folder"));
-        fs::create_dir_all(root).map_err(fail)?;
-        engine::write_file(&root.join("reproduction.json"), &reproduction.json())?;
+        std::fs::create_dir_all(root).map_err(|error| files::cannot_write(root, &error))?;
+        files::write_file(&root.join("reproduction.json"), &reproduction.json())?;
     }
     Ok(reproduction)
 }
@@ -331,41 +333,6 @@ fn judge(claim: &Claim, check: &Check, ours: Option<f64>) -> Row {
         (None, _) => (Verdict::Miss, Some("the results do not have this figure".to_string())),
     };
     Row { ours, verdict, cause, ..blank(claim) }
-}
-
-/// A folder that goes when it is dropped.
-struct Temporary(PathBuf);
-
-/// Those that are there.
-static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-impl Temporary {
-    fn new() -> Temporary {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("qdelay-reproduce-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // Of an earlier process of the same number that was killed.
-        let _ = fs::remove_dir_all(&path);
-        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
-        Temporary(path)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What is left of it harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
-        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
-    }
-}
-
-/// Deletes what [`reproduce`] without `out` has written so far, for a process that ends at once.
-pub fn delete_temporary() {
-    for path in TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // Whoever still writes to it may be quicker once; what is left of it harms nobody.
-        let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_dir_all(path));
-    }
 }
 
 #[cfg(test)]

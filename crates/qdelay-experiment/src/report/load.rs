@@ -1,6 +1,7 @@
 //! Reads result folders. What is missing or inconsistent is said here, so that nobody after has to look.
 
 use crate::InputError;
+use crate::files;
 use crate::results::{CaseSummary, CellSeries, RunFile, SCHEMA_VERSION, Series, Summary};
 use serde::de::DeserializeOwned;
 use std::fs;
@@ -73,8 +74,10 @@ fn folder_summary(path: &Path) -> Result<Summary, InputError> {
         let what = if path.exists() { "is no folder" } else { "no such folder" };
         return Err(InputError::new(path.display(), format!("{what}; expected one that 'qdelay run' wrote")));
     }
-    if !file.is_file() {
-        let message = if path.join("study.json").is_file() {
+    if !files::is_file(&file) {
+        let message = if files::is_link(&file) {
+            "summary.json is a symbolic link, which nothing in a result folder is; expected a file as 'qdelay run' wrote it"
+        } else if files::is_file(&path.join("study.json")) {
             "no summary.json: the run was not finished; expected a complete folder: the same 'qdelay run' again completes it"
         } else {
             "no summary.json, so this is no result folder; expected one that 'qdelay run' wrote"
@@ -97,8 +100,9 @@ fn unfinished_cases(path: &Path, summary: &Summary) -> Result<Vec<PathBuf>, Inpu
             let message = format!("case id {:?}; expected the name of a folder in cases/", case.id);
             return Err(InputError::new(path.join("summary.json").display(), message));
         }
-        let files = ["run.json", "summary.json"].map(|file| path.join("cases").join(&case.id).join(file));
-        missing.extend(files.into_iter().find(|file| !file.is_file()));
+        let folder = files::find_below(path, &format!("cases/{}", case.id))?;
+        let files = ["run.json", "summary.json"].map(|file| folder.join(file));
+        missing.extend(files.into_iter().find(|file| file.symlink_metadata().is_err()));
     }
     Ok(missing)
 }
@@ -174,7 +178,7 @@ fn same_length(name: &str, found: usize, expected: usize) -> Result<(), String> 
 
 /// A file of a result. Its version is looked at before anything else, because a newer one may mean something else.
 fn read<T: DeserializeOwned>(file: &Path) -> Result<T, InputError> {
-    let bytes = fs::read(file).map_err(|error| InputError::new(file.display(), reading(&error)))?;
+    let bytes = files::read(file).map_err(|error| InputError::new(file.display(), reading(&error)))?;
     #[derive(serde::Deserialize)]
     struct Version {
         schema_version: u32,

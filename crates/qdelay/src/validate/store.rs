@@ -1,14 +1,13 @@
 //! Real runs in a folder: a file for each cell or case that is validated, with every run of it.
 
 use crate::error::Failure;
-use qdelay_experiment::engine::{cannot_write, write_file};
+use qdelay_experiment::files::{self, cannot_write, write_file};
 use qdelay_experiment::results::text;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -58,16 +57,10 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
     /// It cannot be written to.
     pub fn open(folder: PathBuf, what: &'static str, fresh: bool) -> Result<Store<A>, Failure> {
         let store = Store { folder, what, runs: PhantomData };
-        let files = store.files();
         if fresh {
-            match fs::remove_dir_all(&files) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(cannot_write(&files, &error).into());
-                }
-                _ => {}
-            }
+            files::remove(&store.files()).map_err(|error| cannot_write(&store.files(), &error))?;
         }
-        fs::create_dir_all(&files).map_err(|error| cannot_write(&files, &error))?;
+        files::make_below(&store.folder, &format!("{what}s"))?;
         Ok(store)
     }
 
@@ -78,7 +71,7 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
 
     /// The runs that are there under the same settings and by the same version.
     pub fn read(&self, entry: &Entry) -> Vec<A> {
-        let file = fs::read_to_string(self.path(entry)).ok();
+        let file = files::read_text(&self.path(entry)).ok();
         let file: Option<Read<A>> = file.and_then(|text| serde_json::from_str(&text).ok());
         let is_same =
             |file: &Read<A>| file.settings == entry.settings && file.qdelay == env!("CARGO_PKG_VERSION");
@@ -112,6 +105,7 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_is_written_is_read_again_under_the_same_settings() {
@@ -132,6 +126,20 @@ mod tests {
         assert_eq!((again.read(&entry("x")), again.folder()), (vec![1, 2], folder.as_path()));
         let fresh: Store<u32> = Store::open(folder.clone(), "cell", true).unwrap();
         assert!(fresh.read(&entry("x")).is_empty());
+        // Nothing is reached through a link that somebody has left there.
+        let file = folder.join("cells/a-b.json");
+        fresh.write(&entry("x"), &[7]).unwrap();
+        fs::rename(&file, folder.join("mine")).unwrap();
+        std::os::unix::fs::symlink(folder.join("mine"), &file).unwrap();
+        assert!(fresh.read(&entry("x")).is_empty());
+        fresh.write(&entry("x"), &[8]).unwrap();
+        assert!(fs::read_to_string(folder.join("mine")).unwrap().contains('7'));
+        assert_eq!(fresh.read(&entry("x")), [8]);
+        fs::rename(folder.join("cells"), folder.join("others")).unwrap();
+        std::os::unix::fs::symlink("others", folder.join("cells")).unwrap();
+        assert!(Store::<u32>::open(folder.clone(), "cell", false).is_err());
+        Store::<u32>::open(folder.clone(), "cell", true).unwrap();
+        assert!(folder.join("others/a-b.json").exists());
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::spec::{Drawing, Figures, Line, Measure, Quantity, Scheme, Source};
 use crate::InputError;
+use crate::files;
 use crate::report::load::{self, Folder, LoadedCase};
 use crate::results::{Cdf, Series};
 use serde_json::Value;
@@ -31,8 +32,8 @@ impl<'a> Data<'a> {
     pub fn load(root: &Path, figures: &'a Figures) -> Result<Data<'a>, InputError> {
         let mut folders = BTreeMap::new();
         for name in figures.figures.iter().flat_map(Drawing::scenarios) {
-            let path = root.join(&name);
-            if folders.contains_key(&name) || !path.join("summary.json").is_file() {
+            let path = files::find_below(root, &name)?;
+            if folders.contains_key(&name) || !files::is_file(&path.join("summary.json")) {
                 continue;
             }
             let folder = load::folders(&[path])?.remove(0);

@@ -20,9 +20,9 @@ mod spec;
 mod table;
 
 use crate::InputError;
+use crate::files;
 use crate::papers::Reproduction;
 use crate::papers::claims::Paper;
-use std::fs;
 use std::path::Path;
 
 /// Figures of each paper that has any.
@@ -46,7 +46,7 @@ pub fn html(root: &Path) -> Result<String, InputError> {
     let broken = |error: &dyn std::fmt::Display| {
         InputError::new(file.display(), format!("{error}; expected what 'qdelay reproduce --out' wrote"))
     };
-    let text = fs::read_to_string(&file).map_err(|error| broken(&error))?;
+    let text = files::read_text(&file).map_err(|error| broken(&error))?;
     let reproduction: Reproduction = serde_json::from_str(&text).map_err(|error| broken(&error))?;
     let figures = figures(&reproduction.paper)?;
     let data = data::Data::load(root, &figures)?;

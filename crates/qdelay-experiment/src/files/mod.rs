@@ -1,0 +1,180 @@
+//! Files and folders that are whole or not there, in places that somebody else may have prepared.
+//!
+//! A folder of results comes from anywhere: whatever stands in it may be a symbolic link to a file of the user's. So
+//! nothing below the folder that the user names is reached through one, for writing or for reading: files are opened with
+//! `O_NOFOLLOW`, folders are looked at before they are entered, and what is removed is what has the name, not what it
+//! leads to. What is written stands under a name that nobody can guess, made anew (`O_EXCL`), until it takes its own
+//! ([`Partial`]).
+//!
+//! A place that the user names is followed: it is theirs to be a link.
+
+mod partial;
+
+pub use partial::{Partial, Scratch, remove_left, remove_scratch};
+
+use crate::InputError;
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Longest file of results that is read: those of the largest studies have some hundred megabytes.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// Writes `text` to `path`: to a temporary file beside it, which then takes the name and replaces what had it.
+///
+/// # Errors
+/// The place cannot be written to, or has no room; something stands there that is no file, such as a device.
+pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
+    // A rename would put a file in the place of a device.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(InputError::new(path.display(), "is no regular file; expected the name of a file"));
+    }
+    let write = || {
+        let partial = Partial::file(path)?;
+        partial.handle().write_all(text.as_bytes())?;
+        partial.finish()
+    };
+    write().map_err(|error| cannot_write(path, &error))
+}
+
+/// A new file in a folder that nobody else can know of, such as that of a [`Partial`].
+///
+/// # Errors
+/// There is one of this name, or it cannot be made.
+pub fn create(path: &Path) -> io::Result<File> {
+    options().write(true).create_new(true).open(path)
+}
+
+/// Writes a new file; as [`create`].
+///
+/// # Errors
+/// As [`create`], or no room.
+pub fn create_with(path: &Path, text: &str) -> Result<(), InputError> {
+    let written = create(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| cannot_write(path, &error))
+}
+
+/// The bytes of a file of results, which is a file and no link to one.
+///
+/// # Errors
+/// There is none, it is something else, it cannot be read, or is larger than any that a run leaves.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, options().read(true))?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > BYTES_MAX {
+        true => Err(io::Error::other(format!("longer than {BYTES_MAX} bytes"))),
+        false => Ok(bytes),
+    }
+}
+
+/// As [`read`], of text.
+///
+/// # Errors
+/// As [`read`]; it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
+}
+
+/// Opens a file for what `options` say, and nothing that only leads to one or is something else.
+///
+/// # Errors
+/// As [`OpenOptions::open`]; what stands there is no file.
+pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    if is_link(path) {
+        return Err(io::Error::other("is a symbolic link"));
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("is no regular file")),
+    }
+}
+
+/// Neither follows a link nor waits for the other end of a pipe.
+pub fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    options
+}
+
+/// Whether `path` is a link, wherever it leads.
+pub fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
+/// Whether there is a file of this name, and no link to one.
+pub fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
+}
+
+/// Whether there is a folder of this name, and no link to one.
+pub fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Removes what has this name: a file, a link and not what it leads to, a folder with all that is in it. There may be none.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let removed = if is_folder(path) { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// The folder `below` in `root`. Each folder on the way is made where there is none, and is no link; `root` may be one.
+///
+/// # Errors
+/// Something else stands there, or a folder cannot be made.
+pub fn make_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
+    fs::create_dir_all(root).map_err(|error| cannot_write(root, &error))?;
+    on_the_way(root, below, |path| match fs::create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(cannot_write(path, &error)),
+        _ => refuse_link(path),
+    })
+}
+
+/// The folder `below` in `root`, for reading: what is there of the way is no link.
+///
+/// # Errors
+/// A link stands there.
+pub fn find_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
+    on_the_way(root, below, |path| if path.symlink_metadata().is_ok() { refuse_link(path) } else { Ok(()) })
+}
+
+fn on_the_way(
+    root: &Path,
+    below: &str,
+    each: impl Fn(&Path) -> Result<(), InputError>,
+) -> Result<PathBuf, InputError> {
+    let mut path = root.to_path_buf();
+    for part in Path::new(below).components() {
+        let Component::Normal(name) = part else {
+            let message = format!("'{below}' leads elsewhere; expected the name of a folder in it");
+            return Err(InputError::new(root.display(), message));
+        };
+        path.push(name);
+        each(&path)?;
+    }
+    Ok(path)
+}
+
+fn refuse_link(path: &Path) -> Result<(), InputError> {
+    if is_folder(path) {
+        return Ok(());
+    }
+    let what = if is_link(path) { "a symbolic link" } else { "no folder" };
+    Err(InputError::new(path.display(), format!("is {what}; expected a folder, as runs make them")))
+}
+
+/// `path` cannot be written to, and why.
+pub fn cannot_write(path: &Path, error: &io::Error) -> InputError {
+    let expected = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "expected room for the results; what is done stays, and the same command goes on from there"
+        }
+        _ => "expected a place that can be written to",
+    };
+    InputError::new(path.display(), format!("cannot be written: {error}; {expected}"))
+}

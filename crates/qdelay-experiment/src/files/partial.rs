@@ -1,0 +1,325 @@
+//! What is being written and is not whole yet.
+
+use super::options;
+use rustix::process::geteuid;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How such names end, after 32 hexadecimal digits that nobody can guess.
+const ENDING: &[u8] = b".partial";
+const DIGITS: usize = 32;
+/// Of the name that it will have, in bytes: a name has at most 255.
+const NAME_MAX: usize = 200;
+/// Names that are tried: one that is taken already was guessed after all.
+const TRIES: usize = 16;
+
+/// A file or folder `.NAME.DIGITS.partial` that takes the name `NAME` when it is whole, and goes when it is dropped before.
+///
+/// Whoever makes one holds a lock on it (`flock`) for as long as it is there. The lock ends with the process however that
+/// ends, so what is not locked was left by one that was killed: [`remove_left`] takes it away, and so does the next
+/// [`Partial::file`] of the same name. Where a file system has no locks nothing is taken away.
+#[derive(Debug)]
+pub struct Partial {
+    /// Where it stands, and what it will be called.
+    temporary: PathBuf,
+    whole: PathBuf,
+    handle: File,
+    is_done: bool,
+}
+
+impl Partial {
+    /// Begins the file `path`. What killed processes have left of it goes.
+    ///
+    /// # Errors
+    /// Its folder cannot be written to; `path` has no last part, or is a device.
+    pub fn file(path: &Path) -> io::Result<Partial> {
+        // A rename would put a file in the place of a device.
+        if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(io::Error::other("is no regular file"));
+        }
+        if let Some(name) = path.file_name() {
+            remove_left(parent(path), Some(name));
+        }
+        Partial::begin(path, make_file)
+    }
+
+    /// Begins the folder `path`.
+    ///
+    /// # Errors
+    /// As [`Partial::file`].
+    pub fn folder(path: &Path) -> io::Result<Partial> {
+        Partial::begin(path, |path| make_folder(path, 0o777))
+    }
+
+    fn begin(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<Partial> {
+        let name = path.file_name().ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "no file name"))?;
+        for _ in 0..TRIES {
+            let temporary = path.with_file_name(temporary_name(name));
+            match make(&temporary) {
+                Ok(handle) if is_ours(&handle, &temporary) => {
+                    return Ok(Partial { temporary, whole: path.to_path_buf(), handle, is_done: false });
+                }
+                // Somebody took it for left behind before it was locked.
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// Where it stands until it is whole.
+    pub fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// The file.
+    pub fn handle(&self) -> &File {
+        &self.handle
+    }
+
+    /// It is whole: a file is on the disk, and then it stands under its name in one step. A file replaces what has the name,
+    /// but a folder does not.
+    ///
+    /// # Errors
+    /// It cannot be written or renamed; then it goes.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.handle.sync_all()?;
+        fs::rename(&self.temporary, &self.whole)?;
+        self.is_done = true;
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // What stays is not locked any more, and goes with the next.
+            let _ = super::remove(&self.temporary);
+        }
+    }
+}
+
+/// A folder in that of temporary files, for this user only, that goes when it is dropped.
+#[derive(Debug)]
+pub struct Scratch(Partial);
+
+/// Those that are there.
+static SCRATCH: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+impl Scratch {
+    /// Makes one; those of this `name` that were left by killed processes go.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(name: &str) -> io::Result<Scratch> {
+        let path = std::env::temp_dir().join(name);
+        remove_left(parent(&path), path.file_name());
+        // Never finished, so it never takes the name.
+        let partial = Partial::begin(&path, |path| make_folder(path, 0o700))?;
+        lock(&SCRATCH).push(partial.temporary.clone());
+        Ok(Scratch(partial))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        lock(&SCRATCH).retain(|path| path != self.path());
+    }
+}
+
+/// Removes every [`Scratch`] of this process, which ends at once.
+pub fn remove_scratch() {
+    for path in lock(&SCRATCH).iter() {
+        // Whoever still writes to it may be quicker once; what is left of it goes with the next.
+        let _ = super::remove(path).or_else(|_| super::remove(path));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn make_file(path: &Path) -> io::Result<File> {
+    options().read(true).write(true).create_new(true).open(path)
+}
+
+fn make_folder(path: &Path, mode: u32) -> io::Result<File> {
+    DirBuilder::new().mode(mode).create(path)?;
+    options().read(true).open(path)
+}
+
+/// Locks what was just made; false where it has gone meanwhile.
+fn is_ours(handle: &File, path: &Path) -> bool {
+    // A file system without locks: nobody takes anything away there.
+    let is_locked = !matches!(handle.try_lock(), Err(TryLockError::WouldBlock));
+    is_locked && is_same(handle, path)
+}
+
+fn is_same(handle: &File, path: &Path) -> bool {
+    let identity = |found: &fs::Metadata| (found.dev(), found.ino());
+    let both = (handle.metadata(), path.symlink_metadata());
+    matches!(both, (Ok(one), Ok(other)) if identity(&one) == identity(&other))
+}
+
+/// Takes away what killed processes of this user have left in `folder`: of the name `name`, or of any.
+pub fn remove_left(folder: &Path, name: Option<&OsStr>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let is_meant = match (name, target_of(&entry.file_name())) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(name), Some(target)) => target == shortened(name),
+        };
+        if is_meant {
+            remove_if_left(&entry.path());
+        }
+    }
+}
+
+fn remove_if_left(path: &Path) {
+    // Neither a link nor a pipe is one of ours, nor what is another user's.
+    let is_possible = path
+        .symlink_metadata()
+        .is_ok_and(|found| (found.is_file() || found.is_dir()) && found.uid() == geteuid().as_raw());
+    if !is_possible {
+        return;
+    }
+    let Ok(handle) = options().read(true).open(path) else { return };
+    if handle.try_lock().is_ok() && is_same(&handle, path) {
+        // Whoever cannot remove it lives with it.
+        let _ = super::remove(path);
+    }
+}
+
+/// `.NAME.DIGITS.partial`.
+fn temporary_name(name: &OsStr) -> OsString {
+    let mut bytes = vec![b'.'];
+    bytes.extend_from_slice(shortened(name));
+    // Keyed with 128 bits of the system's randomness, and differently each time.
+    let [one, other] = [(); 2].map(|()| RandomState::new().hash_one(()));
+    bytes.extend_from_slice(format!(".{one:016x}{other:016x}").as_bytes());
+    bytes.extend_from_slice(ENDING);
+    OsString::from_vec(bytes)
+}
+
+/// What a temporary name is for, as far as it is in it; `None` of other names.
+fn target_of(name: &OsStr) -> Option<&[u8]> {
+    let rest = name.as_bytes().strip_prefix(b".")?.strip_suffix(ENDING)?;
+    let (rest, digits) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
+    let is_digits = digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    rest.strip_suffix(b".").filter(|_| is_digits)
+}
+
+fn shortened(name: &OsStr) -> &[u8] {
+    let bytes = name.as_bytes();
+    &bytes[..bytes.len().min(NAME_MAX)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn whole_or_not_there() {
+        let scratch = Scratch::new("qdelay-partial-whole").unwrap();
+        let path = scratch.path().join("a");
+        let partial = Partial::file(&path).unwrap();
+        partial.handle().write_all(b"one").unwrap();
+        assert!(!path.exists());
+        partial.finish().unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(scratch.path())),
+            (b"one".to_vec(), vec!["a".to_string()])
+        );
+        drop(Partial::file(&path).unwrap());
+        assert_eq!(names(scratch.path()), ["a"]);
+        let folder = Partial::folder(&scratch.path().join("b")).unwrap();
+        fs::write(folder.path().join("c"), "").unwrap();
+        folder.finish().unwrap();
+        assert_eq!(
+            (names(scratch.path()), names(&scratch.path().join("b"))),
+            (vec!["a".into(), "b".into()], vec!["c".into()])
+        );
+        assert!(Partial::file(Path::new("/dev/null")).is_err());
+    }
+
+    #[test]
+    fn names_are_not_guessed() {
+        let name = |of: &str| temporary_name(OsStr::new(of)).into_string().unwrap();
+        assert_ne!(name("a"), name("a"));
+        assert_eq!(target_of(OsStr::new(&name("a.html"))), Some(&b"a.html"[..]));
+        let long = "x".repeat(255);
+        assert_eq!(target_of(OsStr::new(&name(&long))), Some(shortened(OsStr::new(&long))));
+        assert!(name(&long).len() <= 255);
+        for other in ["a", ".a.partial", ".a.0123.partial", "..partial", &name("a")[1..]] {
+            assert_eq!(target_of(OsStr::new(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_was_left_goes_and_what_is_in_use_stays() {
+        let scratch = Scratch::new("qdelay-partial-left").unwrap();
+        let folder = scratch.path();
+        let path = folder.join("a");
+        let in_use = Partial::file(&path).unwrap();
+        // As a killed process leaves it: there, and not locked.
+        let left = |name: &str| {
+            let left = folder.join(temporary_name(OsStr::new(name)));
+            fs::write(&left, "").unwrap();
+            left
+        };
+        let (same, other) = (left("a"), left("b"));
+        let link = folder.join(temporary_name(OsStr::new("a")));
+        let target = folder.join("mine");
+        fs::write(&target, "mine").unwrap();
+        symlink(&target, &link).unwrap();
+        drop(Partial::file(&path).unwrap());
+        assert!(in_use.path().exists() && other.exists() && target.exists() && !same.exists());
+        assert!(link.symlink_metadata().is_ok(), "a link is none of ours");
+        let cases = folder.join(temporary_name(OsStr::new("1-case")));
+        fs::create_dir(&cases).unwrap();
+        fs::write(cases.join("run.json"), "").unwrap();
+        let running = Partial::folder(&folder.join("2-case")).unwrap();
+        remove_left(folder, None);
+        assert!(in_use.path().exists() && running.path().exists() && !other.exists() && !cases.exists());
+        in_use.finish().unwrap();
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_scratch_folder_is_for_its_user() {
+        let scratch = Scratch::new("qdelay-partial-scratch").unwrap();
+        let path = scratch.path().to_path_buf();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);
+        fs::write(path.join("a"), "").unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+    }
+}
