@@ -36,7 +36,7 @@ impl Failure {
             Failure::Status(status) => return ExitCode::from(*status),
         };
         // Nobody is left to tell where standard error is gone too.
-        let _ = writeln!(std::io::stderr(), "qdelay: {}", one_line(&line));
+        let _ = writeln!(std::io::stderr(), "qdelay: {}", shown(&line));
         ExitCode::from(status)
     }
 }
@@ -47,17 +47,48 @@ impl From<InputError> for Failure {
     }
 }
 
+/// Most characters of a message: the longest of our own lists every shipped scenario.
+const SHOWN: usize = 4000;
+
 /// File names and typed values may hold anything; a message is one line whatever they hold.
 pub fn one_line(text: &str) -> String {
+    escaped(text, |_| false)
+}
+
+/// As [`one_line`], of several lines.
+pub fn lines(text: &str) -> String {
+    escaped(text, |c| c == '\n' || c == '\t')
+}
+
+/// As [`one_line`], and without the middle of what is too long to be read: what is wrong stands at one end of a message or
+/// at the other.
+pub fn shown(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= SHOWN {
+        return one_line(text);
+    }
+    let half = SHOWN / 2;
+    let begin: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(count - half).collect();
+    format!("{}[... {} characters ...]{}", one_line(&begin), count - 2 * half, one_line(&end))
+}
+
+fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() {
+        if (c.is_control() && !is_kept(c)) || turns(c) {
+            // Beyond ASCII this is `\u{...}` for any character.
             line.extend(c.escape_default());
         } else {
             line.push(c);
         }
     }
     line
+}
+
+/// Whether `c` changes the direction of what follows: a name would be shown as another one.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -67,5 +98,17 @@ mod tests {
     #[test]
     fn one_line_whatever_was_typed() {
         assert_eq!(one_line("a\nb\u{1b}[1m"), "a\\nb\\u{1b}[1m");
+        assert_eq!(one_line("a\u{9b}b\u{202e}c"), "a\\u{9b}b\\u{202e}c");
+        assert_eq!(lines("a\n\tb\r\u{1b}[1m"), "a\n\tb\\r\\u{1b}[1m");
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_in_the_middle() {
+        let long = format!("file: '{}': expected a number", "\u{1b}x".repeat(1_000_000));
+        let shown = shown(&long);
+        assert!(shown.starts_with("file: '\\u{1b}x") && shown.ends_with("x': expected a number"), "{shown}");
+        assert!(shown.len() < 20_000 && shown.contains("[... 1996027 characters ...]"), "{}", shown.len());
+        let all = "a".repeat(SHOWN);
+        assert_eq!(super::shown(&all), all);
     }
 }

@@ -12,6 +12,7 @@
 //! | `live`, `control` | `qdelay live` and `--live`; the control socket of links and gateways
 //! | `list`, `validate` | `qdelay list`, `qdelay validate` |
 //! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
+//! | `places` | how many connections are served, and which make way |
 //! | `output`, `text_table`, `progress` | writing without half-written files; tables of text; how far a command is |
 //! | `cost`, `error`, `usage` | CPU, clock and memory; errors and exit status; errors of the command line itself |
 #![forbid(unsafe_code)]
@@ -34,6 +35,7 @@ mod list;
 mod live;
 mod logs;
 mod output;
+mod places;
 mod progress;
 mod real;
 mod report;

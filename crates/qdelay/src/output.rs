@@ -1,9 +1,11 @@
 //! Writing: standard output that may go away, files that are whole or not there, and interrupts.
 
-use crate::error::{Failure, one_line};
+use crate::error::{Failure, lines, one_line};
+use qdelay_experiment::files::Partial;
+use std::borrow::Cow;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -40,13 +42,23 @@ pub fn when_interrupted(say: impl FnOnce() -> String + Send + 'static) {
     *PARTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(say));
 }
 
-/// Writes to standard output. A reader that has gone away, as `head` does, ends the output and is no error.
+/// Writes to standard output. A reader that has gone away, as `head` does, ends the output and is no error. A terminal is
+/// told nothing but text: what stands in files and names of others does not move its cursor.
 ///
 /// # Errors
 /// Anything else that keeps the text from being written.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let text = if out.is_terminal() { Cow::Owned(lines(text)) } else { Cow::Borrowed(text) };
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What came of writing to standard output, as of [`print`].
+///
+/// # Errors
+/// As of [`print`].
+pub fn printed(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::input("standard output", format!("{error}; expected to be able to write")))
         }
@@ -73,18 +85,15 @@ pub fn write_file(
         };
     }
     refuse_existing(path, force)?;
-    let temporary = temporary_name(path)?;
-    let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(fail)?;
-    set_unfinished(Some(temporary.clone()));
+    let partial = Partial::file(path).map_err(fail)?;
+    let file = partial.handle().try_clone().map_err(fail)?;
+    set_unfinished(Some(partial.path().to_path_buf()));
     let done = fill(file, write).and_then(|()| match refuse_existing(path, force) {
-        Ok(()) => fs::rename(&temporary, path),
+        Ok(()) => partial.finish(),
         Err(_) => Err(ErrorKind::AlreadyExists.into()),
     });
     set_unfinished(None);
-    done.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        fail(error)
-    })
+    done.map_err(fail)
 }
 
 fn fill(file: File, write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> io::Result<()> {
@@ -92,7 +101,7 @@ fn fill(file: File, write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> i
     if write(&mut adapter).is_err() {
         return Err(adapter.error.unwrap_or_else(|| ErrorKind::InvalidData.into()));
     }
-    adapter.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    adapter.out.flush()
 }
 
 fn set_unfinished(path: Option<PathBuf>) {
@@ -124,21 +133,11 @@ fn failure(path: &Path, error: &io::Error) -> Failure {
             "exists already; expected a new name, or --force to replace it".to_string()
         }
         ErrorKind::NotFound => "the folder does not exist; expected one that does".to_string(),
+        ErrorKind::InvalidInput => "no file name; expected the name of a file to write".to_string(),
         ErrorKind::IsADirectory => "is a folder; expected the name of a file to write".to_string(),
         _ => format!("cannot be written: {error}; expected a place that can be written to"),
     };
     Failure::input(path.display(), message)
-}
-
-/// In the same folder, so that the rename is one step.
-fn temporary_name(path: &Path) -> Result<PathBuf, Failure> {
-    let Some(name) = path.file_name() else {
-        return Err(Failure::input(path.display(), "no file name; expected the name of a file to write"));
-    };
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    Ok(path.with_file_name(temporary))
 }
 
 /// Text to a file, keeping the error that `fmt` has no room for.

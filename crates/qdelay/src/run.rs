@@ -3,7 +3,7 @@
 use crate::cli::{Run, RunClock};
 use crate::compare::json::pretty;
 use crate::cost::{self, Stopwatch};
-use crate::error::{Failure, one_line};
+use crate::error::{Failure, one_line, shown};
 use crate::progress::{Bar, Reached};
 use crate::real::RealTime;
 use crate::{output, report, run_table};
@@ -256,5 +256,5 @@ fn write_report(options: &Run, summary: &Summary, out: &Path) -> Result<Option<P
 
 /// A line on standard error; nobody is left to tell where that is gone.
 pub fn eprintln_line(line: &str) {
-    let _ = writeln!(io::stderr(), "qdelay: {line}");
+    let _ = writeln!(io::stderr(), "qdelay: {}", shown(line));
 }

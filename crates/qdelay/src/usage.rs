@@ -1,18 +1,18 @@
 //! Errors of the command line itself, as the one line that every other error is.
 
 use crate::error::Failure;
+use crate::output;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error;
+use std::io::Write;
 
 /// Prints help and versions where they were asked for; turns everything else into a [`Failure`].
 ///
 /// # Errors
-/// Every error of the command line.
+/// Every error of the command line; help that cannot be written.
 pub fn report(error: &clap::Error) -> Result<(), Failure> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // Help goes to standard output; a reader that has gone away is no error.
-        let _ = error.print();
-        return Ok(());
+        return output::printed(error.print().and_then(|()| std::io::stdout().flush()));
     }
     Err(failure(error))
 }

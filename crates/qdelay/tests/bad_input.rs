@@ -231,3 +231,54 @@ fn a_trace_beyond_the_limit_is_refused_by_name() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("more than 10000 columns, which is the limit"));
 }
+
+/// What is typed is named, but neither all of a megabyte nor what would move the cursor.
+#[test]
+fn what_is_echoed_is_bounded() {
+    let long = "x".repeat(100_000);
+    let colours = format!("\u{1b}]0;title\u{7}\u{9b}31m{long}");
+    for value in [&long, &colours] {
+        for arguments in [
+            &["compare", "--qdisc", value][..],
+            &["compare", "--trace", value],
+            &["compare", "--duration", value],
+            &["run", value],
+            &["report", value],
+            &["reproduce", value],
+            &["trace", "info", value],
+            &[value],
+            &["gateway", value],
+        ] {
+            let output = run(arguments);
+            let line = String::from_utf8(output.stderr).unwrap();
+            let command = arguments[0].get(..9).unwrap_or(arguments[0]);
+            assert_eq!(output.status.code(), Some(2), "{command}");
+            assert!(line.len() < 10_000 && line.contains(" characters ...]"), "{command}: {}", line.len());
+            assert!(line.lines().count() == 1 && !line.trim_end().contains(char::is_control), "{command}");
+        }
+    }
+}
+
+/// Help and versions too are output that somebody waits for.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written() {
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["run", "--help"],
+        &["compare", "-h"],
+        &[],
+        &["list"],
+        &["run", "demo/first", "--print"],
+        &["trace", "info", "synth-lte-driving"],
+        &["trace", "convert", "synth-lte-driving", "-", "--to", "mbps"],
+        &["compare", "--link", "10mbit", "--duration", "1s", "--json"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = common::command(arguments).stdout(full).output().unwrap();
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2), "{arguments:?}: {:?}", output.status);
+        assert!(line.contains("standard output: ") && line.contains("; expected"), "{arguments:?}: {line}");
+    }
+}

@@ -311,6 +311,39 @@ fn a_bad_reload_keeps_what_runs() {
     assert_eq!(output.status.code(), Some(2), "nobody is there");
 }
 
+/// What every thread of a gateway has left, and what else is to be so of its status.
+fn assert_rights(id: u32, also: impl Fn(&dyn Fn(&str) -> String)) {
+    for task in fs::read_dir(format!("/proc/{id}/task")).unwrap() {
+        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(&format!("{name}:"))).unwrap();
+            line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+        };
+        also(&field);
+        assert_eq!(field("NoNewPrivs"), "1");
+        let set = |name: &str| u64::from_str_radix(&field(name), 16).unwrap();
+        // CAP_NET_ADMIN is 12, CAP_NET_RAW 13; CAP_IPC_LOCK, 14, where the limit of locked memory cannot be lifted.
+        assert_eq!(set("CapPrm") & !(1 << 14), 0x3000, "{status}");
+        assert_eq!(set("CapEff") & !(1 << 14), 0, "{status}");
+        assert_eq!((set("CapInh"), set("CapAmb")), (0, 0), "{status}");
+        assert_eq!(set("CapBnd"), 0, "{status}");
+    }
+}
+
+#[test]
+fn root_keeps_its_name_and_not_its_rights() {
+    let network = network("root");
+    let before = ["in0", "out0"].map(|interface| network.offloads_on(interface));
+    let mut gateway = network.start("realtime = true", "");
+    assert_rights(gateway.id(), |field| assert_eq!(field("Uid"), "0 0 0 0"));
+    // What it reads again is root's, and an interface that was away is opened again with what is left.
+    gateway.signal(Signal::HUP);
+    gateway.wait_for("");
+    let said = gateway.stop();
+    assert!(said.contains("runs as root, with the capabilities to open its interfaces again"), "{said}");
+    assert_eq!(["in0", "out0"].map(|interface| network.offloads_on(interface)), before);
+}
+
 #[test]
 fn rights_are_given_up_and_offloads_are_restored() {
     let network = network("rights");
@@ -320,22 +353,10 @@ fn rights_are_given_up_and_offloads_are_restored() {
     let before = ["in0", "out0"].map(|interface| network.offloads_on(interface));
     let mut gateway =
         network.start("user = \"nobody\"\nrealtime = true", "mode = \"0660\"\ngroup = \"daemon\"");
-    for task in fs::read_dir(format!("/proc/{}/task", gateway.id())).unwrap() {
-        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
-        let field = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(&format!("{name}:"))).unwrap();
-            line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
-        };
-        assert_ne!(field("Uid"), "0 0 0 0");
-        assert!(field("Uid").split(' ').chain(field("Gid").split(' ')).all(|id| id != "0"), "{status}");
-        assert_eq!((field("Groups").as_str(), field("NoNewPrivs").as_str()), ("", "1"));
-        let set = |name: &str| u64::from_str_radix(&field(name), 16).unwrap();
-        // CAP_NET_ADMIN is 12, CAP_NET_RAW 13; CAP_IPC_LOCK, 14, where the limit of locked memory cannot be lifted.
-        assert_eq!(set("CapPrm") & !(1 << 14), 0x3000, "{status}");
-        assert_eq!(set("CapEff") & !(1 << 14), 0, "{status}");
-        assert_eq!((set("CapInh"), set("CapAmb")), (0, 0), "{status}");
-        assert_eq!(set("CapBnd"), 0, "{status}");
-    }
+    assert_rights(gateway.id(), |field| {
+        assert!(field("Uid").split(' ').chain(field("Gid").split(' ')).all(|id| id != "0"));
+        assert_eq!(field("Groups"), "");
+    });
     let socket = fs::metadata(network.socket()).unwrap();
     assert_eq!(socket.permissions().mode() & 0o777, 0o660);
     let groups = fs::read_to_string("/etc/group").unwrap();

@@ -151,14 +151,32 @@ fn garbage_is_answered_and_a_long_line_refused() {
     client.reader.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(client.line().unwrap()["schema_version"], 1);
 
-    // One too many is told so; those that are there are served.
-    let mut held: Vec<Client> = (0..16).map(|_| Client::connect(&path)).collect();
-    let answered = held.iter_mut().filter_map(|client| {
-        let _ = client.reader.get_mut().write_all(b"{\"command\":\"status\"}\n");
-        client.line().map(|answer| answer["error"].is_null())
-    });
-    assert!(answered.filter(|served| *served).count() >= 13);
-    drop(held);
+    assert_eq!(link.end().0, Some(0));
+}
+
+#[test]
+fn idle_connections_make_way_and_a_full_socket_says_so() {
+    let machine = machine();
+    let path = name("live-full", "link.sock");
+    let link = Running::start(&machine, &["--down", "10mbit", "--control", &path]);
+    let status = r#"{"command":"status"}"#;
+    // Some that have said nothing, and some that have no more to say.
+    let mut idle: Vec<Client> = (0..40).map(|_| Client::connect(&path)).collect();
+    idle.iter_mut().rev().take(8).for_each(|client| assert_eq!(client.ask(status)["schema_version"], 1));
+    let watch = |_| {
+        let mut client = Client::connect(&path);
+        assert_eq!(client.ask(r#"{"command":"watch","interval_ms":60000}"#)["schema_version"], 1);
+        client
+    };
+    let watchers: Vec<Client> = (0..16).map(watch).collect();
+    assert!(idle.iter_mut().all(|client| client.line().is_none()), "all have made way");
+    for arguments in [&["live", &path, "--json"][..], &["gateway", "--reload", &path]] {
+        let output = command(arguments).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{complaint}");
+        assert!(complaint.contains("too many connections are served; expected"), "{complaint}");
+    }
+    drop(watchers);
     assert_eq!(link.end().0, Some(0));
 }
 

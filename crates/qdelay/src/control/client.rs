@@ -4,9 +4,12 @@ use super::protocol;
 use crate::error::{Failure, one_line};
 use qdelay_emu::snapshot::Snapshot;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+/// Longest answer that is read: a snapshot of thousands of flows has a megabyte.
+const LINE_BYTES: u64 = 16 << 20;
 
 /// A connection to a control socket.
 #[derive(Debug)]
@@ -66,13 +69,18 @@ impl Client {
 
     fn send(&mut self, request: &Value) -> Result<(), Failure> {
         let line = format!("{}\n", protocol::line(request));
-        self.reader.get_mut().write_all(line.as_bytes()).map_err(|_| self.gone())
+        if self.reader.get_mut().write_all(line.as_bytes()).is_ok() {
+            return Ok(());
+        }
+        // Whoever closes the connection may have said why before.
+        self.answer().and_then(|_| Err(self.gone()))
     }
 
     fn answer(&mut self) -> Result<Option<Value>, Failure> {
         let mut line = Vec::new();
-        match self.reader.read_until(b'\n', &mut line) {
+        match self.reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(0) => return Ok(None),
+            Ok(_) if line.len() as u64 == LINE_BYTES => return Err(self.strange()),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
             Err(error) => return Err(Failure::input(self.path.display(), error)),
@@ -96,5 +104,46 @@ impl Client {
             self.path.display(),
             "answers something else; expected the socket of a link or gateway",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    /// A client of a socket whose other end says `line` and closes.
+    fn client(name: &str, line: &[u8]) -> Client {
+        let path = std::env::temp_dir().join(format!("qdelay-client-{name}-{}", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = Client::connect(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let (line, is_short) = (line.to_vec(), line.len() < 1000);
+        let write = move || {
+            let _ = stream.write_all(&line);
+        };
+        let writer = std::thread::spawn(write);
+        if is_short {
+            // It is there, and the connection is closed, before anything is asked.
+            writer.join().unwrap();
+        }
+        client
+    }
+
+    #[test]
+    fn why_it_was_closed_is_said() {
+        let line = b"{\"error\":\"too many connections are served; expected fewer\"}\n";
+        let error = client("full", line).ask("reload").unwrap_err();
+        assert!(matches!(&error, Failure::Check(text) if text.contains("too many connections")), "{error:?}");
+        let error = client("gone", b"").ask("reload").unwrap_err();
+        assert!(matches!(&error, Failure::Check(text) if text.contains("has ended")), "{error:?}");
+    }
+
+    #[test]
+    fn a_line_has_an_end() {
+        let endless = vec![b' '; LINE_BYTES as usize + 1];
+        let error = client("endless", &endless).next().unwrap_err();
+        assert!(matches!(error, Failure::Input { message, .. } if message.contains("something else")));
     }
 }

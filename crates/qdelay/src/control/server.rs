@@ -1,14 +1,16 @@
-//! Serves the control socket: a thread for each connection, a few of them at most.
+//! Serves the control socket: a thread for each connection, a few of them at most. One that asks for nothing makes way for
+//! one more ([`Places`]).
 
 use super::protocol::{self, LINE_BYTES, Request};
 use super::socket::{Socket, SocketFile};
+use crate::places::{Place, Places};
 use qdelay_emu::control::{Control, Sampler};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -62,17 +64,8 @@ impl Drop for Server {
     }
 }
 
-/// One of the connections that are counted.
-struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 fn accept(listener: &UnixListener, service: &Service) {
-    let open = Arc::new(AtomicUsize::new(0));
+    let places = Places::new(CONNECTIONS);
     loop {
         let stream = match listener.accept() {
             Ok((stream, _)) => stream,
@@ -84,26 +77,33 @@ fn accept(listener: &UnixListener, service: &Service) {
                 continue;
             }
         };
-        open.fetch_add(1, Ordering::SeqCst);
-        let place = Place(open.clone());
-        if open.load(Ordering::SeqCst) > CONNECTIONS {
+        let stream = Arc::new(stream);
+        let refuse = |stream: &UnixStream, why: &str| {
             let _ = stream.set_write_timeout(Some(STUCK));
-            let _ =
-                send(&stream, &protocol::error("too many connections; expected one of them to close first"));
-            continue;
-        }
-        let service = service.clone();
-        let serve = move || {
-            let _place = place;
-            // A client that went away is no concern of ours.
-            let _ = connection(&stream, &service);
+            let _ = send(stream, &protocol::error(why));
         };
-        // Without a thread the connection is closed, which says it all.
-        let _ = thread::Builder::new().name("control".into()).spawn(serve);
+        let other = Arc::clone(&stream);
+        let place = places.take((), move || {
+            let _ = other.shutdown(Shutdown::Both);
+        });
+        let Some(place) = place else {
+            refuse(&stream, "too many connections are served; expected one of them to close first");
+            continue;
+        };
+        let (service, served) = (service.clone(), Arc::clone(&stream));
+        let serve = move || {
+            // A client that went away is no concern of ours.
+            let _ = connection(&served, &place, &service);
+            // The one who accepts may hold it still.
+            let _ = served.shutdown(Shutdown::Both);
+        };
+        if let Err(error) = thread::Builder::new().name("control".into()).spawn(serve) {
+            refuse(&stream, &format!("no thread can be started: {error}; expected fewer on this machine"));
+        }
     }
 }
 
-fn connection(stream: &UnixStream, service: &Service) -> io::Result<()> {
+fn connection(stream: &UnixStream, place: &Place<()>, service: &Service) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(STUCK))?;
     let mut reader = BufReader::new(stream);
@@ -115,6 +115,7 @@ fn connection(stream: &UnixStream, service: &Service) -> io::Result<()> {
         if line.is_empty() {
             return Ok(());
         }
+        place.is_served();
         if line.len() > LINE_BYTES {
             let message = format!("the line is longer than {LINE_BYTES} bytes; expected a shorter request");
             return send(stream, &protocol::error(&message));
@@ -127,6 +128,7 @@ fn connection(stream: &UnixStream, service: &Service) -> io::Result<()> {
             Err(message) => protocol::error(&message),
         };
         send(stream, &answer)?;
+        place.waits();
     }
 }
 

@@ -1,19 +1,19 @@
 //! One page for one kind of reader: `GET /metrics`.
 //!
 //! A connection carries one request and is closed. What a client may cost is bounded: [`CLIENTS`] at once, [`HEAD_BYTES`] of a
-//! request, [`PATIENCE`] for each of reading and writing.
+//! request, [`PATIENCE`] for each of reading and writing. Clients that are slow make way for one more ([`Places`]).
 
+use crate::places::{Place, Places};
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Connections that are served at once; more are closed at once.
-const CLIENTS: usize = 8;
+/// Connections that are served at once.
+const CLIENTS: usize = 32;
 /// Longest head of a request, in bytes.
 const HEAD_BYTES: usize = 8192;
 /// Most lines in one.
@@ -29,7 +29,7 @@ pub type Page = dyn Fn() -> Result<String, String> + Send + Sync;
 /// # Errors
 /// No thread can be started.
 pub fn serve(listener: TcpListener, content_type: &'static str, page: Arc<Page>) -> io::Result<()> {
-    let clients = Arc::new(AtomicUsize::new(0));
+    let places = Places::new(CLIENTS);
     let server = move || {
         for stream in listener.incoming() {
             // A client that has given up already, or too many open files: neither is ours to end for.
@@ -37,34 +37,19 @@ pub fn serve(listener: TcpListener, content_type: &'static str, page: Arc<Page>)
                 thread::yield_now();
                 continue;
             };
-            let place = Place::take(&clients);
+            let (Ok(address), Ok(other)) = (stream.peer_addr(), stream.try_clone()) else { continue };
+            let place = places.take(address.ip(), move || {
+                let _ = other.shutdown(Shutdown::Both);
+            });
             let Some(place) = place else { continue };
             let page = Arc::clone(&page);
             // Where no thread can be had the connection is closed, and there may be one for the next.
             let _ = thread::Builder::new().name("metrics-client".into()).spawn(move || {
-                let _ = answer(stream, content_type, &*page);
-                drop(place);
+                let _ = answer(stream, &place, content_type, &*page);
             });
         }
     };
     thread::Builder::new().name("metrics".into()).spawn(server).map(drop)
-}
-
-/// One of [`CLIENTS`], until it is dropped.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(clients: &Arc<AtomicUsize>) -> Option<Place> {
-        let taken =
-            clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < CLIENTS).then_some(n + 1));
-        taken.ok().map(|_| Place(Arc::clone(clients)))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
 }
 
 /// What is answered.
@@ -86,8 +71,9 @@ struct Request {
     is_head: bool,
 }
 
-fn answer(mut stream: TcpStream, content_type: &str, page: &Page) -> io::Result<()> {
+fn answer(mut stream: TcpStream, place: &Place<IpAddr>, content_type: &str, page: &Page) -> io::Result<()> {
     let Some(request) = read(&mut stream)? else { return Ok(()) };
+    place.is_served();
     let plain = "text/plain; charset=utf-8";
     let (status, content_type, body) = match request.status {
         Status::Page => match page() {
@@ -109,10 +95,12 @@ fn answer(mut stream: TcpStream, content_type: &str, page: &Page) -> io::Result<
     if !request.is_head {
         text += &body;
     }
+    // Who does not take the answer is as slow as who does not ask.
+    place.waits();
     stream.set_write_timeout(Some(duration(PATIENCE)))?;
     stream.write_all(text.as_bytes())?;
     // Closed with bytes unread, the connection would be reset, and the answer might be lost.
-    stream.shutdown(std::net::Shutdown::Write)?;
+    stream.shutdown(Shutdown::Write)?;
     let mut rest = [0; 512];
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
     let _ = stream.read(&mut rest);
@@ -225,9 +213,15 @@ mod tests {
     #[test]
     fn clients_that_say_nothing_keep_nobody_else_out() {
         let address = server();
-        let _silent: Vec<TcpStream> =
-            (0..CLIENTS - 1).map(|_| TcpStream::connect(address).unwrap()).collect();
-        assert!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page\n"));
+        let mut silent: Vec<TcpStream> = Vec::new();
+        for _ in 0..8 {
+            silent.extend((0..CLIENTS).map(|_| TcpStream::connect(address).unwrap()));
+            // Some begin, and go on for ever.
+            for stream in &mut silent {
+                let _ = stream.write_all(b"GET ");
+            }
+            assert!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page\n"));
+        }
     }
 
     #[test]

@@ -196,15 +196,16 @@ fn tell(name: &str, side: &Side, mtu: u16) {
     }
 }
 
+/// Also where no user is named: who is root then keeps the name, and what root may do but for what its name opens.
 fn give_up_rights(config: &Config, user: Option<&User>, has_locked_memory: bool) -> Result<(), Failure> {
-    if user.is_none() && privileges::is_root() {
-        eprintln_line("runs as root; gateway.user names a user to run as once everything is open");
-        return Ok(());
-    }
     privileges::drop_to(user, has_locked_memory)
         .map_err(|(what, error)| config.failure("gateway", "user", format!("{what}: {error}")))?;
-    if let Some(user) = user {
-        eprintln_line(&format!("runs as {user} from now on"));
+    match user {
+        Some(user) => eprintln_line(&format!("runs as {user} from now on")),
+        None if privileges::is_root() => eprintln_line(
+            "runs as root, with the capabilities to open its interfaces again and no others; gateway.user names a user to run as",
+        ),
+        None => {}
     }
     Ok(())
 }

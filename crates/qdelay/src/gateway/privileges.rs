@@ -1,4 +1,4 @@
-//! From root to an ordinary user, once everything is open (capabilities(7), credentials(7)).
+//! From root to an ordinary user, or to root without its rights, once everything is open (capabilities(7), credentials(7)).
 //!
 //! Two capabilities are kept, and only as *permitted*: `CAP_NET_RAW`, to open an interface again that was gone, and
 //! `CAP_NET_ADMIN`, to restore its offloads. They are made *effective* for such a call and not between ([`with`]); a program that
