@@ -13,6 +13,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_CASES ?= 20000
 # Seconds of coverage-guided fuzzing, all targets together.
 GUIDED_SECONDS ?= 60
+# New cases of differential tests for each hundred fixed ones.
+FUZZ_FRESH ?= 1000
 
 # Not through `cargo run`: its own CPU time would count as that of the command.
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
@@ -120,7 +122,7 @@ bench: build
 # Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB; then what
 # coverage guides, where cargo-fuzz and a nightly toolchain are.
 fuzz: rust
-	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) $(SUITE)
+	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) QDELAY_FRESH=$(FUZZ_FRESH) $(SUITE)
 	cargo test --package qdelay-trace --locked --test large -- --ignored
 	fuzz/run $(GUIDED_SECONDS)
 

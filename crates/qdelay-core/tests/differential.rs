@@ -1,6 +1,6 @@
 //! Each discipline against its slow model over random arrivals and random, varying service: the same packets dropped
 //! and marked at the same calls, in the same order and for the same reason; the same returned; the same backlog and
-//! head after every call. A failure names its seed.
+//! head after every call. A failure names its seed, which `QDELAY_SEED` replays.
 
 mod drive;
 mod models;
@@ -18,6 +18,7 @@ use models::red::Red;
 use models::sfq::Sfq;
 use models::{MS, Model, Ns, Room};
 use qdelay_core::Random;
+use qdelay_testing::for_each_seed;
 use std::collections::VecDeque;
 
 /// Random sequences for each discipline; all of them together take half a minute of one core.
@@ -68,17 +69,17 @@ const CODEL_TIME: Grid = Grid { fine: 1 << 10, coarse: 1 << 20 };
 /// The text to build a discipline from, and the model to judge it by.
 type Case = (String, Box<dyn Model>);
 
-/// Runs `SEQUENCES` random cases of one discipline.
+/// Runs `SEQUENCES` random cases of one discipline, and fresh ones.
 fn judge(name: &str, grid: Grid, mut case: impl FnMut(&mut Random) -> Case) -> u64 {
     let mut decisions = 0;
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, name, "differential");
         let (text, mut model) = case(&mut random);
         let unit = if random.below(2) == 0 { grid.coarse } else { grid.fine };
         let calls = workload(&mut random, unit);
         let mut subject = Subject::new(&text, seed);
         decisions += compare(&format!("seed {seed}: {text}"), &mut subject, model.as_mut(), &calls);
-    }
+    });
     decisions
 }
 

@@ -9,6 +9,7 @@ use pacing::{MS, Rlc, US, at, build};
 use proptest::prelude::*;
 use qdelay_core::Random;
 use qdelay_core::pacer::{AnyPacer, COMPONENTS, Eligible, Pacer, Served, Signal};
+use qdelay_testing::for_each_seed;
 use std::collections::VecDeque;
 
 const SEQUENCES: u64 = 300;
@@ -98,7 +99,7 @@ fn poll(
 /// A random bearer above a random channel. Returns how many packets went.
 fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>)) {
     let (mut all, mut held) = (0, 0);
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, name, "pacers");
         let tti = [125 * US, MS, 10 * MS][random.below(3) as usize];
         let (text, mut model) = case(&mut random, tti);
@@ -155,7 +156,7 @@ fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>
                 held += u64::from(!source.queue.is_empty());
             }
         }
-    }
+    });
     println!("{name}: {all} packets went, {held} polls held one back");
     assert!(all > 10_000 && held > 10_000, "{name}: {all} went, {held} held back");
 }
@@ -272,7 +273,7 @@ fn enhanced_bdp_is_algorithms_3_to_5() {
 #[test]
 fn usp_is_algorithms_6_and_7() {
     let (mut all, mut held) = (0, 0);
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "usp", "pacers");
         let tti = [125 * US, MS, 10 * MS][random.below(3) as usize];
         let interval = within(&mut random, 1, 5) * tti;
@@ -328,7 +329,7 @@ fn usp_is_algorithms_6_and_7() {
             );
             held += u64::from(!source.queue.is_empty());
         }
-    }
+    });
     assert!(all > 10_000 && held > 10_000, "{all} went, {held} held back");
 }
 

@@ -8,15 +8,10 @@ mod slicing;
 
 use proptest::prelude::*;
 use qdelay_core::Random;
-use qdelay_core::slice::{Channel, Eqp, FixedPartition, Grant, Tti};
+use qdelay_core::slice::{Channel, Eqp, FixedPartition, Grant, SliceError, Tti};
+use qdelay_testing::for_each_seed;
 use slicing::oracle::{self, Best};
 use slicing::{Case, Size};
-
-/// How many small cases are searched exhaustively: `PROPTEST_CASES` times a hundred where it is set.
-fn cases(default: u64) -> u64 {
-    let variable = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse::<u64>().ok());
-    variable.map_or(default, |cases| (cases * 100).max(default))
-}
 
 /// Checks what EQP chose against what the oracle says is due: the whole choice.
 fn check(case: &Case, due: impl Fn(&Case, &oracle::Bounds) -> Best) -> Vec<Grant> {
@@ -41,79 +36,79 @@ fn check(case: &Case, due: impl Fn(&Case, &oracle::Bounds) -> Best) -> Vec<Grant
 
 #[test]
 fn a_hundred_thousand_small_cases_are_decided_as_by_exhaustive_search() {
-    let mut random = Random::derive(1, "slices", "exhaustive");
-    for _ in 0..cases(100_000) {
+    for_each_seed(100_000, |seed| {
+        let mut random = Random::derive(seed, "slices", "exhaustive");
         check(&Case::random(&mut random, &Size::SMALL), oracle::exhaustive);
-    }
+    });
 }
 
 #[test]
 fn crowds_are_decided_as_if_every_queue_were_looked_at() {
-    let mut random = Random::derive(2, "slices", "crowds");
-    for _ in 0..cases(1_500) {
+    for_each_seed(1_500, |seed| {
+        let mut random = Random::derive(seed, "slices", "crowds");
         check(&Case::random(&mut random, &Size::CROWD), oracle::textbook);
-    }
+    });
 }
 
 #[test]
 fn so_many_queues_that_few_are_looked_at() {
-    let mut random = Random::derive(7, "slices", "multitude");
-    for _ in 0..cases(100) {
+    for_each_seed(100, |seed| {
+        let mut random = Random::derive(seed, "slices", "multitude");
         check(&Case::random(&mut random, &Size::MULTITUDE), oracle::textbook);
-    }
+    });
 }
 
 #[test]
 fn queues_with_many_packets_each() {
-    let mut random = Random::derive(9, "slices", "deep");
-    for _ in 0..cases(60) {
+    for_each_seed(60, |seed| {
+        let mut random = Random::derive(seed, "slices", "deep");
         let mut case = Case::random(&mut random, &Size::DEEP);
         case.lengthen(&mut random);
         check(&case, oracle::textbook);
-    }
+    });
 }
 
 #[test]
 fn among_equals_the_first_in_turn_gets_the_most() {
-    let mut random = Random::derive(8, "slices", "equals");
-    for number in 0..cases(600) {
+    for_each_seed(600, |seed| {
+        let mut random = Random::derive(seed, "slices", "equals");
         let mut case = Case::random(&mut random, &Size::CROWD);
         // Many queues that are alike, and slices that are.
         case.repeat_queues(&mut random);
-        if number % 2 == 0 {
+        if seed % 2 == 0 {
             case.quanta.fill(0);
             let even = 1_000_000 / case.shares.len() as u32;
             let least = case.shares.iter().copied().min().unwrap_or(even);
             case.shares.fill(least.clamp(1, even));
         }
         check(&case, oracle::textbook);
-    }
+    });
 }
 
 #[test]
 fn a_slice_close_to_its_limit_makes_the_most_of_what_it_may() {
-    let mut random = Random::derive(6, "slices", "debt");
-    for _ in 0..cases(600) {
+    for_each_seed(600, |seed| {
+        let mut random = Random::derive(seed, "slices", "debt");
         let mut case = Case::random(&mut random, &Size::CROWD);
         case.indebt(&mut random);
         check(&case, oracle::textbook);
-    }
+    });
 }
 
 #[test]
 fn the_two_oracles_agree() {
-    let mut random = Random::derive(3, "slices", "oracles");
-    for _ in 0..5_000 {
+    for_each_seed(5_000, |seed| {
+        let mut random = Random::derive(seed, "slices", "oracles");
         let case = Case::random(&mut random, &Size::SMALL);
         let bounds = oracle::bounds(&case);
         assert_eq!(oracle::exhaustive(&case, &bounds), oracle::textbook(&case, &bounds), "{case:?}");
-    }
+    });
 }
 
 #[test]
 fn never_fewer_packets_than_the_fixed_partition() {
-    let mut random = Random::derive(4, "slices", "fixed");
-    for number in 0..cases(10_000) {
+    for_each_seed(10_000, |seed| {
+        let mut random = Random::derive(seed, "slices", "fixed");
         let mut case = Case::random(&mut random, &Size::SMALL);
         case.quanta.fill(0);
         let partition = FixedPartition::new(case.slices(), case.rbg_rbs).unwrap();
@@ -123,14 +118,14 @@ fn never_fewer_packets_than_the_fixed_partition() {
         let fixed: u64 = (0..partition.slices().count())
             .map(|slice| oracle::most_packets_of(&case, slice, partition.groups(slice, case.rbs)))
             .sum();
-        assert!(elastic as u64 >= fixed, "case {number}: {elastic} packets, {fixed} with shares\n{case:?}");
-    }
+        assert!(elastic as u64 >= fixed, "seed {seed}: {elastic} packets, {fixed} with shares\n{case:?}");
+    });
 }
 
 #[test]
 fn equal_queues_are_served_in_order() {
-    let mut random = Random::derive(5, "slices", "order");
-    for _ in 0..2_000 {
+    for_each_seed(2_000, |seed| {
+        let mut random = Random::derive(seed, "slices", "order");
         let mut case = Case::random(&mut random, &Size::CROWD);
         case.repeat_queues(&mut random);
         let mut eqp = case.eqp();
@@ -151,7 +146,7 @@ fn equal_queues_are_served_in_order() {
                 }
             }
         }
-    }
+    });
 }
 
 /// The example of figure 4.10: four queues with a packet of 4 RBs each, and 4 RBs in a TTI.
@@ -232,6 +227,48 @@ fn nobody_wants_anything() {
     case.tables = vec![vec![0; 12]];
     case.set_queues(&[&[100], &[100]]);
     assert_eq!(eqp.decide(case.tti(), &case.channels(), &case), Ok(&[][..]));
+}
+
+/// What each slice is granted is rounded down, whether anybody uses it or not.
+#[test]
+fn grants_are_told() {
+    let mut case = Case::even(2, 50);
+    (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 1, 100);
+    case.tables = vec![(1..=25).map(|groups| groups * 100).collect()];
+    case.set_queues(&[&[], &[2500]]);
+    let mut eqp = case.eqp();
+    assert_eq!(eqp.granted(), [0, 0]);
+    let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+    assert_eq!(grants.iter().map(|grant| grant.groups).sum::<u16>(), 24);
+    assert_eq!(eqp.granted(), [12, 12]);
+    (case.rbs, case.shares) = (10, vec![200_000, 700_000]);
+    let mut eqp = case.eqp();
+    eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+    assert_eq!(eqp.granted(), [2, 7]);
+}
+
+/// Groups that are handed out count, not those of the carrier.
+#[test]
+fn the_largest_tti() {
+    let mut case = Case::even(1, 100);
+    case.limit_rbs = 500_000;
+    case.tables = vec![(1..=275).map(|groups| groups * 100).collect()];
+    case.set_queues(&[&[100]]);
+    for (rbs, rbg_rbs, share, groups) in [
+        (275, 1, 1_000_000, Ok(1)),
+        (276, 1, 1_000_000, Err(SliceError::Groups { groups: 276 })),
+        (551, 2, 1_000_000, Ok(1)),
+        (552, 2, 1_000_000, Err(SliceError::Groups { groups: 276 })),
+        (551, 1, 500_000, Ok(1)),
+        (552, 1, 500_000, Err(SliceError::Groups { groups: 276 })),
+        (1_000_000, 10_000, 1_000_000, Ok(1)),
+        (1_000_001, 10_000, 1_000_000, Err(SliceError::Rbs { rbs: 1_000_001, most_rbs: 1_000_000 })),
+    ] {
+        (case.rbs, case.rbg_rbs, case.shares) = (rbs, rbg_rbs, vec![share]);
+        let mut eqp = case.eqp();
+        let decided = eqp.decide(case.tti(), &case.channels(), &case).map(<[Grant]>::len);
+        assert_eq!(decided, groups, "{rbs} of {rbg_rbs}");
+    }
 }
 
 #[test]

@@ -19,16 +19,20 @@
 //! fails instead. Names, filters and options are those of `cargo test`. `#[helper]` marks what is no test but runs in a
 //! process of its own: see [`helper_arguments`].
 //!
+//! Random cases have seeds that replay them: see [`for_each_seed`].
+//!
 //! The program of this crate runs all tests of the workspace and ends with what was skipped: see [`suite`].
 
 mod need;
 mod report;
+mod seeds;
 pub mod suite;
 
 pub use inventory;
 pub use need::{Need, Required};
 pub use qdelay_testing_macros::{helper, test};
 pub use report::SKIPPED_FILE;
+pub use seeds::for_each_seed;
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
 use report::Skipped;

@@ -146,9 +146,24 @@ impl Qdisc for AnyQdisc {
 #[cfg(test)]
 mod tests {
     use super::super::COMPONENTS;
-    use super::super::testing::error;
+    use super::super::testing::{Bench, error};
     use super::*;
     use crate::component::{Component, Kind};
+
+    /// Who has one queue knows every packet in it; who has several knows who is next.
+    #[test]
+    fn every_discipline_tells_the_sizes_that_it_knows() {
+        let of_one_queue = ["taildrop", "headdrop", "codel", "pie", "bode", "red"];
+        for component in COMPONENTS {
+            let mut bench = Bench::new(component.name);
+            [100, 200, 300].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
+            let known = if of_one_queue.contains(&component.name) { 3 } else { 1 };
+            let mut sizes = [0; 4];
+            assert_eq!(bench.qdisc.sizes(0, &mut sizes), known, "{}", component.name);
+            assert_eq!(sizes[..known], [100, 200, 300][..known], "{}", component.name);
+            assert_eq!(bench.qdisc.sizes(1, &mut sizes), known - 1, "{}", component.name);
+        }
+    }
 
     #[test]
     fn every_component_builds_from_its_defaults() {

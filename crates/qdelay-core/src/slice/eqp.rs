@@ -184,19 +184,20 @@ impl Eqp {
     /// Decides a TTI. Returns the queues that get something, by number. What they get is charged whether they use it or not.
     ///
     /// # Errors
-    /// A queue whose DRB or channel there is not, or more than [`MOST_GROUPS`] groups. Nothing is granted or charged then.
+    /// A queue whose DRB or channel there is not, more than [`MOST_GROUPS`] groups, or more than
+    /// 1,000,000 RBs. Nothing is granted or charged then.
     pub fn decide<Q: Queues>(
         &mut self,
         tti: Tti,
         channels: &[Channel],
         queues: &Q,
     ) -> Result<&[Grant], SliceError> {
-        // Shares are at most all.
-        let most = tti.rbs / self.rbg_rbs;
-        if tti.rbs > MOST_RBS
-            || most > u32::from(MOST_GROUPS) && self.most_groups(tti.rbs) > MOST_GROUPS.into()
-        {
-            return Err(SliceError::Groups { groups: self.most_groups(tti.rbs) });
+        if tti.rbs > MOST_RBS {
+            return Err(SliceError::Rbs { rbs: tti.rbs, most_rbs: MOST_RBS });
+        }
+        let groups = self.most_groups(tti.rbs);
+        if groups > MOST_GROUPS.into() {
+            return Err(SliceError::Groups { groups });
         }
         self.collect(tti.first, channels, queues)?;
         self.granted.set(self.slices.shares(), tti.rbs, self.rbg_rbs);

@@ -277,6 +277,13 @@ pub enum SliceError {
         /// The most.
         most_rbs: u32,
     },
+    /// More RBs in a TTI than quanta are exact for.
+    Rbs {
+        /// How many.
+        rbs: u32,
+        /// The most.
+        most_rbs: u32,
+    },
     /// More groups in a TTI than a carrier has.
     Groups {
         /// How many.
@@ -319,6 +326,9 @@ impl fmt::Display for SliceError {
                 f,
                 "a quantum limit of {limit_rbs} resource blocks; expected {least_rbs}, which is a group, to {most_rbs}"
             ),
+            SliceError::Rbs { rbs, most_rbs } => {
+                write!(f, "{rbs} resource blocks in a TTI; expected at most {most_rbs}")
+            }
             SliceError::Groups { groups } => {
                 write!(f, "{groups} resource block groups in a TTI; expected at most {MOST_GROUPS}")
             }

@@ -106,6 +106,8 @@ impl Case {
         let total: u64 = case.shares.iter().map(|&share| u64::from(share)).sum();
         // So that about `groups` groups are granted.
         case.rbs = (u64::from(groups * rbg_rbs) * 1_000_000 / total) as u32 + slices as u32;
+        // A law takes no more RBs than these.
+        case.rbs = case.rbs.min(1_000_000);
         while case.shares.iter().map(|&share| oracle::granted(case.rbs, share)).sum::<u32>() / rbg_rbs
             > groups
         {

@@ -329,6 +329,43 @@ mod tests {
     use qdelay_core::pacer::{AnyPacer, Credit, PacerSetting};
     use qdelay_core::qdisc::AnyQdisc;
 
+    /// A signal after which the packet still may not go does not run the gate: the head is asked for at once, of whichever input
+    /// it is. It is not kept in mind here, because a discipline with a timer may change it.
+    #[test]
+    fn a_signal_that_changes_nothing_does_not_run_a_gate() {
+        let timed = || NodeSpec::Queue(AnyQdisc::parse("pie").unwrap());
+        let mut path = PathBuilder::new()
+            .node("empty", timed())
+            .node("full", timed())
+            .node("pacer", NodeSpec::gate(Credit::new(1000)))
+            .node("rlc", NodeSpec::Queue(AnyQdisc::parse("taildrop").unwrap()))
+            .node("line", NodeSpec::link(Line::new(Rate::from_bps(8_000), 0)))
+            .node("out", NodeSpec::Exit)
+            .chain(&["empty", "pacer", "rlc", "line", "out"])
+            .chain(&["full", "pacer"])
+            .feedback("rlc", "pacer", Span::ZERO)
+            .build(1)
+            .unwrap();
+        let [full, pacer] = ["full", "pacer"].map(|name| path.node(name).unwrap());
+        for handle in 0..3 {
+            let packet = Packet { handle, bytes: 1000, ..Packet::default() };
+            path.ingress(Time::ZERO, full, packet, &mut ()).unwrap();
+        }
+        // One on the line, one in the RLC, and one that is held.
+        let now = Time::from_nanos(1_000_000);
+        path.poll(now, &mut ()).unwrap();
+        let state = |path: &Path<AnyQdisc>| {
+            let Role::Gate(gate) = &path.nodes[pacer.index()].role else { panic!() };
+            (gate.is_blocked, gate.held, gate.due)
+        };
+        assert_eq!(state(&path), (true, None, Time::NEVER));
+        // A byte too few, by far.
+        path.signal(pacer, now, Signal::Dequeued { bytes: 1 });
+        assert_eq!(state(&path), (true, None, Time::NEVER));
+        path.signal(pacer, now, Signal::Dequeued { bytes: 999 });
+        assert_eq!(state(&path).2, now);
+    }
+
     /// The signals of a gate that lets packets through one by one, on their way to one that listens for all it tells.
     #[test]
     fn a_gate_tells_what_went_and_once_what_was_held() {
