@@ -541,6 +541,9 @@ pub struct Group {
     /// One-way delays, each cut down to whole milliseconds.
     #[serde(default)]
     pub one_way_whole: WholeDelays,
+    /// Of TCP: from the first time that a segment was sent until its data was in order at the receiver.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub in_order_ms: Option<Delay>,
     /// Segments or datagrams sent, in the whole run.
     pub packets_sent: u64,
     /// Data packets lost on the path, in the whole run.

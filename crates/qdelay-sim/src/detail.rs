@@ -2,6 +2,7 @@
 
 use crate::codepoints::CodepointWatch;
 use crate::figures::Queued;
+use crate::in_order::InOrder;
 use crate::outcome::{Detail, GroupOutcome, GroupSeries, Series};
 use crate::scenario::Scenario;
 use crate::whole::{Past, Whole};
@@ -35,6 +36,7 @@ struct Group {
     jitter: Mean,
     from_first: Mean,
     whole: Whole,
+    in_order: Option<DelayHistogram>,
     bin: Bin,
     series: GroupSeries,
 }
@@ -43,6 +45,7 @@ struct Group {
 struct Flow {
     past: Past,
     lost: u64,
+    in_order: InOrder,
 }
 
 /// The mean of durations.
@@ -240,6 +243,28 @@ impl Watch {
         }
     }
 
+    /// A connection sends data for the first time or again, up to the byte `end` of all that it sends.
+    #[inline]
+    pub fn sent(&mut self, now: Time, flow: usize, end: u64) {
+        if let Some(flow) = self.flows.get_mut(flow) {
+            flow.in_order.sent(now, end);
+        }
+    }
+
+    /// The first `bytes` of a connection are with its application; `warm` after the warm-up.
+    #[inline]
+    pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64, warm: bool) {
+        let Watch { flows, groups, group_of, .. } = self;
+        let Some(flow_now) = flows.get_mut(flow) else { return };
+        let group = group_of.get(flow).and_then(|&group| groups.get_mut(group));
+        let mut delays = group.filter(|_| warm).map(|group| group.in_order.get_or_insert_default());
+        flow_now.in_order.received(now, bytes, |delay| {
+            if let Some(delays) = &mut delays {
+                delays.record(delay);
+            }
+        });
+    }
+
     /// A bin ends, with so much queued and so much offered by the link since the run began. The last one of a
     /// run may be shorter than the others; rates are over what it has.
     pub fn close_bin(&mut self, now: Time, queued: Queued, usage: LinkUsage) {
@@ -292,6 +317,7 @@ impl Group {
             jitter: Mean::default(),
             from_first: Mean::default(),
             whole: Whole::default(),
+            in_order: None,
             bin: Bin::default(),
             series: GroupSeries::default(),
         }
@@ -307,6 +333,7 @@ impl Group {
             jitter_ms: self.jitter.millis(),
             jitter_from_first_ms: self.from_first.millis(),
             one_way_whole: self.whole.finish(),
+            in_order_ms: self.in_order.map(|delays| delays.summary()),
             packets_lost: self.lost,
             series: self.series,
         }

@@ -193,6 +193,23 @@ impl Figures {
         }
     }
 
+    /// A connection sends data up to the byte `end` of all that it sends.
+    #[inline]
+    pub fn sent(&mut self, now: Time, flow: usize, end: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.sent(now, flow, end);
+        }
+    }
+
+    /// The first `bytes` of a connection are with its application.
+    #[inline]
+    pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64) {
+        let warm = now >= self.from;
+        if let Some(watch) = &mut self.watch {
+            watch.in_order(now, flow, bytes, warm);
+        }
+    }
+
     /// A packet of the probe that was sent at `created` has come to its receiver.
     pub fn probed(&mut self, now: Time, created: Time) {
         if now >= self.from {

@@ -12,6 +12,7 @@ mod detail;
 mod figures;
 mod flow;
 mod hops;
+mod in_order;
 mod measure;
 mod outcome;
 mod passage;

@@ -310,6 +310,8 @@ pub struct GroupOutcome {
     pub jitter_from_first_ms: f64,
     /// The same, with each delay cut down to whole milliseconds.
     pub one_way_whole: WholeDelays,
+    /// Of TCP: from the first time that a segment was sent until its data was in order at the receiver.
+    pub in_order_ms: Option<DelaySummary>,
     /// Data packets that the path lost, in the whole run.
     pub packets_lost: u64,
     /// What happened over time; empty lists without bins.

@@ -308,6 +308,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
                 end.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
                 if arrival.at_receiver {
                     flow.delivered_bytes = end.bytes_received();
+                    self.meter.figures.in_order(now, index, flow.delivered_bytes);
                     if flow.finished.is_none() && bytes.is_some_and(|all| flow.delivered_bytes >= all) {
                         flow.finished = Some(now);
                     }
@@ -435,6 +436,9 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let end = if from_sender { sender } else { receiver };
         let direction = if from_sender { 0 } else { ACKNOWLEDGEMENT };
         for segment in self.out.drain(..) {
+            if from_sender && segment.len > 0 {
+                self.meter.figures.sent(now, index, end.data_end(&segment));
+            }
             let handle = self.meter.contents.put(Contents { segment, created: now, number: 0 });
             self.meter.begin(handle);
             let packet = Packet {

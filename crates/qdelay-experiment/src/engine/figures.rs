@@ -310,6 +310,7 @@ fn group(group: &GroupOutcome, flows: &[Flow]) -> Group {
         jitter_ms: round(group.jitter_ms),
         jitter_from_first_ms: round(group.jitter_from_first_ms),
         one_way_whole: WholeDelays::from(&group.one_way_whole),
+        in_order_ms: group.in_order_ms.as_ref().map(Delay::from),
         packets_sent: sent,
         packets_lost: group.packets_lost,
         loss_ratio: if sent == 0 { 0.0 } else { round(group.packets_lost as f64 / sent as f64) },

@@ -4,7 +4,7 @@ use super::profile::Profile;
 use super::receiver::{Answer, Receiver};
 use super::sender::{Emit, Sender};
 use crate::control::AnyController;
-use crate::segment::{Segment, flag};
+use crate::segment::{Segment, expand, flag};
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Random, Span, Time};
 
@@ -95,6 +95,10 @@ impl Endpoint {
     /// Bytes handed to this side's application so far.
     pub fn bytes_received(&self) -> u64 {
         self.rx.next() - ISS - 1 - u64::from(self.rx.is_finished())
+    }
+    /// The bytes of this side's application up to the end of a segment that it sends.
+    pub fn data_end(&self, segment: &Segment) -> u64 {
+        expand(segment.seq, self.tx.next_sequence()) - ISS - 1 + u64::from(segment.len)
     }
     /// The codepoint that a segment of this endpoint travels with.
     pub fn ecn(&self, segment: &Segment) -> Ecn {
