@@ -62,6 +62,8 @@ scenarios! {
     "lying/bearers",
     "lying/link",
     "lying/loads",
+    "lying/rtt",
+    "lying/rtt-trace",
     "lying/trace",
     "lying/unresponsive",
 }

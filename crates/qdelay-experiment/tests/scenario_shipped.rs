@@ -41,6 +41,29 @@ fn all_are_sound_and_explained() {
     }
 }
 
+/// Near the server, where a green download's round trip is shortest beside a blue one's, refusals as they are by default take back
+/// what it gains by its shorter queue: on average over a few seeds a lie does not pay.
+#[test]
+fn a_lying_download_does_not_gain_at_eight_milliseconds() {
+    let text = qdelay_experiment::shipped::find("lying/rtt").expect("a shipped scenario");
+    let overrides = Overrides { seeds: Some((61..65).collect()), ..Overrides::default() };
+    let study = Study::parse("lying/rtt", text, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::new();
+    let goodputs = |variant: &str| -> Vec<f64> {
+        let cases = (0..study.case_count()).map(|index| study.case(index, &library).expect("a case"));
+        let meant = ["8ms", "DSD, refusals", variant];
+        cases
+            .filter(|case| meant.iter().all(|meant| case.labels.iter().any(|label| label == meant)))
+            .map(|case| qdelay_sim::run(&case.scenario).expect("a run").flows[0].goodput_mbps)
+            .collect()
+    };
+    let (honest, lies) = (goodputs("honest"), goodputs("a download lies"));
+    assert_eq!((honest.len(), lies.len()), (4, 4));
+    let changes: Vec<f64> = lies.iter().zip(&honest).map(|(lie, honest)| lie / honest - 1.0).collect();
+    let mean = changes.iter().sum::<f64>() / 4.0;
+    assert!(mean < 0.0, "{changes:?}");
+}
+
 /// The demonstrations, with one seed and a tenth of their time.
 #[test]
 fn the_demonstrations_run() {

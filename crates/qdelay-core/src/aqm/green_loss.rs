@@ -19,7 +19,8 @@
 //! * `period`: between two moves (0.5 s).
 //! * `alpha`: share of the way to go at once (1.1); the probability stays within 0 and 1 whatever it is.
 //! * `gamma`: advantage of blue to aim at (1.1).
-//! * `base_rtt`: round trip without this queue's delay, for every flow alike (20 ms). Small is in favour of blue.
+//! * `base_rtt`: round trip without this queue's delay, for every flow alike (2 ms). Small is in favour of blue: a green flow whose round
+//!   trip is shorter than that gains by being green, and one whose round trip is longer loses more than it need.
 //! * `weight`: of the period just over in the estimates (0.1).
 //! * `full_bytes`: size of a full packet (1500).
 
@@ -41,6 +42,11 @@ pub struct GreenLossParameters {
     pub weight: f64,
     /// Size of a full packet in bytes, more than zero.
     pub full_bytes: u32,
+}
+
+impl GreenLossParameters {
+    /// `base_rtt` where nothing is known of round trips: conservative from 2 ms on.
+    pub const BASE_RTT: Span = Span::from_millis(2);
 }
 
 /// The law.
