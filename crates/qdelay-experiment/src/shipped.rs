@@ -13,11 +13,15 @@ macro_rules! scenarios {
 // A file `scenarios/a/b.toml` is the line "a/b" here; a test finds those that are missing.
 scenarios! {
     "5g/bulk-delay",
+    "5g/bulk-delay-nr",
+    "5g/bulk-delay-region",
     "5g/emulator-1",
     "5g/emulator-1-bytes",
     "5g/emulator-1-intervals",
     "5g/emulator-1-two",
     "5g/emulator-2",
+    "5g/feedback",
+    "5g/strict-priority",
     "5g/testbed-calls",
     "5g/testbed-drives",
     "5g/testbed-mcs28",
