@@ -214,6 +214,26 @@ fn what_is_not_used_is_charged_to_who_lent_it() {
     assert_eq!(lowest, -76, "the RBG that begins above -75 is given");
 }
 
+/// Borrowing is bounded, and lending by what all others may borrow: with three slices an idle one lends more than the limit, and at
+/// most two of them.
+#[test]
+fn one_of_three_lends_what_the_others_may_borrow() {
+    let mut case = Case::even(3, 33);
+    (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 1, 100);
+    case.tables = vec![(1..=25).map(|groups| groups * 88).collect()];
+    case.set_queues(&[&[], &[9000], &[9000]]);
+    case.queues.remove(0);
+    let mut eqp = case.eqp();
+    for _ in 0..100 {
+        eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        assert!(
+            eqp.quanta()[0] <= 2 * eqp.limit_rbs() && eqp.quanta().iter().all(|&quantum| quantum >= -100)
+        );
+    }
+    // Each of the two has borrowed until the RB that begins above -75.
+    assert_eq!(eqp.quanta(), [150, -75, -75]);
+}
+
 #[test]
 fn nobody_wants_anything() {
     let mut case = Case::even(2, 50);

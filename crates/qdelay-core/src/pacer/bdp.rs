@@ -7,6 +7,11 @@
 //! budget is set anew after every TTI without a report, from the capacity reported last and an MTU at least.
 //!
 //! Differences from the reference:
+//! * The capacity is what the bearer could have sent in the TTI, had it had more ([`Served::capacity_bytes`]). Section 3.3 converts the RBs
+//!   that were used last: behind a scheduler that gives no more than there is data for, the budget after a TTI that found little in
+//!   the buffer is that little, and grows by no more than `offset` from one TTI to the next. A host that reports the bytes used in place of the
+//!   capacity has that law. What section 3.4 says of schedulers that are uneven, or look at how much waits, holds for both: a TTI
+//!   without RBs for the bearer leaves no budget.
 //! * The time since the last report counts as one TTI at most: a late report does not make the budget grow without end.
 //! * Above an empty RLC buffer a packet goes from the time on that it was told, also where it is asked for again in a later TTI.
 //!   In the thesis each TTI begins anew: whoever looks once in a TTI, at its beginning, may never send.
@@ -254,6 +259,48 @@ mod tests {
         law.on_signal(ms(7), served(2289, 2289, 2289));
         assert_eq!(law.budget_bytes(), 1500);
         assert_eq!(law.ask(ms(7), 40), Eligible::Now);
+    }
+
+    /// The share of the RBs that a bearer with a backlog of small packets uses where a scheduler gives it `rbs` in turn, 88 bytes each.
+    fn used(rbs: [u64; 5]) -> f64 {
+        let mut law = law("5g-bdp");
+        let (mut buffer, mut used, mut given) = (0, 0, 0);
+        for tti in 1..=1000 {
+            buffer += drain(&mut law, ms(tti), ms(tti + 1), 100).len() as u64 * 100;
+            let room = rbs[tti as usize % 5] * 88;
+            let sent = room.min(buffer);
+            buffer -= sent;
+            (used, given) = (used + sent, given + room);
+            law.on_signal(ms(tti + 1), served(room, sent, buffer));
+        }
+        used as f64 / given as f64
+    }
+
+    /// The two of section 3.4: it does well where RBs are shared out evenly, and less so where they come and go.
+    #[test]
+    fn even_and_uneven_schedulers() {
+        let (even, uneven) = (used([6, 7, 6, 6, 5]), used([0, 12, 0, 0, 18]));
+        assert!(even > 0.99 && uneven < 0.85, "{even} {uneven}");
+    }
+
+    /// And the cycle that section 3.4 ends with: a scheduler that gives nothing to a bearer with so little is told nothing more.
+    #[test]
+    fn without_rbs_nothing_goes() {
+        let mut law = law("5g-bdp");
+        for tti in 1..100 {
+            law.on_signal(ms(tti), served(0, 0, 400));
+            assert_eq!(drain(&mut law, ms(tti), ms(tti + 1), 100), []);
+        }
+    }
+
+    /// What a TTI could have carried is there at once; what it was used for grows by the offset.
+    #[test]
+    fn after_a_tti_that_found_little() {
+        let mut law = law("5g-bdp");
+        law.on_signal(ms(1), served(2200, 100, 0));
+        assert_eq!(drain(&mut law, ms(1), ms(2), 100).len(), 30);
+        law.on_signal(ms(2), served(100, 100, 0));
+        assert_eq!(drain(&mut law, ms(2), ms(3), 100).len(), 2);
     }
 
     #[test]

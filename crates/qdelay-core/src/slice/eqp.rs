@@ -22,6 +22,10 @@
 //! * `rbg_rbs`: RBs in an RBG.
 //!
 //! Differences from the reference:
+//! * Section 4.4 says that slices lend and borrow within a limit; what it denies is what would bring a slice below minus the limit. So
+//!   do Algorithm 8 and this law: borrowing is bounded, and lending by what the others may borrow. With two slices, as in all of
+//!   chapter 4, that is the limit as well. With `n` slices one may have lent `n - 1` limits, and is then owed these: what is
+//!   lent is paid back as soon as its owner has data, for the quanta of the others are at their end.
 //! * `5 f^5` alone would make packets smaller below `f` = 0.725; here it is `1 + 5 f^5`.
 //! * Line 12 has no end where all queues are empty or will be; here the loop ends there.
 //! * `next_rnti` does not say which of a slice's UEs is next. Here a queue gets what is left until it wants no more, and

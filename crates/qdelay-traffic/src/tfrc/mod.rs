@@ -23,6 +23,9 @@
 //! is `t_RTO` here.
 //!
 //! # Differences from the reference
+//! * `s` is the size of the IP packet, headers included, and all rates (`X`, `X_Bps`, `X_recv`) are of IP bytes; in section 3.1 `s` leaves
+//!   IP and transport headers out. With packets of one size the equation, and the rate that was received, give the same packets a
+//!   second either way. The first rate does not: of min(4 s, max(2 s, 4380 bytes)) a round trip (section 4.2) the 4380 bytes are IP bytes here.
 //! * The round trip is in every data packet (section 3.2.1), so that there is no window counter (RFC 4342).
 //! * Packets leave at exactly the time they may: `t_gran` of section 4.6 is 0.
 //! * The interval that ends with a loss event is what general discounting goes by at that event (section 5.5); the RFC goes by
