@@ -11,7 +11,7 @@ const CONFIDENCE: f64 = 0.95;
 const WIDEST: f64 = 13.0;
 
 /// Half of the width of the 95% confidence interval of the mean of `figures`, which are taken for independent draws from one
-/// normal distribution; of fewer than two there is none.
+/// normal distribution, so that each run has to be in it once only; of fewer than two there is none.
 pub fn half_width(figures: &[f64]) -> Option<f64> {
     let degrees = figures.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
     let count = figures.len() as f64;

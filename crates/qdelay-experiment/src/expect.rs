@@ -6,8 +6,9 @@
 
 use crate::confidence;
 use crate::results::{AxisFile, CaseSummary, ExpectResult, round};
+use crate::same_runs;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Between two measures: the first over the second.
 pub const OVER: &str = " / ";
@@ -61,7 +62,8 @@ pub enum Over {
     Max,
     /// Sum.
     Sum,
-    /// The lower end of the 95% confidence interval of the mean (Student's t).
+    /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ in their seed and in no figure count as
+    /// one; of a single one there is no interval.
     Ci95Low,
     /// The upper end of that.
     Ci95High,
@@ -135,9 +137,19 @@ type Point = Vec<usize>;
 #[derive(Debug)]
 pub struct Table<'a> {
     axes: &'a [AxisFile],
-    /// Each case as its file has it: measures are looked up by name.
-    cases: BTreeMap<Point, Value>,
+    cases: BTreeMap<Point, Placed>,
 }
+
+#[derive(Debug)]
+struct Placed {
+    /// As its file has it: measures are looked up by name.
+    file: Value,
+    /// Which run it is: the same for cases that differ in their seed and in no figure.
+    run: usize,
+}
+
+/// Which run a figure is of, and which the one is that it is divided by. Figures of equal runs are one observation.
+pub(crate) type Runs = (usize, Option<usize>);
 
 impl<'a> Table<'a> {
     /// Cases without a label of each axis, and those that cannot be written as a file, are left out.
@@ -145,8 +157,11 @@ impl<'a> Table<'a> {
         let point = |case: &CaseSummary| -> Option<Point> {
             axes.iter().map(|axis| position(axis, case.labels.get(&axis.name)?)).collect()
         };
-        let entry = |case: &CaseSummary| Some((point(case)?, serde_json::to_value(case).ok()?));
-        Table { axes, cases: cases.iter().filter_map(entry).collect() }
+        let runs = same_runs::first_equals(cases);
+        let entry = |(case, run): (&CaseSummary, usize)| {
+            Some((point(case)?, Placed { file: serde_json::to_value(case).ok()?, run }))
+        };
+        Table { axes, cases: cases.iter().zip(runs).filter_map(entry).collect() }
     }
 
     /// The figure that `expect` is about, with six decimals.
@@ -200,9 +215,37 @@ impl<'a> Table<'a> {
     }
 
     fn over_cases(&self, expect: &Expect, select: &Selection) -> Option<f64> {
-        let figures: Option<Vec<f64>> =
-            self.selected(select).into_iter().map(|point| self.of_case(expect, point)).collect();
-        combine(figures?, expect.over)
+        let points = self.selected(select);
+        let figures: Vec<f64> =
+            points.iter().map(|point| self.of_case(expect, point)).collect::<Option<_>>()?;
+        if !matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
+            return combine(figures, expect.over);
+        }
+        // The same run again says nothing more of how sure the mean is.
+        let mut seen = BTreeSet::new();
+        let runs = points.iter().map(|point| self.runs(point, &expect.normalise));
+        let of_new_runs = figures.iter().zip(runs).filter(|(_, runs)| seen.insert(*runs));
+        combine(of_new_runs.map(|(figure, _)| *figure).collect(), expect.over)
+    }
+
+    /// The runs that the figure of a case is of.
+    pub(crate) fn runs(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Runs> {
+        let reference = if normalise.is_empty() {
+            None
+        } else {
+            Some(self.cases.get(&self.reference(point, normalise)?)?.run)
+        };
+        Some((self.cases.get(point)?.run, reference))
+    }
+
+    /// Where the case stands that a case is divided by.
+    fn reference(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Point> {
+        let mut reference = point.to_vec();
+        for (name, label) in normalise {
+            let axis = self.axes.iter().position(|axis| axis.name == *name)?;
+            reference[axis] = position(&self.axes[axis], label)?;
+        }
+        Some(reference)
     }
 
     fn of_case(&self, expect: &Expect, point: &Point) -> Option<f64> {
@@ -210,16 +253,12 @@ impl<'a> Table<'a> {
         if expect.normalise.is_empty() {
             return Some(figure);
         }
-        let mut reference = point.clone();
-        for (name, label) in &expect.normalise {
-            let axis = self.axes.iter().position(|axis| axis.name == *name)?;
-            reference[axis] = position(&self.axes[axis], label)?;
-        }
+        let reference = self.reference(point, &expect.normalise)?;
         finite(figure / self.measure(&reference, &expect.measure)?)
     }
 
     fn measure(&self, point: &Point, measure: &str) -> Option<f64> {
-        let case = self.cases.get(point)?;
+        let case = &self.cases.get(point)?.file;
         let figure = |path: &str| path.split('.').try_fold(case, |value, name| value.get(name))?.as_f64();
         match measure.split_once(OVER) {
             Some((path, other)) => finite(figure(path)? / figure(other)?),

@@ -21,6 +21,7 @@ pub mod papers;
 pub mod radio;
 pub mod report;
 pub mod results;
+mod same_runs;
 pub mod scenario;
 pub mod shipped;
 pub mod traces;

@@ -81,6 +81,10 @@ pub struct Summary {
     pub cases: Vec<CaseSummary>,
     /// What was expected and what came.
     pub expects: Vec<ExpectResult>,
+    /// The cases that gave the same run as others, which differ from them in their seed alone: their ids, in groups of two or more.
+    /// Each group is one observation.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub same_runs: Vec<Vec<String>>,
     /// The clock of the cases where that is not the simulator's: `real`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
@@ -229,7 +233,7 @@ pub struct TraceFile {
 }
 
 /// The figures of a case: an entry of the folder's `summary.json`, and the case's own `summary.json` with its curves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseSummary {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,

@@ -57,8 +57,14 @@ mod model {
         }
     }
 
-    fn at(cases: &[CaseSummary], wanted: &Labels) -> Option<CaseSummary> {
-        cases.iter().find(|case| case.labels == *wanted).cloned()
+    fn without_seed(case: &CaseSummary) -> CaseSummary {
+        let labels = case.labels.iter().filter(|(axis, _)| *axis != "seed");
+        let labels = labels.map(|(axis, label)| (axis.clone(), label.clone())).collect();
+        CaseSummary { labels, ..case.clone() }
+    }
+
+    fn at<'a>(cases: &'a [CaseSummary], wanted: &Labels) -> Option<&'a CaseSummary> {
+        cases.iter().find(|case| case.labels == *wanted)
     }
 
     /// Student's t for 95%: the angle atan(t / sqrt(n)) has the density cos(x)^(n - 1), which is added up from 0 on by Simpson's rule.
@@ -110,6 +116,8 @@ mod model {
         select: &BTreeMap<String, Vec<String>>,
     ) -> Result<f64, ()> {
         let mut all = Vec::new();
+        // Of each figure, what was run for it: the cases without their seeds.
+        let mut runs: Vec<Vec<CaseSummary>> = Vec::new();
         for case in cases {
             if !select
                 .iter()
@@ -117,17 +125,27 @@ mod model {
             {
                 continue;
             }
+            let mut run = vec![case];
             let mut one = value(case, &expect.measure).ok_or(())?;
             if !expect.normalise.is_empty() {
                 let mut other = case.labels.clone();
                 for (axis, label) in &expect.normalise {
                     other.insert(axis.clone(), label.clone());
                 }
-                let reference = at(cases, &other).and_then(|case| value(&case, &expect.measure)).ok_or(())?;
+                let reference = at(cases, &other).ok_or(())?;
+                run.push(reference);
+                let reference = value(reference, &expect.measure).ok_or(())?;
                 if reference == 0.0 {
                     return Err(());
                 }
                 one /= reference;
+            }
+            if matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
+                let run = run.into_iter().map(without_seed).collect();
+                if runs.contains(&run) {
+                    continue;
+                }
+                runs.push(run);
             }
             all.push(one);
         }
@@ -172,9 +190,12 @@ mod model {
 }
 
 fn axes(draw: &mut Draw) -> Vec<AxisFile> {
-    (0..1 + draw.below(4))
+    let count = 1 + draw.below(4);
+    // Seeds on the last axis, if at all.
+    let seeds = draw.chance(50);
+    (0..count)
         .map(|axis| AxisFile {
-            name: format!("axis.{axis}"),
+            name: if seeds && axis + 1 == count { "seed".to_string() } else { format!("axis.{axis}") },
             labels: (0..1 + draw.below(4)).map(|label| format!("l{label}")).collect(),
         })
         .collect()
@@ -191,9 +212,15 @@ fn cases(draw: &mut Draw, axes: &[AxisFile]) -> Vec<CaseSummary> {
         points =
             points.iter().flat_map(|point| axis.labels.iter().map(move |label| with(point, label))).collect();
     }
-    let mut cases = Vec::new();
+    let mut cases: Vec<CaseSummary> = Vec::new();
+    let has_seeds = axes.last().is_some_and(|axis| axis.name == "seed");
     for point in points {
         if draw.chance(2) {
+            continue;
+        }
+        // A seed that changes nothing: of the same case but for the seed, or of another one, which is another run.
+        if let Some(before) = cases.last().filter(|_| has_seeds && draw.chance(40)) {
+            cases.push(CaseSummary { labels: point, ..before.clone() });
             continue;
         }
         // Zero now and then, to divide by.
@@ -328,6 +355,22 @@ fn an_example() {
     // The same two, paired by t: their standard error is 0.05, and Student's t for one degree of freedom 12.706205.
     let ends = [Over::Ci95Low, Over::Ci95High].map(|over| ours(&Expect { over, ..base.clone() }).ours);
     assert_eq!(ends, [Some(-0.48531), Some(0.78531)]);
+    // Two cases that differ in their seed alone, and in no figure, are one.
+    for (second, interval) in [(10.0, None), (11.0, Some(4.147))] {
+        let axes = [AxisFile { name: "seed".into(), labels: vec!["1".into(), "2".into()] }];
+        let cases = [("1", 10.0), ("2", second)].map(|(seed, p99)| {
+            case(&BTreeMap::from([("seed".to_string(), seed.to_string())]), 1.0, p99, None)
+        });
+        let over = Expect {
+            select: BTreeMap::new(),
+            normalise: BTreeMap::new(),
+            over: Over::Ci95Low,
+            ..base.clone()
+        };
+        let result = evaluate(&[over], &axes, &cases).remove(0);
+        assert_eq!(result.ours.map(|ours| (ours * 1000.0).round() / 1000.0), interval);
+        assert_eq!(result.verdict, "miss");
+    }
     let one_case = Expect {
         over: Over::Ci95Low,
         select: BTreeMap::from([("q".into(), vec!["c".into()]), ("t".into(), vec!["x".into()])]),

@@ -11,6 +11,9 @@ use std::path::Path;
 
 /// More rows than this are for the report.
 const ROWS: usize = 60;
+/// Groups of seeds with the same run that are named, and seeds of one group.
+const GROUPS: usize = 4;
+const SEEDS: usize = 8;
 /// Cases that are not to be trusted and are named.
 const DOUBTFUL: usize = 5;
 
@@ -24,6 +27,7 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
         let place = if report.is_some() { "the report" } else { "summary.json" };
         let _ = writeln!(text, "... and {} more in {place}", points.len() - ROWS);
     }
+    text.push_str(&same_runs(summary));
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     if groups.len() > 1 {
         let _ = write!(text, "\n{}\n", group_table(summary, &points, &groups));
@@ -46,6 +50,44 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
         let _ = writeln!(text, "report: {}", one_line(&report.display().to_string()));
     }
     text
+}
+
+/// Of seeds that gave the same run: that their mean is one of fewer. Empty where each gave its own.
+fn same_runs(summary: &Summary) -> String {
+    let seed_of = |id: &String| {
+        summary.cases.iter().find(|case| case.id == *id).and_then(|case| case.labels.get("seed")).cloned()
+    };
+    let groups: Vec<Vec<String>> =
+        summary.same_runs.iter().map(|ids| ids.iter().filter_map(seed_of).collect()).collect();
+    let repeated: usize = groups.iter().map(|seeds| seeds.len().saturating_sub(1)).sum();
+    same_seeds(summary.cases.len(), repeated, groups, "`jitter` in [path], or more flows")
+}
+
+/// What is said of seeds that gave the same run: `groups` of them, which together are `repeated` cases of `cases` too many; `remedy` is
+/// what would draw from the seed. Empty where there are none.
+pub fn same_seeds(cases: usize, repeated: usize, mut groups: Vec<Vec<String>>, remedy: &str) -> String {
+    if repeated == 0 {
+        return String::new();
+    }
+    let distinct = cases - repeated;
+    let runs = if distinct == 1 { "run" } else { "runs" };
+    groups.sort();
+    groups.dedup();
+    let more = if groups.len() > GROUPS { "; ..." } else { "" };
+    let named: Vec<String> = groups.iter().take(GROUPS).map(|seeds| of_seeds(seeds)).collect();
+    format!(
+        "\n{cases} cases, {distinct} distinct {runs}: the same came of seeds {}{more}.\n\
+         A mean or an interval over equal runs says no more than one of them. What draws from the seed: {remedy}.\n",
+        named.join("; ")
+    )
+}
+
+/// Seeds as people write them; of many the first and the last.
+fn of_seeds(seeds: &[String]) -> String {
+    match seeds {
+        [first, .., last] if seeds.len() > SEEDS => format!("{first}, ..., {last} ({})", seeds.len()),
+        _ => seeds.join(", "),
+    }
 }
 
 const CELL_NOTE: &str = "\

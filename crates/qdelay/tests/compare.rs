@@ -252,3 +252,23 @@ fn alone_it_says_what_to_try_first() {
         assert!(succeed(&[command, &["--help"]].concat()).contains("Examples:\n"), "{command:?}");
     }
 }
+
+/// A flow alone draws nothing at random: what looks like three observations is one.
+#[test]
+fn seeds_that_change_nothing_are_one_run() {
+    let alone = ["compare", "--link", "10mbit", "--qdisc", "taildrop,codel", "--transport", "cubic"];
+    let three = [&alone[..], &["--duration", "3s", "--seed", "1..3"]].concat();
+    let text = succeed(&three);
+    assert!(text.contains("6 cases, 2 distinct runs: the same came of seeds 1, 2, 3.\n"), "{text}");
+    assert!(text.contains("--jitter"), "{text}");
+    let report = json(&[&three[..], &["--json"]].concat());
+    let same: Vec<Option<u64>> =
+        report["cases"].as_array().unwrap().iter().map(|case| case["same_run_as_seed"].as_u64()).collect();
+    assert_eq!(same, [None, Some(1), Some(1), None, Some(1), Some(1)]);
+    assert_eq!(report["distinct_runs"], 2);
+
+    let drawn = [&three[..], &["--jitter", "1ms"]].concat();
+    assert!(!succeed(&drawn).contains("distinct"), "each seed has its own jitter");
+    let report = json(&[&drawn[..], &["--json"]].concat());
+    assert_eq!(report["distinct_runs"], 6);
+}

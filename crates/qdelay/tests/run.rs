@@ -443,4 +443,37 @@ cell.partition = ["fp", "eqp:limit=100"]
     }
 }
 
+/// Seeds that change nothing are one run: the table says so, the summary names them, and no interval is made of them.
+#[test]
+fn seeds_that_change_nothing_are_one_run() {
+    let folder = folder("run-same-seeds");
+    let scenario = |jitter: &str| {
+        format!(
+            "[path]\nlink = \"10mbit\"\njitter = \"{jitter}\"\n[[flow]]\n[run]\nduration = \"3s\"\nseeds = \"1..3\"\n\
+             [[expect]]\nclaim = \"sure\"\nmeasure = \"utilization\"\nover = \"ci95_low\"\nlow = 0.1\n"
+        )
+    };
+    let run = |name: &str, jitter: &str| -> (String, Value) {
+        let path = file(&folder, &format!("{name}.toml"), scenario(jitter));
+        let out = folder.join(name);
+        let out = out.to_str().unwrap();
+        let arguments = ["run", path.as_str(), "--out", out, "--no-report"];
+        let output = common::command(&arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let summary = fs::read_to_string(Path::new(out).join("summary.json")).unwrap();
+        (text, serde_json::from_str(&summary).unwrap())
+    };
+    let (text, summary) = run("alike", "0s");
+    assert!(text.contains("3 cases, 1 distinct run: the same came of seeds 1, 2, 3.\n"), "{text}");
+    assert_eq!(summary["same_runs"].as_array().unwrap().len(), 1);
+    assert_eq!(summary["same_runs"][0].as_array().unwrap().len(), 3);
+    assert_eq!(
+        (&summary["expects"][0]["ours"], &summary["expects"][0]["verdict"]),
+        (&Value::Null, &"miss".into())
+    );
+    let (text, summary) = run("drawn", "1ms");
+    assert!(!text.contains("distinct"), "{text}");
+    assert_eq!((summary.get("same_runs"), &summary["expects"][0]["verdict"]), (None, &"match".into()));
+}
+
 qdelay_testing::main!();

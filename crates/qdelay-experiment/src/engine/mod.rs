@@ -29,6 +29,7 @@ pub use runner::{Ran, Runner, Simulator};
 use crate::InputError;
 use crate::expect;
 use crate::results::{CaseSummary, SCHEMA_VERSION, Summary};
+use crate::same_runs;
 use crate::scenario::{Overrides, Study};
 use crate::traces::Library;
 use folder::Folder;
@@ -151,6 +152,7 @@ pub fn run_by(
         // What is expected of one trace says nothing of another.
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }
+    let same_runs = same_runs::groups(&cases);
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
         scenario: study.name.clone(),
@@ -159,6 +161,7 @@ pub fn run_by(
         axes,
         cases,
         expects,
+        same_runs,
         clock: runner.clock().map(str::to_string),
     };
     folder.finish(&summary)?;

@@ -3,18 +3,16 @@
 //! A cell is of two points on an axis that differ in one choice. All else is equal, the seed included, so that the figure with the
 //! choice is divided by the one without it, case by case, or, where it is a share, less that: what remains after the mean over all seeds is the choice's doing, and
 //! the interval is that of Student's t over the seeds. Where an axis is not said, a cell is of every mix of its labels: the least and
-//! the most of them, and in how many the choice pays.
+//! the most of them, and in how many the choice pays. Seeds that gave the same runs, with the choice and without it, count as one.
 
 use super::claims::{Labels, selection};
 use crate::confidence;
-use crate::expect::{Best, Expect, Over, Selection, Table};
+use crate::expect::{Best, Expect, Over, Runs, Selection, Table};
 use crate::results::round;
+use crate::same_runs::SEED;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-
-/// The axis that every study has.
-const SEED: &str = "seed";
 
 /// A table to be made: a `[[table]]` of a paper's file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -248,7 +246,9 @@ impl Changes {
                 }
             };
             let seed = table.axes().iter().position(|axis| axis.name == SEED);
-            paired(&concern.name, &changes, seed, self.least)
+            let runs: Vec<_> =
+                changes.iter().map(|(point, _)| table.runs(point, &column.normalise)).collect();
+            paired(&concern.name, &changes, &runs, seed, self.least)
         };
         Some(ChangeCell {
             own: change(&column.own)?,
@@ -268,17 +268,33 @@ fn differences(with: Vec<Figure>, without: &[Figure], all: f64) -> Option<Vec<Fi
     })
 }
 
-/// The change over cases.
-fn paired(name: &str, cases: &[Figure], seed: Option<usize>, least: f64) -> Option<Change> {
+/// The change over cases, of which `runs` says what they are runs of.
+fn paired(
+    name: &str,
+    cases: &[Figure],
+    runs: &[Option<Runs>],
+    seed: Option<usize>,
+    least: f64,
+) -> Option<Change> {
     let mut mixes: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
-    let mut seeds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for (point, change) in cases {
+    let mut seeds: BTreeMap<usize, (Vec<f64>, Vec<Option<Runs>>)> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for ((point, change), run) in cases.iter().zip(runs) {
         let mut mix = point.clone();
         let of_seed = seed.map_or(0, |axis| std::mem::take(&mut mix[axis]));
-        mixes.entry(mix).or_default().push(*change);
-        seeds.entry(of_seed).or_default().push(*change);
+        if seen.insert((mix.clone(), *run)) {
+            mixes.entry(mix).or_default().push(*change);
+        }
+        let of_seed = seeds.entry(of_seed).or_default();
+        of_seed.0.push(*change);
+        of_seed.1.push(*run);
     }
-    let each_seed: Vec<f64> = seeds.values().filter_map(|of_seed| Some(mean_margin(of_seed)?.0)).collect();
+    let mut seen = BTreeSet::new();
+    let each_seed: Vec<f64> = seeds
+        .values()
+        .filter(|(_, runs)| seen.insert(runs))
+        .filter_map(|(changes, _)| Some(mean_margin(changes)?.0))
+        .collect();
     let (mean, margin) = mean_margin(&each_seed)?;
     let each_mix: Vec<(f64, Option<f64>)> = mixes.values().filter_map(|of_mix| mean_margin(of_mix)).collect();
     let certain = |sign: f64| {
@@ -380,7 +396,8 @@ mod tests {
     fn of(ratios: [f64; 4], seed: Option<usize>) -> Change {
         let cases: Vec<Figure> =
             MIXES.iter().zip(ratios).map(|(point, ratio)| (point.to_vec(), ratio - 1.0)).collect();
-        paired("x", &cases, seed, 0.01).expect("there are cases")
+        let runs: Vec<Option<Runs>> = (0..cases.len()).map(|run| Some((run, None))).collect();
+        paired("x", &cases, &runs, seed, 0.01).expect("there are cases")
     }
 
     /// By hand: means of seeds 0.2 and 0.3, so 0.25 with a standard error of 0.05, times 12.706.
@@ -401,7 +418,25 @@ mod tests {
         assert_eq!((little.better, little.worse), (0, 0), "less than a percent is none");
         let single = of([1.5, 1.5, 0.9, 0.9], None);
         assert_eq!((single.mixes, single.better, single.margin), (4, 0, None), "one seed says nothing");
-        assert!(paired("x", &[], Some(0), 0.01).is_none());
+        assert!(paired("x", &[], &[], Some(0), 0.01).is_none());
+    }
+
+    #[test]
+    fn seeds_that_gave_the_same_runs_are_one() {
+        // Two mixes, three seeds; the second seed gave the runs of the first.
+        let cases: Vec<Figure> = [0.5, 0.1, 0.5, 0.1, 0.7, 0.1]
+            .into_iter()
+            .enumerate()
+            .map(|(place, change)| (vec![place / 2, place % 2], change))
+            .collect();
+        let runs = [0, 1, 0, 1, 4, 1].map(|run| Some((run, None)));
+        let change = paired("x", &cases, &runs, Some(0), 0.01).expect("a change");
+        let expected = mean_margin(&[0.3, 0.4]).expect("two seeds");
+        assert_eq!((change.mean, change.margin), (0.35, expected.1.map(round)));
+        // In the second mix all three seeds are one run: nothing is certain of it.
+        assert_eq!((change.better, change.mixes), (0, 2));
+        let distinct: Vec<Option<Runs>> = (0..6).map(|run| Some((run, None))).collect();
+        assert_eq!(paired("x", &cases, &distinct, Some(0), 0.01).expect("a change").better, 2);
     }
 
     #[test]

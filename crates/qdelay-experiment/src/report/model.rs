@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Name of the axis that several folders make.
 pub(super) const FOLDER_AXIS: &str = "folder";
 /// Name of the axis that is averaged over.
-pub(super) const SEED_AXIS: &str = "seed";
+pub(super) use crate::same_runs::SEED as SEED_AXIS;
 /// Where a folder knows nothing of another one's axis.
 const NOT_THERE: &str = "—";
 

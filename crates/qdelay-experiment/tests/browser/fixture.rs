@@ -116,6 +116,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         axes,
         cases,
         expects: fixture.expects.clone(),
+        same_runs: Vec::new(),
         clock: None,
     };
     fs::write(folder.join("summary.json"), pretty(&summary)).unwrap();

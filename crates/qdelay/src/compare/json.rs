@@ -1,6 +1,6 @@
 //! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
 
-use super::pool::CaseResult;
+use super::pool::{CaseResult, first_equals};
 use qdelay_experiment::results::Node;
 pub use qdelay_experiment::results::{Delay, SCHEMA_VERSION, pretty, round};
 use qdelay_sim::{FlowOutcome, ReasonCount};
@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 struct Report<'a> {
     schema_version: u32,
     cases: Vec<Case<'a>>,
+    /// How many different runs they are.
+    distinct_runs: usize,
 }
 
 #[derive(Serialize)]
@@ -33,6 +35,8 @@ struct Case<'a> {
     probe_lost: Option<u64>,
     flows: Vec<Flow<'a>>,
     nodes: BTreeMap<&'a str, Node>,
+    /// The first seed that gave the same run; null where none before it did.
+    same_run_as_seed: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -59,7 +63,17 @@ struct Flow<'a> {
 
 /// All cases as one line of JSON for each, in one document.
 pub fn cases(results: &[CaseResult]) -> String {
-    pretty(&Report { schema_version: SCHEMA_VERSION, cases: results.iter().map(Case::from).collect() })
+    let firsts = first_equals(results);
+    let places = || firsts.iter().enumerate();
+    let case = |(result, (place, first)): (_, (usize, &usize))| Case {
+        same_run_as_seed: (place != *first).then(|| results[*first].axes.seed),
+        ..Case::from(result)
+    };
+    pretty(&Report {
+        schema_version: SCHEMA_VERSION,
+        cases: results.iter().zip(places()).map(case).collect(),
+        distinct_runs: places().filter(|(place, first)| place == *first).count(),
+    })
 }
 
 impl<'a> From<&'a CaseResult> for Case<'a> {
@@ -89,6 +103,7 @@ impl<'a> From<&'a CaseResult> for Case<'a> {
             probe_lost: outcome.probe_sent_lost.map(|(_, lost)| lost),
             flows: outcome.flows.iter().map(Flow::from).collect(),
             nodes: outcome.nodes.iter().map(|node| (node.name.as_str(), Node::from(node))).collect(),
+            same_run_as_seed: None,
         }
     }
 }

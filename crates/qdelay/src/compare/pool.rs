@@ -22,6 +22,28 @@ pub struct CaseResult {
     pub wall_seconds: f64,
 }
 
+/// For each case the place of the first that differs from it in its seed alone and in nothing that came out: its own where none before
+/// it does. Such cases are one run, done several times.
+pub fn first_equals(results: &[CaseResult]) -> Vec<usize> {
+    let point = |result: &CaseResult| {
+        let Axes { trace, qdisc, transport, .. } = &result.axes;
+        (trace.clone(), qdisc.clone(), transport.clone())
+    };
+    let mut firsts: Vec<usize> = Vec::with_capacity(results.len());
+    // Of the point of all axes but the seed, which is the innermost: where it begins, and what it is.
+    let mut begin = 0;
+    for (place, result) in results.iter().enumerate() {
+        if point(&results[begin]) != point(result) {
+            begin = place;
+        }
+        let first = (begin..place)
+            .filter(|before| firsts[*before] == *before)
+            .find(|before| results[*before].outcome == result.outcome);
+        firsts.push(first.unwrap_or(place));
+    }
+    firsts
+}
+
 /// Runs all cases, `jobs` at a time; a core each where `jobs` is not given. `watch` was started with the command; `name` is
 /// what `progress` is told to be run.
 ///

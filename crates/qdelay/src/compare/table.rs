@@ -1,9 +1,9 @@
 //! What people read: a table for each link, a row for each case.
 
-use super::pool::CaseResult;
+use super::pool::{CaseResult, first_equals};
 use crate::cli::Compare;
 use crate::error::one_line;
-use crate::run_table::milliseconds;
+use crate::run_table::{milliseconds, same_seeds};
 use crate::text_table::{self, Column};
 use qdelay_record::DelaySummary;
 use std::fmt::Write;
@@ -16,7 +16,20 @@ pub fn cases(options: &Compare, results: &[CaseResult]) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n{}\n{}\n", one_line(&first.axes.trace), table(options, of_one_link));
     }
-    text + NOTE
+    text + &same_runs(results) + NOTE
+}
+
+/// Which seeds gave the same run.
+fn same_runs(results: &[CaseResult]) -> String {
+    let firsts = first_equals(results);
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    for (place, first) in firsts.iter().enumerate().filter(|(place, first)| place == *first) {
+        let seeds = (place..firsts.len()).filter(|other| firsts[*other] == *first);
+        groups.push(seeds.map(|other| results[other].axes.seed.to_string()).collect());
+    }
+    let repeated = results.len() - groups.len();
+    groups.retain(|seeds| seeds.len() > 1);
+    same_seeds(results.len(), repeated, groups, "--jitter 1ms, or more --flows")
 }
 
 const NOTE: &str = "
