@@ -308,11 +308,21 @@ fn quantum(random: &mut Random, low: u64) -> u64 {
     if random.below(2) == 0 { 1514 } else { within(random, low, 5000) }
 }
 
+/// What Linux counts beside an IP packet on Ethernet, nothing, or anything.
+fn overhead(random: &mut Random) -> u64 {
+    match random.below(4) {
+        0 => 0,
+        1 => within(random, 1, 200),
+        _ => 14,
+    }
+}
+
 /// Everything of `fq_codel` but CoDel's own arguments.
 fn fq_codel_arguments(random: &mut Random, law: Box<dyn Fn() -> Law>) -> (FqCodel, String) {
     let mut model = FqCodel::new(law);
     model.flows = buckets(random);
     model.quantum = quantum(random, 256) as i64;
+    model.overhead = overhead(random) as i64;
     if random.below(2) == 0 {
         model.limit = within(random, 1, 300) as usize;
     }
@@ -324,9 +334,10 @@ fn fq_codel_arguments(random: &mut Random, law: Box<dyn Fn() -> Law>) -> (FqCode
     if random.below(2) == 0 {
         model.drop_batch = within(random, 1, 100) as u32;
     }
-    let FqCodel { flows, quantum, limit, memory, drop_batch, .. } = &model;
-    let text =
-        format!("flows={flows}:quantum={quantum}b:limit={limit}:memory={memory}b:drop_batch={drop_batch}");
+    let FqCodel { flows, quantum, overhead, limit, memory, drop_batch, .. } = &model;
+    let text = format!(
+        "flows={flows}:quantum={quantum}b:overhead={overhead}b:limit={limit}:memory={memory}b:drop_batch={drop_batch}"
+    );
     (model, text)
 }
 
@@ -366,7 +377,8 @@ fn drr_case(random: &mut Random) -> Case {
     let mut model = Drr::new(by, room);
     // A small quantum makes many rounds, here and in the model's slow look at the head.
     model.quantum = if random.below(10) == 0 { within(random, 30, 256) } else { quantum(random, 256) };
-    let mut text = format!("drr:{text}:by={name}:quantum={}b", model.quantum);
+    model.overhead = overhead(random);
+    let mut text = format!("drr:{text}:by={name}:quantum={}b:overhead={}b", model.quantum, model.overhead);
     if by == By::Flow {
         model.flows = buckets(random);
         text += &format!(":flows={}", model.flows);
@@ -393,16 +405,18 @@ fn sfq_arguments(random: &mut Random) -> (Sfq, String) {
         model.depth = within(random, 1, 60) as usize;
     }
     model.quantum = quantum(random, 256) as i64;
+    model.overhead = overhead(random) as i64;
     model.headdrop = random.below(2) == 0;
     model.perturb = match random.below(3) {
         0 => 0,
         1 => span(random, MS, 50 * MS, MS),
         _ => span(random, MS, 1000 * MS, 1_000),
     };
-    let Sfq { flows, depth, quantum, .. } = &model;
+    let Sfq { flows, depth, quantum, overhead, .. } = &model;
     let (headdrop, perturb) = (switch(model.headdrop), us(model.perturb));
     let text = format!(
-        "sfq:limit={limit}:flows={flows}:depth={depth}:quantum={quantum}b:headdrop={headdrop}:perturb={perturb}"
+        "sfq:limit={limit}:flows={flows}:depth={depth}:quantum={quantum}b:overhead={overhead}b\
+         :headdrop={headdrop}:perturb={perturb}"
     );
     (model, text)
 }

@@ -21,7 +21,7 @@ fn two() -> [u32; 2] {
 /// second round.
 #[test]
 fn drr_sends_what_the_papers_example_sends() {
-    let mut subject = Subject::new("drr:by=class:quantum=500b", 1);
+    let mut subject = Subject::new("drr:by=class:quantum=500b:overhead=0", 1);
     let queues: [&[u32]; 4] = [&[200, 750, 20], &[500, 500], &[100, 600, 200], &[180, 700, 50]];
     for (class, sizes) in queues.iter().enumerate() {
         for bytes in *sizes {
@@ -38,7 +38,7 @@ fn drr_sends_what_the_papers_example_sends() {
 /// Shreedhar and Varghese 1996, section 3: a queue that empties gives its deficit up, and does not save it for later.
 #[test]
 fn drr_saves_no_deficit_for_an_empty_queue() {
-    let mut subject = Subject::new("drr:by=class:quantum=1000b", 1);
+    let mut subject = Subject::new("drr:by=class:quantum=1000b:overhead=0", 1);
     let send = |subject: &mut Subject, class, bytes| {
         subject.enqueue(0, Packet { class, ..packet(u64::from(bytes), bytes, false, 0) });
     };
@@ -52,11 +52,39 @@ fn drr_saves_no_deficit_for_an_empty_queue() {
 /// The smallest quantum there is: as many rounds as a packet has bytes.
 #[test]
 fn drr_needs_no_large_quantum() {
-    let mut subject = Subject::new("drr:by=dscp:quantum=1b", 1);
+    let mut subject = Subject::new("drr:by=dscp:quantum=1b:overhead=0", 1);
     for (dscp, bytes) in [(0, 1500), (10, 1499), (46, 3)] {
         subject.enqueue(0, Packet { dscp, ..packet(u64::from(bytes), bytes, false, 0) });
     }
     assert_eq!(drain(&mut subject, 0), [3, 1499, 1500]);
+}
+
+/// Linux takes the length of the frame from a deficit that grows by the MTU with its header (`qdisc_pkt_len`, `psched_mtu`): a turn is one
+/// full packet, not one and, from what is left over, now and then two. RFC 8290 section 5.2.4 has the same 1514 bytes.
+#[test]
+fn a_turn_is_one_full_packet_by_default() {
+    for name in ["fq_codel:target=100s:interval=100s", "drr", "sfq"] {
+        let flows = apart(3, 1024, 0);
+        let mut subject = Subject::new(name, 1);
+        for id in 0..12 {
+            subject.enqueue(0, packet(id, 1500, false, flows[id as usize % 3]));
+        }
+        assert_eq!(drain(&mut subject, 0), (0..12).collect::<Vec<_>>(), "{name}: flow by flow, one each");
+    }
+}
+
+/// A frame of 64 bytes has 50 bytes of IP. Beside a full packet, 24 of them are a turn of 1514 bytes where the last may overdraw it
+/// (23 are 1472), and 23 where it may not; IP bytes alone would let 31 and 30 go.
+#[test]
+fn small_packets_count_with_their_frames() {
+    for (name, turn) in [("fq_codel:target=100s:interval=100s", 24), ("sfq", 24), ("drr", 23)] {
+        let [small, large] = two();
+        let mut subject = Subject::new(name, 1);
+        (0..60).for_each(|id| subject.enqueue(0, packet(id, 50, false, small)));
+        (100..104).for_each(|id| subject.enqueue(0, packet(id, 1500, false, large)));
+        let first: Vec<u64> = (0..25).filter_map(|_| subject.dequeue(0)).map(|p| p.handle).collect();
+        assert_eq!(first.iter().position(|handle| *handle == 100), Some(turn), "{name}");
+    }
 }
 
 /// McKenney's buffer stealing: whoever has queued the most bytes pays for a full buffer, its newest packet first, be it
@@ -76,7 +104,7 @@ fn drr_takes_the_room_from_the_longest_queue() {
     assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Longest(3)]);
     send(&mut subject, 6, 1, 1500);
     assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Longest(6)], "bytes count, not packets");
-    assert_eq!(drain(&mut subject, 0), [0, 1, 2, 5]);
+    assert_eq!(drain(&mut subject, 0), [0, 1, 5, 2], "frames of 514 bytes: two are a turn");
 }
 
 /// McKenney 1990: flows have equal shares of a link, however much each of them sends.
@@ -147,7 +175,7 @@ fn sfq_perturbation_parts_flows_that_met() {
 fn fq_codel_makes_new_flows_old() {
     let flows = apart(3, 1024, 0);
     let (a, b, c) = (flows[0], flows[1], flows[2]);
-    let mut subject = Subject::new("fq_codel:quantum=1500b", 1);
+    let mut subject = Subject::new("fq_codel:quantum=1500b:overhead=0", 1);
     let next = |subject: &mut Subject| subject.dequeue(0).map(|p| p.handle);
     for id in 0..4 {
         subject.enqueue(0, packet(10 + id, 1000, false, a));

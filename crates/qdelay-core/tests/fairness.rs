@@ -67,16 +67,18 @@ proptest! {
 
     /// Shreedhar and Varghese 1996, section 4.1: over any interval in which two flows are backlogged, what they are sent
     /// differs by at most Q + 2 Max (their fairness measure for equal quanta), whatever others do. Each flow's service
-    /// in m rounds is m Q but for less than Max of deficit at either end, and their rounds differ by one at most.
+    /// in m rounds is m Q but for less than Max of deficit at either end, and their rounds differ by one at most. A packet
+    /// counts with its overhead.
     #[test]
     fn drr_two_backlogged_flows_never_differ_by_more_than_a_quantum_and_two_packets(
         quantum in 100..3000u64,
+        overhead in 0..60u32,
         large in sizes(),
         small in sizes(),
         others in prop::collection::vec((0..4u32, 40..=1500u32, 0..3u32), 0..200),
         steady in 0..4usize,
     ) {
-        let text = format!("drr:by=class:quantum={quantum}b:limit=100000");
+        let text = format!("drr:by=class:quantum={quantum}b:overhead={overhead}b:limit=100000");
         let all: Vec<u32> = (2..2 + steady as u32).collect();
         let mut run = Backlogged::new(&text, all, &[1500, 40, 700]);
         let sizes = [large, small];
@@ -99,11 +101,11 @@ proptest! {
             let gone = run.serve();
             if gone.flow < 2 {
                 queued[gone.flow as usize] -= 1;
-                difference += if gone.flow == 0 { 1 } else { -1 } * i64::from(gone.bytes);
+                difference += if gone.flow == 0 { 1 } else { -1 } * i64::from(gone.bytes + overhead);
                 (most, least) = (most.max(difference), least.min(difference));
             }
         }
-        let max = sizes.iter().flatten().max().copied().unwrap_or(0);
+        let max = sizes.iter().flatten().max().copied().unwrap_or(0) + overhead;
         let bound = quantum as i64 + 2 * i64::from(max);
         prop_assert!(most - least <= bound, "{} > {bound}", most - least);
     }
@@ -114,6 +116,7 @@ proptest! {
     fn a_sparse_flow_waits_for_one_round_of_the_others(
         name in prop::sample::select(&["sfq:limit=65536", "fq_codel:target=100s:interval=100s"][..]),
         quantum in 256..3000u64,
+        overhead in 0..60u64,
         sizes in sizes(),
         bulk in 1..8usize,
         pauses in prop::collection::vec((0..30u32, 40..256u32), 1..60),
@@ -121,8 +124,8 @@ proptest! {
     ) {
         let mut flows = apart(bulk + 1, 1024, skip.into());
         let sparse = flows.pop().unwrap_or(0);
-        let mut run = Backlogged::new(&format!("{name}:quantum={quantum}b"), flows, &sizes);
-        let max = u64::from(sizes.iter().max().copied().unwrap_or(0));
+        let mut run = Backlogged::new(&format!("{name}:quantum={quantum}b:overhead={overhead}b"), flows, &sizes);
+        let max = u64::from(sizes.iter().max().copied().unwrap_or(0)) + overhead;
         let round = bulk as u64 * (quantum + max - 1);
         for (pause, bytes) in pauses {
             for _ in 0..pause {
@@ -135,7 +138,7 @@ proptest! {
                 if gone.flow == sparse {
                     break;
                 }
-                before += u64::from(gone.bytes);
+                before += u64::from(gone.bytes) + overhead;
                 prop_assert!(before <= round, "{before} bytes went first, {round} are a round");
             }
         }
@@ -146,6 +149,7 @@ proptest! {
     #[test]
     fn fq_codel_serves_new_flows_before_old_ones(
         quantum in 256..3000u64,
+        overhead in 0..50u32,
         sizes in sizes(),
         bulk in 1..8usize,
         new in 1..5usize,
@@ -154,7 +158,9 @@ proptest! {
     ) {
         let mut flows = apart(bulk + new * times, 65536, skip.into());
         let mut fresh = flows.split_off(bulk);
-        let text = format!("fq_codel:flows=65536:target=100s:interval=100s:quantum={quantum}b");
+        let text = format!("fq_codel:flows=65536:target=100s:interval=100s:quantum={quantum}b:overhead={overhead}b");
+        // Together just the quantum, with what each counts for beside its bytes.
+        let both = [quantum as u32 - 100 - overhead, 100 - overhead];
         let mut run = Backlogged::new(&text, flows, &sizes);
         // So many bytes that each has spent its first quantum.
         let mut bytes = 0;
@@ -164,13 +170,12 @@ proptest! {
         while !fresh.is_empty() {
             let now: Vec<u32> = fresh.drain(..new).collect();
             for flow in &now {
-                // Together just the quantum, and one more that has to wait its turn.
-                run.send(*flow, quantum as u32 - 100);
-                run.send(*flow, 100);
+                both.iter().for_each(|bytes| run.send(*flow, *bytes));
+                // One more, which has to wait its turn.
                 run.send(*flow, 40);
             }
             for flow in &now {
-                for bytes in [quantum as u32 - 100, 100] {
+                for bytes in both {
                     let gone = run.serve();
                     prop_assert_eq!((gone.flow, gone.bytes), (*flow, bytes));
                 }

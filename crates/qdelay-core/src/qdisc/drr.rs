@@ -13,7 +13,8 @@
 //! Parameters:
 //! * `by`: what a bucket is: the hash of a flow, one of the 64 codepoints of DiffServ, or the class that a classifier
 //!   set, modulo 256 (flow).
-//! * `flows`: buckets of `by=flow` (1024); `quantum`: bytes per turn (1514).
+//! * `flows`: buckets of `by=flow` (1024); `quantum`: bytes per turn (1514), to which each packet counts with `overhead`
+//!   bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514; the paper has none).
 //! * `limit` in packets (1000) and `limit_bytes` (none), over all buckets.
 //!
 //! Cost: constant per packet where `quantum` is a full packet; otherwise packet size over `quantum` turns. A drop costs
@@ -29,7 +30,7 @@
 //! * Linux: its classes have a limit each, no shared one, and filters put packets into them; it steals from nobody.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{FlowList, FlowQueues, Measure, QUANTUM};
+use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{Backlog, Limit, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
@@ -54,10 +55,11 @@ pub static COMPONENT: Component = Component {
         },
         FLOWS,
         Parameter {
-            about: "what a bucket is credited in each turn (IP bytes); less than a packet costs several turns each",
+            about: "what a bucket is credited in each turn; less than a packet costs several turns each",
             source: "Shreedhar and Varghese 1995 (at least the largest packet); Linux drr (the MTU with its header)",
             ..QUANTUM
         },
+        OVERHEAD,
         LIMIT,
         LIMIT_BYTES,
     ],
@@ -83,12 +85,14 @@ pub struct Drr {
     active: FlowList,
     by: DrrBy,
     quantum: i64,
+    overhead: i64,
     limit: Limit,
 }
 
 impl Drr {
-    /// Empty buckets: `flows` of them (1 to 65536) where they are flows. `quantum` in bytes, at least 1.
-    pub fn new(limit: Limit, by: DrrBy, flows: u32, quantum: u32) -> Drr {
+    /// Empty buckets: `flows` of them (1 to 65536) where they are flows. `quantum` in bytes, at least 1; each
+    /// packet counts with `overhead` more than its IP bytes.
+    pub fn new(limit: Limit, by: DrrBy, flows: u32, quantum: u32, overhead: u32) -> Drr {
         let buckets = match by {
             DrrBy::Flow => flows.max(1),
             DrrBy::Dscp => 64,
@@ -99,6 +103,7 @@ impl Drr {
             active: FlowList::new(),
             by,
             quantum: i64::from(quantum.max(1)),
+            overhead: i64::from(overhead),
             limit,
         }
     }
@@ -119,7 +124,8 @@ impl Drr {
             let by = arguments.text("by").unwrap_or("flow");
             return Err(limits::fail(arguments, format!("flows has no effect with by={by}")));
         }
-        Ok(Drr::new(limits::limit(arguments), by, whole("flows", 1024), whole("quantum", 1514)))
+        let (quantum, overhead) = (whole("quantum", 1514), whole("overhead", ETHERNET_HEADER));
+        Ok(Drr::new(limits::limit(arguments), by, whole("flows", 1024), quantum, overhead))
     }
 
     #[inline]
@@ -129,6 +135,12 @@ impl Drr {
             DrrBy::Dscp => u32::from(packet.dscp % 64),
             DrrBy::Class => u32::from(packet.class % 256),
         }
+    }
+
+    /// What a packet takes from its bucket's deficit.
+    #[inline]
+    fn cost(&self, packet: &Packet) -> i64 {
+        i64::from(packet.bytes) + self.overhead
     }
 
     #[inline]
@@ -170,9 +182,9 @@ impl Qdisc for Drr {
                 self.active.remove(&mut self.queues, bucket);
                 continue;
             };
-            let bytes = i64::from(head.bytes);
-            if bytes <= self.queues.deficit(bucket) {
-                self.queues.add_deficit(bucket, -bytes);
+            let cost = self.cost(head);
+            if cost <= self.queues.deficit(bucket) {
+                self.queues.add_deficit(bucket, -cost);
                 let packet = self.queues.pop_head(bucket);
                 if self.queues.head(bucket).is_none() {
                     self.active.remove(&mut self.queues, bucket);
@@ -190,7 +202,7 @@ impl Qdisc for Drr {
     }
 
     fn head(&self) -> Option<&Packet> {
-        let next = self.active.next_ready(&self.queues, self.quantum, |head| i64::from(head.bytes));
+        let next = self.active.next_ready(&self.queues, self.quantum, |head| self.cost(head));
         next.and_then(|(_, bucket)| self.queues.head(bucket))
     }
     #[inline]
@@ -211,7 +223,7 @@ mod tests {
     /// whose 750 wait for the second round and the 300 that the first round left.
     #[test]
     fn what_is_left_of_a_turn_is_kept_for_the_next() {
-        let mut bench = Bench::new("drr:quantum=500b");
+        let mut bench = Bench::new("drr:overhead=0:quantum=500b");
         bench.enqueue_flow(1, 0, &[200, 750, 20]);
         bench.enqueue_flow(2, 0, &[500, 500]);
         assert_eq!(bench.dequeue_many(0, 9), [0, 3, 1, 2, 4]);
@@ -219,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_empties_loses_the_rest() {
-        let mut bench = Bench::new("drr:quantum=500b");
+        let mut bench = Bench::new("drr:overhead=0:quantum=500b");
         bench.enqueue_flow(1, 0, &[100]);
         bench.enqueue_flow(2, 0, &[600]);
         assert_eq!(bench.dequeue(0), Some(0));
@@ -231,7 +243,7 @@ mod tests {
     #[test]
     fn bytes_are_shared_equally_whatever_the_sizes() {
         for quantum in [1, 100, 1500, 4000] {
-            let mut bench = Bench::new(&format!("drr:quantum={quantum}b:limit=100000"));
+            let mut bench = Bench::new(&format!("drr:overhead=0:quantum={quantum}b:limit=100000"));
             bench.enqueue_flow(1, 0, &[1500; 400]);
             bench.enqueue_flow(2, 0, &[100; 6000]);
             let mut bytes = [0i64; 2];
@@ -285,7 +297,7 @@ mod tests {
 
     #[test]
     fn who_was_robbed_of_everything_keeps_its_place_and_its_deficit() {
-        let mut bench = Bench::new("drr:quantum=500b:limit_bytes=1500b");
+        let mut bench = Bench::new("drr:overhead=0:quantum=500b:limit_bytes=1500b");
         bench.enqueue_flow(1, 0, &[100, 900]);
         assert_eq!(bench.dequeue(0), Some(0));
         // Flow 1 has 400 left in this turn, and loses its 900 to flow 2 and 3, who hold less each.
@@ -298,7 +310,7 @@ mod tests {
 
     #[test]
     fn an_empty_bucket_is_passed_over_and_starts_anew() {
-        let mut bench = Bench::new("drr:quantum=500b:limit_bytes=1000b");
+        let mut bench = Bench::new("drr:overhead=0:quantum=500b:limit_bytes=1000b");
         bench.enqueue_flow(1, 0, &[900]);
         bench.enqueue_flow(2, 0, &[450]);
         assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
@@ -310,13 +322,13 @@ mod tests {
 
     #[test]
     fn codepoints_and_classes_take_turns_too() {
-        let mut bench = Bench::new("drr:by=dscp:quantum=100b");
+        let mut bench = Bench::new("drr:by=dscp:quantum=100b:overhead=0");
         for dscp in [46, 46, 0] {
             (bench.dscp, bench.flow) = (dscp, bench.flow + 1);
             bench.enqueue(0, 100);
         }
         assert_eq!(bench.dequeue_many(0, 9), [0, 2, 1]);
-        let mut bench = Bench::new("drr:by=class:quantum=100b");
+        let mut bench = Bench::new("drr:by=class:quantum=100b:overhead=0");
         for class in [1, 257, 2] {
             bench.class = class;
             bench.enqueue(0, 100);

@@ -23,9 +23,24 @@ pub(super) const QUANTUM: Parameter = Parameter {
     default: "1514b",
     min: "1b",
     max: "1mb",
-    about: "what a bucket may send in one turn (IP bytes)",
+    about: "what a bucket may send in one turn, each packet counted with its overhead",
     source: "Linux (the MTU and an Ethernet header)",
 };
+
+/// `overhead`: what every packet counts for in a turn beside its IP bytes. Linux's quantum is one of frames, and so is the size that
+/// it takes from a deficit: 1514 bytes are one full packet. Counted in IP bytes 14 of them would be left for another.
+pub(super) const OVERHEAD: Parameter = Parameter {
+    name: "overhead",
+    unit: Unit::Bytes,
+    default: "14b",
+    min: "0",
+    max: "65535b",
+    about: "counted for each packet in a turn beside its IP bytes (the header of its frame)",
+    source: "Linux qdisc_pkt_len, psched_mtu (an Ethernet header)",
+};
+
+/// [`OVERHEAD`]'s default, in bytes.
+pub(super) const ETHERNET_HEADER: u32 = 14;
 
 /// What makes a bucket the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@
 //! a packet now and then cannot keep the others waiting.
 //!
 //! Parameters:
-//! * `flows`: buckets (1024, section 5.2.5); `quantum`: bytes per turn (1514, section 5.2.4).
+//! * `flows`: buckets (1024, section 5.2.5); `quantum`: bytes per turn (1514, section 5.2.4), to which each
+//!   packet counts with `overhead` bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514).
 //! * `target`, `interval`, `ecn` (on, section 5.2.6), `ce_threshold`, `mtu`, `variant`: CoDel's.
 //! * `limit`: packets in all buckets (10240, section 5.2.3); `memory`: bytes in all buckets (32 MB).
 //! * `drop_batch`: when either is exceeded, half of the bytes of the bucket that holds the most are dropped from its
@@ -20,8 +21,8 @@
 //! where the quantum is a full packet. The bucket that holds the most is found by a tournament, not by a scan.
 //!
 //! Differences from the reference:
-//! * The deficit, `quantum` and `memory` are IP bytes. Linux counts the Ethernet header in the first two and the
-//!   kernel's buffers in the last, and its 32 MB are 2^25 bytes.
+//! * `memory`, and which bucket holds the most, are counted in IP bytes. Linux counts the kernel's buffers in the one and
+//!   frames in the other, and its 32 MB are 2^25 bytes.
 //! * RFC: no packet is dropped while at most `mtu` bytes remain in all buckets together, as in Linux; the RFC's CoDel
 //!   looks at its own queue.
 //! * RFC: a batch also raises that CoDel's count of drops, as in Linux since 4.16.
@@ -31,7 +32,7 @@
 //! * `variant=linux` is [`crate::aqm::Codel`]'s, with the differences listed there.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{FlowList, FlowQueues, Measure, QUANTUM};
+use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT, MTU};
 use super::{Backlog, Limit, Qdisc};
 use crate::aqm::{self, CodelFlavour, CodelParameters, Verdict};
@@ -54,6 +55,7 @@ pub static COMPONENT: Component = Component {
             source: "RFC 8290 section 5.2.4; Linux fq_codel (the MTU and an Ethernet header, at least 256)",
             ..QUANTUM
         },
+        OVERHEAD,
         Parameter {
             name: "target",
             unit: Unit::Span,
@@ -130,6 +132,8 @@ pub struct FqCodelParameters {
     pub flows: u32,
     /// Bytes a bucket may send in its turn, at least 1.
     pub quantum: u32,
+    /// What each packet counts for beside its IP bytes.
+    pub overhead: u32,
     /// What all buckets together hold.
     pub limit: Limit,
     /// Most packets dropped at once, at least 1.
@@ -143,6 +147,7 @@ impl Default for FqCodelParameters {
         FqCodelParameters {
             flows: 1024,
             quantum: 1514,
+            overhead: ETHERNET_HEADER,
             limit: Limit { packets: 10_240, bytes: 32_000_000 },
             drop_batch: 64,
             codel: CodelParameters { ecn: true, ..CodelParameters::default() },
@@ -159,6 +164,7 @@ pub struct FqCodel {
     new_flows: FlowList,
     old_flows: FlowList,
     quantum: i64,
+    overhead: i64,
     limit: Limit,
     drop_batch: u32,
 }
@@ -173,6 +179,7 @@ impl FqCodel {
             new_flows: FlowList::new(),
             old_flows: FlowList::new(),
             quantum: i64::from(parameters.quantum.max(1)),
+            overhead: i64::from(parameters.overhead),
             limit: parameters.limit,
             drop_batch: parameters.drop_batch.max(1),
         }
@@ -210,6 +217,7 @@ impl FqCodel {
         Ok(FqCodel::new(FqCodelParameters {
             flows: whole("flows", defaults.flows),
             quantum: whole("quantum", defaults.quantum),
+            overhead: whole("overhead", defaults.overhead),
             limit: Limit { packets, bytes },
             drop_batch: whole("drop_batch", defaults.drop_batch),
             codel,
@@ -299,7 +307,7 @@ impl Qdisc for FqCodel {
                 self.queues.add_deficit(bucket, self.quantum);
                 self.move_to_old(bucket, is_new);
             } else if let Some(packet) = self.dequeue_from(bucket, context) {
-                self.queues.add_deficit(bucket, -i64::from(packet.bytes));
+                self.queues.add_deficit(bucket, -i64::from(packet.bytes) - self.overhead);
                 return Some(packet);
             } else if is_new && !self.old_flows.is_empty() {
                 self.move_to_old(bucket, is_new);
@@ -361,7 +369,7 @@ mod tests {
     fn a_new_flow_goes_before_those_that_have_had_their_turn() {
         let mut bench = Bench::new("fq_codel");
         bench.enqueue_flow(1, 0, &[1500; 4]);
-        assert_eq!(bench.dequeue_many(0, 2), [0, 1], "14 bytes of the quantum are left for a second");
+        assert_eq!(bench.dequeue_many(0, 2), [0, 1]);
         bench.enqueue_flow(2, 0, &[100; 2]);
         assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(4));
         assert_eq!(bench.dequeue_many(0, 5), [4, 5, 2, 3]);
@@ -369,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_a_quantum_of_bytes_and_is_overdrawn_by_the_last_packet() {
-        let mut bench = Bench::new("fq_codel:quantum=1000b");
+        let mut bench = Bench::new("fq_codel:quantum=1000b:overhead=0");
         bench.enqueue_flow(1, 0, &[400; 8]);
         bench.enqueue_flow(2, 0, &[1000; 3]);
         // 1: 1000 - 3 * 400 = -200; 2: 1000 - 1000 = 0. Then 1 has 800: two; 2 has 1000: one. Then 1 has 1000 again.
@@ -378,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_empties_waits_for_the_old_ones_once() {
-        let mut bench = Bench::new("fq_codel");
+        let mut bench = Bench::new("fq_codel:overhead=0");
         bench.enqueue_flow(1, 0, &[1500; 9]);
         bench.enqueue_flow(3, 0, &[1500; 9]);
         assert_eq!(bench.dequeue_many(0, 4), [0, 1, 9, 10]);
@@ -395,7 +403,7 @@ mod tests {
 
     #[test]
     fn alone_and_empty_it_leaves_the_new_list_at_once() {
-        let mut bench = Bench::new("fq_codel");
+        let mut bench = Bench::new("fq_codel:overhead=0");
         bench.enqueue_flow(1, 0, &[1500]);
         assert_eq!([bench.dequeue(0), bench.dequeue(0)], [Some(0), None]);
         // With the old deficit of 14 bytes it would send one packet before flow 2, not two.
@@ -411,9 +419,9 @@ mod tests {
             bench.enqueue_flow(1, 0, &[1500; 100]);
             assert_eq!(bench.dequeue_many(10, 1), [0]);
             bench.enqueue_flow(2, 110, &[1500; 100]);
-            // Flow 2 is new; flow 1's law has been late for an interval by then.
+            // Flow 2 is new, and flow 1 has had its turn; flow 1's law has been late for an interval by then.
             let left = bench.dequeue_many(111, 4);
-            assert_eq!(left, [2, 100, 101, 3], "{variant}");
+            assert_eq!(left, [100, 2, 101, 3], "{variant}");
             assert_eq!(bench.log.dropped, [(1, DropReason::Codel)], "{variant}");
         }
     }
@@ -437,7 +445,7 @@ mod tests {
     #[test]
     fn the_last_bytes_that_are_spared_are_those_of_all_flows() {
         for (others, drops) in [(0, 0), (2, 1)] {
-            let mut bench = Bench::new("fq_codel");
+            let mut bench = Bench::new("fq_codel:overhead=0");
             bench.enqueue_flow(1, 0, &[1500; 3]);
             bench.enqueue_flow(2, 0, &[1000; 3][..others]);
             bench.dequeue(10);

@@ -8,7 +8,8 @@
 //! end. An empty bucket leaves at once.
 //!
 //! Parameters:
-//! * `flows`: buckets (1024, Linux's divisor); `quantum`: bytes per turn (1514).
+//! * `flows`: buckets (1024, Linux's divisor); `quantum`: bytes per turn (1514), to which each packet counts with
+//!   `overhead` bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514).
 //! * `depth`: packets a bucket may hold (127); an arrival beyond is dropped, or with `headdrop` the bucket's oldest.
 //! * `limit`: packets in all buckets (127, as in Linux); beyond it the bucket with the most packets loses its newest,
 //!   or with `headdrop` its oldest.
@@ -19,7 +20,7 @@
 //!
 //! Differences from the reference:
 //! * McKenney's queues take turns by packets; here and in Linux, by bytes.
-//! * Linux: the allotment is counted in bytes; the kernel's is in units of 8, rounded up, with an Ethernet header each.
+//! * Linux: the allotment is counted in bytes; older kernels count units of 8, rounded up.
 //! * Linux: any number of buckets up to `flows` may be active; the kernel has a table of `flows` (128) active ones
 //!   beside its divisor and drops what finds none free.
 //! * Linux: of buckets with as many packets the lowest loses; the kernel takes the one that came to that length
@@ -29,7 +30,7 @@
 //! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`), the first one unseeded. There are no filters.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{FlowList, FlowQueues, Measure, QUANTUM};
+use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT};
 use super::{Backlog, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
@@ -55,6 +56,7 @@ pub static COMPONENT: Component = Component {
             source: "Linux sfq (SFQ_MAX_DEPTH)",
         },
         QUANTUM,
+        OVERHEAD,
         Parameter {
             name: "headdrop",
             unit: Unit::Switch,
@@ -87,6 +89,8 @@ pub struct SfqParameters {
     pub depth: u64,
     /// Bytes a bucket may send in its turn, at least 1.
     pub quantum: u32,
+    /// What each packet counts for beside its IP bytes.
+    pub overhead: u32,
     /// Most packets in all buckets, at least 1.
     pub limit: u64,
     /// Drop the oldest packet of a bucket in place of the newest.
@@ -101,6 +105,7 @@ impl Default for SfqParameters {
             flows: 1024,
             depth: 127,
             quantum: 1514,
+            overhead: ETHERNET_HEADER,
             limit: 127,
             headdrop: false,
             perturb: Span::ZERO,
@@ -150,6 +155,7 @@ impl Sfq {
             flows: whole("flows", defaults.flows),
             depth: arguments.whole("depth").unwrap_or(defaults.depth),
             quantum: whole("quantum", defaults.quantum),
+            overhead: whole("overhead", defaults.overhead),
             limit: arguments.whole("limit").unwrap_or(defaults.limit),
             headdrop: arguments.switch("headdrop").unwrap_or(defaults.headdrop),
             perturb,
@@ -256,7 +262,8 @@ impl Qdisc for Sfq {
             let bucket = self.ring.first()?;
             if self.queues.deficit(bucket) > 0 {
                 let packet = self.queues.pop_head(bucket)?;
-                self.queues.add_deficit(bucket, -i64::from(packet.bytes));
+                let cost = i64::from(packet.bytes) + i64::from(self.parameters.overhead);
+                self.queues.add_deficit(bucket, -cost);
                 self.leave_if_empty(bucket);
                 return Some(packet);
             }
@@ -304,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_a_quantum_of_bytes_and_is_overdrawn_by_the_last_packet() {
-        let mut bench = Bench::new("sfq:quantum=1000b");
+        let mut bench = Bench::new("sfq:quantum=1000b:overhead=0");
         bench.enqueue_flow(1, 0, &[400; 8]);
         bench.enqueue_flow(2, 0, &[1000; 3]);
         assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(0));
@@ -314,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_new_flow_waits_for_the_others_and_comes_back_with_a_full_quantum() {
-        let mut bench = Bench::new("sfq:quantum=500b");
+        let mut bench = Bench::new("sfq:quantum=500b:overhead=0");
         bench.enqueue_flow(1, 0, &[500; 3]);
         bench.enqueue_flow(2, 0, &[400]);
         assert_eq!(bench.dequeue_many(0, 2), [0, 3]);
@@ -331,7 +338,7 @@ mod tests {
         for (headdrop, lost, left) in
             [("off", (2, DropReason::TailLimit), [0, 3, 1]), ("on", (0, DropReason::HeadLimit), [1, 3, 2])]
         {
-            let mut bench = Bench::new(&format!("sfq:depth=2:headdrop={headdrop}:quantum=1000b"));
+            let mut bench = Bench::new(&format!("sfq:depth=2:headdrop={headdrop}:quantum=1000b:overhead=0"));
             bench.enqueue_flow(1, 0, &[1000; 3]);
             assert_eq!(bench.qdisc.backlog(), Backlog { packets: 2, bytes: 2000 });
             bench.enqueue_flow(2, 0, &[1000]);
@@ -396,7 +403,7 @@ mod tests {
     /// Two flows in one bucket are parted, keep their order, and stand in the ring in the order they were seen.
     #[test]
     fn a_perturbation_moves_what_is_queued() {
-        let mut bench = Bench::new("sfq:flows=2:perturb=1s:quantum=100b");
+        let mut bench = Bench::new("sfq:flows=2:perturb=1s:quantum=100b:overhead=0");
         let other = (1..).find(|flow| flow_hash::bucket(*flow, 0, 2) == 0).unwrap();
         for flow in [0, other, 0, other] {
             bench.enqueue_flow(flow, 0, &[100]);

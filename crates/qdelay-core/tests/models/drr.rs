@@ -23,6 +23,8 @@ pub struct Drr {
     pub by: By,
     pub flows: u64,
     pub quantum: u64,
+    /// Of the frame around each packet; the quantum counts it.
+    pub overhead: u64,
     pub room: Room,
     queues: BTreeMap<u64, Queue>,
     /// The paper's active list.
@@ -31,7 +33,15 @@ pub struct Drr {
 
 impl Drr {
     pub fn new(by: By, room: Room) -> Drr {
-        Drr { by, flows: 1024, quantum: 1514, room, queues: BTreeMap::new(), active: VecDeque::new() }
+        Drr {
+            by,
+            flows: 1024,
+            quantum: 1514,
+            overhead: 14,
+            room,
+            queues: BTreeMap::new(),
+            active: VecDeque::new(),
+        }
     }
 
     fn index(&self, packet: &Pkt) -> u64 {
@@ -88,14 +98,15 @@ impl Model for Drr {
                 queue.granted = true;
                 queue.deficit += self.quantum;
             }
-            if u64::from(first.bytes) > queue.deficit {
+            let frame = u64::from(first.bytes) + self.overhead;
+            if frame > queue.deficit {
                 queue.granted = false;
                 self.active.pop_front();
                 self.active.push_back(index);
                 continue;
             }
             queue.packets.pop_front();
-            queue.deficit -= u64::from(first.bytes);
+            queue.deficit -= frame;
             if queue.packets.is_empty() {
                 queue.deficit = 0;
                 self.active.pop_front();
@@ -118,7 +129,7 @@ impl Model for Drr {
             let (queue, deficit, granted) = waiting.pop_front()?;
             let Some(first) = queue.packets.front() else { continue };
             let deficit = if granted { deficit } else { deficit + self.quantum };
-            if u64::from(first.bytes) <= deficit {
+            if u64::from(first.bytes) + self.overhead <= deficit {
                 return Some(*first);
             }
             waiting.push_back((queue, deficit, false));

@@ -54,6 +54,8 @@ struct Bucket {
 pub struct FqCodel {
     pub flows: u64,
     pub quantum: i64,
+    /// Of the frame around each packet; the quantum counts it.
+    pub overhead: i64,
     pub limit: usize,
     /// Bytes; 0 for no such limit.
     pub memory: u64,
@@ -70,6 +72,7 @@ impl FqCodel {
         FqCodel {
             flows: 1024,
             quantum: 1514,
+            overhead: 14,
             limit: 10240,
             memory: 32_000_000,
             drop_batch: 64,
@@ -145,7 +148,7 @@ impl Model for FqCodel {
                 continue;
             }
             if let Some(packet) = bucket.law.dequeue(now, elsewhere, log) {
-                bucket.deficit -= i64::from(packet.bytes);
+                bucket.deficit -= i64::from(packet.bytes) + self.overhead;
                 return Some(packet);
             }
             list.pop_front();

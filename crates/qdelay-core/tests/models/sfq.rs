@@ -14,6 +14,8 @@ pub struct Sfq {
     pub flows: u64,
     pub depth: usize,
     pub quantum: i64,
+    /// Of the frame around each packet; the quantum counts it.
+    pub overhead: i64,
     pub limit: usize,
     pub headdrop: bool,
     /// 0: never.
@@ -33,6 +35,7 @@ impl Sfq {
             flows: 1024,
             depth: 127,
             quantum: 1514,
+            overhead: 14,
             limit,
             headdrop: false,
             perturb: 0,
@@ -150,7 +153,7 @@ impl Model for Sfq {
                 continue;
             }
             let packet = slot.packets.pop_front().expect("a slot of the ring is not empty");
-            slot.allotment -= i64::from(packet.bytes);
+            slot.allotment -= i64::from(packet.bytes) + self.overhead;
             if slot.packets.is_empty() {
                 self.ring.pop_front();
             }

@@ -134,8 +134,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         ("pfifo", _) => "taildrop:limit=1000".to_string(),
         ("codel", "default") => format!("codel:limit=1000:variant={variant}"),
         ("codel", _) => format!("codel:limit=1000:target=10ms:interval=50ms:variant={variant}"),
-        // Frames have 14 bytes more than packets, the kernel's quantum is one of 1514, and ECN is not negotiated.
-        ("fq_codel", _) => format!("fq_codel:quantum=1500b:variant={variant}"),
+        ("fq_codel", _) => format!("fq_codel:variant={variant}"),
         (name, _) => format!("{name}:limit=1000:variant={variant}"),
     };
     let name = table.text(row, "cc");
