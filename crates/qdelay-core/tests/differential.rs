@@ -266,14 +266,15 @@ fn pie_linux() {
     let decisions = judge("pie-linux", EXACT, |random| {
         let (room, text) = room(random);
         let (target, tupdate, max_burst, alpha, beta, mtu, rest) = pie_arguments(random);
-        let mut model = PieLinux::new(room, target, tupdate, max_burst);
+        let hz = [100, 250, 1000][random.below(3) as usize];
+        let mut model = PieLinux::new(room, target, tupdate, max_burst, hz);
         (model.alpha, model.beta, model.mtu) = (alpha, beta, mtu);
         // A kernel's timer has run long since; the phase the implementation has chosen.
-        model.next_tick = model.tupdate;
+        model.set_timer();
         model.ecn = random.below(2) == 0;
         model.bytemode = random.below(3) == 0;
         let (ecn, bytemode) = (switch(model.ecn), switch(model.bytemode));
-        (format!("pie:variant=linux:{text}:{rest}:ecn={ecn}:bytemode={bytemode}"), Box::new(model))
+        (format!("pie:variant=linux:hz={hz}:{text}:{rest}:ecn={ecn}:bytemode={bytemode}"), Box::new(model))
     });
     assert!(decisions > 10_000, "{decisions}");
 }

@@ -86,6 +86,8 @@ pub struct PieParameters {
     pub derandomize: bool,
     /// Scale the probability by packet size.
     pub bytemode: bool,
+    /// Timer ticks a second of the kernel that [`super::LinuxPie`] stands for, at least 1; nothing else counts ticks.
+    pub hz: u32,
 }
 
 impl Default for PieParameters {
@@ -102,6 +104,7 @@ impl Default for PieParameters {
             ecn_threshold: 0.1,
             derandomize: true,
             bytemode: false,
+            hz: 250,
         }
     }
 }

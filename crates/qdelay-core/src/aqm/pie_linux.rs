@@ -1,10 +1,10 @@
 //! PIE as the Linux kernel computes it, for comparison with results measured on one.
 //!
 //! Source: Linux `sch_pie.c` and `pie.h` (6.12): `pie_drop_early`, `pie_process_dequeue` without the departure-rate
-//! estimator (the kernel's default), `pie_calculate_probability`, `pie_timer`.
+//! estimator (the kernel's default), `pie_calculate_probability`, `pie_timer`; `kernel/time/timer.c` for when that runs.
 //!
 //! Parameters: those of [`super::Pie`] without `estimator` (timestamps), `derandomize` (on) and `ecn_threshold`
-//! (10%).
+//! (10%), and `hz`: the timer ticks a second that the kernel was built with (250, as Debian's and Ubuntu's are; others have 1000, 300 or 100).
 //!
 //! Differences from RFC 8033, all of them the kernel's:
 //! * An arrival is spared while the *latest* sojourn is under half the target; the RFC looks at that of the update
@@ -16,7 +16,10 @@
 //! * The probability is not bounded by 1: under lasting overload it grows on, and takes as long to come down.
 //! * A probability of exactly 10% still marks. A mark that was due (8.5) does not restart the accumulated
 //!   probability.
-//! * Updates come every `tupdate` rounded up to whole timer ticks: 16 ms for 15 at HZ 250.
+//! * Updates come every `tupdate` rounded up to whole timer ticks, and one tick: each is asked for when the one before runs, which
+//!   is at a tick, and the timer wheel adds one to whatever it is asked for, because what was asked for just before a tick would come
+//!   early without. So 15 ms are 20 ms at HZ 250 (4 ticks and 1), 16 ms at 1000, 20 ms at 300 and 30 ms at 100. From 64 ticks on the
+//!   wheel is coarser: steps of 8, from 505 on of 64, and so on.
 //! * No drop while the backlog is *under* two MTUs.
 //!
 //! Differences from the reference:
@@ -25,6 +28,7 @@
 //! * IP bytes: the kernel's packets and its MTU count 14 bytes of Ethernet header each, which cancels for full-size
 //!   packets.
 //! * `max_burst` is a parameter; the kernel has 150 ms.
+//! * Every update runs at its tick; the kernel's is late by a tick or more where its processor does not answer interrupts.
 //! * Steps saturate: in the kernel a change of more than 100 s in the delay overflows.
 
 use super::{PieParameters, Verdict};
@@ -37,8 +41,9 @@ const TICK_SHIFT: u32 = 6;
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_SHIFT;
 /// Over this delay every step is 2% larger.
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
-/// A timer tick at HZ 250.
-const JIFFY: Span = Span::from_millis(4);
+/// Ticks up to which the timer wheel's first level reaches; each further one reaches 8 times as far, in steps 8 times as long.
+const WHEEL_REACH: u128 = 63;
+const WHEEL_FACTOR: u128 = 8;
 
 /// The law of Linux's PIE. Delays are in units of 64 ns, probabilities in 1/2^56.
 #[derive(Clone, Debug)]
@@ -67,7 +72,7 @@ impl LinuxPie {
     pub fn new(parameters: PieParameters) -> LinuxPie {
         let weight = |x: f64| ((libm::round(x * 16.0) as u64).saturating_mul(ONE / TICKS_PER_SECOND)) >> 4;
         let max_burst = ticks(parameters.max_burst);
-        let tupdate = JIFFY * parameters.tupdate.as_nanos().div_ceil(JIFFY.as_nanos()).max(1);
+        let tupdate = period(parameters.tupdate, parameters.hz);
         LinuxPie {
             target: ticks(parameters.target),
             max_burst,
@@ -218,6 +223,20 @@ impl LinuxPie {
     }
 }
 
+/// From one update to the next. At the beginning of a run a tick is zero, so that all updates lie on steps of their level of the wheel.
+fn period(tupdate: Span, hz: u32) -> Span {
+    const SECOND: u128 = 1_000_000_000;
+    let hz = u128::from(hz.max(1));
+    let asked = (u128::from(tupdate.as_nanos()) * hz).div_ceil(SECOND);
+    let (mut reach, mut step) = (WHEEL_REACH, 1);
+    while asked > reach {
+        reach *= WHEEL_FACTOR;
+        step *= WHEEL_FACTOR;
+    }
+    let ticks = (asked / step + 1) * step;
+    Span::from_nanos(u64::try_from(ticks * SECOND / hz).unwrap_or(u64::MAX))
+}
+
 /// The kernel's clock: a delay is the difference of two readings.
 #[inline]
 fn clock(time: Time) -> u64 {
@@ -264,11 +283,29 @@ mod tests {
     }
 
     #[test]
-    fn tupdate_is_rounded_up_to_timer_ticks() {
+    fn updates_come_a_tick_late() {
         let mut law = law();
-        assert_eq!(law.next_update(1), at(16));
-        law.run_timer(at(16), 1);
-        assert_eq!(law.next_update(1), at(32));
+        assert_eq!(law.next_update(1), at(20));
+        law.run_timer(at(20), 1);
+        assert_eq!(law.next_update(1), at(40));
+        let ms = Span::from_millis;
+        for (tupdate, hz, expected) in [
+            (ms(15), 1000, ms(16)),
+            (ms(15), 300, ms(20)),
+            (ms(15), 250, ms(20)),
+            (ms(15), 100, ms(30)),
+            (ms(16), 250, ms(20)),
+            (Span::from_nanos(1), 250, ms(8)),
+            (ms(63), 1000, ms(64)),
+            (ms(64), 1000, ms(72)),
+            (ms(71), 1000, ms(72)),
+            (ms(504), 1000, ms(512)),
+            (ms(505), 1000, ms(512)),
+            (ms(512), 1000, ms(576)),
+        ] {
+            assert_eq!(period(tupdate, hz), expected, "{tupdate} at {hz}");
+        }
+        assert!(period(Span::MAX, 1000) >= Span::from_secs(1_000_000));
     }
 
     #[test]
@@ -375,10 +412,10 @@ mod tests {
     fn calm_resets_and_rests() {
         let mut law = law();
         law.departed(Span::from_millis(1), at(10), 0);
-        assert_eq!(law.next_update(0), at(16));
-        law.run_timer(at(16), 0);
+        assert_eq!(law.next_update(0), at(20));
+        law.run_timer(at(20), 0);
         assert_eq!(law.next_update(0), Time::NEVER);
-        assert_eq!(law.next_update(1500), at(32));
+        assert_eq!(law.next_update(1500), at(40));
         assert_eq!(law.last_departure, None);
     }
 

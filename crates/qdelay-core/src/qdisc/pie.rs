@@ -37,7 +37,7 @@ pub static COMPONENT: Component = Component {
         Parameter {
             name: "tupdate",
             default: "15ms",
-            about: "how often the probability is recomputed; linux rounds up to 4ms, mahimahi has 30ms unless given",
+            about: "how often the probability is recomputed; linux rounds up to ticks of hz and adds one, mahimahi has 30ms unless given",
             source: "RFC 8033 section 4.2 (T_UPDATE)",
             ..SPAN
         },
@@ -97,6 +97,15 @@ pub static COMPONENT: Component = Component {
             about: "scale the probability by packet size over mtu",
             source: "Linux pie (nobytemode)",
             ..SWITCH
+        },
+        Parameter {
+            name: "hz",
+            unit: Unit::Count("ticks a second"),
+            default: "250",
+            min: "24",
+            max: "1200",
+            about: "the kernel's timer, of variant linux: tupdate=15ms is 20ms at 250, 16ms at 1000",
+            source: "Linux CONFIG_HZ (Debian, Ubuntu)",
         },
         Parameter {
             name: "variant",
@@ -200,6 +209,7 @@ fn parameters(arguments: &Arguments) -> PieParameters {
         ecn_threshold: arguments.number("ecn_threshold").unwrap_or(defaults.ecn_threshold),
         derandomize: arguments.switch("derandomize").unwrap_or(defaults.derandomize),
         bytemode: arguments.switch("bytemode").unwrap_or(defaults.bytemode),
+        hz: arguments.whole("hz").and_then(|hz| u32::try_from(hz).ok()).unwrap_or(defaults.hz),
     }
 }
 
@@ -212,6 +222,9 @@ fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Re
     };
     if let Some(key) = fixed.iter().find(|key| arguments.is_given(key)) {
         return Err(format!("variant {variant} has no choice of {key}"));
+    }
+    if variant != "linux" && arguments.is_given("hz") {
+        return Err(format!("variant {variant} counts no timer ticks; hz is of variant linux"));
     }
     if parameters.ecn && !marks {
         return Err(format!("variant {variant} marks no packets: it has no ecn"));
@@ -389,6 +402,8 @@ mod tests {
         assert!(error("pie:variant=mahimahi:ecn=on").contains("marks no packets"));
         assert!(error("pie:variant=mahimahi:tupdate=1us").contains("whole milliseconds"));
         assert!(error("pie:ecn_threshold=0.2").contains("no effect without ecn=on"));
+        assert!(error("pie:hz=1000").contains("hz is of variant linux"));
+        assert!(error("pie:variant=linux:hz=0").contains("24 to 1200"));
         assert!(error("pie:tupdate=0").contains("1us to 100s"));
     }
 }

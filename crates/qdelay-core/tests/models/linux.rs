@@ -171,7 +171,11 @@ const TICKS_PER_SEC: u64 = 1_000_000_000 >> 6;
 pub struct PieLinux {
     pub room: Room,
     pub target: u64,
-    pub tupdate: Ns,
+    /// In timer ticks.
+    pub tupdate: u64,
+    pub hz: u64,
+    /// Of the next tick at which the timer runs.
+    pub jiffies: u64,
     /// In sixteenths.
     pub alpha: u64,
     pub beta: u64,
@@ -186,17 +190,17 @@ pub struct PieLinux {
     pub qdelay_old: u64,
     pub dq_tstamp: Option<u64>,
     pub accu_prob: u64,
-    /// `pie_init` sets the first tick half a second ahead of its own time, and traffic comes at any phase of the timer.
-    pub next_tick: Ns,
 }
 
 impl PieLinux {
-    /// `tupdate` in whole timer ticks of 4 ms.
-    pub fn new(room: Room, target: Ns, tupdate: Ns, max_burst: Ns) -> PieLinux {
+    pub fn new(room: Room, target: Ns, tupdate: Ns, max_burst: Ns, hz: u64) -> PieLinux {
         PieLinux {
             room,
             target: target >> 6,
-            tupdate: tupdate.div_ceil(4 * MS) * 4 * MS,
+            // `usecs_to_jiffies`.
+            tupdate: (tupdate / 1000 * hz).div_ceil(1_000_000),
+            hz,
+            jiffies: 0,
             alpha: 2,
             beta: 20,
             max_burst: max_burst >> 6,
@@ -210,8 +214,20 @@ impl PieLinux {
             qdelay_old: 0,
             dq_tstamp: None,
             accu_prob: 0,
-            next_tick: 500 * MS,
         }
+    }
+
+    /// `mod_timer` at the tick `jiffies`: the bucket of `calc_wheel_index` that the timer goes into runs at this tick. The wheel's own clock is
+    /// one ahead while timers of a tick run.
+    pub fn set_timer(&mut self) {
+        let expires = self.jiffies + self.tupdate;
+        let delta = expires - (self.jiffies + 1);
+        let level = (0..9).find(|level| delta < 63 << (3 * level)).expect("within the wheel");
+        self.jiffies = ((expires >> (3 * level)) + 1) << (3 * level);
+    }
+
+    fn next_tick(&self) -> Ns {
+        self.jiffies * 1_000_000_000 / self.hz
     }
 
     /// `pie_calculate_probability`.
@@ -291,9 +307,9 @@ impl PieLinux {
 
 impl Model for PieLinux {
     fn advance(&mut self, now: Ns, _: &mut dyn FnMut() -> u64, _: &mut Vec<Fate>) {
-        while self.next_tick <= now {
+        while self.next_tick() <= now {
             self.calculate();
-            self.next_tick += self.tupdate;
+            self.set_timer();
         }
     }
     fn enqueue(&mut self, _: Ns, packet: Pkt, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
