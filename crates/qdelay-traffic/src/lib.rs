@@ -3,6 +3,7 @@
 extern crate alloc;
 
 pub mod audio;
+pub mod biases;
 pub mod control;
 pub mod emodel;
 pub mod playout;

@@ -5,12 +5,12 @@ use crate::compare::json::{SCHEMA_VERSION, pretty};
 use crate::error::Failure;
 use crate::output;
 use crate::text_table::{self, Column};
-use qdelay_core::component::{Component, Parameter};
+use qdelay_core::component::{Component, Kind, Parameter};
 use qdelay_core::{pacer, qdisc};
 use qdelay_experiment::links::components as links;
 use qdelay_experiment::scenario::declare::Form;
 use qdelay_experiment::scenario::registry;
-use qdelay_traffic::transport;
+use qdelay_traffic::{biases, transport};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -75,7 +75,18 @@ fn describe(component: &Component) -> String {
     let (left, wrapped) = (Column::left, Column::wrapped);
     let columns =
         [left("key"), value("value"), left("default"), left("range"), wrapped("meaning"), wrapped("source")];
-    text + &text_table::table(&columns, component.parameters.iter().map(row).collect())
+    text += &text_table::table(&columns, component.parameters.iter().map(row).collect());
+    let biases = biases(component);
+    if !biases.is_empty() {
+        let rows = biases.iter().map(|bias| vec![(*bias).to_string()]).collect();
+        text = text.trim_end().to_string() + "\n\n" + &text_table::table(&[wrapped("known to be off")], rows);
+    }
+    text
+}
+
+/// In what its figures are known to be off.
+fn biases(component: &Component) -> &'static [&'static str] {
+    if component.kind == Kind::Transport { biases::of(component.name) } else { &[] }
 }
 
 fn row(parameter: &Parameter) -> Vec<String> {
@@ -104,6 +115,7 @@ struct Described {
     source: &'static str,
     positional: Option<&'static str>,
     parameters: Vec<DescribedParameter>,
+    known_to_be_off: &'static [&'static str],
 }
 
 #[derive(Serialize)]
@@ -125,6 +137,7 @@ fn json(components: &[&Component]) -> String {
         source: component.source,
         positional: component.positional,
         parameters: component.parameters.iter().map(described).collect(),
+        known_to_be_off: biases(component),
     });
     pretty(&Report { schema_version: SCHEMA_VERSION, components: components.collect() })
 }

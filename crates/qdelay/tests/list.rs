@@ -65,3 +65,14 @@ fn kinds_and_names_choose() {
     assert_eq!(count("transport"), qdelay_traffic::transport::COMPONENTS.len());
     assert_eq!(count("bode"), 1);
 }
+
+/// What is known to be wrong is where users look a component up, not in the documentation alone.
+#[test]
+fn what_is_known_to_be_off_is_listed() {
+    let text = succeed(&["list", "bbr"]);
+    let (_, notes) = text.split_once("known to be off").expect("a table of them");
+    assert!(["50 Mbit/s", "PIE", "Jain"].iter().all(|part| notes.contains(part)), "{notes}");
+    assert!(!succeed(&["list", "udp"]).contains("known to be off"));
+    let report = json(&["list", "bbr", "--json"]);
+    assert_eq!(report["components"][0]["known_to_be_off"].as_array().unwrap().len(), 3);
+}

@@ -16,6 +16,8 @@ const HOST_DELAY: Span = Span::from_micros(34);
 const FRAME_OVERHEAD: u32 = 14;
 /// The probe's IP packet: a frame of 64 bytes less its header.
 const PROBE_BYTES: u32 = 50;
+/// Bytes of a full frame.
+const FRAME_BYTES: f64 = 1514.0;
 /// Seeds of ours; of the reference there are one to three a cell.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
@@ -33,6 +35,14 @@ pub struct Experiment {
 
 /// Name of a measure, its column, and ours.
 type Delay = (&'static str, &'static str, fn(&Outcome) -> f64);
+
+/// By how much a delay may be off however short it is, in the times that a full frame takes on the link: what the measurement can
+/// resolve. A percentile of waiting behind whole packets moves by one of them; a mean by half of one, which is what an arrival waits for
+/// the frame that is being sent, and whose phase neither side chose. Never more than a millisecond.
+fn resolution_ms(measure: &str, rate_mbps: f64) -> f64 {
+    let frame_ms = FRAME_BYTES * 8.0 / (rate_mbps * 1000.0);
+    (if measure == PROBE_P95.0 { frame_ms } else { frame_ms / 2.0 }).min(1.0)
+}
 
 const PROBE_MEAN: Delay = ("probe mean ms", "probe_qdelay_mean_ms", |o| o.probe_ms.unwrap_or_default().mean);
 const PROBE_P95: Delay = ("probe p95 ms", "probe_qdelay_p95_ms", |o| o.probe_ms.unwrap_or_default().p95);
@@ -112,6 +122,7 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
         let (goodput, drops) = (figures("link_goodput_mbps"), figures("drops"));
         let delays = experiment.delays.map(|(name, column, ours)| (name, figures(column), ours));
         let base_ms = table.number(row, "rtt_ms") + HOST_DELAY.as_millis_f64();
+        let rate_mbps = table.number(row, "rate_mbps");
         let judge = move |outcomes: &[&Outcome]| {
             let mut measures = vec![
                 Measure::new("goodput Mbit/s", &goodput, &each(outcomes, goodput_of), 0.03, 0.0),
@@ -119,7 +130,8 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
             ];
             for (place, (name, theirs, ours)) in delays.iter().enumerate() {
                 let base = if *name == SRTT_MEAN.0 { base_ms } else { 0.0 };
-                let delay = Measure::new(name, theirs, &each(outcomes, |o| ours(o) - base), 0.2, 1.0);
+                let resolution = resolution_ms(name, rate_mbps);
+                let delay = Measure::new(name, theirs, &each(outcomes, |o| ours(o) - base), 0.2, resolution);
                 measures.insert(1 + place, delay);
             }
             Cell::judge(reference, name, measures)
