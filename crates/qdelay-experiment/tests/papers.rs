@@ -2,6 +2,7 @@
 
 use qdelay_core::Span;
 use qdelay_experiment::expect::Selection;
+use qdelay_experiment::papers::claims::Check;
 use qdelay_experiment::papers::{self, PAPERS, Verdict};
 use qdelay_experiment::scenario::{Overrides, Study};
 use qdelay_experiment::shipped;
@@ -11,6 +12,27 @@ use std::collections::{BTreeMap, BTreeSet};
 fn study(name: &str) -> Study {
     let text = shipped::find(name).unwrap_or_else(|| panic!("{name} is shipped"));
     Study::parse(name, text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every label that `check` names is one of its scenario.
+fn is_of_its_scenario(check: &Check, text: &str) {
+    let study = study(&check.scenario);
+    let known = |axis: &str, label: &str| {
+        let found = study.axes.iter().find(|known| known.name == axis);
+        assert!(
+            found.is_some_and(|axis| axis.labels.iter().any(|known| known == label)),
+            "{text}: {axis} {label} in {}",
+            check.scenario
+        );
+    };
+    let all = |selection: &Selection| {
+        for (axis, labels) in selection {
+            labels.iter().for_each(|label| known(axis, label));
+        }
+    };
+    all(&check.expect.select);
+    all(&check.expect.versus);
+    check.expect.normalise.iter().for_each(|(axis, label)| known(axis, label));
 }
 
 #[test]
@@ -30,22 +52,29 @@ fn every_claim_can_be_judged() {
                 continue;
             };
             assert!(claim.bound.len() > 5, "{text}: how its bound follows");
-            let study = study(&check.scenario);
-            let known = |axis: &str, label: &str| {
-                let found = study.axes.iter().find(|known| known.name == axis);
-                assert!(
-                    found.is_some_and(|axis| axis.labels.iter().any(|known| known == label)),
-                    "{text}: {axis} {label}"
-                );
-            };
-            let all = |selection: &Selection| {
-                for (axis, labels) in selection {
-                    labels.iter().for_each(|label| known(axis, label));
-                }
-            };
-            all(&check.expect.select);
-            all(&check.expect.versus);
-            check.expect.normalise.iter().for_each(|(axis, label)| known(axis, label));
+            is_of_its_scenario(check, text);
+        }
+    }
+}
+
+/// Where "or better" would make the bound of a figure one-sided, the claim has to have two bounds and a side that is better: what is
+/// far from the paper's figure is no match.
+#[test]
+fn better_is_a_verdict_and_not_a_bound() {
+    for (name, _) in PAPERS {
+        let paper = papers::find(name).unwrap_or_else(|error| panic!("{error}"));
+        for (claim, check) in
+            paper.claims.iter().filter_map(|claim| Some((claim, claim.check.as_ref().ok()?)))
+        {
+            let waived = [" or better", " or less", " or fewer", " or more"];
+            assert!(
+                waived.iter().all(|words| !claim.bound.contains(words)),
+                "{}: {}",
+                claim.claim,
+                claim.bound
+            );
+            let says_so = claim.bound.ends_with(" is better");
+            assert_eq!(check.better.is_some(), says_so, "{}: {}", claim.claim, claim.bound);
         }
     }
 }
@@ -70,24 +99,48 @@ fn every_table_is_of_cases_that_there_are() {
 }
 
 #[test]
-fn every_explanation_has_a_cause_and_a_range_out_of_bounds() {
+fn every_setting_can_be_run_for_its_whole_section() {
     for (name, _) in PAPERS {
         let paper = papers::find(name).unwrap_or_else(|error| panic!("{error}"));
         let checks = || paper.claims.iter().filter_map(|claim| Some((claim, claim.check.as_ref().ok()?)));
-        for (claim, check) in checks() {
-            let Some(explained) = &check.explained else { continue };
-            let text = &claim.claim;
-            assert!(explained.cause.len() > 40, "{text}: a cause that can be checked");
-            assert!(explained.low <= explained.high, "{text}");
-            let middle = f64::midpoint(explained.low, explained.high);
-            assert!(!check.expect.accepts(middle), "{text}: the range is of figures that are out of bounds");
+        for setting in &paper.settings {
+            assert!(setting.cause.len() > 40, "{}: a cause that can be checked", setting.name);
+            let mut changed = 0;
+            for (claim, check) in checks().filter(|(claim, _)| claim.section == setting.section) {
+                let with = setting.of(check);
+                is_of_its_scenario(&with, &claim.claim);
+                changed += usize::from(with != *check);
+                let is_explained = check.explained.as_ref() == Some(&setting.name);
+                assert!(!is_explained || with != *check, "{}: the setting does not touch it", claim.claim);
+            }
+            assert!(changed > 0, "{}: it changes nothing", setting.name);
+            let is_named = checks().any(|(_, check)| check.explained.as_ref() == Some(&setting.name));
+            assert!(is_named, "{}: no claim is explained by it", setting.name);
         }
         let explained = checks().filter(|(_, check)| check.explained.is_some()).count();
         assert!(explained * 5 <= checks().count(), "at most one in five of {name} is explained");
     }
 }
 
-/// The page of a paper lists every claim.
+/// A setting is run for all of its section, whatever figure was asked for: what a link without outages queues is in its bounds, and
+/// no other row of the section is lost.
+#[test]
+fn an_explanation_is_run() {
+    let paper = papers::find("bode").unwrap_or_else(|error| panic!("{error}"));
+    let result = papers::reproduce("bode", Some("VII-E"), &Library::new(), 1, &(), None);
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let row = result.rows.iter().find(|row| row.claim.contains("with outages")).expect("a row");
+    assert_eq!((row.verdict, row.ours), (Verdict::Explained, Some(400.0)), "{row:?}");
+    let with = row.with_setting.expect("a figure with the setting");
+    assert!(row.low <= Some(with) && Some(with) <= row.high, "{row:?}");
+    let [setting] = &result.settings[..] else { panic!("one setting: {:?}", result.settings) };
+    assert_eq!(row.setting.as_ref(), Some(&setting.name));
+    assert_eq!((setting.rows, setting.without, setting.with), (4, 3, 4));
+    assert!(setting.lost.is_empty());
+    assert_eq!(paper.settings.len(), 2, "the other one is of another section, and was not run");
+}
+
+/// The page of a paper lists every claim; it and the README count its verdicts as its rows have them.
 #[test]
 fn the_documentation_has_every_claim() {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
@@ -97,9 +150,26 @@ fn the_documentation_has_every_claim() {
         let pages = [docs.join(format!("reproduce-{name}.md")), docs.join(format!("{name}.md"))];
         let page = pages.iter().find_map(|page| std::fs::read_to_string(page).ok());
         let page = page.unwrap_or_else(|| panic!("{} or {}", pages[0].display(), pages[1].display()));
-        for claim in papers::find(name).unwrap_or_else(|error| panic!("{error}")).claims {
+        let paper = papers::find(name).unwrap_or_else(|error| panic!("{error}"));
+        for claim in &paper.claims {
             assert!(page.contains(&claim.claim), "the page of {name} has no row '{}'", claim.claim);
         }
+        // As the rows of the page have them; some have a figure in brackets behind.
+        let counts = Verdict::ALL.map(|verdict| {
+            let (ends, begins) = (format!("| {} |", verdict.name()), format!("| {} (", verdict.name()));
+            page.lines().filter(|line| line.ends_with(&ends) || line.contains(&begins)).count()
+        });
+        assert_eq!(counts.iter().sum::<usize>(), paper.claims.len(), "{name}: rows with a verdict");
+        for (verdict, count) in Verdict::ALL.iter().zip(counts) {
+            let said = format!("| {} | {count} |", verdict.name());
+            let is_said = page.contains(&said) || page.contains(&format!("{count} {}", verdict.name()));
+            assert!(count == 0 || is_said, "{name}: the page does not say '{said}'");
+        }
+        let readme = std::fs::read_to_string(docs.join("../README.md")).expect("the README");
+        let line = readme.lines().find(|line| line.starts_with(&format!("| `{name}`")));
+        let line = line.unwrap_or_else(|| panic!("README: no line for {name}"));
+        let cells: Vec<usize> = line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+        assert_eq!(cells, counts, "README, {name}");
     }
 }
 
@@ -135,8 +205,7 @@ fn without_recorded_traces() {
             Ok(_) => assert!(row.ours.is_some(), "{row:?}"),
         }
     }
-    let verdicts = [Verdict::Match, Verdict::Explained, Verdict::Miss, Verdict::Skipped];
-    assert_eq!(verdicts.iter().map(|verdict| result.count(*verdict)).sum::<usize>(), result.rows.len());
+    assert_eq!(Verdict::ALL.iter().map(|verdict| result.count(*verdict)).sum::<usize>(), result.rows.len());
     assert!(result.count(Verdict::Match) >= 10, "the bound and the buffer need no trace");
     let json = result.json();
     for key in [

@@ -84,6 +84,15 @@ fn table(reproduction: &Reproduction) -> String {
     let mut rows = Vec::new();
     for row in &reproduction.rows {
         let mut verdict = row.verdict.name().to_string();
+        match (row.verdict, row.factor, row.with_setting) {
+            (Verdict::Better, Some(factor), _) => {
+                let _ = write!(verdict, " ({}x)", number(factor));
+            }
+            (_, _, Some(with)) => {
+                let _ = write!(verdict, " ({})", number(with));
+            }
+            _ => {}
+        }
         if let Some(cause) = &row.cause {
             let place = causes.iter().position(|known| known == cause).unwrap_or_else(|| {
                 causes.push(cause);
@@ -110,18 +119,27 @@ fn table(reproduction: &Reproduction) -> String {
         let rows = rows.map(|(place, cause)| vec![format!("[{}]", place + 1), one_line(cause)]).collect();
         let _ = writeln!(text, "{}", text_table::table(&[Column::right(""), Column::wrapped("cause")], rows));
     }
-    let count = |verdict| reproduction.count(verdict);
-    let _ = writeln!(
-        text,
-        "\n{} claims: {} match, {} explained, {} miss, {} skipped.",
-        reproduction.rows.len(),
-        count(Verdict::Match),
-        count(Verdict::Explained),
-        count(Verdict::Miss),
-        count(Verdict::Skipped)
-    );
+    text.push_str(&legend(reproduction));
+    let _ = writeln!(text, "\n{}", reproduction.counts());
     for table in &reproduction.tables {
         let _ = write!(text, "\n{}", changes(table));
+    }
+    text
+}
+
+/// What stands in brackets, and what settings do beyond the rows that they explain.
+fn legend(reproduction: &Reproduction) -> String {
+    let mut text = String::new();
+    if reproduction.count(Verdict::Better) > 0 {
+        text.push_str(
+            "\nbetter: out of bounds on the good side; in brackets ours over the paper's figure.\n",
+        );
+    }
+    if reproduction.rows.iter().any(|row| row.setting.is_some()) {
+        text.push_str("\nexplained, or a miss with a figure in brackets: that is ours with the setting that the cause names.\n");
+    }
+    for setting in &reproduction.settings {
+        let _ = writeln!(text, "{}", one_line(&setting.text()));
     }
     text
 }

@@ -1,7 +1,8 @@
-//! The claims of a paper, as its file under `papers/` has them: what is claimed, where it stands, how its bound follows,
-//! and the cause where ours is found to differ.
+//! The claims of a paper, as its file under `papers/` has them: what is claimed, where it stands, how its bound follows, and
+//! which setting removes the cause where ours is found to differ.
 
 use super::changes::Changes;
+use super::settings::Setting;
 use crate::expect::{Best, Expect, Over, Selection};
 use crate::results::round;
 use serde::Deserialize;
@@ -21,6 +22,8 @@ pub struct Paper {
     pub authors: String,
     /// What it claims, in its own order.
     pub claims: Vec<Claim>,
+    /// Settings without a cause of what differs.
+    pub settings: Vec<Setting>,
     /// Tables of changes that go with them.
     pub tables: Vec<Changes>,
 }
@@ -57,8 +60,22 @@ pub struct Check {
     pub factor: f64,
     /// ...and then this more.
     pub offset: f64,
-    /// What was found where ours is out of bounds.
-    pub explained: Option<Explanation>,
+    /// On which side of its bounds a figure is better than the paper's, where the claim itself has two sides.
+    pub better: Option<Side>,
+    /// How the setting was chosen, where it was by this very figure, which then shows nothing.
+    pub fitted: Option<String>,
+    /// The name of the setting without the cause of what differs, where one was found.
+    pub explained: Option<String>,
+}
+
+/// A side of two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Below the lower one.
+    Below,
+    /// Above the higher one.
+    Above,
 }
 
 impl Check {
@@ -68,18 +85,6 @@ impl Check {
     }
 }
 
-/// Why ours differs, and by how much it does for that reason.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Explanation {
-    /// The cause.
-    pub cause: String,
-    /// Least figure that the cause accounts for.
-    pub low: f64,
-    /// Largest.
-    pub high: f64,
-}
-
 /// The file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,6 +92,8 @@ struct File {
     title: String,
     authors: String,
     claim: Vec<Entry>,
+    #[serde(default)]
+    setting: Vec<Setting>,
     #[serde(default)]
     table: Vec<Changes>,
 }
@@ -122,7 +129,9 @@ struct Entry {
     low: Option<f64>,
     high: Option<f64>,
     paper: Option<f64>,
-    explained: Option<Explanation>,
+    better: Option<Side>,
+    fitted: Option<String>,
+    explained: Option<String>,
 }
 
 fn one() -> f64 {
@@ -146,9 +155,18 @@ impl Paper {
         let table = DeTable::parse(text).map_err(|error| error.to_string())?;
         let file: File =
             serde_json::from_value(object(table.get_ref())).map_err(|error| error.to_string())?;
-        let claims = file.claim.into_iter().map(claim).collect::<Result<_, _>>()?;
-        let (title, authors) = (file.title, file.authors);
-        Ok(Paper { name: name.to_string(), title, authors, claims, tables: file.table })
+        let claims = file.claim.into_iter().map(claim).collect::<Result<Vec<_>, _>>()?;
+        let (title, authors, settings) = (file.title, file.authors, file.setting);
+        for claim in &claims {
+            let Ok(Check { explained: Some(name), .. }) = &claim.check else { continue };
+            if !settings.iter().any(|setting| setting.name == *name && setting.section == claim.section) {
+                return Err(format!(
+                    "claim '{}': explained by '{name}'; expected a setting of this name and of section {}",
+                    claim.claim, claim.section
+                ));
+            }
+        }
+        Ok(Paper { name: name.to_string(), title, authors, claims, settings, tables: file.table })
     }
 }
 
@@ -169,6 +187,11 @@ fn claim(entry: Entry) -> Result<Claim, String> {
             },
             factor: entry.factor,
             offset: entry.offset,
+            better: match two_sided(&entry) {
+                Ok(better) => better,
+                Err(message) => return fail(message),
+            },
+            fitted: entry.fitted.clone(),
             explained: entry.explained.clone(),
         }),
         _ => return fail("expected a scenario, or why it is skipped"),
@@ -185,6 +208,17 @@ fn claim(entry: Entry) -> Result<Claim, String> {
         unit: entry.unit,
         paper: entry.paper,
     })
+}
+
+/// The good side of the claim. Without two bounds around the paper's figure there is nothing to be better than.
+fn two_sided(entry: &Entry) -> Result<Option<Side>, &'static str> {
+    let around =
+        |low: f64, paper: f64, high: f64| (low <= paper && paper <= high && paper != 0.0).then_some(());
+    match (entry.better, entry.low, entry.paper, entry.high) {
+        (None, ..) => Ok(None),
+        (better, Some(low), Some(paper), Some(high)) if around(low, paper, high).is_some() => Ok(better),
+        _ => Err("expected low and high around the paper's figure, not 0, where a side is better"),
+    }
 }
 
 fn expect(entry: &Entry) -> Result<Expect, &'static str> {
@@ -267,12 +301,12 @@ mod tests {
         let claim = read(
             "bound = \"b\"\nscenario = \"s\"\ntraces = \"any\"\nmeasure = \"m.p99\"\nlow = 1\nhigh = 2.5\npaper = 2\n\
             where = { a = \"x\", \"b.c\" = [\"y\", \"z\"] }\nnormalise = { a = \"w\" }\nversus = { a = \"v\" }\n\
-            best = \"max\"\nover = \"median\"\n[claim.explained]\ncause = \"why\"\nlow = 3.0\nhigh = 4.0\n",
+            best = \"max\"\nover = \"median\"\nbetter = \"below\"\nfitted = \"how\"\n",
         );
         let claim = claim.unwrap();
         let check = claim.check.unwrap();
         assert!(check.any_trace && check.scenario == "s");
-        assert_eq!(check.explained, Some(Explanation { cause: "why".into(), low: 3.0, high: 4.0 }));
+        assert_eq!((check.better, check.fitted.as_deref()), (Some(Side::Below), Some("how")));
         assert_eq!(check.expect.select["b.c"], ["y", "z"]);
         assert_eq!(
             (check.expect.low, check.expect.high, check.expect.paper),
@@ -298,8 +332,17 @@ mod tests {
             ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nover = \"mode\"", "geomean"),
             ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\ntraces = \"some\"", "'any'"),
             (
-                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\n[claim.explained]\ncause = \"\"",
-                "low",
+                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\npaper = 2\nbetter = \"above\"",
+                "low and high around the paper's figure",
+            ),
+            (
+                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nhigh = 2\npaper = 3\nbetter = \"above\"",
+                "low and high around the paper's figure",
+            ),
+            (
+                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nexplained = \"x\"\n\
+                [[setting]]\nname = \"x\"\nsection = \"II\"\ncause = \"c\"",
+                "expected a setting of this name and of section I",
             ),
             ("verdict = \"match\"", "unknown field"),
             ("low = ", "TOML"),

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of what differs |
 //! | [`claims`] | reads them |
+//! | [`settings`] | settings that remove a cause of what differs |
+//! | `judge` | the verdict of a claim |
 //! | [`changes`] | tables of what a choice does, to who makes it and to others |
 //!
 //! Claims of recorded traces are judged on these only: where one of a scenario's traces is not at hand they are skipped,
@@ -11,10 +13,12 @@
 
 pub mod changes;
 pub mod claims;
+mod judge;
+pub mod settings;
 
 use crate::InputError;
 use crate::engine::{self, EngineError, Options, Progress};
-use crate::expect::{Table, within};
+use crate::expect::Table;
 use crate::files::{self, Scratch};
 use crate::results::{SCHEMA_VERSION, pretty};
 use crate::scenario::{Overrides, Study};
@@ -22,7 +26,9 @@ use crate::shipped;
 use crate::traces::Library;
 use changes::{ChangeTable, Changes};
 use claims::{Check, Claim, Paper};
+use judge::{Found, judge};
 use serde::{Deserialize, Serialize};
+use settings::{Setting, SettingFile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +55,9 @@ pub struct Reproduction {
     pub stand_ins: BTreeMap<String, String>,
     /// The claims, in the order of the file.
     pub rows: Vec<Row>,
+    /// What came of the settings that rows are explained by.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub settings: Vec<SettingFile>,
     /// Tables of changes, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub tables: Vec<ChangeTable>,
@@ -77,8 +86,17 @@ pub struct Row {
     pub bound: String,
     /// What came of it.
     pub verdict: Verdict,
-    /// Why it is explained or skipped.
+    /// Ours over the paper's figure, where it is better.
+    #[serde(default)]
+    pub factor: Option<f64>,
+    /// Why it is explained, fitted or skipped, or what does not explain it.
     pub cause: Option<String>,
+    /// The setting that was run in search of the cause, where it is out of bounds.
+    #[serde(default)]
+    pub setting: Option<String>,
+    /// Ours with that setting.
+    #[serde(default)]
+    pub with_setting: Option<f64>,
     /// The scenario it was judged by.
     pub scenario: Option<String>,
 }
@@ -89,7 +107,11 @@ pub struct Row {
 pub enum Verdict {
     /// Ours is within the bounds.
     Match,
-    /// It is not, for a cause that was found, and as far off as that cause accounts for.
+    /// It is out of them on the good side: by what the row's factor says, it is not what the paper found.
+    Better,
+    /// It is within the bounds of a setting that was chosen by this figure, and shows nothing.
+    Fitted,
+    /// It is not, and is with a stated setting that loses no other row of the section.
     Explained,
     /// It is not, or there is none.
     Miss,
@@ -98,10 +120,22 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All, the best first.
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Match,
+        Verdict::Better,
+        Verdict::Fitted,
+        Verdict::Explained,
+        Verdict::Miss,
+        Verdict::Skipped,
+    ];
+
     /// As results have it.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Match => "match",
+            Verdict::Better => "better",
+            Verdict::Fitted => "fitted",
             Verdict::Explained => "explained",
             Verdict::Miss => "miss",
             Verdict::Skipped => "skipped",
@@ -114,6 +148,13 @@ impl Reproduction {
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
+
+    /// How many rows have which verdict, in a line.
+    pub fn counts(&self) -> String {
+        let counts = Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.name()));
+        format!("{} claims: {}.", self.rows.len(), counts.join(", "))
+    }
+
     /// As JSON.
     pub fn json(&self) -> String {
         pretty(self)
@@ -164,6 +205,8 @@ pub fn reproduce_with(
     overrides: &Overrides,
 ) -> Result<Reproduction, EngineError> {
     let claims = chosen(paper, figure)?;
+    let explaining = explaining(paper, &claims);
+    let runs = runs(paper, &claims, &explaining);
     let wanted: Vec<&Changes> =
         paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
     let mut tables: Vec<ChangeTable> = wanted.iter().map(|changes| changes.empty()).collect();
@@ -179,21 +222,20 @@ pub fn reproduce_with(
         (None, Some(scratch)) => scratch.path(),
         (None, None) => Path::new("."),
     };
-    let mut rows: Vec<Option<Row>> = vec![None; claims.len()];
+    let mut found: Vec<Found> = vec![Found::Nothing; runs.len()];
     let mut stand_ins = BTreeMap::new();
-    for name in scenarios(&claims, &wanted) {
+    for name in scenarios(&runs, &wanted) {
         let study = study(name, overrides)?;
         let standing = standing_in(&study, library)?;
         let missing = missing(&standing);
-        let checks =
-            || claims.iter().enumerate().filter_map(|(at, claim)| Some((at, *claim, of(claim, name)?)));
-        let judged = |check: &Check| check.any_trace || missing.is_none();
-        for (at, claim, _) in checks().filter(|(_, _, check)| !judged(check)) {
-            rows[at] = Some(Row { cause: missing.clone(), ..blank(claim) });
+        let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario == name);
+        let judged = |run: &Run<'_>| run.check.any_trace || missing.is_none();
+        for (at, _) in here().filter(|(_, run)| !judged(run)) {
+            found[at] = Found::Skipped(missing.clone());
         }
         // Tables are made of what stands in, too: whoever prints them says what did.
         let is_tabled = wanted.iter().any(|changes| changes.scenarios().any(|of| of == name));
-        if is_tabled || checks().any(|(_, _, check)| judged(check)) {
+        if is_tabled || here().any(|(_, run)| judged(run)) {
             let options = Options {
                 fresh: false,
                 out: files::make_below(root, name)?,
@@ -204,9 +246,9 @@ pub fn reproduce_with(
             };
             let summary = engine::run(&study, library, &options, progress)?;
             let table = Table::new(&summary.axes, &summary.cases);
-            for (at, claim, check) in checks().filter(|(_, _, check)| judged(check)) {
-                let figure = table.figure(&check.expect).map(|figure| check.in_units(figure));
-                rows[at] = Some(judge(claim, check, figure));
+            for (at, run) in here().filter(|(_, run)| judged(run)) {
+                let figure = table.figure(&run.check.expect).map(|figure| run.check.in_units(figure));
+                found[at] = Found::Figure(figure);
             }
             for (changes, made) in wanted.iter().zip(&mut tables) {
                 changes.fill(name, &table, made);
@@ -214,14 +256,29 @@ pub fn reproduce_with(
         }
         stand_ins.extend(standing);
     }
-    let rows =
-        rows.into_iter().zip(&claims).map(|(row, claim)| row.unwrap_or_else(|| blank(claim))).collect();
+    let of = |claim: &Claim, setting: Option<&Setting>| {
+        let is_it = |run: &Run<'_>| {
+            std::ptr::eq(run.claim, claim) && run.setting.map(|one| &one.name) == setting.map(|one| &one.name)
+        };
+        runs.iter().position(is_it).map_or(&Found::Nothing, |at| &found[at])
+    };
+    let settings: Vec<SettingFile> = explaining
+        .iter()
+        .map(|setting| judge::served(paper, setting, |claim, with| of(claim, with)))
+        .collect();
+    let row = |claim: &&Claim| {
+        let setting = paper.explaining(claim);
+        let served = setting.and_then(|one| settings.iter().find(|file| file.name == one.name));
+        judge(claim, of(claim, None), served.map(|served| (served, of(claim, setting))))
+    };
+    let rows = claims.iter().map(row).collect();
     let reproduction = Reproduction {
         schema_version: SCHEMA_VERSION,
         paper: paper.name.clone(),
         title: paper.title.clone(),
         stand_ins,
         rows,
+        settings,
         tables,
     };
     if out.is_some() {
@@ -259,22 +316,47 @@ fn chosen<'a>(paper: &'a Paper, figure: Option<&str>) -> Result<Vec<&'a Claim>, 
     Ok(claims)
 }
 
-/// The scenarios that claims and tables name, each once, in the order of the claims.
-fn scenarios<'a>(claims: &[&'a Claim], tables: &[&'a Changes]) -> Vec<&'a str> {
-    let of_claims = claims.iter().filter_map(|claim| claim.check.as_ref().ok());
-    let of_claims = of_claims.map(|check| check.scenario.as_str());
+/// A claim to be run as its file has it, or with a setting.
+struct Run<'a> {
+    claim: &'a Claim,
+    setting: Option<&'a Setting>,
+    check: Check,
+}
+
+/// The settings that `claims` are explained by, each once, in the order of the file.
+fn explaining<'a>(paper: &'a Paper, claims: &[&'a Claim]) -> Vec<&'a Setting> {
+    let named = |setting: &&Setting| {
+        claims.iter().any(|claim| paper.explaining(claim).is_some_and(|one| one.name == setting.name))
+    };
+    paper.settings.iter().filter(named).collect()
+}
+
+/// What has to be run for `claims`: each as it is; and with each setting all of its section, as they are too, because a setting
+/// that loses one of them explains none.
+fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) -> Vec<Run<'a>> {
+    let is_chosen = |claim: &Claim| claims.iter().any(|chosen| std::ptr::eq(*chosen, claim));
+    let mut runs = Vec::new();
+    for claim in &paper.claims {
+        let Ok(check) = &claim.check else { continue };
+        let mut with = settings.iter().filter(|setting| setting.section == claim.section).peekable();
+        if is_chosen(claim) || with.peek().is_some() {
+            runs.push(Run { claim, setting: None, check: check.clone() });
+        }
+        runs.extend(with.map(|setting| Run { claim, setting: Some(setting), check: setting.of(check) }));
+    }
+    runs
+}
+
+/// The scenarios that runs and tables name, each once, in the order of the claims.
+fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a Changes]) -> Vec<&'a str> {
+    let of_runs = runs.iter().map(|run| run.check.scenario.as_str());
     let mut names: Vec<&str> = Vec::new();
-    for name in of_claims.chain(tables.iter().flat_map(|table| table.scenarios())) {
+    for name in of_runs.chain(tables.iter().flat_map(|table| table.scenarios())) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     names
-}
-
-/// How `claim` is judged, if it is by `scenario`.
-fn of<'a>(claim: &'a Claim, scenario: &str) -> Option<&'a Check> {
-    claim.check.as_ref().ok().filter(|check| check.scenario == scenario)
 }
 
 fn study(name: &str, overrides: &Overrides) -> Result<Study, InputError> {
@@ -301,38 +383,6 @@ fn missing(standing: &BTreeMap<String, String>) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!("not at hand: {}; expected in a folder given by --traces or QDELAY_TRACES", names.join(", "))
     })
-}
-
-/// A row that was not judged.
-fn blank(claim: &Claim) -> Row {
-    let check = claim.check.as_ref();
-    Row {
-        figure: claim.figure.clone(),
-        section: claim.section.clone(),
-        claim: claim.claim.clone(),
-        unit: claim.unit.clone(),
-        paper: claim.paper,
-        ours: None,
-        low: check.ok().and_then(|check| check.expect.low),
-        high: check.ok().and_then(|check| check.expect.high),
-        bound: claim.bound.clone(),
-        verdict: Verdict::Skipped,
-        cause: check.err().cloned(),
-        scenario: check.ok().map(|check| check.scenario.clone()),
-    }
-}
-
-fn judge(claim: &Claim, check: &Check, ours: Option<f64>) -> Row {
-    let inside = |figure: f64, low: f64, high: f64| within(figure, Some(low), Some(high));
-    let (verdict, cause) = match (ours, &check.explained) {
-        (Some(figure), _) if check.expect.accepts(figure) => (Verdict::Match, None),
-        (Some(figure), Some(explained)) if inside(figure, explained.low, explained.high) => {
-            (Verdict::Explained, Some(explained.cause.clone()))
-        }
-        (Some(_), _) => (Verdict::Miss, None),
-        (None, _) => (Verdict::Miss, Some("the results do not have this figure".to_string())),
-    };
-    Row { ours, verdict, cause, ..blank(claim) }
 }
 
 #[cfg(test)]

@@ -122,10 +122,12 @@ Examples:
   qdelay reproduce abe --figure beyond --out abe
   qdelay reproduce lying --json
 
-A claim whose figure is within its bounds is a match; one that is outside is
-'explained' where the cause is known, and else a 'miss'. Bounds and causes
-stand in one file for each paper. Without the recorded traces synthetic ones
-stand in, and it says so. Exit status 1 where anything misses.")]
+A claim whose figure is within its bounds is a match, or 'fitted' where the
+setting was chosen by that figure. One that is outside is 'better' on the good
+side of what the paper found, 'explained' where a stated setting has it within
+and loses no other row, and else a 'miss'. Bounds and settings stand in one file
+for each paper. Without the recorded traces synthetic ones stand in, and it says
+so. Exit status 1 where anything misses.")]
 pub struct Reproduce {
     /// The paper: bode, 5g (chapter 3 of the thesis), eqp (its chapter 4), abe, rd; or lying, a study of our own
     #[arg(value_name = "PAPER")]

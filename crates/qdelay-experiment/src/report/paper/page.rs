@@ -103,7 +103,7 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
         escape(&paper.title),
         escape(authors)
     );
-    for verdict in [Verdict::Match, Verdict::Explained, Verdict::Miss, Verdict::Skipped] {
+    for verdict in Verdict::ALL {
         let count = paper.count(verdict);
         if count > 0 {
             let _ = write!(
@@ -121,6 +121,10 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
             escape(used),
             escape(wanted)
         );
+    }
+    for setting in &paper.settings {
+        let (title, text) = (escape(&setting.cause), escape(&setting.text()));
+        let _ = write!(page, "<p class=\"about\" title=\"{title}\">Setting {text}</p>");
     }
     let mut scenarios: Vec<&str> = paper.rows.iter().filter_map(|row| row.scenario.as_deref()).collect();
     scenarios.sort_unstable();

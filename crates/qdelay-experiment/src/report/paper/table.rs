@@ -96,7 +96,7 @@ pub fn claims(rows: &[&Row]) -> String {
         let _ = write!(
             text,
             "<tr><td title=\"{}\">{}{}</td><td class=\"figure\">{}</td><td class=\"figure\"><b>{}</b>{}</td>\
-             <td class=\"figure\">{}</td><td>{}</td></tr>",
+             <td class=\"figure\">{}</td><td>{}{}</td></tr>",
             escape(&row.bound),
             escape(&row.claim),
             cause.unwrap_or_default(),
@@ -104,7 +104,8 @@ pub fn claims(rows: &[&Row]) -> String {
             number(row.ours),
             if row.ours.is_some() { escape(&unit) } else { String::new() },
             escape(&accepted(row)),
-            pill(row.verdict)
+            pill(row.verdict),
+            aside(row)
         );
     }
     text.push_str("</tbody></table>");
@@ -125,13 +126,24 @@ fn accepted(row: &Row) -> String {
     }
 }
 
+/// How far off what is better is, or what came with the setting that is to explain the row.
+fn aside(row: &Row) -> String {
+    match (row.factor, row.with_setting, &row.setting) {
+        (Some(factor), ..) => format!("<small>{} times the paper's</small>", figure_text(factor)),
+        (_, Some(with), Some(setting)) => {
+            format!("<small title=\"{}\">{} with its setting</small>", escape(setting), figure_text(with))
+        }
+        _ => String::new(),
+    }
+}
+
 /// The verdict as a word in its colour.
 pub fn pill(verdict: Verdict) -> String {
     let (kind, sign) = match verdict {
         Verdict::Match => ("good", "\u{2713} "),
         Verdict::Explained => ("so-so", "\u{2248} "),
         Verdict::Miss => ("bad", "\u{2717} "),
-        Verdict::Skipped => ("so-so", ""),
+        Verdict::Better | Verdict::Fitted | Verdict::Skipped => ("so-so", ""),
     };
     format!("<span class=\"pill {kind}\">{sign}{}</span>", verdict.name())
 }
