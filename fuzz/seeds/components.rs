@@ -20,7 +20,7 @@ pub fn registries() -> Vec<(&'static str, Vec<&'static Component>)> {
 }
 
 /// Texts of one component.
-fn texts(component: &Component) -> Vec<String> {
+pub fn texts(component: &Component) -> Vec<String> {
     let mut texts = vec![component.name.to_string()];
     for parameter in component.parameters {
         for value in [parameter.default, parameter.min, parameter.max] {

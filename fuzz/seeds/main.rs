@@ -5,6 +5,7 @@
 //!
 //! Files that are there already are left alone but for those of the same name: what fuzzing has found stays.
 
+mod bounds;
 mod components;
 mod dictionaries;
 mod files;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     };
     let out = Out(folder.into());
     files::write(&out);
+    bounds::write(&out);
     components::write(&out);
     operations::write(&out);
     dictionaries::write(&out);
