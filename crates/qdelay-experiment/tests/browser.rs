@@ -2,10 +2,14 @@
 //!
 //! Skipped without a Chromium in `PATH` (or `QDELAY_BROWSER`). `QDELAY_SCREENSHOTS=DIR` leaves pictures of what was looked at.
 
+#[path = "browser/coinciding.rs"]
+mod coinciding;
 #[path = "browser/devtools.rs"]
 mod devtools;
 #[path = "browser/fixture.rs"]
 mod fixture;
+#[path = "browser/paper.rs"]
+mod paper;
 
 use devtools::Page;
 use fixture::{Fixture, Scratch, expect, texts};
@@ -42,7 +46,7 @@ fn assert_quiet(page: &Page) {
     let others: Vec<String> = page
         .requests()
         .into_iter()
-        .filter(|url| !url.starts_with("file:") && !url.starts_with("blob:"))
+        .filter(|url| !["file:", "blob:", "data:"].iter().any(|own| url.starts_with(own)))
         .collect();
     assert_eq!(others, Vec::<String>::new());
 }
@@ -502,188 +506,6 @@ fn rich() -> Fixture {
         stands_in_for: Some("mahimahi/ATT-LTE-driving.down".to_string()),
         ..Fixture::default()
     }
-}
-
-/// How many pixels of each of these colours (`r g b`) the canvas of the first plot of a kind has.
-fn pixels(page: &mut Page, kind: &str, colours: &[&str]) -> Vec<u64> {
-    let expression = format!(
-        "(() => {{
-            const {{ canvas }} = qdelayReport.plots().find((plot) => plot.kind === '{kind}');
-            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {{ willReadFrequently: true }});
-            copy.drawImage(canvas, 0, 0);
-            const {{ data }} = copy.getImageData(0, 0, canvas.width, canvas.height);
-            const counts = new Map({colours:?}.map((colour) => [colour, 0]));
-            for (let at = 0; at < data.length; at += 4) {{
-                const colour = `${{data[at]}} ${{data[at + 1]}} ${{data[at + 2]}}`;
-                if (data[at + 3] > 200 && counts.has(colour)) counts.set(colour, counts.get(colour) + 1);
-            }}
-            return [...counts.values()];
-        }})()"
-    );
-    page.eval(&expression).as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect()
-}
-
-#[test]
-fn what_coincides_is_seen_all_the_same() {
-    let (scratch, mut page) = start("twins");
-    let fixture = Fixture { twins: true, transports: texts(&["cubic", "bbr"]), ..Fixture::default() };
-    open(&scratch, &mut page, &fixture);
-    page.wait(PAINTED);
-    let (codel, pie) = ("213 94 0", "0 158 115");
-    for kind in ["plane", "cdf"] {
-        let counts = pixels(&mut page, kind, &[codel, pie]);
-        assert!(counts.iter().all(|count| *count > 60), "{kind}: {counts:?}");
-        let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(most / least <= 4, "{kind}: {counts:?}");
-    }
-    // What lies at the place of the second mark is named beside its figures.
-    let place = page.eval(
-        "(() => { const { canvas } = qdelayReport.plots().find(({ kind }) => kind === 'plane');
-            const box = canvas.getBoundingClientRect();
-            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
-            copy.drawImage(canvas, 0, 0);
-            const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-            for (let at = 0; at < data.length; at += 4) {
-                if (data[at] === 213 && data[at + 1] === 94 && data[at + 2] === 0) {
-                    const pixel = at / 4;
-                    return [box.left + pixel % canvas.width, box.top + Math.floor(pixel / canvas.width)];
-                }
-            } })()",
-    );
-    page.mouse("mouseMoved", place[0].as_f64().unwrap(), place[1].as_f64().unwrap() + 4.0, 0, false);
-    page.wait("document.querySelector('.hint').textContent.includes('Same placepie')");
-    page.mouse("mouseMoved", 5.0, 5.0, 0, false);
-    screenshot(&mut page, "twins");
-    page.eval("document.querySelector('input[name=overlay]').click(); document.getElementById('time').scrollIntoView()");
-    page.wait("qdelayReport.plots().some(({ kind, name }) => kind === 'delay' && name === 'delay overlaid')");
-    page.wait(PAINTED);
-    let counts = pixels(&mut page, "rate", &[codel, pie]);
-    assert!(counts.iter().all(|count| *count > 60), "overlaid: {counts:?}");
-    assert_quiet(&page);
-}
-
-#[test]
-fn drops_and_marks_have_no_colour_of_a_line() {
-    let (scratch, mut page) = start("events");
-    let qdiscs = ["taildrop", "codel", "pie", "bode", "red", "sfq", "drr", "fq_codel"];
-    open(
-        &scratch,
-        &mut page,
-        &Fixture { qdiscs: texts(&qdiscs), transports: texts(&["cubic"]), ..Fixture::default() },
-    );
-    for dark in [false, true] {
-        page.dark(dark);
-        page.eval("document.getElementById('time').scrollIntoView()");
-        page.wait("qdelayReport.plots().some(({ kind }) => kind === 'backlog')");
-        let colours = page.eval(
-            "(() => { const lines = [...document.querySelectorAll('.key .swatch path')].map((path) => path.getAttribute('fill'));
-                const root = getComputedStyle(document.documentElement);
-                const events = ['--drops', '--marks'].map((name) => root.getPropertyValue(name).trim());
-                const legend = [...document.querySelectorAll('.plot-backlog .u-series')].filter((row) => row.textContent.includes('drops'));
-                return { lines, events, legend: legend.map((row) => row.querySelector('.u-marker').style.background) }; })()",
-        );
-        let lines = colours["lines"].as_array().unwrap();
-        assert!(lines.len() >= 8, "{colours}");
-        let numbers = |colour: &Value| {
-            let text = colour.as_str().unwrap().trim_start_matches('#');
-            [0, 2, 4].map(|at| i32::from_str_radix(&text[at..at + 2], 16).unwrap())
-        };
-        for event in colours["events"].as_array().unwrap() {
-            let near = |line: &&Value| {
-                numbers(line).iter().zip(numbers(event)).map(|(a, b)| (a - b).abs()).sum::<i32>() < 90
-            };
-            assert_eq!(lines.iter().find(near), None, "{event}, dark {dark}");
-        }
-        let [red, green, blue] = numbers(&colours["events"][0]);
-        let drawn = format!("rgb({red}, {green}, {blue})");
-        let legend = colours["legend"].as_array().unwrap();
-        assert!(
-            !legend.is_empty() && legend.iter().all(|colour| colour.as_str().unwrap().contains(&drawn)),
-            "{colours}"
-        );
-    }
-    assert_quiet(&page);
-}
-
-/// Of each plot in a picture of the whole page: its kind, and the share of its columns of pixels in which something has a colour.
-const COLOURED: &str = "(async () => {
-    const image = new Image();
-    image.src = 'data:image/png;base64,' + PICTURE;
-    await image.decode();
-    const copy = new OffscreenCanvas(image.width, image.height).getContext('2d', { willReadFrequently: true });
-    copy.drawImage(image, 0, 0);
-    return [...document.querySelectorAll('.plot-body')].map((body) => {
-        const box = body.getBoundingClientRect();
-        const [width, height] = [Math.floor(box.width), Math.floor(box.height)];
-        const { data } = copy.getImageData(Math.round(box.left + scrollX), Math.round(box.top + scrollY), width, height);
-        const columns = new Set();
-        for (let at = 0; at < data.length; at += 4) {
-            const parts = [data[at], data[at + 1], data[at + 2]];
-            if (Math.max(...parts) - Math.min(...parts) > 60) columns.add((at / 4) % width);
-        }
-        return [body.frame.spec.kind, columns.size / width, box.right <= document.documentElement.clientWidth];
-    }); })()";
-
-#[test]
-fn paper_has_every_plot_whole_and_light() {
-    let (scratch, mut page) = start("paper");
-    open(&scratch, &mut page, &Fixture::default());
-    let wide = page.eval("qdelayReport.plots()[0].canvas.width").as_u64().unwrap();
-    for (dark, window) in [(false, 1400), (true, 1400), (false, 420)] {
-        page.resize(window, 1000);
-        page.dark(dark);
-        page.wait(PAINTED);
-        // As browsers do it: the page is told, and then laid out on paper.
-        page.eval("dispatchEvent(new Event('beforeprint'))");
-        page.paper(Some(718));
-        let picture = page.screenshot(true);
-        let found = page.eval(&COLOURED.replace("PICTURE", &format!("'{picture}'")));
-        let plots = found.as_array().unwrap();
-        assert_eq!(plots.len(), 2 + 3 * 8);
-        for plot in plots {
-            // Eight marks are in few columns; lines are in all but those of the axis and of an empty queue.
-            let least = if plot[0] == "plane" { 0.05 } else { 0.4 };
-            assert!(plot[1].as_f64().unwrap() >= least, "dark {dark}, window {window}: {found}");
-            assert_eq!(plot[2], true, "within the paper: {found}");
-        }
-        if let Some(folder) = env::var_os("QDELAY_SCREENSHOTS") {
-            let name = format!("paper-{window}-{}.png.base64", if dark { "dark" } else { "light" });
-            fs::write(Path::new(&folder).join(name), picture).unwrap();
-        }
-        page.eval("dispatchEvent(new Event('afterprint'))");
-        page.paper(None);
-        page.wait(&format!("qdelayReport.plots()[0]?.canvas.width === {wide}"));
-    }
-    assert_quiet(&page);
-}
-
-/// Pixels of a PPM (P6) that have a colour.
-fn coloured(picture: &[u8]) -> usize {
-    let mut at = 0;
-    for _ in 0..4 {
-        at += picture[at..].iter().position(u8::is_ascii_whitespace).unwrap() + 1;
-    }
-    let has_colour = |pixel: &&[u8]| pixel.iter().max().unwrap() - pixel.iter().min().unwrap() > 60;
-    picture[at..].chunks_exact(3).filter(has_colour).count()
-}
-
-#[test]
-fn a_pdf_has_the_lines_over_time() {
-    let (scratch, mut page) = start("pdf");
-    if std::process::Command::new("pdftoppm").arg("-v").output().is_err() {
-        skip(Need::Tools, "no pdftoppm (poppler-utils) in PATH");
-    }
-    open(&scratch, &mut page, &Fixture::default());
-    let (file, pages) = (scratch.0.join("page.pdf"), scratch.0.join("pages"));
-    fs::write(&file, page.pdf()).unwrap();
-    fs::create_dir_all(&pages).unwrap();
-    let mut command = std::process::Command::new("pdftoppm");
-    assert!(command.args(["-r", "96"]).arg(&file).arg(pages.join("p")).status().unwrap().success());
-    let pages = fs::read_dir(&pages).unwrap();
-    let all: usize = pages.map(|page| coloured(&fs::read(page.unwrap().path()).unwrap())).sum();
-    // Lines of 24 plots over time of about 300 pixels each are many times what marks, curves and keys are.
-    assert!(all > 24 * 300 * 2, "{all} pixels have a colour");
-    assert_quiet(&page);
 }
 
 #[test]

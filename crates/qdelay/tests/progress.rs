@@ -22,7 +22,7 @@ fn study(folder: &Path, cases: usize, seconds: usize) -> String {
     file(folder, "walk-home.toml", text)
 }
 
-/// What a terminal showed after each write of the program, and shows at the end.
+/// What a terminal showed after each drawing of the program, and shows at the end.
 struct Seen {
     frames: Vec<Vec<String>>,
     last: Vec<String>,
@@ -107,8 +107,11 @@ fn on_terminal(arguments: &[&str], pressed_at: Option<&str>) -> Seen {
         pending.extend_from_slice(&buffer[..read]);
         let whole = std::str::from_utf8(&pending).map_or_else(|error| error.valid_up_to(), str::len);
         let text: Vec<u8> = pending.drain(..whole).collect();
-        screen.show(std::str::from_utf8(&text).unwrap());
-        frames.push(screen.lines.clone());
+        // Several drawings may come at once; each begins at the left edge.
+        for drawing in std::str::from_utf8(&text).unwrap().split_inclusive('\r') {
+            screen.show(drawing);
+            frames.push(screen.lines.clone());
+        }
         if pressed_at.is_some_and(|part| screen.lines.iter().any(|line| line.contains(part))) {
             pressed_at = None;
             master.write_all(&[CTRL_C]).unwrap();
