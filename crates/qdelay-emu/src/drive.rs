@@ -61,7 +61,7 @@ pub struct Driver<C, D, R = (), T = ()> {
     audit: Audit,
     /// When each device was found empty the last time: what comes after is not stamped earlier.
     empty: [Time; 2],
-    /// When a packet was read the last time.
+    /// When a packet was read the last time, or was seen to be under way.
     active: Time,
     /// Where packets go that there is no slot for.
     scrap: Box<[u8]>,
@@ -306,10 +306,19 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.audit.stalls.excuse(now, self.audit.limits);
     }
 
-    /// Whether nothing is under way: the path is empty, and no packet was read in the last `quiet`.
-    pub fn is_idle(&mut self, quiet: Span) -> bool {
+    /// Takes a turn, and says whether nothing is under way: neither device has a packet, the path is empty, and both have been so
+    /// for `quiet`.
+    ///
+    /// # Errors
+    /// A device cannot be read any more.
+    pub fn is_idle(&mut self, quiet: Span) -> io::Result<bool> {
+        let turn = self.turn([true; 2])?;
         let now = self.clock.now();
-        self.emulator.inside() == 0 && self.emulator.releases() == 0 && now.since(self.active) >= quiet
+        if turn.has_read || self.emulator.inside() > 0 {
+            self.active = now;
+            return Ok(false);
+        }
+        Ok(now.since(self.active) >= quiet)
     }
 
     /// The emulator.

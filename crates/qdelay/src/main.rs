@@ -30,6 +30,7 @@ mod error;
 mod gateway;
 mod link;
 mod link_cell;
+mod link_outcome;
 mod link_scenario;
 mod list;
 mod live;

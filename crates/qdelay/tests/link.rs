@@ -48,6 +48,11 @@ fn inside() {
             let mut stream = TcpStream::connect((server, port.parse::<u16>().unwrap())).unwrap();
             stream.write_all(&[7; 20_000]).unwrap();
         }
+        // Sends so many packets at once.
+        ("burst", count) => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            (0..count.parse().unwrap()).for_each(|_: u32| drop(socket.send_to(&[0; 972], (outside, 9))));
+        }
         // Sends so many packets, one every 5 ms, and says when a tenth of them is sent.
         ("steady", count) => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
@@ -355,6 +360,29 @@ fn what_is_under_way_at_the_end_arrives() {
     }
 }
 
+/// It is gone before the link has read its last packets, and the link was quiet for long.
+#[test]
+fn what_a_command_has_left_in_its_device_is_carried() {
+    let machine = machine();
+    let file = name("link-left", "figures.json");
+    let script = format!("echo $$; read go; {}", task("burst 30"));
+    let mut command = link(&format!("--up 10mbit --quiet --json {file}"), &script);
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(&machine, command);
+    let pid = running.line();
+    pause_of(Duration::from_millis(300));
+    running.signal(Signal::STOP);
+    running.tell("go");
+    eventually("the command has ended", || !is_alive(&pid));
+    running.signal(Signal::CONT);
+    let (status, complaint) = running.end();
+    assert_eq!((status.code(), complaint.as_str()), (Some(0), ""));
+    let value = json(&file);
+    assert!(value["up"]["packets_delivered"].as_u64().unwrap() >= 30, "{value}");
+    assert_eq!(value["drain"]["packets_cut"], 0);
+    assert_accounted(&value["up"], 0);
+}
+
 #[test]
 fn two_links_at_once() {
     let machine = machine();
@@ -405,6 +433,18 @@ fn links_nest() {
         assert!(delivered("down") > 130 && delivered("up") > 130, "{value}");
     }
     assert_eq!(network(&machine), before);
+}
+
+/// A name may begin with a digit.
+#[test]
+fn a_file_is_no_rate() {
+    let machine = machine();
+    let folder = folder("link-names");
+    std::fs::write(folder.join("12.trace"), "1\n2\n3\n").unwrap();
+    let json_file = name("link-names-json", "figures.json");
+    let options = format!("--traces {} --down 12.trace --quiet --json {json_file}", folder.display());
+    assert_eq!(run(&machine, &options, "exit 0"), (Some(0), String::new()));
+    assert_eq!(json(&json_file)["links"]["down"]["link"], "12.trace");
 }
 
 /// The link has nothing to send for 78 seconds, but it does not last that long.
@@ -574,7 +614,9 @@ fn bad_input_starts_nothing() {
         ("--qdisc nonsense", &["--qdisc", "nonsense"][..]),
         ("--up-qdisc bode:target=fast", &["--up-qdisc", "target"]),
         ("--qdisc bode,codel", &["--qdisc", "expected one"]),
-        ("--down nonsense", &["--down", "nonsense"]),
+        ("--down nonsense", &["--down", "no trace 'nonsense'", "such as the rate 10mbit"]),
+        ("--down 10mbt", &["--down", "mbit", "./10mbt"]),
+        ("--up 13.trace", &["--up", "no trace '13.trace'", "such as the rate 10mbit"]),
         ("--up /no/such/file", &["--up", "/no/such/file"]),
         (&bad_trace, &["bad.trace", "2"]),
         ("--mtu 100", &["--mtu", "1280 to 9000"]),
