@@ -265,11 +265,19 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"-5\"\n[[flow]]",
-        "my.toml: line 3: path.uplink: '-5': unknown link '-5'; known: rate, htb, line, steps, uplink, synth",
+        "my.toml: line 3: path.uplink: '-5': rate=-5: expected a number with a unit of bit, kbit, mbit or gbit (per second), such as 10mbit; a file with a trace is given as ./-5",
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"no/such\"\n[[flow]]",
-        "my.toml: line 3: path.uplink: no trace 'no/such': it is not shipped, and there is no no/such; expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under [fallback]",
+        "my.toml: line 3: path.uplink: no trace 'no/such': it is not shipped, and there is no no/such; expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under [fallback]; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nuplink = \"3g\"\n[[flow]]",
+        "my.toml: line 3: path.uplink: '3g': rate=3g: expected a number with a unit of bit, kbit, mbit or gbit (per second), such as 10mbit; a file with a trace is given as ./3g",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nuplink = \"12.trace\"\n[[flow]]",
+        "my.toml: line 3: path.uplink: no trace '12.trace': it is not shipped, and there is no 12.trace; expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under [fallback]; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit",
     ),
     (
         "[path]\nlink = \"synth:subway:outage_min=5s:outage_max=1s\"\n[[flow]]",

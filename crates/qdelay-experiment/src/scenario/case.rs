@@ -284,7 +284,10 @@ impl<'a> View<'a> {
             Meaning::Uplink(Uplink::None) => return Ok(None),
             Meaning::Uplink(Uplink::Rate(rate)) => Ok(line(rate)),
             Meaning::Uplink(Uplink::Link) => sources.library.link(&setting.text),
-            _ => sources.trace(&setting.text, None, !self.path.get("once").is_on()),
+            _ => {
+                let trace = sources.trace(&setting.text, None, !self.path.get("once").is_on());
+                trace.map_err(|error| error + sources.library.or_link(&setting.text))
+            }
         };
         let link = LinkSpec(link.map_err(|message| self.path.fault("uplink", message))?);
         Ok(Some(qdelay_sim::Uplink { link, limit: self.path.get("uplink_limit").whole() }))

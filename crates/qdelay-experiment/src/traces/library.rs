@@ -155,10 +155,17 @@ impl Library {
         if links::is_link(text) {
             return self.link(text).map_err(|error| links::or_file(text, &error));
         }
-        if self.look(text, |_| Ok(()))?.is_none() {
-            return Err(self.nowhere(text) + links::OR_LINK);
+        self.trace(text, None, repeat, None)
+            .map(|found| found.link)
+            .map_err(|error| error + self.or_link(text))
+    }
+
+    /// What stands behind the error of the trace `name` where a link may stand as well, if there is no such trace.
+    pub(crate) fn or_link(&self, name: &str) -> &'static str {
+        match self.look(name, |_| Ok(())) {
+            Ok(None) => links::OR_LINK,
+            _ => "",
         }
-        self.trace(text, None, repeat, None).map(|found| found.link)
     }
 
     fn find(

@@ -85,7 +85,11 @@ fn uplink(options: &Compare) -> Result<Option<Uplink>, Failure> {
             links::parse(text).map_err(|error| Failure::input("--uplink", links::or_file(text, &error)))?
         }
         _ => trace_files::load(OsStr::new(text), &Format::parse(None)?)
-            .map_err(|error| error.at("--uplink"))?
+            .map_err(|mut error| {
+                let is_there = std::path::Path::new(text).exists();
+                error.message.push_str(if is_there { "" } else { links::OR_LINK });
+                error.at("--uplink")
+            })?
             .link(!options.once),
     };
     Ok(Some(Uplink { link: LinkSpec(link), limit: options.uplink_limit }))
@@ -121,7 +125,10 @@ fn traces(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
 
 /// A link that is no trace of a file: one of the declared ones, or a synthetic trace.
 fn link(text: &str) -> Result<Bottleneck, Failure> {
-    let link = links::parse(text).map_err(|error| Failure::input("--link", error))?;
+    let link = links::parse(text).map_err(|error| match links::is_link(text) {
+        true => Failure::input("--link", error),
+        false => Failure::input("--link", format!("{error}; a trace is given by --trace")),
+    })?;
     Ok(Bottleneck { typed: text.to_string(), link })
 }
 
