@@ -8,7 +8,7 @@ use common::{checksum, direction};
 use net_support::{eventually, pause};
 use qdelay_core::Span;
 use qdelay_emu::audit::Audit;
-use qdelay_emu::clock::RealClock;
+use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::device::offload::{Offload, Offloads};
 use qdelay_emu::device::packet::{PacketError, PacketOptions, PacketSocket};
 use qdelay_emu::device::{Device, HEADER_MAX, Kind, Port, Received, Sent};
@@ -387,6 +387,37 @@ fn checksums_are_completed() {
             kinds[usize::from(protocol == 6)] += 1;
         }
     }
+}
+
+/// A frame that is read late has the time at which it came.
+#[test]
+fn frames_have_the_time_at_which_they_came() {
+    let chain = chain(1500);
+    let (mut a, mut inside) = (open(&chain.a, "a0"), open(&chain.middle, "inside"));
+    let mut clock = RealClock::start();
+    assert_eq!(inside.next_stamp(), None);
+    let mut came = Vec::new();
+    for number in 0..3 {
+        let before = clock.now();
+        sent(&mut a, &frame(&[], [0x08, 0x00], number));
+        let mut stamp = None;
+        eventually("a frame with a stamp", || {
+            stamp = inside.next_stamp();
+            stamp.is_some()
+        });
+        let after = clock.now();
+        (0..6).for_each(|_| {
+            pause();
+        });
+        let late = clock.now();
+        // Comparing two clocks takes its time on a busy machine.
+        let (time, slack) = (clock.of_day(stamp.expect("there is"), late), Span::from_millis(100));
+        assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
+        assert_eq!(inside.next_stamp(), stamp, "nothing was read by looking");
+        next(&mut inside);
+        came.push(time);
+    }
+    assert!(came.is_sorted());
 }
 
 /// A sender whose interface cuts its packets hands over several in one: they are counted, and none is taken for one packet.
