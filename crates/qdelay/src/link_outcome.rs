@@ -3,6 +3,7 @@
 use crate::cli::Link;
 use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
 use crate::error::Failure;
+use crate::output;
 use crate::run::eprintln_line;
 use crate::run_table::milliseconds;
 use crate::text_table::{self, Column};
@@ -99,7 +100,8 @@ impl Figures {
 /// Prints, writes and returns what there is to say; the command's status is ours.
 pub fn end(options: &Link, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
-        eprint_text(&text(outcome));
+        // Standard output is the command's.
+        output::tell(&text(outcome));
     }
     if let Some(path) = &options.json {
         write_file(path, &json(options, outcome))?;
@@ -120,11 +122,6 @@ pub fn end(options: &Link, outcome: &Outcome) -> Result<(), Failure> {
         0 => Ok(()),
         status => Err(Failure::Status(status)),
     }
-}
-
-/// On standard error: standard output is the command's.
-fn eprint_text(text: &str) {
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }
 
 fn text(outcome: &Outcome) -> String {

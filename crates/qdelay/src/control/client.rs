@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_line_has_an_end() {
-        let endless = vec![b' '; LINE_BYTES as usize + 1];
+        // JSON that would say something else, were it read to its end.
+        let endless = [&vec![b' '; LINE_BYTES as usize][..], b"{\"error\":\"late\"}\n"].concat();
         let error = client("endless", &endless).next().unwrap_err();
         assert!(matches!(error, Failure::Input { message, .. } if message.contains("something else")));
     }

@@ -49,7 +49,6 @@ use qdelay_record::{PacketFile, Recorder};
 use reload::Reloader;
 use side::Side;
 use signals::Signals;
-use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
@@ -258,9 +257,7 @@ fn carry<R: Recorder>(
     let (recorder, (logs, _)) = emulator.into_parts();
     let Closed { lost, broken } = logs.close(end);
     audit.log_lost = lost;
-    let text = verdict::text(&Snapshot::between(None, &last), &audit.facts());
-    // Where standard error is gone nobody reads it.
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    output::tell(&verdict::text(&Snapshot::between(None, &last), &audit.facts()));
     carried.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
     audited.map_err(|error| {
         Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
