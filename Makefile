@@ -20,7 +20,7 @@ FUZZ_FRESH ?= 1000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build bench bench-real stream soak check fuzz validate clean rust
+.PHONY: help run test browser build bench bench-real stream soak check fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -36,6 +36,7 @@ help:
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
 	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES);"
 	@echo "               then GUIDED_SECONDS=$(GUIDED_SECONDS) guided by coverage, where there is cargo-fuzz (fuzz/README.md)"
+	@echo "make mutants   a random sample of mutants of the pure crates: MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) (hours; goes on where it was ended)"
 	@echo "make validate  our figures beside those of a Linux kernel, mahimahi and ns-3"
 	@echo "make clean     delete what was built"
 
@@ -125,6 +126,12 @@ fuzz: rust
 	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) QDELAY_FRESH=$(FUZZ_FRESH) $(SUITE)
 	cargo test --package qdelay-trace --locked --test large -- --ignored
 	fuzz/run $(GUIDED_SECONDS)
+
+# How many of a random sample of mutants the tests kill. Hours; goes on where it was interrupted.
+MUTANTS ?= 100
+MUTANTS_SEED ?= 1
+mutants: rust
+	.ci/mutants $(MUTANTS) $(MUTANTS_SEED)
 
 # All three even if one fails; the status is that of the worst.
 validate: build
