@@ -8,7 +8,7 @@
 //! ([`Device::next_stamp`]), with that time: such packets are read in the order of their stamps, and the path does not go past one
 //! that has not been read. The path fires its events at their own times, so what it decides is the same however late a turn
 //! comes: a late turn makes departures late, and arrivals at devices without stamps. What a turn was too late for is
-//! [`stall`](crate::stall)'s.
+//! [`stall`]'s.
 
 use crate::audit::Audit;
 use crate::clock::Clock;
