@@ -53,15 +53,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Writes to standard error, a terminal or not as [`print`] does to one. Nobody is left to tell where that is gone.
+/// Writes to standard error, a terminal or not as [`print()`] does to one. Nobody is left to tell where that is gone.
 pub fn tell(text: &str) {
     let _ = io::stderr().write_all(lines(text).as_bytes());
 }
 
-/// What came of writing to standard output, as of [`print`].
+/// What came of writing to standard output, as of [`print()`].
 ///
 /// # Errors
-/// As of [`print`].
+/// As of [`print()`].
 pub fn printed(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
