@@ -249,6 +249,33 @@ fn too_many_retransmissions_end_the_packets() {
 }
 
 #[test]
+fn what_has_arrived_whole_is_delivered_when_the_entity_begins_anew() {
+    let mut setting = RlcSetting::lte_am();
+    if let Mode::LteAm(am) = &mut setting.mode {
+        (am.max_retransmissions, am.t_reassembly, am.t_poll_retransmit) = (1, span(500), span(45));
+    }
+    let mut bearer = Bearer::new(setting).unwrap();
+    let mut host = Host::with(&[500, 500]);
+    // One packet each: 2 bytes of PDCP, 2 of RLC, 3 of MAC.
+    let first = bearer.transmit(ms(0), 507, &mut host).block.unwrap();
+    let second = bearer.transmit(ms(1), 507, &mut host).block.unwrap();
+    bearer.lost(ms(4), first, &mut host);
+    bearer.received(ms(5), second, &mut host);
+    // Behind the gap the second PDU waits for its turn; its poll has no answer before t-Reordering, so it is repeated and fails.
+    while bearer.counts().reestablished == 0 {
+        let now = bearer.next_deadline();
+        bearer.poll(now, &mut host);
+        if let Some(block) = bearer.transmit(now, 600, &mut host).block {
+            bearer.lost(now, block, &mut host);
+        }
+        bearer.poll(now, &mut host);
+    }
+    assert_eq!(host.numbers(), [1]);
+    assert_eq!(host.dropped, [(0, DropReason::RlcReestablished)]);
+    assert_eq!(bearer.inside(), Backlog::default());
+}
+
+#[test]
 fn nothing_is_pulled_that_is_not_sent() {
     for setting in [RlcSetting::lte_um(), RlcSetting::lte_am(), RlcSetting::nr_um(), RlcSetting::nr_am()] {
         let mut bearer = Bearer::new(setting).unwrap();

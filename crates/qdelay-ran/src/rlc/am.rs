@@ -8,8 +8,8 @@
 //! # Differences from the reference
 //! * Reports are not lost on their way up, and take no room of anybody's; the data of the other direction carries none.
 //! * Reaching maxRetxThreshold is told to RRC, which would establish the connection anew after a search for cells. Here the
-//!   entity is established anew at once. The unit's packets are dropped, and so is all else that it holds: upper layers
-//!   do not repeat anything.
+//!   entity is established anew at once. LTE's receiver delivers what its whole PDUs hold (the
+//!   reference: what segments hold too); then the unit's packets are dropped, and so is all else that the entity holds: upper layers do not repeat anything.
 //! * When t-PollRetransmit has run out, whether anything else could carry the poll is seen at the next opportunity to send,
 //!   not at once; then a unit is repeated for it. A block that polls because nothing is left, or because that timer has run
 //!   out, does so in its last PDU.
@@ -162,15 +162,16 @@ impl Acknowledged {
         }
         self.sender.poll(now);
         if let Some(unit) = self.sender.failed() {
-            self.units.end(common, unit, DropReason::RlcMaxRetransmissions, receiver);
-            self.reestablish(common, now, receiver);
+            self.reestablish(common, now, unit, receiver);
         }
     }
 
-    /// Both entities begin anew (TS 36.322 clause 5.4, TS 38.322 clause 5.1.2).
-    fn reestablish<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
+    /// Both entities begin anew (TS 36.322 clause 5.4, TS 38.322 clause 5.1.2), because of `failed`. That unit may have
+    /// arrived by its last retransmission: the receiver delivers what it has before anything is dropped.
+    fn reestablish<R: Receiver>(&mut self, common: &mut Common, now: Time, failed: u32, receiver: &mut R) {
         self.counts.reestablished += 1;
         self.receiver.reset(&mut self.units, common, now, receiver);
+        self.units.end(common, failed, DropReason::RlcMaxRetransmissions, receiver);
         common.ledger.end_all(DropReason::RlcReestablished, receiver);
         self.sender.reset(&mut self.units, common, receiver);
         self.mail.clear();
