@@ -1,5 +1,5 @@
 //! ABE's duplicate scheduling: call by call against its slow model, and what the paper says of it against a plain queue that
-//! is fed by the same arrivals and the same opportunities. A failure names its seed.
+//! is fed by the same arrivals and the same opportunities. A failure names its seed, which `QDELAY_SEED` replays.
 
 mod colours;
 mod drive;
@@ -11,6 +11,7 @@ use drive::{Call, Subject, compare, packet, within, workload};
 use models::dsd::FcfsGreen;
 use models::{Fate, MS, Ns, Pkt, Room};
 use qdelay_core::{Packet, Random};
+use qdelay_testing::for_each_seed;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const SEQUENCES: u64 = 3_000;
@@ -20,7 +21,7 @@ const GREEN: u8 = 46;
 fn every_call_is_the_models_under_any_service() {
     let mut seen = BTreeMap::new();
     let mut evicted = 0;
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "differential");
         let Case { text, model, .. } = case(&mut random, Wish::default());
         let unit = if random.below(2) == 0 { MS } else { 1 };
@@ -44,7 +45,7 @@ fn every_call_is_the_models_under_any_service() {
             let name = format!("{fate:?}").split('(').next().map(str::to_string);
             *seen.entry(name).or_insert(0_u64) += 1;
         }
-    }
+    });
     assert!(evicted > 100, "green made room for blue {evicted} times");
     for name in ["Tail", "Sojourn", "Late", "Green", "Red", "RedForced", "MarkRed", "MarkGreen"] {
         assert!(seen.get(&Some(name.to_string())).is_some_and(|count| *count > 1_000), "{seen:?}");
@@ -54,7 +55,7 @@ fn every_call_is_the_models_under_any_service() {
 #[test]
 fn the_threshold_in_one_queue_is_the_models() {
     let mut late = 0;
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "fcfs_green", "differential");
         let rate = within(&mut random, 200, 20_000) * 1_000;
         let d = within(&mut random, 100, 60_000) * 1_000;
@@ -65,7 +66,7 @@ fn the_threshold_in_one_queue_is_the_models() {
         let mut model = FcfsGreen { room, rate, overhead, d, queue: VecDeque::new(), busy_until: 0 };
         let calls = workload(&mut random, 1);
         late += compare(&format!("seed {seed}: {text}"), &mut Subject::new(&text, seed), &mut model, &calls);
-    }
+    });
     assert!(late > 10_000, "{late}");
 }
 
@@ -74,7 +75,7 @@ fn the_threshold_in_one_queue_is_the_models() {
 #[test]
 fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
     let (mut earlier, mut greens, mut refusals) = (0_u64, 0_u64, 0_u64);
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "line");
         let rate = WHOLE[random.below(5) as usize];
         let Case { text, model, room, d } =
@@ -108,7 +109,7 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
                 earlier += u64::from(ours < theirs);
             }
         }
-    }
+    });
     assert!(earlier > 10_000 && greens > 50_000 && refusals > 1_000, "{earlier} {greens} {refusals}");
 }
 
@@ -116,7 +117,7 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
 #[test]
 fn on_a_line_with_red_deadlines_are_kept() {
     let mut red = 0;
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "red");
         let rate = WHOLE[random.below(5) as usize];
         let Case { text, mut model, d, .. } = case(&mut random, Wish { rate: Some(rate), ..Wish::default() });
@@ -130,7 +131,7 @@ fn on_a_line_with_red_deadlines_are_kept() {
         check_promises(&pair, &arrivals, &left, d);
         red +=
             pair.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Red(_) | Fate::RedForced(_))).count();
-    }
+    });
     assert!(red > 10_000, "{red}");
 }
 
@@ -138,7 +139,7 @@ fn on_a_line_with_red_deadlines_are_kept() {
 #[test]
 fn with_a_bias_of_one_what_is_accepted_makes_it() {
     let (mut stale, mut late) = (BTreeMap::new(), BTreeMap::new());
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "stale");
         let rate = WHOLE[random.below(5) as usize];
         let gap = (800_000_000.0 / rate as f64 * 8_000.0 * (0.5 + random.unit())) as Ns;
@@ -154,7 +155,7 @@ fn with_a_bias_of_one_what_is_accepted_makes_it() {
             *late.entry(test).or_insert(0) +=
                 fates.iter().filter(|fate| matches!(fate, Fate::Late(_))).count();
         }
-    }
+    });
     assert_eq!((stale["residual"], stale["exact"]), (0, 0), "{stale:?}");
     assert!(stale["printed"] > 1_000, "{stale:?}");
     println!("{stale:?} {late:?}");
@@ -169,7 +170,7 @@ fn with_a_bias_of_one_what_is_accepted_makes_it() {
 #[test]
 fn in_packet_time_the_test_with_the_residual_is_exact() {
     let mut accepted = 0;
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "grid");
         let d = within(&mut random, 1, 20);
         let limit = within(&mut random, d.max(5), 60);
@@ -183,7 +184,7 @@ fn in_packet_time_the_test_with_the_residual_is_exact() {
         let (residual, exact) = (outcome("residual"), outcome("exact"));
         assert_eq!(residual, exact, "seed {seed}");
         accepted += arrivals.iter().filter(|p| p.dscp == GREEN && exact.0.contains_key(&p.id)).count();
-    }
+    });
     assert!(accepted > 10_000, "{accepted}");
 }
 
@@ -191,7 +192,7 @@ fn in_packet_time_the_test_with_the_residual_is_exact() {
 #[test]
 fn by_service_blue_fares_no_worse_on_the_same_opportunities() {
     let (mut earlier, mut greens, mut drops) = (0_u64, 0_u64, 0_u64);
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "opportunities");
         let Case { text, model, room, d } =
             case(&mut random, Wish { by_service: true, plain: true, rate: None });
@@ -219,7 +220,7 @@ fn by_service_blue_fares_no_worse_on_the_same_opportunities() {
                 earlier += u64::from(ours != Some(theirs));
             }
         }
-    }
+    });
     assert!(earlier > 10_000 && greens > 50_000 && drops > 10_000, "{earlier} {greens} {drops}");
 }
 
@@ -227,7 +228,7 @@ fn by_service_blue_fares_no_worse_on_the_same_opportunities() {
 #[test]
 fn by_service_sizes_do_not_matter() {
     let (mut earlier, mut greens, mut lost) = (0_u64, 0_u64, 0_u64);
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "bytes");
         let d = within(&mut random, 500, 60_000) * 1_000;
         let g = within(&mut random, 0, 10) as f64 / 10.0;
@@ -253,7 +254,7 @@ fn by_service_sizes_do_not_matter() {
             assert!(ends.0 <= ends.1, "seed {seed}: {text}: blue {}: {ours:?} {theirs:?}", packet.id);
             earlier += u64::from(ends.0 < ends.1);
         }
-    }
+    });
     assert!(earlier > 10_000 && greens > 50_000 && lost > 50_000, "{earlier} {greens} {lost}");
 }
 
@@ -262,7 +263,7 @@ fn by_service_sizes_do_not_matter() {
 #[test]
 fn by_service_blue_is_later_by_three_packets_at_most_and_rarely() {
     let (mut compared, mut later, mut dropped, mut gained) = (0_u64, 0_u64, 0_u64, 0_u64);
-    for seed in 0..SEQUENCES {
+    for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "grace");
         let d = within(&mut random, 500, 30_000) * 1_000;
         let limit = within(&mut random, 3_000, 40_000);
@@ -302,7 +303,7 @@ fn by_service_blue_is_later_by_three_packets_at_most_and_rarely() {
                 packet.id
             );
         }
-    }
+    });
     println!(
         "of {compared} blue packets that one queue sends, {later} later, {dropped} dropped; {gained} others sent"
     );

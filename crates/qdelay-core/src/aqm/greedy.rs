@@ -54,9 +54,9 @@ impl Estimate {
         self.is_fresh = false;
     }
 
-    /// What was served and lost.
-    pub fn all(&self) -> f64 {
-        self.served + self.lost
+    /// What was served.
+    pub fn departures(&self) -> f64 {
+        self.served
     }
     /// What was lost.
     pub fn losses(&self) -> f64 {
@@ -69,7 +69,7 @@ impl Estimate {
     }
     /// Packets a second of a greedy flow.
     pub fn throughput(&self, base_rtt: Span) -> f64 {
-        let loss = (self.lost + 0.5) / (self.all() + 1.0);
+        let loss = (self.lost + 0.5) / (self.served + self.lost + 1.0);
         loss_throughput(self.round_trip_s(base_rtt), loss)
     }
 }

@@ -55,9 +55,9 @@ pub struct GreenLoss {
     parameters: GreenLossParameters,
     probability: f64,
     blue: Estimate,
+    /// Without what this law refused. A sum that had it, to be subtracted later, would leave rounding of a green that is nearly all
+    /// refused.
     green: Estimate,
-    /// Of what green lost, that which this law refused.
-    refused: f64,
     next: Time,
 }
 
@@ -66,7 +66,7 @@ impl GreenLoss {
     pub fn new(parameters: GreenLossParameters) -> GreenLoss {
         let (blue, green) = Default::default();
         let next = Time::ZERO + parameters.period;
-        GreenLoss { parameters, probability: 0.0, blue, green, refused: 0.0, next }
+        GreenLoss { parameters, probability: 0.0, blue, green, next }
     }
 
     /// The probability, 0 to 1, that a full green packet is refused.
@@ -89,12 +89,10 @@ impl GreenLoss {
         probability > 0.0 && random.unit() < probability
     }
 
-    /// A green packet of so many bytes was refused or marked by this law.
+    /// A green packet was refused or marked by this law.
     #[inline]
-    pub fn refused(&mut self, bytes: u32) {
-        let weight = self.weight(bytes);
-        self.green.lost(weight);
-        self.refused += weight;
+    pub fn refused(&mut self) {
+        self.green.is_fresh = true;
     }
 
     /// A packet of so many bytes left after `delay` in the queue.
@@ -132,17 +130,30 @@ impl GreenLoss {
         if self.blue.is_fresh {
             let fair = self.blue.throughput(base_rtt) / gamma;
             let due = throughput_loss(self.green.round_trip_s(base_rtt), fair);
-            // Of those that were not refused. Rounding may leave none.
-            let rest = self.green.all() - self.refused;
-            let anyhow = if rest > 0.0 { (self.green.losses() - self.refused) / rest } else { 0.0 };
-            let aim = if anyhow < 1.0 { ((due - anyhow) / (1.0 - anyhow)).max(0.0) } else { 0.0 };
+            let aim = share_to_refuse(due, self.green.departures(), self.green.losses());
             self.probability = ((1.0 - alpha) * self.probability + alpha * aim).clamp(0.0, 1.0);
             self.blue.age(1.0 - weight);
         } else {
             self.probability *= 1.0 - weight;
         }
         self.green.age(1.0 - weight);
-        self.refused *= 1.0 - weight;
+    }
+}
+
+/// What share to refuse so that `due` (0 to 1) is lost in all, where of those that are not refused so many are served and so many lost
+/// anyhow. Nothing where all of them are lost, and `due` where there are none.
+///
+/// It is (due - anyhow) / (1 - anyhow) with anyhow = lost / (served + lost), written without 1 - anyhow: where hardly any are served
+/// that is rounding, and 0 while some are. Rounding of the sums moves the result here by a few parts in 2^52; an error of `due`
+/// moves it by (served + lost) / served as much.
+fn share_to_refuse(due: f64, served: f64, lost: f64) -> f64 {
+    let all = served + lost;
+    if served > 0.0 {
+        ((served - (1.0 - due) * all) / served).max(0.0)
+    } else if lost > 0.0 {
+        0.0
+    } else {
+        due
     }
 }
 
@@ -176,7 +187,7 @@ mod tests {
                 let counts = u64::from(period >= 100);
                 all += counts;
                 if law.chooses(1500, &mut random) {
-                    law.refused(1500);
+                    law.refused();
                     lost += counts;
                 } else if packet % 100 < anyhow {
                     law.lost(Colour::Green, 1500);
@@ -204,6 +215,69 @@ mod tests {
         let more = run(GreenLossParameters { gamma: 1.5, ..PARAMETERS }, 3);
         let ratio = super::super::loss_throughput(0.1, 0.02) / super::super::loss_throughput(0.025, more);
         assert!((ratio - 1.5).abs() < 0.03, "{ratio}");
+    }
+
+    /// Blue of a period with which `law` moves at its end: 100 full packets, of which so many are lost.
+    fn move_with_blue(law: &mut GreenLoss, period: &mut u64, losses: u64) {
+        for packet in 0..100 {
+            match packet < losses {
+                true => law.lost(Colour::Blue, 1500),
+                false => law.served(Colour::Blue, 1500, Span::from_millis(80)),
+            }
+        }
+        *period += 1;
+        law.advance(at(500 * *period));
+    }
+
+    /// What it loses anyhow is a ratio, which does not change while all that comes is refused.
+    #[test]
+    fn refusals_leave_what_green_loses_anyhow() {
+        let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, ..PARAMETERS });
+        let mut period = 0;
+        for _ in 0..100 {
+            (0..70).for_each(|_| law.served(Colour::Green, 1500, Span::from_millis(5)));
+            (0..30).for_each(|_| law.lost(Colour::Green, 1500));
+            move_with_blue(&mut law, &mut period, 25);
+        }
+        let before = law.probability();
+        assert!(0.1 < before && before < 0.9, "{before}");
+        for _ in 0..200 {
+            (0..7).for_each(|_| law.refused());
+            move_with_blue(&mut law, &mut period, 25);
+            assert!((law.probability() - before).abs() < 1e-12, "{period}: {} {before}", law.probability());
+        }
+    }
+
+    /// Blue gets less than green would at any loss, and a little of green is served: that is refused too, however little it is.
+    #[test]
+    fn the_little_that_is_served_is_refused() {
+        let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, gamma: 100.0, ..PARAMETERS });
+        let mut period = 0;
+        law.served(Colour::Green, 1500, Span::from_millis(5));
+        for _ in 0..200 {
+            (0..7).for_each(|_| law.lost(Colour::Green, 1500));
+            move_with_blue(&mut law, &mut period, 90);
+            assert_eq!(law.probability(), 1.0, "{period}");
+        }
+    }
+
+    #[test]
+    fn the_share_to_refuse() {
+        for (due, served, lost, share) in [
+            (0.5, 100.0, 0.0, 0.5),
+            (0.5, 80.0, 20.0, 0.375),
+            (0.5, 50.0, 50.0, 0.0),
+            (0.5, 40.0, 60.0, 0.0),
+            (0.5, 0.0, 60.0, 0.0),
+            (0.5, 0.0, 0.0, 0.5),
+            (1.0, 0.0, 60.0, 0.0),
+            (1.0, 1e-20, 60.0, 1.0),
+            (1.0, 5e-324, 1e9, 1.0),
+            (0.99, 5e-324, 1e9, 0.0),
+        ] {
+            let found = share_to_refuse(due, served, lost);
+            assert!((found - share).abs() < 1e-12, "{due} {served} {lost}: {found}, not {share}");
+        }
     }
 
     #[test]

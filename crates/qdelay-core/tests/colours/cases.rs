@@ -62,8 +62,9 @@ impl Pair {
         );
         let g = green_bias(&self.subject.qdisc);
         assert!((g - self.model.g).abs() < 1e-9 && (0.0..=1.0).contains(&g), "{}: g {g}", self.what);
-        let q = self.model.refusals.as_ref().map_or(0.0, |refusals| refusals.q);
-        assert!((green_loss(&self.subject.qdisc) - q).abs() < 1e-9, "{}: refused {q}", self.what);
+        let (q, slack) = self.model.refusals.as_ref().map_or((0.0, 0.0), |law| (law.q, law.slack));
+        let refused = green_loss(&self.subject.qdisc);
+        assert!((refused - q).abs() <= slack, "{}: refused {refused}, not {q} within {slack:e}", self.what);
         self.marked.extend(log.iter().filter(|fate| fate.is_mark()).map(|fate| fate.id()));
         if let Some(p) = ours {
             assert_eq!(p.ecn == qdelay_core::Ecn::Ce, self.marked.contains(&p.handle), "{}", self.what);

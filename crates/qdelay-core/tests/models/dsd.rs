@@ -72,14 +72,22 @@ pub struct Refusals {
     pub weight: f64,
     pub full: f64,
     pub q: f64,
+    /// How far from `q` it may be by another method: see [`Refusals::run`].
+    pub slack: f64,
     next: Ns,
-    /// Full packets served and lost, and by these packets seconds waited: blue, green.
+    /// Full packets served and lost, those that were refused aside, and by these packets seconds waited: blue, green.
     served: [f64; 2],
     lost: [f64; 2],
     waited: [f64; 2],
     news: [bool; 2],
-    refused: f64,
 }
+
+/// How far apart two ways to work out the loss that is due may be. Equation 1 and its arguments are some 40 roundings, each of 2^-53.
+/// Since it falls at least as fast as the square root of the loss rises, they move that root by no larger part of it, and the loss by 80
+/// roundings, at most; the last step of a bisection moves it by 2^-51. Twice that is below 2^-45.
+const DUE: f64 = 1.0 / (1_u64 << 45) as f64;
+/// How far apart two ways to go from that loss to q may be: some 16 roundings each, of numbers of at most 2.
+const MOVE: f64 = 1.0 / (1_u64 << 47) as f64;
 
 impl Refusals {
     pub fn new(period: Ns) -> Refusals {
@@ -91,18 +99,20 @@ impl Refusals {
             weight: 0.1,
             full: 1500.0,
             q: 0.0,
+            slack: 0.0,
             next: period,
             served: [0.0; 2],
             lost: [0.0; 2],
             waited: [0.0; 2],
             news: [false; 2],
-            refused: 0.0,
         }
     }
     fn round_trip(&self, colour: usize) -> f64 {
         let waited = if self.served[colour] > 0.0 { self.waited[colour] / self.served[colour] } else { 0.0 };
         self.base_rtt_s + waited
     }
+    /// Moves q, and with it the slack. An error of what is due is one of (served + lost) / served as much in the aim; none where more than
+    /// all is due, or far less than is lost anyhow. Of the slack that was, |1 - alpha| stays. The sums have none: both sides add the same.
     fn run(&mut self, now: Ns) {
         while self.next <= now {
             self.next += self.period;
@@ -117,23 +127,35 @@ impl Refusals {
                 };
                 let blue = ((self.lost[0] + 0.5) / (self.lost[0] + self.served[0] + 1.0)).sqrt();
                 let wanted = self.gamma * self.round_trip(0) * slowness(blue) / self.round_trip(1);
-                let mut x: f64 = 1.0;
+                let (mut x, mut root): (f64, f64) = (1.0, 1.0);
                 for _ in 0..200 {
                     let slope = (2.0_f64 / 3.0).sqrt()
                         + 12.0 * (3.0_f64 / 8.0).sqrt() * (3.0 * x.powi(2) + 7.0 * 32.0 * x.powi(6));
-                    x = (x - (slowness(x) - wanted) / slope).min(1.0);
+                    root = x - (slowness(x) - wanted) / slope;
+                    x = root.min(1.0);
                 }
-                let others = self.lost[1] - self.refused;
-                let anyhow =
-                    if others + self.served[1] > 0.0 { others / (others + self.served[1]) } else { 0.0 };
-                let aim = if anyhow >= 1.0 { 0.0 } else { (1.0 - (1.0 - x * x) / (1.0 - anyhow)).max(0.0) };
+                // How many of those that were not refused should be served. More are: a share of them is refused.
+                let all = self.served[1] + self.lost[1];
+                let wanted = (1.0 - x * x) * all;
+                let aim = match (self.served[1], self.lost[1]) {
+                    (0.0, 0.0) => x * x,
+                    (served, _) if wanted >= served => 0.0,
+                    (served, _) => 1.0 - wanted / served,
+                };
                 self.q = (self.q + self.alpha * (aim - self.q)).clamp(0.0, 1.0);
+                let error = match self.served[1] {
+                    _ if root > 1.0 + DUE => 0.0,
+                    0.0 => DUE,
+                    served if wanted > served + DUE * all => 0.0,
+                    served => (DUE * all / served).min(1.0),
+                };
+                self.slack = (1.0 - self.alpha).abs() * self.slack + self.alpha * error + MOVE;
                 self.age(0);
             } else {
                 self.q *= 1.0 - self.weight;
+                self.slack = (1.0 - self.weight) * self.slack + MOVE;
             }
             self.age(1);
-            self.refused *= 1.0 - self.weight;
         }
     }
     fn age(&mut self, colour: usize) {
@@ -304,11 +326,8 @@ impl Dsd {
         }
         log.push(fate);
     }
-    fn refuse(&mut self, bytes: u32) {
+    fn refuse(&mut self) {
         if let Some(refusals) = &mut self.refusals {
-            let full = f64::from(bytes) / refusals.full;
-            refusals.refused += full;
-            refusals.lost[1] += full;
             refusals.news[1] = true;
         }
     }
@@ -334,7 +353,7 @@ impl Dsd {
             _ => false,
         };
         if is_chosen && !(self.ecn && packet.capable) {
-            self.refuse(packet.bytes);
+            self.refuse();
             return log.push(Fate::Green(packet.id));
         }
         // Add dup to the virtual queue.
@@ -384,7 +403,7 @@ impl Dsd {
         if let Some(fate) = mark {
             self.gone(1, packet.bytes, fate, log);
         } else if is_chosen {
-            self.refuse(packet.bytes);
+            self.refuse();
             log.push(Fate::MarkGreen(packet.id));
         }
         self.green.push_back(packet);
@@ -437,7 +456,7 @@ impl Dsd {
         if let Some(refusals) = &mut self.refusals {
             let (colour, full) = (usize::from(serve_green), f64::from(packet.bytes) / refusals.full);
             refusals.served[colour] += full;
-            refusals.waited[colour] += full * (now - packet.arrival) as f64 / 1e9;
+            refusals.waited[colour] += full * ((now - packet.arrival) as f64 / 1e9);
             refusals.news[colour] = true;
         }
         Some(packet)

@@ -278,9 +278,9 @@ impl Dsd {
         }
     }
 
-    fn tell_refused(&mut self, bytes: u32) {
+    fn tell_refused(&mut self) {
         if let Control::Loss(law) = &mut self.control {
-            law.refused(bytes);
+            law.refused();
         }
     }
 
@@ -332,7 +332,7 @@ impl Dsd {
             Control::Fixed(_) | Control::Bias(_) => false,
         };
         if is_chosen && !(self.marks && packet.ecn.is_capable()) {
-            self.tell_refused(packet.bytes);
+            self.tell_refused();
             return context.sink.dropped(&packet, DropReason::GreenLoss);
         }
         let duplicate = self.offer(context, &packet);
@@ -351,7 +351,7 @@ impl Dsd {
         let is_marked = matches!(duplicate, Duplicate::Accepted { is_marked: true, .. });
         self.mark(context, Colour::Green, &mut packet, is_marked);
         if is_chosen && !is_marked {
-            self.tell_refused(packet.bytes);
+            self.tell_refused();
             packet.ecn = Ecn::Ce;
             context.sink.marked(&packet, MarkReason::GreenLoss);
         }
