@@ -175,6 +175,33 @@ fn the_tti_comes_before_what_arrives_with_it() {
     }
 }
 
+/// Nothing follows more than 2047 bytes in a PDU of LTE: the scheduler grants room for two PDUs already where the first packet of
+/// that size waits.
+#[test]
+fn the_first_long_packet_leaves_room_for_what_follows_it() {
+    for rlc in [RlcSetting::lte_um(), RlcSetting::lte_am()] {
+        // Some of these sizes end with a group of resource blocks.
+        for bytes in 40..200 {
+            let mut path = PathBuilder::new()
+                .node("rlc", queue("taildrop"))
+                .node("cell", NodeSpec::cell(setting(&[rlc])))
+                .node("out", NodeSpec::Exit)
+                .chain(&["rlc", "cell", "out"])
+                .build(1)
+                .unwrap();
+            let (entry, mut log) = (path.node("rlc").unwrap(), Log::default());
+            path.ingress(us(500), entry, packet(0, 2050), &mut log).unwrap();
+            path.ingress(us(500), entry, packet(1, bytes), &mut log).unwrap();
+            drain(&mut path, ms(1000), &mut log);
+            let delivered = log.events.iter().filter_map(|event| match event {
+                Event::Delivered { now, .. } => Some(*now),
+                _ => None,
+            });
+            assert_eq!(delivered.collect::<Vec<_>>(), [ms(5), ms(5)], "{bytes} bytes behind the first");
+        }
+    }
+}
+
 /// A backlog at a constant channel: each TTI takes what a block holds, headers included, and nothing is wasted.
 #[test]
 fn a_saturated_cell_sends_what_its_blocks_hold() {

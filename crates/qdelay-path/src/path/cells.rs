@@ -32,6 +32,16 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
+    /// `packet` comes into the queue `at`: a cell that takes from it has to know of it, because it is long.
+    #[cold]
+    pub(super) fn announce(&mut self, at: NodeId, packet: &Packet) {
+        let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
+        let (puller, bearer) = (queue.puller, usize::from(queue.place));
+        if let Role::Cell(Some(node)) = &mut self.nodes[puller.index()].role {
+            node.cell.announce(bearer, packet.bytes);
+        }
+    }
+
     /// Whether the bearer behind the queue `at` may hold `packet` too.
     #[cold]
     pub(super) fn has_room(&self, at: NodeId, packet: &Packet) -> bool {

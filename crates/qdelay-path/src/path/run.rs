@@ -7,6 +7,7 @@ use crate::node::Role;
 use crate::{Count, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
+use qdelay_ran::rlc::ANNOUNCED_BYTES;
 
 impl<Q: Qdisc> Path<Q> {
     /// Runs what is due by `now`, each event at its own time.
@@ -93,6 +94,9 @@ impl<Q: Qdisc> Path<Q> {
                     observer.enqueued(now, to, &packet);
                     if queue.buffer.is_some() && !self.has_room(to, &packet) {
                         return self.discard(to, &packet, now, DropReason::TailLimit, observer);
+                    }
+                    if packet.bytes >= ANNOUNCED_BYTES {
+                        self.announce(to, &packet);
                     }
                     let node = &mut self.nodes[to.index()];
                     let Role::Queue(queue) = &mut node.role else { return };

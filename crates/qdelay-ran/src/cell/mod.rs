@@ -282,6 +282,13 @@ impl Cell {
             self.next = self.next.min(self.clock.time(self.tti));
         }
     }
+    /// As [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has come into the queue of `bearer`, empty or not.
+    pub fn announce(&mut self, bearer: usize, packet_bytes: u32) {
+        if let (Some(rlc), Some(state)) = (self.rlcs.get_mut(bearer), self.bearers.get_mut(bearer)) {
+            rlc.announce(packet_bytes);
+            state.asked = None;
+        }
+    }
     /// When there is something to do next.
     #[inline]
     pub fn next_deadline(&self) -> Time {

@@ -8,8 +8,9 @@
 //! # Differences from the reference
 //! * Reports are not lost on their way up, and take no room of anybody's; the data of the other direction carries none.
 //! * Reaching maxRetxThreshold is told to RRC, which would establish the connection anew after a search for cells. Here the
-//!   entity is established anew at once. LTE's receiver delivers what its whole PDUs hold (the
-//!   reference: what segments hold too); then the unit's packets are dropped, and so is all else that the entity holds: upper layers do not repeat anything.
+//!   entity is established anew at once. LTE's receiver delivers what its whole PDUs hold (the reference: what segments
+//!   hold too); then the unit's packets are dropped, and so is all else that the entity holds: upper layers do not repeat
+//!   anything.
 //! * When t-PollRetransmit has run out, whether anything else could carry the poll is seen at the next opportunity to send,
 //!   not at once; then a unit is repeated for it. A block that polls because nothing is left, or because that timer has run
 //!   out, does so in its last PDU.
@@ -105,6 +106,11 @@ impl Acknowledged {
             mail: StatusMail::default(),
             counts: AmCounts::default(),
         }
+    }
+
+    /// As [`super::Bearer::announce`].
+    pub fn announce(&mut self, packet_bytes: u32) {
+        self.units.pdus.announce(self.sender.intake.sdu_bytes(packet_bytes));
     }
 
     pub fn wanted_bytes(&self, common: &Common, queue: Backlog) -> u64 {

@@ -26,8 +26,8 @@ pub(super) struct Pdu {
 pub(super) struct Pdus {
     pdus: Places<Pdu>,
     elements: Chains<Bite>,
-    /// An element was once longer than a length indicator can say.
-    long_elements: bool,
+    /// There was an SDU that is longer than a length indicator can say.
+    long_sdus: bool,
 }
 
 impl Pdus {
@@ -58,7 +58,7 @@ impl Pdus {
             self.elements.push(&mut pdu.elements, bite);
             pdu.bytes += bytes;
             if u64::from(bytes) > LTE_LI_MAX {
-                self.long_elements = true;
+                self.long_sdus = true;
                 break;
             }
             if !bite.last {
@@ -66,6 +66,11 @@ impl Pdus {
             }
         }
         Some((self.pdus.add(pdu), fixed_bytes + header_bytes + u64::from(pdu.bytes)))
+    }
+
+    /// An SDU of `sdu_bytes` waits.
+    pub fn announce(&mut self, sdu_bytes: u64) {
+        self.long_sdus |= sdu_bytes > LTE_LI_MAX;
     }
 
     /// Bytes of a grant that the open packet and `queue` would fill, with MAC's subheaders.
@@ -84,7 +89,7 @@ impl Pdus {
         }
         let pdu = fixed_bytes + lte_indicators_bytes(elements - 1) + data;
         // Further PDUs, where long elements or the length field of MAC make some: each may pad its indicators too.
-        let further = pdu / 32_768 + if self.long_elements { data / (LTE_LI_MAX + 1) } else { 0 };
+        let further = pdu / 32_768 + if self.long_sdus { data / (LTE_LI_MAX + 1) } else { 0 };
         pdu + mac.bytes(pdu) + further * (fixed_bytes + 1 + mac.bytes(u64::MAX))
     }
 

@@ -67,6 +67,11 @@ impl Intake {
         Some(Bite { sdu, from, to, last })
     }
 
+    /// Bytes of a packet with its headers of PDCP and SDAP.
+    pub fn sdu_bytes(&self, packet_bytes: u32) -> u64 {
+        u64::from(packet_bytes) + u64::from(self.overhead_bytes)
+    }
+
     /// Bytes of PDCP's and SDAP's headers.
     pub fn overhead_bytes(&self) -> u32 {
         self.overhead_bytes

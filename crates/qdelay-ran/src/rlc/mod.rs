@@ -135,6 +135,10 @@ enum Entity {
     Acknowledged(Box<Acknowledged>),
 }
 
+/// [`Bearer::announce`] has no use for smaller packets, in IP bytes: with the largest headers of PDCP and SDAP they still have
+/// a length indicator.
+pub const ANNOUNCED_BYTES: u32 = header::LTE_LI_MAX as u32 + 1 - setting::SDU_OVERHEAD_MAX;
+
 /// Both ends of one data radio bearer.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -174,9 +178,21 @@ impl Bearer {
         Ok(Bearer { common, entity })
     }
 
+    /// A packet of `packet_bytes` IP bytes has come into the queue. Nothing can follow an SDU of more than 2047 bytes in a PDU of
+    /// LTE (TS 36.322 clause 6.2.2.5): from the first such packet on [`Bearer::wanted_bytes`] has room for further PDUs. Without
+    /// that it learns of them as it sends the first one, and has asked too little for what follows in the same grant. Of
+    /// packets below [`ANNOUNCED_BYTES`] there is no need to tell.
+    pub fn announce(&mut self, packet_bytes: u32) {
+        match &mut self.entity {
+            Entity::LteUm(entity) => entity.announce(packet_bytes),
+            Entity::Acknowledged(entity) => entity.announce(packet_bytes),
+            Entity::Transparent(_) | Entity::NrUm(_) => {}
+        }
+    }
+
     /// Bytes of a grant that it would fill now, with `queue` waiting, headers included; 0 where there is nothing to send.
-    /// Where headers depend on the sizes of packets it is a few bytes too many rather than too few (but for the first
-    /// packet of more than 2047 bytes of an LTE bearer). A window that fills up meanwhile may let less through.
+    /// Where headers depend on the sizes of packets it is a few bytes too many rather than too few, if [`Bearer::announce`] was
+    /// told of long packets. A window that fills up meanwhile may let less through.
     pub fn wanted_bytes(&self, queue: Backlog) -> u64 {
         match &self.entity {
             Entity::Transparent(entity) => entity.wanted_bytes(&self.common, queue),

@@ -6,6 +6,9 @@
 use core::fmt;
 use qdelay_core::Span;
 
+/// Most bytes of headers of PDCP and SDAP in front of a packet.
+pub(super) const SDU_OVERHEAD_MAX: u32 = 64;
+
 /// One data radio bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlcSetting {
@@ -181,7 +184,7 @@ impl RlcSetting {
 
     /// The first thing wrong with it, if any.
     pub(crate) fn check(&self) -> Result<(), RlcError> {
-        if self.sdu_overhead_bytes > 64 {
+        if self.sdu_overhead_bytes > SDU_OVERHEAD_MAX {
             return Err(RlcError::SduOverhead(self.sdu_overhead_bytes));
         }
         match self.mode {
@@ -275,7 +278,7 @@ impl fmt::Display for RlcError {
             }
             RlcError::CountedBytes => f.write_str("a packet counts 0 bytes; expected at least 1"),
             RlcError::SduOverhead(given) => {
-                write!(f, "{given} bytes of headers a packet; expected at most 64")
+                write!(f, "{given} bytes of headers a packet; expected at most {SDU_OVERHEAD_MAX}")
             }
         }
     }

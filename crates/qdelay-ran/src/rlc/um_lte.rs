@@ -58,6 +58,11 @@ impl UmLte {
         }
     }
 
+    /// As [`super::Bearer::announce`].
+    pub fn announce(&mut self, packet_bytes: u32) {
+        self.pdus.announce(self.intake.sdu_bytes(packet_bytes));
+    }
+
     pub fn wanted_bytes(&self, common: &Common, queue: Backlog) -> u64 {
         self.pdus.wanted_bytes(&common.ledger, &self.intake, lte_um_bytes(self.um.sn_bits), self.mac, queue)
     }
