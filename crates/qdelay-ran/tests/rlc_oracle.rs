@@ -6,6 +6,7 @@ mod rlc_models;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Random, Span, Time};
 use qdelay_ran::rlc::*;
+use qdelay_testing::for_each_seed;
 use rlc_models::am_lte::{AmLte, AmTimes};
 use rlc_models::am_nr::AmNr;
 use rlc_models::um_lte::UmLte;
@@ -124,6 +125,7 @@ fn run(setting: RlcSetting, mut model: impl Model, air: Air, seed: u64) -> Outco
                 let handle = host.ended.len() as u64;
                 let most = if random.below(4) == 0 { air.packet } else { air.packet / 10 };
                 let bytes = 8 + random.below(most);
+                bearer.announce(bytes as u32);
                 host.queue.push_back(Packet { handle, bytes: bytes as u32, ..Packet::default() });
                 queue.packets.push_back(contents(handle, bytes as u32));
                 host.ended.push(false);
@@ -173,10 +175,12 @@ fn run(setting: RlcSetting, mut model: impl Model, air: Air, seed: u64) -> Outco
             assert_eq!(bearer.remaining().packets, u64::from(queue.open.is_some()));
             assert!(wanted > 0 || done.block.is_none(), "tti {tti}: nothing wanted, but sent");
             // A window that is full, or a sender that gives up, takes less than was wanted.
-            let unhindered = bearer.next_deadline() > now
-                && (host.queue.is_empty() || !matches!(setting.mode, Mode::LteAm(_) | Mode::NrAm(_)));
+            let unhindered = bearer.next_deadline() > now && !model.is_full();
             if grant >= wanted && wanted < 30_000 && unhindered {
-                assert!(host.queue.is_empty() && queue.open.is_none(), "wanted {wanted} of {grant}");
+                assert!(
+                    host.queue.is_empty() && queue.open.is_none(),
+                    "tti {tti}: {wanted} wanted of {grant}, used {done:?}"
+                );
                 let spare = backlog.packets + 16 + backlog.bytes / 2048 * 6;
                 assert!(wanted <= done.used_bytes + spare, "wanted {wanted} of {backlog:?}, used {done:?}");
             }
@@ -224,7 +228,7 @@ const CLEAN: Air = Air { lost: 0, repeated: 0, ..AIR };
 
 #[test]
 fn lte_unacknowledged() {
-    for seed in 0..4 {
+    for_each_seed(4, |seed| {
         for sn_bits in [5, 10] {
             // Numbers of 5 bits would come round within three rounds of HARQ.
             let rounds = if sn_bits == 5 { 1 } else { 3 };
@@ -243,12 +247,12 @@ fn lte_unacknowledged() {
                 assert!(outcome.delivered * 10 > outcome.offered * 7, "{outcome:?}");
             }
         }
-    }
+    });
 }
 
 #[test]
 fn nr_unacknowledged() {
-    for seed in 0..4 {
+    for_each_seed(4, |seed| {
         for sn_bits in [6, 12] {
             let rounds = if sn_bits == 6 { 1 } else { 3 };
             let large = Air { packet: 9000, grant: 80_000, ..AIR };
@@ -269,7 +273,7 @@ fn nr_unacknowledged() {
                 }
             }
         }
-    }
+    });
 }
 
 fn am(seed: u64, sn_bits: u8, max_retransmissions: u32) -> (Am, AmTimes) {
@@ -304,7 +308,7 @@ fn am(seed: u64, sn_bits: u8, max_retransmissions: u32) -> (Am, AmTimes) {
 
 #[test]
 fn lte_acknowledged() {
-    for seed in 0..6 {
+    for_each_seed(6, |seed| {
         let large = Air { packet: 5000, grant: 60_000, ..AIR };
         let tiny = Air { packet: 100, grant: 60, ..AIR };
         let rough = Air { lost: 300, ..AIR };
@@ -316,12 +320,12 @@ fn lte_acknowledged() {
             let outcome = run(setting, AmLte::new(times, overhead as usize), air, seed);
             assert_eq!(outcome.delivered, outcome.offered, "{outcome:?}");
         }
-    }
+    });
 }
 
 #[test]
 fn nr_acknowledged() {
-    for seed in 0..6 {
+    for_each_seed(6, |seed| {
         let large = Air { packet: 9000, grant: 80_000, ..AIR };
         let tiny = Air { packet: 300, grant: 60, ..AIR };
         let rough = Air { lost: 300, ..AIR };
@@ -340,12 +344,12 @@ fn nr_acknowledged() {
                 }
             }
         }
-    }
+    });
 }
 
 #[test]
 fn acknowledged_modes_begin_anew_after_too_many_retransmissions() {
-    for seed in 0..6 {
+    for_each_seed(6, |seed| {
         let air = Air { lost: 400, ..AIR };
         let (am, times) = am(seed, 10, 2);
         let mut setting = RlcSetting::lte_am();
@@ -359,5 +363,5 @@ fn acknowledged_modes_begin_anew_after_too_many_retransmissions() {
         setting.mode = Mode::NrAm(NrAm { am, pdcp: Some(PdcpReordering { t_reordering }) });
         let outcome = run(setting, AmNr::new(times, 12, 3, Some(100 * MS)), air, seed);
         assert!(outcome.counts.reestablished > 0 && outcome.inside == 0 && outcome.air == 0, "{outcome:?}");
-    }
+    });
 }

@@ -524,6 +524,9 @@ impl Model for AmLte {
     fn epoch(&self) -> u64 {
         self.epoch
     }
+    fn is_full(&self) -> bool {
+        self.is_stalled()
+    }
     fn reports(&self) -> (u64, u64) {
         self.written
     }

@@ -447,6 +447,9 @@ impl Model for AmNr {
     fn epoch(&self) -> u64 {
         self.epoch
     }
+    fn is_full(&self) -> bool {
+        self.is_stalled()
+    }
     fn reports(&self) -> (u64, u64) {
         self.written
     }

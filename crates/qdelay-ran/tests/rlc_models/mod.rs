@@ -26,6 +26,10 @@ pub trait Model {
     fn epoch(&self) -> u64 {
         0
     }
+    /// The window of an acknowledged mode is full: nothing new gets a number.
+    fn is_full(&self) -> bool {
+        false
+    }
     /// Reports written, and their bytes.
     fn reports(&self) -> (u64, u64) {
         (0, 0)
