@@ -3,7 +3,7 @@
 use crate::report::{self, SKIPPED_FILE};
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Numbers of tests, as programs sum them up.
@@ -51,15 +51,22 @@ impl Counts {
     }
 }
 
+/// An empty list in `folder`. Its path holds in the folder of each crate, where cargo starts the crate's tests.
+fn begun(folder: &Path) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let list = std::path::absolute(folder)?.join("skipped.tsv");
+    std::fs::write(&list, "")?;
+    Ok(list)
+}
+
 /// Runs `cargo test` with these arguments. The list stands in `folder` meanwhile.
 ///
 /// The status is that of cargo, and 1 where cargo is content but a test has failed.
 pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
-    let list = folder.join("skipped.tsv");
-    let made = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&list, ""));
-    if let Err(error) = made {
-        return refuse(format_args!("{}: {error}", list.display()));
-    }
+    let list = match begun(folder) {
+        Ok(list) => list,
+        Err(error) => return refuse(format_args!("{}: {error}", folder.display())),
+    };
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let mut command = Command::new(cargo);
     command.arg("test").args(arguments).env(SKIPPED_FILE, &list).stdout(Stdio::piped());

@@ -78,3 +78,26 @@ fn a_helper_is_a_process_and_no_test() {
     assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "the helper\n"));
     assert_eq!(sample(&helper_arguments("breaks_off"), &[]).status.code(), Some(101));
 }
+
+/// Cargo starts each program in the folder of its crate, not where the suite was started.
+#[cfg(unix)]
+#[test]
+fn the_suite_ends_with_its_list_wherever_its_programs_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suite");
+    std::fs::create_dir_all(&folder).unwrap();
+    let cargo = folder.join("cargo");
+    let script = format!("#!/bin/sh\ncd /\nexec '{}' --skip fails\n", env!("CARGO_BIN_EXE_sample"));
+    std::fs::write(&cargo, script).unwrap();
+    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qdelay-testing"));
+    command.arg("suite").current_dir(&folder).env("CARGO", &cargo);
+    command.env_remove("QDELAY_REQUIRE").env_remove(SKIPPED_FILE).env_remove("CARGO_TARGET_DIR");
+    let output = command.output().unwrap();
+    let said = text(&output);
+    let end = "skipped, needs request: 1\n  for a reason: 1\n    qdelay-testing::sample\n      on_request\n\
+               skipped, needs traces: 1\n  none here: 1\n    qdelay-testing::sample\n      inner::skipped\n\
+               1 passed, 0 failed, 2 skipped\n";
+    assert!(said.ends_with(end), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0));
+}
