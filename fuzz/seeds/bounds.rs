@@ -2,11 +2,11 @@
 
 use super::{Out, components};
 use qdelay_core::component::Unit;
-use qdelay_experiment::scenario::declare::{
+use qdelay_study::scenario::declare::{
     BEARER, CELL, FILTER, FLOW, Form, HOP, Key, PATH, QOS_FLOW, RUN, SLICE, Table, UE,
 };
-use qdelay_experiment::scenario::{Overrides, Study};
-use qdelay_experiment::traces::Library;
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::traces::Library;
 
 /// A table of a scenario: its header, and keys with values.
 type Section = (&'static str, Vec<(String, String)>);

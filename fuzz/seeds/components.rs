@@ -10,12 +10,12 @@ pub fn registries() -> Vec<(&'static str, Vec<&'static Component>)> {
         ("qdisc", qdelay_core::qdisc::COMPONENTS.to_vec()),
         ("pacer", qdelay_core::pacer::COMPONENTS.to_vec()),
         ("transport", qdelay_traffic::transport::COMPONENTS.to_vec()),
-        ("link", qdelay_experiment::links::components()),
+        ("link", qdelay_study::links::components()),
         ("synth", vec![&synth::COMPONENT]),
         ("scheduler", qdelay_ran::mac::COMPONENTS.to_vec()),
         ("partition", qdelay_ran::cell::PARTITIONS.to_vec()),
-        ("channel", qdelay_experiment::radio::channels()),
-        ("rlc", qdelay_experiment::radio::RLC.to_vec()),
+        ("channel", qdelay_study::radio::channels()),
+        ("rlc", qdelay_study::radio::RLC.to_vec()),
     ]
 }
 

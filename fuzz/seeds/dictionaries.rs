@@ -3,7 +3,7 @@
 
 use super::{Out, components};
 use qdelay_core::component::{Component, Parameter, Unit};
-use qdelay_experiment::shipped::SCENARIOS;
+use qdelay_study::shipped::SCENARIOS;
 use serde_json::Value;
 
 const NUMBERS: &[&str] = &[

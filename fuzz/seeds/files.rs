@@ -3,10 +3,10 @@
 use super::Out;
 use qdelay_core::Span;
 use qdelay_emu::snapshot::{Sample, Snapshot};
-use qdelay_experiment::engine::{self, Options};
-use qdelay_experiment::scenario::{Overrides, Study};
-use qdelay_experiment::shipped::SCENARIOS;
-use qdelay_experiment::traces::Library;
+use qdelay_study::engine::{self, Options};
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::shipped::SCENARIOS;
+use qdelay_study::traces::Library;
 use qdelay_trace::{SHIPPED, convert, mahimahi, mbps};
 use std::fs;
 use std::path::Path;

@@ -7,7 +7,7 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Span, Time};
-use qdelay_experiment::{links, radio, scenario, traces};
+use qdelay_study::{links, radio, scenario, traces};
 use qdelay_path::AnyLink;
 use qdelay_ran::mac::{self, Scheduler};
 use qdelay_ran::radio::{Channel, Reported};

@@ -13,7 +13,7 @@ mod gateway {
 }
 /// What the command has besides, as far as a configuration needs it.
 mod run {
-    use qdelay_experiment::traces::Library;
+    use qdelay_study::traces::Library;
     use std::path::{Path, PathBuf};
 
     pub fn library(_: Option<&Path>, _: &[PathBuf]) -> Library {
@@ -24,7 +24,7 @@ mod run {
 use error::Failure;
 use gateway::config::Config;
 use libfuzzer_sys::fuzz_target;
-use qdelay_experiment::traces::Library;
+use qdelay_study::traces::Library;
 use std::sync::LazyLock;
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::new);

@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use qdelay_experiment::report::{self, Options};
+use qdelay_papers::page;
+use qdelay_report::{self as report, Options};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -33,7 +34,7 @@ fuzz_target!(|text: &str| {
     for result in [
         report::html(&folders, &Options::default()),
         report::html(&folders, &Options { series_bins: 10, ..Options::default() }),
-        report::paper(&FOLDER),
+        page::of(&FOLDER),
     ] {
         if let Err(error) = result {
             let line = error.to_string();

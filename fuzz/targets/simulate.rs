@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use qdelay_core::Span;
-use qdelay_experiment::engine::{EngineError, Runner, Simulator};
-use qdelay_experiment::scenario::{Overrides, Study};
-use qdelay_experiment::traces::Library;
+use qdelay_study::engine::{EngineError, Runner, Simulator};
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::traces::Library;
 use std::sync::LazyLock;
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::new);

@@ -13,10 +13,10 @@ use crate::output;
 use qdelay_core::component::{Arguments, Component};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
-use qdelay_experiment::files::{Partial, cannot_write};
-use qdelay_experiment::links;
 use qdelay_record::PacketFile;
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, RunError, Scenario};
+use qdelay_study::files::{Partial, cannot_write};
+use qdelay_study::links;
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
 

@@ -9,10 +9,10 @@ use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
 use crate::cost::{self, Stopwatch};
 use crate::error::Failure;
 use crate::output;
-use qdelay_experiment::engine::{Runner, Simulator};
-use qdelay_experiment::scenario::{Overrides, Study};
-use qdelay_experiment::traces::Library;
 use qdelay_sim::Outcome;
+use qdelay_study::engine::{Runner, Simulator};
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::traces::Library;
 use serde::Serialize;
 
 /// Data radio bearers of a UE.

@@ -26,7 +26,7 @@ use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::user;
 use qdelay_emu::plan::{Direction, Plan};
-use qdelay_experiment::links;
+use qdelay_study::links;
 use serde::Serialize;
 use slice::{Carrier, Slice};
 use std::fmt::Write;

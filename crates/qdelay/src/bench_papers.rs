@@ -11,11 +11,11 @@ use crate::error::Failure;
 use crate::output;
 use crate::text_table::{self, Column};
 use qdelay_core::Span;
-use qdelay_experiment::InputError;
-use qdelay_experiment::engine::{Runner, Simulator};
-use qdelay_experiment::scenario::{Overrides, Study};
-use qdelay_experiment::shipped;
-use qdelay_experiment::traces::Library;
+use qdelay_study::InputError;
+use qdelay_study::engine::{Runner, Simulator};
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::shipped;
+use qdelay_study::traces::Library;
 use serde::Serialize;
 
 /// A run of a paper.

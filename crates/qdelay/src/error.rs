@@ -1,6 +1,6 @@
 //! How the command fails: one line on standard error and an exit status.
 
-use qdelay_experiment::InputError;
+use qdelay_study::InputError;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;

@@ -13,8 +13,8 @@ use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, Measures, Tap};
 use qdelay_emu::snapshot::StallFigures;
-use qdelay_experiment::engine::write_file;
 use qdelay_record::Recorder;
+use qdelay_study::engine::write_file;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

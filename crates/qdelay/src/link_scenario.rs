@@ -11,8 +11,8 @@ use crate::real::path;
 use crate::run::{find, library};
 use qdelay_emu::classes::Classes;
 use qdelay_emu::plan::AnyPlan;
-use qdelay_experiment::scenario::{Case, Overrides, Study};
-use qdelay_experiment::traces::Library;
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::traces::Library;
 use std::ffi::OsStr;
 use std::path::Path;
 

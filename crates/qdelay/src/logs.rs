@@ -7,7 +7,7 @@ use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
 use qdelay_emu::log::{Layout, LogError, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
 use qdelay_emu::plan::AnyPlan;
-use qdelay_experiment::InputError;
+use qdelay_study::InputError;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};

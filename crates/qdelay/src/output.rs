@@ -1,7 +1,7 @@
 //! Writing: standard output that may go away, files that are whole or not there, and interrupts.
 
 use crate::error::{Failure, lines, one_line};
-use qdelay_experiment::files::Partial;
+use qdelay_study::files::Partial;
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File};

@@ -4,7 +4,7 @@
 use crate::error::one_line;
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
-use qdelay_experiment::engine::Progress;
+use qdelay_study::engine::Progress;
 use rustix::termios::tcgetwinsize;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};

@@ -3,7 +3,9 @@
 use crate::cli::Report;
 use crate::error::{Failure, one_line};
 use crate::output;
-use qdelay_experiment::{engine, report};
+use qdelay_papers::page;
+use qdelay_report as report;
+use qdelay_study::engine;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub fn run(options: &Report) -> Result<(), Failure> {
 /// As [`run`].
 pub fn write(folders: &[PathBuf], path: &Path) -> Result<(), Failure> {
     let page = match folders {
-        [only] if report::is_of_paper(only) => report::paper(only)?,
+        [only] if page::is_of_paper(only) => page::of(only)?,
         _ => report::html(folders, &report::Options::default())?,
     };
     Ok(engine::write_file(path, &page)?)

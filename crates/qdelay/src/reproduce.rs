@@ -6,9 +6,9 @@ use crate::progress::{Bar, Reached};
 use crate::run::{eprintln_line, jobs, library};
 use crate::text_table::{self, Column};
 use crate::{output, report};
-use qdelay_experiment::files;
-use qdelay_experiment::papers::changes::{ChangeCell, ChangeRow, ChangeTable};
-use qdelay_experiment::papers::{self, Reproduction, Row, Verdict};
+use qdelay_papers::changes::{ChangeCell, ChangeRow, ChangeTable};
+use qdelay_papers::{self as papers, Reproduction, Row, Verdict};
+use qdelay_study::files;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -4,7 +4,7 @@ mod parts;
 
 use crate::error::one_line;
 use crate::text_table::{self, Column};
-use qdelay_experiment::results::{CaseSummary, ExpectResult, Quantum, Slice, Summary};
+use qdelay_study::results::{CaseSummary, ExpectResult, Quantum, Slice, Summary};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -184,7 +184,7 @@ fn cell_table(summary: &Summary, points: &[Point<'_>], groups: &BTreeSet<&String
             let is_call = point.cases.iter().any(|case| group(case).voice.is_some());
             let rating = point.mean(|case| group(case).voice.map_or(0.0, |voice| voice.r));
             row.push(if is_call { format!("{rating:.0}") } else { String::new() });
-            let bearers = |figure: fn(&qdelay_experiment::results::Bearer) -> f64| {
+            let bearers = |figure: fn(&qdelay_study::results::Bearer) -> f64| {
                 let of = |case: &CaseSummary| {
                     case.cell.as_ref().map_or(0.0, |cell| cell.bearers.values().map(figure).sum())
                 };
@@ -245,7 +245,7 @@ fn sentence(summary: &Summary, points: usize) -> String {
 
 /// The axes that tell cases apart, the seed left out.
 fn axes(summary: &Summary) -> Vec<&str> {
-    let told = |axis: &&qdelay_experiment::results::AxisFile| axis.name != "seed" && axis.labels.len() > 1;
+    let told = |axis: &&qdelay_study::results::AxisFile| axis.name != "seed" && axis.labels.len() > 1;
     summary.axes.iter().filter(told).map(|axis| axis.name.as_str()).collect()
 }
 
@@ -293,7 +293,7 @@ fn group_table(summary: &Summary, points: &[Point<'_>], groups: &BTreeSet<&Strin
     let mut rows = Vec::new();
     for point in points.iter().take(ROWS) {
         for name in groups {
-            let of = |figure: fn(&qdelay_experiment::results::Group) -> f64| {
+            let of = |figure: fn(&qdelay_study::results::Group) -> f64| {
                 point.mean(|case| case.groups.get(*name).map_or(0.0, figure))
             };
             let mut row = labels(point, &axes);

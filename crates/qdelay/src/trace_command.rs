@@ -6,7 +6,7 @@ use crate::error::{Failure, one_line};
 use crate::output;
 use crate::text_table::{self, Column};
 use qdelay_core::component::Arguments;
-use qdelay_experiment::traces::{self as trace_files, Format, Trace};
+use qdelay_study::traces::{self as trace_files, Format, Trace};
 use qdelay_trace::info::{self, BinStatistics};
 use qdelay_trace::shipped::ORIGINS;
 use qdelay_trace::{RateSteps, SHIPPED, Schedule, convert, mahimahi, mbps, synth};

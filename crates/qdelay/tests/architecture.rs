@@ -1,8 +1,8 @@
-//! Who may know whom: the dependencies of every room, as cargo itself sees them, against the table in
+//! Which crate may depend on which: the dependencies of every crate, as cargo itself sees them, against the table in
 //! `ARCHITECTURE.md`.
 //!
 //! Nothing is fetched. Where a target without an operating system is installed (`rustup target add x86_64-unknown-none`),
-//! the pure rooms are built for it too.
+//! the pure crates are built for it too.
 
 use qdelay_testing::{Need, skip, test};
 use serde_json::Value;
@@ -11,24 +11,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A room, the rooms it may know, and whether it is pure: `no_std`, told the time, without a clock or a file.
-struct Room {
+/// A crate, the crates it may depend on, and whether it is pure: `no_std`, told the time, without a clock or a file.
+struct Crate {
     name: &'static str,
-    knows: &'static [&'static str],
+    depends_on: &'static [&'static str],
     is_pure: bool,
 }
 
-/// Every room. A new one has to be entered here and in `ARCHITECTURE.md`.
-const ROOMS: &[Room] = &[
-    Room { name: "qdelay-core", knows: &[], is_pure: true },
-    Room { name: "qdelay-trace", knows: &["qdelay-core"], is_pure: true },
-    Room { name: "qdelay-ran", knows: &["qdelay-core", "qdelay-trace"], is_pure: true },
-    Room { name: "qdelay-path", knows: &["qdelay-core", "qdelay-trace", "qdelay-ran"], is_pure: true },
-    Room { name: "qdelay-traffic", knows: &["qdelay-core"], is_pure: true },
-    Room { name: "qdelay-record", knows: &["qdelay-core"], is_pure: false },
-    Room {
+/// Every crate. A new one has to be entered here and in `ARCHITECTURE.md`.
+const CRATES: &[Crate] = &[
+    Crate { name: "qdelay-core", depends_on: &[], is_pure: true },
+    Crate { name: "qdelay-trace", depends_on: &["qdelay-core"], is_pure: true },
+    Crate { name: "qdelay-ran", depends_on: &["qdelay-core", "qdelay-trace"], is_pure: true },
+    Crate { name: "qdelay-path", depends_on: &["qdelay-core", "qdelay-trace", "qdelay-ran"], is_pure: true },
+    Crate { name: "qdelay-traffic", depends_on: &["qdelay-core"], is_pure: true },
+    Crate { name: "qdelay-record", depends_on: &["qdelay-core"], is_pure: false },
+    Crate {
         name: "qdelay-sim",
-        knows: &[
+        depends_on: &[
             "qdelay-core",
             "qdelay-trace",
             "qdelay-ran",
@@ -38,14 +38,14 @@ const ROOMS: &[Room] = &[
         ],
         is_pure: false,
     },
-    Room {
+    Crate {
         name: "qdelay-emu",
-        knows: &["qdelay-core", "qdelay-trace", "qdelay-ran", "qdelay-path", "qdelay-record"],
+        depends_on: &["qdelay-core", "qdelay-trace", "qdelay-ran", "qdelay-path", "qdelay-record"],
         is_pure: false,
     },
-    Room {
-        name: "qdelay-experiment",
-        knows: &[
+    Crate {
+        name: "qdelay-study",
+        depends_on: &[
             "qdelay-core",
             "qdelay-trace",
             "qdelay-ran",
@@ -56,9 +56,15 @@ const ROOMS: &[Room] = &[
         ],
         is_pure: false,
     },
-    Room {
+    Crate { name: "qdelay-report", depends_on: &["qdelay-study"], is_pure: false },
+    Crate {
+        name: "qdelay-papers",
+        depends_on: &["qdelay-core", "qdelay-study", "qdelay-report"],
+        is_pure: false,
+    },
+    Crate {
         name: "qdelay",
-        knows: &[
+        depends_on: &[
             "qdelay-core",
             "qdelay-trace",
             "qdelay-ran",
@@ -67,16 +73,18 @@ const ROOMS: &[Room] = &[
             "qdelay-record",
             "qdelay-sim",
             "qdelay-emu",
-            "qdelay-experiment",
+            "qdelay-study",
+            "qdelay-report",
+            "qdelay-papers",
         ],
         is_pure: false,
     },
 ];
 
-/// What only tests may know, whichever room they are of.
+/// On which only tests may depend, whichever crate they are of.
 const FOR_TESTS: [&str; 2] = ["qdelay-testing", "qdelay-testing-macros"];
 
-/// What the pure rooms may take from outside: neither needs the standard library.
+/// What the pure crates may take from outside: neither needs the standard library.
 const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
 
 /// The workspace, of the run and not of the build: clones may share a folder for what is built.
@@ -89,15 +97,15 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// One dependency of one room.
+/// One dependency of one crate.
 #[derive(Debug)]
 struct Dependency {
     name: String,
     is_dev: bool,
 }
 
-/// The rooms by name, with their dependencies of every kind.
-fn rooms_of_cargo() -> BTreeMap<String, Vec<Dependency>> {
+/// The crates by name, with their dependencies of every kind.
+fn crates_of_cargo() -> BTreeMap<String, Vec<Dependency>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(root())
@@ -120,66 +128,67 @@ fn rooms_of_cargo() -> BTreeMap<String, Vec<Dependency>> {
         .collect()
 }
 
-fn is_room(name: &str) -> bool {
-    ROOMS.iter().any(|room| room.name == name)
+fn is_member(name: &str) -> bool {
+    CRATES.iter().any(|member| member.name == name)
 }
 
 #[test]
-fn rooms_know_only_those_below_them() {
-    let found = rooms_of_cargo();
-    let declared: Vec<&str> = ROOMS.iter().map(|room| room.name).collect();
+fn crates_depend_only_on_those_below_them() {
+    let found = crates_of_cargo();
+    let declared: Vec<&str> = CRATES.iter().map(|member| member.name).collect();
     for name in found.keys().filter(|name| !FOR_TESTS.contains(&name.as_str())) {
-        assert!(is_room(name), "the crate {name} is not in the table of rooms: {declared:?}");
+        assert!(is_member(name), "the crate {name} is not in the table of crates: {declared:?}");
     }
-    for room in ROOMS {
-        let dependencies = found.get(room.name).unwrap_or_else(|| panic!("there is no crate {}", room.name));
-        // Tests too: a test that needs a higher room belongs there.
+    for member in CRATES {
+        let dependencies =
+            found.get(member.name).unwrap_or_else(|| panic!("there is no crate {}", member.name));
+        // Tests too: a test that needs a higher crate belongs there.
         for known in dependencies.iter().filter(|dependency| found.contains_key(&dependency.name)) {
             if FOR_TESTS.contains(&known.name.as_str()) {
-                assert!(known.is_dev, "{} knows {} outside of tests", room.name, known.name);
+                assert!(known.is_dev, "{} depends on {} outside of tests", member.name, known.name);
                 continue;
             }
             assert!(
-                room.knows.contains(&known.name.as_str()),
-                "{} knows {}, but may know only {:?}",
-                room.name,
+                member.depends_on.contains(&known.name.as_str()),
+                "{} depends on {}, but may only on {:?}",
+                member.name,
                 known.name,
-                room.knows
+                member.depends_on
             );
         }
     }
 }
 
-/// The table itself leads downwards: no room may know one that, through others, knows it.
+/// The table itself leads downwards: no crate may depend on one that, through others, depends on it.
 #[test]
 fn the_table_has_no_cycle() {
-    for (index, room) in ROOMS.iter().enumerate() {
-        for known in room.knows {
-            let below = ROOMS.iter().position(|other| other.name == *known);
+    for (index, member) in CRATES.iter().enumerate() {
+        for known in member.depends_on {
+            let below = CRATES.iter().position(|other| other.name == *known);
             assert!(
                 below.is_some_and(|below| below < index),
-                "{} may know {known}, which does not stand before it",
-                room.name
+                "{} may depend on {known}, which does not stand before it",
+                member.name
             );
         }
     }
 }
 
 #[test]
-fn pure_rooms_take_little_from_outside() {
-    let found = rooms_of_cargo();
-    for room in ROOMS.iter().filter(|room| room.is_pure) {
-        for dependency in found[room.name].iter().filter(|dependency| !dependency.is_dev) {
+fn pure_crates_take_little_from_outside() {
+    let found = crates_of_cargo();
+    for member in CRATES.iter().filter(|member| member.is_pure) {
+        for dependency in found[member.name].iter().filter(|dependency| !dependency.is_dev) {
             assert!(
-                is_room(&dependency.name) || PURE_DEPENDENCIES.contains(&dependency.name.as_str()),
-                "{} depends on {}; a pure room may only on {PURE_DEPENDENCIES:?}",
-                room.name,
+                is_member(&dependency.name) || PURE_DEPENDENCIES.contains(&dependency.name.as_str()),
+                "{} depends on {}; a pure crate may only on {PURE_DEPENDENCIES:?}",
+                member.name,
                 dependency.name
             );
         }
-        for below in room.knows {
-            let is_pure = ROOMS.iter().any(|other| other.name == *below && other.is_pure);
-            assert!(is_pure, "{} is pure, but may know {below}, which is not", room.name);
+        for below in member.depends_on {
+            let is_pure = CRATES.iter().any(|other| other.name == *below && other.is_pure);
+            assert!(is_pure, "{} is pure, but may depend on {below}, which is not", member.name);
         }
     }
 }
@@ -198,28 +207,28 @@ fn links_std(source: &str) -> bool {
 }
 
 #[test]
-fn pure_rooms_are_no_std() {
-    for room in ROOMS.iter().filter(|room| room.is_pure) {
-        let source = read(&root().join("crates").join(room.name).join("src/lib.rs"));
-        assert!(is_no_std(&source), "{} has no #![no_std]", room.name);
-        assert!(!links_std(&source), "{} links the standard library", room.name);
+fn pure_crates_are_no_std() {
+    for member in CRATES.iter().filter(|member| member.is_pure) {
+        let source = read(&root().join("crates").join(member.name).join("src/lib.rs"));
+        assert!(is_no_std(&source), "{} has no #![no_std]", member.name);
+        assert!(!links_std(&source), "{} links the standard library", member.name);
     }
     assert!(!is_no_std("// #![no_std]") && links_std("x\nextern crate std;"));
     assert!(!links_std("#[cfg(test)]\nextern crate std;"));
 }
 
 #[test]
-fn every_room_takes_the_lints_of_the_workspace() {
-    for room in ROOMS {
-        let manifest = read(&root().join("crates").join(room.name).join("Cargo.toml"));
+fn every_crate_takes_the_lints_of_the_workspace() {
+    for member in CRATES {
+        let manifest = read(&root().join("crates").join(member.name).join("Cargo.toml"));
         assert!(
             manifest.contains("[lints]\nworkspace = true"),
             "{} has no [lints] workspace = true",
-            room.name
+            member.name
         );
         for key in ["version", "edition", "rust-version", "license"] {
             let line = format!("{key}.workspace = true");
-            assert!(manifest.contains(&line), "{} has no {line}", room.name);
+            assert!(manifest.contains(&line), "{} has no {line}", member.name);
         }
     }
 }
@@ -228,13 +237,13 @@ fn every_room_takes_the_lints_of_the_workspace() {
 #[test]
 fn every_outside_dependency_is_explained() {
     let explained = read(&root().join("CONTRIBUTING.md"));
-    for (room, dependencies) in rooms_of_cargo() {
-        let is_outside = |name: &str| !is_room(name) && !FOR_TESTS.contains(&name);
+    for (name, dependencies) in crates_of_cargo() {
+        let is_outside = |name: &str| !is_member(name) && !FOR_TESTS.contains(&name);
         for dependency in dependencies.iter().filter(|dependency| is_outside(&dependency.name)) {
             let row = format!("| `{}` |", dependency.name);
             assert!(
                 explained.contains(&row),
-                "{room} depends on {}; CONTRIBUTING.md does not say why",
+                "{name} depends on {}; CONTRIBUTING.md does not say why",
                 dependency.name
             );
         }
@@ -243,7 +252,7 @@ fn every_outside_dependency_is_explained() {
     let fuzz = read(&root().join("fuzz/Cargo.toml"));
     let (_, fuzz) = fuzz.split_once("\n[dependencies]\n").expect("a table of dependencies");
     let lines = fuzz.lines().take_while(|line| !line.is_empty());
-    for name in lines.filter_map(|line| line.split(' ').next()).filter(|name| !is_room(name)) {
+    for name in lines.filter_map(|line| line.split(' ').next()).filter(|name| !is_member(name)) {
         let row = format!("| `{name}` |");
         assert!(explained.contains(&row), "fuzz depends on {name}; CONTRIBUTING.md does not say why");
     }
@@ -253,8 +262,8 @@ fn every_outside_dependency_is_explained() {
 #[test]
 fn programs_without_the_harness_have_tests_of_their_own() {
     let mut seen = 0;
-    for room in rooms_of_cargo().keys() {
-        let folder = root().join("crates").join(room);
+    for member in crates_of_cargo().keys() {
+        let folder = root().join("crates").join(member);
         let manifest = read(&folder.join("Cargo.toml"));
         let programs = manifest.split("\n[[test]]\n").skip(1);
         for program in programs.filter(|program| program.contains("\nharness = false\n")) {
@@ -273,13 +282,13 @@ fn programs_without_the_harness_have_tests_of_their_own() {
 }
 
 #[test]
-fn every_room_is_described() {
+fn every_crate_is_described() {
     let described = read(&root().join("ARCHITECTURE.md"));
-    for room in ROOMS {
+    for member in CRATES {
         assert!(
-            described.contains(&format!("| `{}` |", room.name)),
+            described.contains(&format!("| `{}` |", member.name)),
             "ARCHITECTURE.md has no row for {}",
-            room.name
+            member.name
         );
     }
 }
@@ -335,7 +344,7 @@ fn bare_targets() -> Vec<String> {
 }
 
 #[test]
-fn pure_rooms_build_without_an_operating_system() {
+fn pure_crates_build_without_an_operating_system() {
     let targets = bare_targets();
     let Some(target) = targets.first() else {
         skip(Need::Tools, "no target without an operating system is installed");
@@ -344,8 +353,8 @@ fn pure_rooms_build_without_an_operating_system() {
     cargo.args(["build", "--offline", "--locked", "--target", target]);
     // A folder of its own: the one in use is locked by whoever runs this test.
     cargo.arg("--target-dir").arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare"));
-    for room in ROOMS.iter().filter(|room| room.is_pure) {
-        cargo.args(["--package", room.name]);
+    for member in CRATES.iter().filter(|member| member.is_pure) {
+        cargo.args(["--package", member.name]);
     }
     let output = cargo.current_dir(root()).output().expect("cargo runs");
     assert!(output.status.success(), "for {target}: {}", String::from_utf8_lossy(&output.stderr));

@@ -4,8 +4,8 @@ mod common;
 
 use common::{json, succeed};
 use qdelay_core::component::Component;
-use qdelay_experiment::scenario::declare::Form;
-use qdelay_experiment::scenario::registry;
+use qdelay_study::scenario::declare::Form;
+use qdelay_study::scenario::registry;
 
 fn all() -> Vec<&'static Component> {
     let registries = [

@@ -1,9 +1,9 @@
 //! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
 
 use super::pool::{CaseResult, first_equals};
-use qdelay_experiment::results::Node;
-pub use qdelay_experiment::results::{Delay, SCHEMA_VERSION, pretty, round};
 use qdelay_sim::{FlowOutcome, ReasonCount};
+use qdelay_study::results::Node;
+pub use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

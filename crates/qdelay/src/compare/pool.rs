@@ -3,8 +3,8 @@
 use super::cases::{Axes, Case};
 use crate::cost::{self, Stopwatch};
 use crate::error::Failure;
-use qdelay_experiment::engine::Progress;
 use qdelay_sim::{Outcome, RunError};
+use qdelay_study::engine::Progress;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;

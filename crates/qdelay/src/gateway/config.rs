@@ -9,7 +9,7 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::snapshot::{Setting as Shown, Settings};
 use qdelay_emu::wait::WaitOptions;
-use qdelay_experiment::traces::Library;
+use qdelay_study::traces::Library;
 use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;

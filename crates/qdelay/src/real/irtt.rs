@@ -6,8 +6,8 @@
 
 use super::measure::Echo;
 use qdelay_core::Span;
-use qdelay_experiment::results::{Irtt, round};
 use qdelay_sim::FlowSpec;
+use qdelay_study::results::{Irtt, round};
 use qdelay_traffic::transport::TransportConfig;
 use serde_json::Value;
 use std::process::{Command, Stdio};

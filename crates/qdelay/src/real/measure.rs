@@ -355,8 +355,8 @@ mod tests {
     use qdelay_core::{Random, Span};
     use qdelay_emu::emulator::Emulator;
     use qdelay_emu::pool::Pool;
-    use qdelay_experiment::scenario::{Overrides, Study};
-    use qdelay_experiment::traces::Library;
+    use qdelay_study::scenario::{Overrides, Study};
+    use qdelay_study::traces::Library;
     use qdelay_traffic::transport::TransportConfig;
     use qdelay_traffic::udp::UdpSource;
 

@@ -3,7 +3,7 @@
 use super::{Point, ROWS, axes, header, labels, milliseconds};
 use crate::error::one_line;
 use crate::text_table::{self, Column};
-use qdelay_experiment::results::{CaseSummary, Delay, Hop, Summary};
+use qdelay_study::results::{CaseSummary, Delay, Hop, Summary};
 
 /// What a table says of a codepoint or a hop.
 struct Part<'a> {

@@ -1,8 +1,8 @@
 //! Real runs in a folder: a file for each cell or case that is validated, with every run of it.
 
 use crate::error::Failure;
-use qdelay_experiment::files::{self, cannot_write, write_file};
-use qdelay_experiment::results::text;
+use qdelay_study::files::{self, cannot_write, write_file};
+use qdelay_study::results::text;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

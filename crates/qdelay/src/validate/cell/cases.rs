@@ -2,9 +2,9 @@
 
 use crate::error::Failure;
 use qdelay_core::Span;
-use qdelay_experiment::scenario::{Case, Overrides, Study};
-use qdelay_experiment::shipped;
-use qdelay_experiment::traces::Library;
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::shipped;
+use qdelay_study::traces::Library;
 
 /// What is asked of the game's mean delay.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use super::cases::{Asked, Row};
 use super::store::Attempt;
 use crate::compare::json::SCHEMA_VERSION;
 use crate::error::Failure;
-use qdelay_experiment::results::{Audit, round};
 use qdelay_sim::Outcome;
+use qdelay_study::results::{Audit, round};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -219,7 +219,7 @@ impl Judged {
 mod tests {
     use super::super::cases::rows;
     use super::*;
-    use qdelay_experiment::traces::Library;
+    use qdelay_study::traces::Library;
 
     fn attempt(game_mean_ms: f64, utilization: f64, trustworthy: bool) -> Attempt {
         let reasons = if trustworthy { Vec::new() } else { vec!["late".to_string()] };

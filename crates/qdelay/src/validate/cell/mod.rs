@@ -27,7 +27,7 @@ use crate::validate::store::Store;
 use cases::Row;
 use judge::{Figures, Report};
 use qdelay_emu::netns::user;
-use qdelay_experiment::engine::{Progress, Runner};
+use qdelay_study::engine::{Progress, Runner};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,8 +3,8 @@
 use super::cases::Row;
 use super::judge::Figures;
 use crate::validate::store::Entry;
-use qdelay_experiment::engine::Ran;
-use qdelay_experiment::results::Audit;
+use qdelay_study::engine::Ran;
+use qdelay_study::results::Audit;
 use serde::{Deserialize, Serialize};
 
 /// A run in real time.

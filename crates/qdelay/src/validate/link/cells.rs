@@ -6,9 +6,9 @@ use super::super::{parse_qdisc, parse_transport};
 use super::judge::Figures;
 use crate::error::Failure;
 use qdelay_core::Span;
-use qdelay_experiment::scenario::Case;
-use qdelay_experiment::traces::{Found, Library};
 use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Scenario, Uplink};
+use qdelay_study::scenario::Case;
+use qdelay_study::traces::{Found, Library};
 use std::collections::BTreeMap;
 
 /// What the real runs are held against.

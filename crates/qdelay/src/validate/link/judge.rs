@@ -8,9 +8,9 @@ use super::cells::{Against, Cell};
 use super::phases::Simulated;
 use super::store::Attempt;
 use crate::error::Failure;
-use qdelay_experiment::results::Audit;
 use qdelay_path::TraceLink;
 use qdelay_sim::Outcome;
+use qdelay_study::results::Audit;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

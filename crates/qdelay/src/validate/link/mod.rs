@@ -26,7 +26,7 @@ use crate::validate::store::Store;
 use cells::{Against, Cell};
 use judge::{Judged, Report};
 use qdelay_emu::netns::user;
-use qdelay_experiment::engine::{Progress, Runner};
+use qdelay_study::engine::{Progress, Runner};
 use std::path::{Path, PathBuf};
 use store::{Attempt, entry};
 

@@ -136,9 +136,9 @@ impl Recorder for First {
 mod tests {
     use super::super::cells::{Against, cells};
     use super::*;
-    use qdelay_experiment::links;
-    use qdelay_experiment::traces::Library;
     use qdelay_sim::Bottleneck;
+    use qdelay_study::links;
+    use qdelay_study::traces::Library;
 
     #[test]
     fn the_simulated_flow_begins_when_the_real_one_did() {

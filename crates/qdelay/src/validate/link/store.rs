@@ -4,8 +4,8 @@ use super::cells::Cell;
 use super::judge::Figures;
 use crate::validate::store::Entry;
 use qdelay_core::Time;
-use qdelay_experiment::engine::Ran;
-use qdelay_experiment::results::{Audit, round};
+use qdelay_study::engine::Ran;
+use qdelay_study::results::{Audit, round};
 use serde::{Deserialize, Serialize};
 
 /// A run in real time.

@@ -1,0 +1,354 @@
+//! The claims of a paper, as its file under `papers/` has them: what is claimed, where it stands, how its bound follows, and
+//! which setting removes the cause where ours is found to differ.
+
+use super::changes::Changes;
+use super::settings::Setting;
+use qdelay_study::expect::{Best, Expect, Over, Selection};
+use qdelay_study::results::round;
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeArray, DeString, DeTable, DeValue};
+
+/// A paper and what it claims.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paper {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: String,
+    /// What it claims, in its own order.
+    pub claims: Vec<Claim>,
+    /// Settings without a cause of what differs.
+    pub settings: Vec<Setting>,
+    /// Tables of changes that go with them.
+    pub tables: Vec<Changes>,
+}
+
+/// One checkable statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The figure that shows it; none where only the text says so.
+    pub figure: Option<String>,
+    /// The section that says so.
+    pub section: String,
+    /// How the bounds follow from the text.
+    pub bound: String,
+    /// The scenario that it is judged by, and how; or why it is not judged.
+    pub check: Result<Check, String>,
+    /// What is claimed, in words.
+    pub claim: String,
+    /// Unit of the figures.
+    pub unit: String,
+    /// The paper's own figure.
+    pub paper: Option<f64>,
+}
+
+/// How a claim is judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// A shipped scenario.
+    pub scenario: String,
+    /// Whether the claim is of cellular links in general, so that traces may be stood in for.
+    pub any_trace: bool,
+    /// The figure and its bounds.
+    pub expect: Expect,
+    /// The figure is in other units than the bounds: times this...
+    pub factor: f64,
+    /// ...and then this more.
+    pub offset: f64,
+    /// On which side of its bounds a figure is better than the paper's, where the claim itself has two sides.
+    pub better: Option<Side>,
+    /// How the setting was chosen, where it was by this very figure, which then shows nothing.
+    pub fitted: Option<String>,
+    /// The name of the setting without the cause of what differs, where one was found.
+    pub explained: Option<String>,
+}
+
+/// A side of two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Below the lower one.
+    Below,
+    /// Above the higher one.
+    Above,
+}
+
+impl Check {
+    /// A figure of the results in the units of the bounds, with six decimals.
+    pub fn in_units(&self, figure: f64) -> f64 {
+        round(figure * self.factor + self.offset)
+    }
+}
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    authors: String,
+    claim: Vec<Entry>,
+    #[serde(default)]
+    setting: Vec<Setting>,
+    #[serde(default)]
+    table: Vec<Changes>,
+}
+
+/// A `[[claim]]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    figure: Option<String>,
+    section: String,
+    claim: String,
+    #[serde(default)]
+    bound: String,
+    skipped: Option<String>,
+    scenario: Option<String>,
+    traces: Option<String>,
+    #[serde(default)]
+    measure: String,
+    #[serde(default, rename = "where")]
+    select: BTreeMap<String, Labels>,
+    #[serde(default)]
+    normalise: BTreeMap<String, String>,
+    over: Option<String>,
+    #[serde(default)]
+    versus: BTreeMap<String, Labels>,
+    best: Option<String>,
+    #[serde(default = "one")]
+    factor: f64,
+    #[serde(default)]
+    offset: f64,
+    #[serde(default)]
+    unit: String,
+    low: Option<f64>,
+    high: Option<f64>,
+    paper: Option<f64>,
+    better: Option<Side>,
+    fitted: Option<String>,
+    explained: Option<String>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Labels of an axis, as files give them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Labels {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Paper {
+    /// Reads the claims of the paper called `name`.
+    ///
+    /// # Errors
+    /// What in the text is not as it has to be.
+    pub fn parse(name: &str, text: &str) -> Result<Paper, String> {
+        let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+        let file: File =
+            serde_json::from_value(object(table.get_ref())).map_err(|error| error.to_string())?;
+        let claims = file.claim.into_iter().map(claim).collect::<Result<Vec<_>, _>>()?;
+        let (title, authors, settings) = (file.title, file.authors, file.setting);
+        for claim in &claims {
+            let Ok(Check { explained: Some(name), .. }) = &claim.check else { continue };
+            if !settings.iter().any(|setting| setting.name == *name && setting.section == claim.section) {
+                return Err(format!(
+                    "claim '{}': explained by '{name}'; expected a setting of this name and of section {}",
+                    claim.claim, claim.section
+                ));
+            }
+        }
+        Ok(Paper { name: name.to_string(), title, authors, claims, settings, tables: file.table })
+    }
+}
+
+fn claim(entry: Entry) -> Result<Claim, String> {
+    let fail = |message: &str| Err(format!("claim '{}': {message}", entry.claim));
+    let check = match (&entry.skipped, &entry.scenario) {
+        (Some(reason), None) => Err(reason.clone()),
+        (None, Some(scenario)) => Ok(Check {
+            scenario: scenario.clone(),
+            any_trace: match entry.traces.as_deref() {
+                None => false,
+                Some("any") => true,
+                Some(_) => return fail("traces is not 'any'; expected that or nothing"),
+            },
+            expect: match expect(&entry) {
+                Ok(expect) => expect,
+                Err(message) => return fail(message),
+            },
+            factor: entry.factor,
+            offset: entry.offset,
+            better: match two_sided(&entry) {
+                Ok(better) => better,
+                Err(message) => return fail(message),
+            },
+            fitted: entry.fitted.clone(),
+            explained: entry.explained.clone(),
+        }),
+        _ => return fail("expected a scenario, or why it is skipped"),
+    };
+    if check.is_ok() && entry.bound.is_empty() {
+        return fail("no bound; expected how low and high follow from the text");
+    }
+    Ok(Claim {
+        figure: entry.figure,
+        section: entry.section,
+        bound: entry.bound,
+        check,
+        claim: entry.claim,
+        unit: entry.unit,
+        paper: entry.paper,
+    })
+}
+
+/// The good side of the claim. Without two bounds around the paper's figure there is nothing to be better than.
+fn two_sided(entry: &Entry) -> Result<Option<Side>, &'static str> {
+    let around =
+        |low: f64, paper: f64, high: f64| (low <= paper && paper <= high && paper != 0.0).then_some(());
+    match (entry.better, entry.low, entry.paper, entry.high) {
+        (None, ..) => Ok(None),
+        (better, Some(low), Some(paper), Some(high)) if around(low, paper, high).is_some() => Ok(better),
+        _ => Err("expected low and high around the paper's figure, not 0, where a side is better"),
+    }
+}
+
+fn expect(entry: &Entry) -> Result<Expect, &'static str> {
+    let Some(over) = Over::named(entry.over.as_deref().unwrap_or("mean")) else {
+        return Err("expected over to be mean, geomean, median, min, max, sum, ci95_low or ci95_high");
+    };
+    let best = match entry.best.as_deref() {
+        None | Some("min") => Best::Min,
+        Some("max") => Best::Max,
+        Some(_) => return Err("expected best to be min or max"),
+    };
+    if entry.measure.is_empty() || (entry.low, entry.high) == (None, None) {
+        return Err("expected a measure, and low or high");
+    }
+    Ok(Expect {
+        line: 0,
+        claim: entry.claim.clone(),
+        measure: entry.measure.clone(),
+        select: selection(&entry.select),
+        normalise: entry.normalise.clone(),
+        over,
+        versus: selection(&entry.versus),
+        best,
+        unit: entry.unit.clone(),
+        low: entry.low,
+        high: entry.high,
+        paper: entry.paper,
+    })
+}
+
+pub(crate) fn selection(given: &BTreeMap<String, Labels>) -> Selection {
+    let labels = |labels: &Labels| match labels {
+        Labels::One(label) => vec![label.clone()],
+        Labels::Several(labels) => labels.clone(),
+    };
+    given.iter().map(|(axis, given)| (axis.clone(), labels(given))).collect()
+}
+
+/// TOML as JSON, of which `serde` makes the structs above.
+pub(crate) fn object(table: &DeTable<'_>) -> Value {
+    let pair = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+        (key.get_ref().to_string(), json(value.get_ref()))
+    };
+    Value::Object(table.iter().map(pair).collect::<Map<_, _>>())
+}
+
+fn json(value: &DeValue<'_>) -> Value {
+    let number = |text: &str| {
+        text.replace('_', "").parse().ok().and_then(Number::from_f64).map_or(Value::Null, Value::Number)
+    };
+    match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(whole) => {
+            whole.as_str().replace('_', "").parse::<i64>().map_or(Value::Null, Value::from)
+        }
+        DeValue::Float(float) => number(float.as_str()),
+        DeValue::Boolean(on) => Value::Bool(*on),
+        DeValue::Datetime(time) => Value::String(time.to_string()),
+        DeValue::Array(list) => array(list),
+        DeValue::Table(table) => object(table),
+    }
+}
+
+fn array(list: &DeArray<'_>) -> Value {
+    Value::Array(list.iter().map(|item| json(item.get_ref())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "title = \"t\"\nauthors = \"a\"\n[[claim]]\nsection = \"I\"\nclaim = \"c\"\n";
+
+    fn read(rest: &str) -> Result<Claim, String> {
+        Paper::parse("p", &format!("{HEAD}{rest}")).map(|mut paper| paper.claims.remove(0))
+    }
+
+    #[test]
+    fn a_claim_is_read() {
+        let claim = read(
+            "bound = \"b\"\nscenario = \"s\"\ntraces = \"any\"\nmeasure = \"m.p99\"\nlow = 1\nhigh = 2.5\npaper = 2\n\
+            where = { a = \"x\", \"b.c\" = [\"y\", \"z\"] }\nnormalise = { a = \"w\" }\nversus = { a = \"v\" }\n\
+            best = \"max\"\nover = \"median\"\nbetter = \"below\"\nfitted = \"how\"\n",
+        );
+        let claim = claim.unwrap();
+        let check = claim.check.unwrap();
+        assert!(check.any_trace && check.scenario == "s");
+        assert_eq!((check.better, check.fitted.as_deref()), (Some(Side::Below), Some("how")));
+        assert_eq!(check.expect.select["b.c"], ["y", "z"]);
+        assert_eq!(
+            (check.expect.low, check.expect.high, check.expect.paper),
+            (Some(1.0), Some(2.5), Some(2.0))
+        );
+        assert_eq!((check.expect.over, check.expect.best), (Over::Median, Best::Max));
+        assert_eq!(claim.figure, None);
+        assert_eq!(check.in_units(1.25), 1.25);
+        let scaled =
+            read("bound = \"b\"\nscenario = \"s\"\nmeasure = \"m\"\nlow = 1\nfactor = 100\noffset = -1.5");
+        assert_eq!(scaled.unwrap().check.unwrap().in_units(0.04), 2.5);
+        assert_eq!(read("skipped = \"no\"").unwrap().check, Err("no".to_string()));
+    }
+
+    #[test]
+    fn what_a_claim_has_to_have() {
+        for (rest, wanted) in [
+            ("", "expected a scenario, or why it is skipped"),
+            ("skipped = \"no\"\nscenario = \"s\"", "expected a scenario, or why"),
+            ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"", "low or high"),
+            ("scenario = \"s\"\nbound = \"b\"\nlow = 1", "a measure"),
+            ("scenario = \"s\"\nmeasure = \"m\"\nlow = 1", "how low and high follow"),
+            ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nover = \"mode\"", "geomean"),
+            ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\ntraces = \"some\"", "'any'"),
+            (
+                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\npaper = 2\nbetter = \"above\"",
+                "low and high around the paper's figure",
+            ),
+            (
+                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nhigh = 2\npaper = 3\nbetter = \"above\"",
+                "low and high around the paper's figure",
+            ),
+            (
+                "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nexplained = \"x\"\n\
+                [[setting]]\nname = \"x\"\nsection = \"II\"\ncause = \"c\"",
+                "expected a setting of this name and of section I",
+            ),
+            ("verdict = \"match\"", "unknown field"),
+            ("low = ", "TOML"),
+        ] {
+            let message = read(rest).unwrap_err();
+            assert!(message.contains(wanted), "{rest}: {message}");
+        }
+    }
+}

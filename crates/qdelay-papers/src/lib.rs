@@ -1,0 +1,408 @@
+//! Papers: their claims are run and judged.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of what differs |
+//! | [`claims`] | reads them |
+//! | [`settings`] | settings that remove a cause of what differs |
+//! | `judge` | the verdict of a claim |
+//! | [`changes`] | tables of what a choice does, to who makes it and to others |
+//! | [`page`] | what came of a paper as one HTML page |
+//!
+//! Claims of recorded traces are judged on these only: where one of a scenario's traces is not at hand they are skipped,
+//! and say so. Claims of cellular links in general are judged on the stand-ins too.
+
+pub mod changes;
+pub mod claims;
+mod judge;
+pub mod page;
+pub mod settings;
+
+use changes::{ChangeTable, Changes};
+use claims::{Check, Claim, Paper};
+use judge::{Found, judge};
+use qdelay_study::InputError;
+use qdelay_study::engine::{self, EngineError, Options, Progress};
+use qdelay_study::expect::Table;
+use qdelay_study::files::{self, Scratch};
+use qdelay_study::results::{SCHEMA_VERSION, pretty};
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::shipped;
+use qdelay_study::traces::Library;
+use serde::{Deserialize, Serialize};
+use settings::{Setting, SettingFile};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Name and claims of each paper.
+pub static PAPERS: &[(&str, &str)] = &[
+    ("bode", include_str!("../papers/bode.toml")),
+    ("5g", include_str!("../papers/5g.toml")),
+    ("eqp", include_str!("../papers/eqp.toml")),
+    ("abe", include_str!("../papers/abe.toml")),
+    ("rd", include_str!("../papers/rd.toml")),
+    ("lying", include_str!("../papers/lying.toml")),
+];
+
+/// What came of a paper's claims.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reproduction {
+    /// Changes only if a field has to change its meaning.
+    pub schema_version: u32,
+    /// The paper.
+    pub paper: String,
+    /// Its title.
+    pub title: String,
+    /// Recorded traces that are not at hand, and the shipped ones that stand in for them.
+    pub stand_ins: BTreeMap<String, String>,
+    /// The claims, in the order of the file.
+    pub rows: Vec<Row>,
+    /// What came of the settings that rows are explained by.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub settings: Vec<SettingFile>,
+    /// Tables of changes, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tables: Vec<ChangeTable>,
+}
+
+/// A claim and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The figure of the paper; null where only its text says so.
+    pub figure: Option<String>,
+    /// The section.
+    pub section: String,
+    /// What is claimed, in words.
+    pub claim: String,
+    /// Unit of the figures.
+    pub unit: String,
+    /// The paper's figure, where it names one.
+    pub paper: Option<f64>,
+    /// Ours; null where there is none.
+    pub ours: Option<f64>,
+    /// Least accepted.
+    pub low: Option<f64>,
+    /// Largest accepted.
+    pub high: Option<f64>,
+    /// How these follow from the text.
+    pub bound: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Ours over the paper's figure, where it is better.
+    #[serde(default)]
+    pub factor: Option<f64>,
+    /// Why it is explained, fitted or skipped, or what does not explain it.
+    pub cause: Option<String>,
+    /// The setting that was run in search of the cause, where it is out of bounds.
+    #[serde(default)]
+    pub setting: Option<String>,
+    /// Ours with that setting.
+    #[serde(default)]
+    pub with_setting: Option<f64>,
+    /// The scenario it was judged by.
+    pub scenario: Option<String>,
+}
+
+/// What came of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Ours is within the bounds.
+    Match,
+    /// It is out of them on the good side: by what the row's factor says, it is not what the paper found.
+    Better,
+    /// It is within the bounds of a setting that was chosen by this figure, and shows nothing.
+    Fitted,
+    /// It is not, and is with a stated setting that loses no other row of the section.
+    Explained,
+    /// It is not, or there is none.
+    Miss,
+    /// It was not judged.
+    Skipped,
+}
+
+impl Verdict {
+    /// All, the best first.
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Match,
+        Verdict::Better,
+        Verdict::Fitted,
+        Verdict::Explained,
+        Verdict::Miss,
+        Verdict::Skipped,
+    ];
+
+    /// As results have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Match => "match",
+            Verdict::Better => "better",
+            Verdict::Fitted => "fitted",
+            Verdict::Explained => "explained",
+            Verdict::Miss => "miss",
+            Verdict::Skipped => "skipped",
+        }
+    }
+}
+
+impl Reproduction {
+    /// How many rows have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// How many rows have which verdict, in a line.
+    pub fn counts(&self) -> String {
+        let counts = Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.name()));
+        format!("{} claims: {}.", self.rows.len(), counts.join(", "))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        pretty(self)
+    }
+}
+
+/// The claims of `paper`.
+///
+/// # Errors
+/// No paper of this name.
+pub fn find(paper: &str) -> Result<Paper, InputError> {
+    let Some((name, text)) = PAPERS.iter().find(|(name, _)| *name == paper) else {
+        let known: Vec<&str> = PAPERS.iter().map(|(name, _)| *name).collect();
+        let message = format!("no such paper; expected one of {}", known.join(", "));
+        return Err(InputError::new(format!("'{paper}'"), message));
+    };
+    Paper::parse(name, text).map_err(|message| InputError::new(format!("papers/{name}.toml"), message))
+}
+
+/// Runs what `paper` claims, or what one `figure` of it shows, and judges it. Each scenario is run into its own folder in
+/// `out`, from where a run that was killed goes on, and what came of all is left there as `reproduction.json`; without
+/// `out` nothing is left. `progress` begins anew with each scenario.
+///
+/// # Errors
+/// No such paper or figure, what [`engine::run`] says.
+pub fn reproduce(
+    paper: &str,
+    figure: Option<&str>,
+    library: &Library,
+    jobs: usize,
+    progress: &dyn Progress,
+    out: Option<PathBuf>,
+) -> Result<Reproduction, EngineError> {
+    reproduce_with(&find(paper)?, figure, library, jobs, progress, out, &Overrides::default())
+}
+
+/// [`reproduce`] with what the command line says over the scenarios; then figures are not those that were judged.
+///
+/// # Errors
+/// As of [`reproduce`].
+pub fn reproduce_with(
+    paper: &Paper,
+    figure: Option<&str>,
+    library: &Library,
+    jobs: usize,
+    progress: &dyn Progress,
+    out: Option<PathBuf>,
+    overrides: &Overrides,
+) -> Result<Reproduction, EngineError> {
+    let claims = chosen(paper, figure)?;
+    let explaining = explaining(paper, &claims);
+    let runs = runs(paper, &claims, &explaining);
+    let wanted: Vec<&Changes> =
+        paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
+    let mut tables: Vec<ChangeTable> = wanted.iter().map(|changes| changes.empty()).collect();
+    let scratch = match &out {
+        Some(_) => None,
+        None => Some(
+            Scratch::new("qdelay-reproduce")
+                .map_err(|error| files::cannot_write(&std::env::temp_dir(), &error))?,
+        ),
+    };
+    let root: &Path = match (&out, &scratch) {
+        (Some(out), _) => out,
+        (None, Some(scratch)) => scratch.path(),
+        (None, None) => Path::new("."),
+    };
+    let mut found: Vec<Found> = vec![Found::Nothing; runs.len()];
+    let mut stand_ins = BTreeMap::new();
+    for name in scenarios(&runs, &wanted) {
+        let study = study(name, overrides)?;
+        let standing = standing_in(&study, library)?;
+        let missing = missing(&standing);
+        let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario == name);
+        let judged = |run: &Run<'_>| run.check.any_trace || missing.is_none();
+        for (at, _) in here().filter(|(_, run)| !judged(run)) {
+            found[at] = Found::Skipped(missing.clone());
+        }
+        // Tables are made of what stands in, too: whoever prints them says what did.
+        let is_tabled = wanted.iter().any(|changes| changes.scenarios().any(|of| of == name));
+        if is_tabled || here().any(|(_, run)| judged(run)) {
+            let options = Options {
+                fresh: false,
+                out: files::make_below(root, name)?,
+                jobs,
+                overrides: overrides.clone(),
+                packets: false,
+                series: false,
+            };
+            let summary = engine::run(&study, library, &options, progress)?;
+            let table = Table::new(&summary.axes, &summary.cases);
+            for (at, run) in here().filter(|(_, run)| judged(run)) {
+                let figure = table.figure(&run.check.expect).map(|figure| run.check.in_units(figure));
+                found[at] = Found::Figure(figure);
+            }
+            for (changes, made) in wanted.iter().zip(&mut tables) {
+                changes.fill(name, &table, made);
+            }
+        }
+        stand_ins.extend(standing);
+    }
+    let of = |claim: &Claim, setting: Option<&Setting>| {
+        let is_it = |run: &Run<'_>| {
+            std::ptr::eq(run.claim, claim) && run.setting.map(|one| &one.name) == setting.map(|one| &one.name)
+        };
+        runs.iter().position(is_it).map_or(&Found::Nothing, |at| &found[at])
+    };
+    let settings: Vec<SettingFile> = explaining
+        .iter()
+        .map(|setting| judge::served(paper, setting, |claim, with| of(claim, with)))
+        .collect();
+    let row = |claim: &&Claim| {
+        let setting = paper.explaining(claim);
+        let served = setting.and_then(|one| settings.iter().find(|file| file.name == one.name));
+        judge(claim, of(claim, None), served.map(|served| (served, of(claim, setting))))
+    };
+    let rows = claims.iter().map(row).collect();
+    let reproduction = Reproduction {
+        schema_version: SCHEMA_VERSION,
+        paper: paper.name.clone(),
+        title: paper.title.clone(),
+        stand_ins,
+        rows,
+        settings,
+        tables,
+    };
+    if out.is_some() {
+        std::fs::create_dir_all(root).map_err(|error| files::cannot_write(root, &error))?;
+        files::write_file(&root.join(page::REPRODUCTION), &reproduction.json())?;
+    }
+    Ok(reproduction)
+}
+
+/// The claims of a figure or, by name, of a section of the paper; or all.
+fn chosen<'a>(paper: &'a Paper, figure: Option<&str>) -> Result<Vec<&'a Claim>, InputError> {
+    let Some(wanted) = figure else { return Ok(paper.claims.iter().collect()) };
+    let is_meant = |claim: &&Claim| match claim.figure.as_deref() {
+        Some(figure) if figure.eq_ignore_ascii_case(wanted) => true,
+        _ => claim.section.eq_ignore_ascii_case(wanted),
+    };
+    let claims: Vec<&Claim> = paper.claims.iter().filter(is_meant).collect();
+    if claims.is_empty() {
+        let mut figures: Vec<&str> =
+            paper.claims.iter().filter_map(|claim| claim.figure.as_deref()).collect();
+        figures.sort_by_key(|figure| (figure.len(), *figure));
+        figures.dedup();
+        let mut sections: Vec<&str> = Vec::new();
+        for claim in paper.claims.iter().filter(|claim| claim.figure.is_none()) {
+            if !sections.contains(&claim.section.as_str()) {
+                sections.push(&claim.section);
+            }
+        }
+        let mut message = format!("nothing is claimed of it; expected one of {}", figures.join(", "));
+        if !sections.is_empty() {
+            message += &format!(", or a section: {}", sections.join(", "));
+        }
+        return Err(InputError::new(format!("figure '{wanted}'"), message));
+    }
+    Ok(claims)
+}
+
+/// A claim to be run as its file has it, or with a setting.
+struct Run<'a> {
+    claim: &'a Claim,
+    setting: Option<&'a Setting>,
+    check: Check,
+}
+
+/// The settings that `claims` are explained by, each once, in the order of the file.
+fn explaining<'a>(paper: &'a Paper, claims: &[&'a Claim]) -> Vec<&'a Setting> {
+    let named = |setting: &&Setting| {
+        claims.iter().any(|claim| paper.explaining(claim).is_some_and(|one| one.name == setting.name))
+    };
+    paper.settings.iter().filter(named).collect()
+}
+
+/// What has to be run for `claims`: each as it is; and with each setting all of its section, as they are too, because a setting
+/// that loses one of them explains none.
+fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) -> Vec<Run<'a>> {
+    let is_chosen = |claim: &Claim| claims.iter().any(|chosen| std::ptr::eq(*chosen, claim));
+    let mut runs = Vec::new();
+    for claim in &paper.claims {
+        let Ok(check) = &claim.check else { continue };
+        let mut with = settings.iter().filter(|setting| setting.section == claim.section).peekable();
+        if is_chosen(claim) || with.peek().is_some() {
+            runs.push(Run { claim, setting: None, check: check.clone() });
+        }
+        runs.extend(with.map(|setting| Run { claim, setting: Some(setting), check: setting.of(check) }));
+    }
+    runs
+}
+
+/// The scenarios that runs and tables name, each once, in the order of the claims.
+fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a Changes]) -> Vec<&'a str> {
+    let of_runs = runs.iter().map(|run| run.check.scenario.as_str());
+    let mut names: Vec<&str> = Vec::new();
+    for name in of_runs.chain(tables.iter().flat_map(|table| table.scenarios())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn study(name: &str, overrides: &Overrides) -> Result<Study, InputError> {
+    let text = shipped::find(name)
+        .ok_or_else(|| InputError::new(name, "no such scenario; expected a shipped one"))?;
+    Study::parse(name, text, overrides)
+}
+
+/// Traces of `study` that are not at hand, and what stands in for them.
+fn standing_in(study: &Study, library: &Library) -> Result<BTreeMap<String, String>, InputError> {
+    let mut standing = BTreeMap::new();
+    for index in 0..study.case_count() {
+        for (name, used) in study.case(index, library)?.traces {
+            if let Some(asked) = used.stands_in_for {
+                standing.insert(asked, name);
+            }
+        }
+    }
+    Ok(standing)
+}
+
+fn missing(standing: &BTreeMap<String, String>) -> Option<String> {
+    let names: Vec<&str> = standing.keys().map(String::as_str).collect();
+    (!names.is_empty()).then(|| {
+        format!("not at hand: {}; expected in a folder given by --traces or QDELAY_TRACES", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_by_figure_and_by_section() {
+        let paper = find("abe").unwrap();
+        let of = |wanted| chosen(&paper, Some(wanted)).unwrap();
+        assert!(!of("4").is_empty() && of("4").iter().all(|claim| claim.figure.as_deref() == Some("4")));
+        assert!(!of("beyond").is_empty() && of("beyond").iter().all(|claim| claim.section == "Beyond"));
+        assert_eq!(chosen(&paper, None).unwrap().len(), paper.claims.len());
+        let error = chosen(&paper, Some("Fig. 4")).map(|claims| claims.len()).unwrap_err().to_string();
+        assert!(
+            error.contains("figure 'Fig. 4': nothing is claimed of it; expected one of 1, 2, 4,"),
+            "{error}"
+        );
+        assert!(error.contains(", or a section: ") && error.contains("Beyond"), "{error}");
+    }
+}

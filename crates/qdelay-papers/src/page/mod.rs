@@ -1,0 +1,107 @@
+//! What came of a paper's claims as one page: its figures as we have them, each with the claims that are of it.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `spec` | `papers/NAME-figures.toml`: which figures, of which cases and measures |
+//! | `data` | the cases of a figure by scheme |
+//! | `chart` | pictures, scales, axes |
+//! | `plane`, `curves`, `rates`, `rows` | kinds of figures |
+//! | `table` | tables, of figures and of claims |
+//! | `html` | all of it as HTML, without a program |
+
+mod chart;
+mod curves;
+mod data;
+mod html;
+mod plane;
+mod rates;
+mod rows;
+mod spec;
+mod table;
+
+use crate::Reproduction;
+use crate::claims::Paper;
+use qdelay_study::InputError;
+use qdelay_study::files;
+use std::path::Path;
+
+/// Figures of each paper that has any.
+static FIGURES: &[(&str, &str)] = &[
+    ("5g", include_str!("../../papers/5g-figures.toml")),
+    ("eqp", include_str!("../../papers/eqp-figures.toml")),
+    ("rd", include_str!("../../papers/rd-figures.toml")),
+    ("lying", include_str!("../../papers/lying-figures.toml")),
+    ("abe", include_str!("../../papers/abe-figures.toml")),
+];
+
+/// What a folder of `qdelay reproduce` keeps the verdicts in.
+pub const REPRODUCTION: &str = "reproduction.json";
+
+/// Whether `folder` is one that a paper's claims were judged in: it has a page of its own.
+pub fn is_of_paper(folder: &Path) -> bool {
+    folder.join(REPRODUCTION).is_file()
+}
+
+/// The page of the paper whose claims were judged in `root`: its figures as they came out here, each with its claims.
+///
+/// # Errors
+/// No `reproduction.json`, or results that are not complete.
+pub fn of(root: &Path) -> Result<String, InputError> {
+    let file = root.join(REPRODUCTION);
+    let broken = |error: &dyn std::fmt::Display| {
+        InputError::new(file.display(), format!("{error}; expected what 'qdelay reproduce --out' wrote"))
+    };
+    let text = files::read_text(&file).map_err(|error| broken(&error))?;
+    let reproduction: Reproduction = serde_json::from_str(&text).map_err(|error| broken(&error))?;
+    let figures = figures(&reproduction.paper)?;
+    let data = data::Data::load(root, &figures)?;
+    let authors = crate::find(&reproduction.paper).map(|paper: Paper| paper.authors).unwrap_or_default();
+    Ok(html::page(root, &reproduction, &authors, &figures, &data))
+}
+
+fn figures(paper: &str) -> Result<spec::Figures, InputError> {
+    let Some((_, text)) = FIGURES.iter().find(|(name, _)| *name == paper) else {
+        return Ok(spec::Figures { axis: String::new(), schemes: Vec::new(), figures: Vec::new() });
+    };
+    spec::Figures::parse(text)
+        .map_err(|message| InputError::new(format!("papers/{paper}-figures.toml"), message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_study::shipped;
+    use spec::Kind;
+
+    #[test]
+    fn figures_name_what_there_is() {
+        for (paper, _) in FIGURES {
+            let figures = figures(paper).unwrap();
+            let known = |name: &String| figures.schemes.iter().any(|scheme| scheme.name == *name);
+            for figure in &figures.figures {
+                for panel in figure.complete() {
+                    let text = shipped::find(&panel.scenario).expect(&panel.scenario);
+                    let mut labels = panel.select.values().flat_map(|labels| labels.split('|'));
+                    assert!(labels.all(|label| text.contains(label)), "{}: {:?}", figure.title, panel.select);
+                    assert!(
+                        panel.schemes.iter().all(known) && panel.paper.keys().all(known),
+                        "{}",
+                        figure.title
+                    );
+                    assert!(panel.group.is_empty() || text.contains(&format!("name = \"{}\"", panel.group)));
+                    let is_drawable = match panel.kind.unwrap() {
+                        Kind::Plane => panel.x.is_some() && panel.y.is_some(),
+                        Kind::Cdf | Kind::Boxes | Kind::Density => !panel.group.is_empty(),
+                        Kind::Rates => panel
+                            .lines
+                            .iter()
+                            .all(|line| text.contains(&format!("name = \"{}\"", line.group))),
+                        Kind::Bars | Kind::Dots | Kind::Table => !panel.measures.is_empty(),
+                        Kind::Time => !panel.lines.is_empty() && !panel.title_y.is_empty(),
+                    };
+                    assert!(is_drawable, "{}", figure.title);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Which figures of a paper are drawn, and how: `papers/NAME-figures.toml`.
+
+use crate::claims;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::de::DeTable;
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// The axis that schemes are labels of.
+    #[serde(default = "variant")]
+    pub axis: String,
+    /// In the order in which they stand in every figure.
+    #[serde(rename = "scheme")]
+    pub schemes: Vec<Scheme>,
+    #[serde(rename = "figure")]
+    pub figures: Vec<Drawing>,
+}
+
+/// What is compared; the same colour and mark in every figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// Its label on [`Figures::axis`].
+    pub name: String,
+    /// Place in the palette, from 0.
+    pub colour: usize,
+    /// Tells apart those of one colour; the dash of a line too.
+    #[serde(default)]
+    pub mark: Mark,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    #[default]
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+}
+
+/// A figure, or one of its panels: what a panel does not say it has of its figure.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Drawing {
+    /// Its number in the paper; none where the paper has none.
+    pub figure: Option<String>,
+    pub title: String,
+    /// What to look at.
+    pub note: String,
+    pub kind: Option<Kind>,
+    pub scenario: String,
+    /// Labels by axis.
+    #[serde(rename = "where")]
+    pub select: BTreeMap<String, String>,
+    /// An entry of `[[flow]]`.
+    pub group: String,
+    /// Which delays of the group.
+    pub source: Option<Source>,
+    /// Of a plane.
+    pub x: Option<Measure>,
+    pub y: Option<Measure>,
+    /// Of rows and tables.
+    pub measures: Vec<Measure>,
+    /// Of plots over time.
+    pub lines: Vec<Line>,
+    /// A panel for each scheme.
+    pub each: bool,
+    /// The schemes that are shown; all where it is empty.
+    pub schemes: Vec<String>,
+    /// What the paper has, by scheme: one figure for each measure of rows, or the x and y of a plane.
+    pub paper: BTreeMap<String, Vec<f64>>,
+    /// Axis of delays or times.
+    pub title_x: String,
+    pub title_y: String,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub log: Option<bool>,
+    /// Plots over time begin here, in seconds.
+    pub from: Option<f64>,
+    /// Claims of these figures stand beside it; of its own number where it is empty.
+    pub claims: Vec<String>,
+    #[serde(rename = "panel")]
+    pub panels: Vec<Drawing>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A point for each scheme.
+    Plane,
+    /// Distributions.
+    Cdf,
+    /// Quartiles and range.
+    Boxes,
+    Bars,
+    /// Several measures of one scheme in one line.
+    Dots,
+    Time,
+    /// Rates of groups from the start on, of several schemes in one picture.
+    Rates,
+    /// How many of the packets have which delay.
+    Density,
+    Table,
+}
+
+/// Which distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    Queue,
+    Sdap,
+    Rlc,
+    RoundTrip,
+}
+
+/// A figure of a case.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// As of an `[[expect]]`.
+    pub path: String,
+    pub title: String,
+    #[serde(default)]
+    pub unit: String,
+    #[serde(default = "one")]
+    pub factor: f64,
+    /// Added after that.
+    #[serde(default)]
+    pub offset: f64,
+    #[serde(default)]
+    pub log: bool,
+    /// Whether little of it is better: says where a plane's better corner is.
+    #[serde(default)]
+    pub less: bool,
+}
+
+/// Something over time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    pub series: Quantity,
+    pub title: String,
+    /// An entry of `[[flow]]`, in place of the drawing's.
+    #[serde(default)]
+    pub group: String,
+    /// Of rates: place in the palette, from 0.
+    #[serde(default)]
+    pub colour: usize,
+    /// Of rates: the unit of its axis over Mbit/s.
+    #[serde(default = "one")]
+    pub factor: f64,
+}
+
+/// What a series of a cell has, or what follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Bytes that the MAC could take in a TTI.
+    CapacityBytes,
+    /// The same in packets of 1500 bytes.
+    CapacityPackets,
+    /// In kB, mean over time.
+    RlcBytes,
+    /// In kB, the most that lasted.
+    RlcBytesMax,
+    RlcPackets,
+    RlcPacketsMax,
+    Mcs,
+    /// Mean queue delay of the group, ms.
+    Delay,
+    /// Mbit/s of the group.
+    Throughput,
+    /// DSD's g.
+    GreenBias,
+}
+
+fn variant() -> String {
+    "variant".to_string()
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Figures {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// What is not as it has to be.
+    pub fn parse(text: &str) -> Result<Figures, String> {
+        let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+        serde_json::from_value(claims::object(table.get_ref())).map_err(|error| error.to_string())
+    }
+}
+
+impl Drawing {
+    /// Its panels, complete; itself where it has none.
+    pub fn complete(&self) -> Vec<Drawing> {
+        if self.panels.is_empty() {
+            return vec![Drawing { title: String::new(), ..self.clone() }];
+        }
+        self.panels.iter().map(|panel| self.with(panel)).collect()
+    }
+
+    fn with(&self, panel: &Drawing) -> Drawing {
+        let text = |own: &String, other: &String| if own.is_empty() { other.clone() } else { own.clone() };
+        let mut select = self.select.clone();
+        select.extend(panel.select.clone());
+        Drawing {
+            figure: self.figure.clone(),
+            title: panel.title.clone(),
+            note: String::new(),
+            kind: panel.kind.or(self.kind),
+            scenario: text(&panel.scenario, &self.scenario),
+            select,
+            group: text(&panel.group, &self.group),
+            source: panel.source.or(self.source),
+            x: panel.x.clone().or_else(|| self.x.clone()),
+            y: panel.y.clone().or_else(|| self.y.clone()),
+            measures: list(&panel.measures, &self.measures),
+            lines: list(&panel.lines, &self.lines),
+            each: panel.each || self.each,
+            schemes: list(&panel.schemes, &self.schemes),
+            paper: if panel.paper.is_empty() { self.paper.clone() } else { panel.paper.clone() },
+            title_x: text(&panel.title_x, &self.title_x),
+            title_y: text(&panel.title_y, &self.title_y),
+            low: panel.low.or(self.low),
+            high: panel.high.or(self.high),
+            log: panel.log.or(self.log),
+            from: panel.from.or(self.from),
+            claims: Vec::new(),
+            panels: Vec::new(),
+        }
+    }
+
+    /// The scenarios that it needs.
+    pub fn scenarios(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.complete().into_iter().map(|panel| panel.scenario).collect();
+        names.dedup();
+        names
+    }
+}
+
+fn list<T: Clone>(own: &[T], other: &[T]) -> Vec<T> {
+    if own.is_empty() { other.to_vec() } else { own.to_vec() }
+}

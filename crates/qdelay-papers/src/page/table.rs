@@ -1,0 +1,149 @@
+//! Tables: of measures by scheme, and of claims.
+
+use super::chart::{escape, number_text};
+use super::data::{Group, mean};
+use super::plane::with_unit;
+use super::spec::{Drawing, Scheme};
+use crate::changes::{ChangeCell, ChangeTable, Judgement};
+use crate::{Row, Verdict};
+use std::fmt::Write;
+
+/// A row for each panel and measure, a column for each scheme: ours, and the paper's below.
+pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
+    let mut columns: Vec<&Scheme> = Vec::new();
+    for group in panels.iter().flat_map(|(_, groups)| groups) {
+        if !columns.iter().any(|known| known.name == group.scheme.name) {
+            columns.push(group.scheme);
+        }
+    }
+    if columns.is_empty() {
+        return None;
+    }
+    let mut text = String::from("<div class=\"scroll\"><table class=\"plain figures\"><thead><tr><th></th>");
+    for scheme in &columns {
+        let _ = write!(text, "<th class=\"figure\">{}</th>", escape(&scheme.name));
+    }
+    text.push_str("</tr></thead><tbody>");
+    for (panel, groups) in panels {
+        for (place, measure) in panel.measures.iter().enumerate() {
+            let title = if panel.title.is_empty() { with_unit(measure) } else { panel.title.clone() };
+            let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&title));
+            for scheme in &columns {
+                let group = groups.iter().find(|group| group.scheme.name == scheme.name);
+                let ours = group.and_then(|group| mean(&group.figures(measure)));
+                let paper = panel.paper.get(&scheme.name).and_then(|values| values.get(place));
+                let paper =
+                    paper.map(|value| format!("<small>{}</small>", number_text(*value))).unwrap_or_default();
+                let ours = ours.map_or("\u{2013}".to_string(), number_text);
+                let _ = write!(text, "<td class=\"figure\">{ours}{paper}</td>");
+            }
+            text.push_str("</tr>");
+        }
+    }
+    text.push_str("</tbody></table></div>");
+    Some(text)
+}
+
+/// A row for each scheme, a column for each choice: what it changes for who makes it, and below for whom it harms most.
+pub fn changes(table: &ChangeTable) -> String {
+    let mut text = format!(
+        "<div class=\"scroll\"><table class=\"plain figures changes\"><thead><tr><th>{}</th>",
+        escape(&table.rows_are)
+    );
+    for column in &table.columns {
+        let _ = write!(text, "<th class=\"figure\">{}</th>", escape(column));
+    }
+    text.push_str("</tr></thead><tbody>");
+    for row in &table.rows {
+        let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&row.name));
+        for cell in &row.cells {
+            text.push_str(&cell.as_ref().map_or("<td class=\"figure\">\u{2013}</td>".to_string(), change));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div>");
+    text
+}
+
+fn change(cell: &ChangeCell) -> String {
+    let class = match cell.judgement() {
+        Judgement::PaysAndHarms => " bad",
+        Judgement::Costs => " good",
+        Judgement::Pays | Judgement::Harms => " so-so",
+        Judgement::Nothing => "",
+    };
+    format!(
+        "<td class=\"figure{class}\">{}<small>{}</small></td>",
+        escape(&cell.own.text()),
+        escape(&cell.harm_text())
+    )
+}
+
+/// Claims: what the paper says, what came, and what that is.
+pub fn claims(rows: &[&Row]) -> String {
+    let mut text = String::from(
+        "<table class=\"plain claims\"><thead><tr><th>Claim</th><th class=\"figure\">Paper</th>\
+         <th class=\"figure\">Ours</th><th class=\"figure\">Accepted</th><th>Verdict</th></tr></thead><tbody>",
+    );
+    for row in rows {
+        let number = |value: Option<f64>| value.map(figure_text).unwrap_or_default();
+        let unit =
+            if row.unit.is_empty() || row.unit == "ratio" { String::new() } else { format!(" {}", row.unit) };
+        let cause = row
+            .cause
+            .as_ref()
+            .map(|cause| format!("<details><summary>why</summary><p>{}</p></details>", escape(cause)));
+        let _ = write!(
+            text,
+            "<tr><td title=\"{}\">{}{}</td><td class=\"figure\">{}</td><td class=\"figure\"><b>{}</b>{}</td>\
+             <td class=\"figure\">{}</td><td>{}{}</td></tr>",
+            escape(&row.bound),
+            escape(&row.claim),
+            cause.unwrap_or_default(),
+            number(row.paper),
+            number(row.ours),
+            if row.ours.is_some() { escape(&unit) } else { String::new() },
+            escape(&accepted(row)),
+            pill(row.verdict),
+            aside(row)
+        );
+    }
+    text.push_str("</tbody></table>");
+    text
+}
+
+/// Close to 1 two digits more say what there is to say.
+fn figure_text(value: f64) -> String {
+    if value.abs() > 0.9 && value.abs() < 1.0 { format!("{value:.4}") } else { number_text(value) }
+}
+
+fn accepted(row: &Row) -> String {
+    match (row.low, row.high) {
+        (Some(low), Some(high)) => format!("{} to {}", figure_text(low), figure_text(high)),
+        (Some(low), None) => format!("\u{2265}\u{a0}{}", figure_text(low)),
+        (None, Some(high)) => format!("\u{2264}\u{a0}{}", figure_text(high)),
+        (None, None) => String::new(),
+    }
+}
+
+/// How far off what is better is, or what came with the setting that is to explain the row.
+fn aside(row: &Row) -> String {
+    match (row.factor, row.with_setting, &row.setting) {
+        (Some(factor), ..) => format!("<small>{} times the paper's</small>", figure_text(factor)),
+        (_, Some(with), Some(setting)) => {
+            format!("<small title=\"{}\">{} with its setting</small>", escape(setting), figure_text(with))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The verdict as a word in its colour.
+pub fn pill(verdict: Verdict) -> String {
+    let (kind, sign) = match verdict {
+        Verdict::Match => ("good", "\u{2713} "),
+        Verdict::Explained => ("so-so", "\u{2248} "),
+        Verdict::Miss => ("bad", "\u{2717} "),
+        Verdict::Better | Verdict::Fitted | Verdict::Skipped => ("so-so", ""),
+    };
+    format!("<span class=\"pill {kind}\">{sign}{}</span>", verdict.name())
+}

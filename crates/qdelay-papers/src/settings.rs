@@ -1,0 +1,108 @@
+//! Settings without a cause of what differs: what a paper leaves open, or did and does not say, as one stated setting for a whole
+//! experiment.
+//!
+//! A cause that is only told explains nothing. A row is explained where its own figure, run with the setting, is within its bounds,
+//! and where no row of the same section that was within its bounds is lost by that setting.
+
+use super::claims::{Check, Claim, Labels, Paper, selection};
+use qdelay_study::expect::Selection;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A `[[setting]]` of a paper's file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// What claims call it.
+    pub name: String,
+    /// The section of the paper whose experiment it is of. All of its claims are run with it.
+    pub section: String,
+    /// What differs, and what it is known from.
+    pub cause: String,
+    /// Scenarios in place of others.
+    #[serde(default)]
+    scenario: BTreeMap<String, String>,
+    /// By axis: labels in place of others, wherever a claim names them.
+    #[serde(default)]
+    replace: BTreeMap<String, BTreeMap<String, String>>,
+    /// Axes that the other scenarios do not have, and that claims are not to name there.
+    #[serde(default)]
+    without: Vec<String>,
+    /// By axis: labels that are meant, where a claim does not name the axis.
+    #[serde(default, rename = "where")]
+    select: BTreeMap<String, Labels>,
+}
+
+/// What came of a setting over all rows of its section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingFile {
+    /// What rows call it.
+    pub name: String,
+    /// The section.
+    pub section: String,
+    /// The cause that it removes.
+    pub cause: String,
+    /// Rows of the section that were run.
+    pub rows: u64,
+    /// Of these the ones within their bounds, or better, without it.
+    pub without: u64,
+    /// With it.
+    pub with: u64,
+    /// The rows that are within their bounds without it only. With one of them the setting explains nothing.
+    pub lost: Vec<String>,
+}
+
+impl SettingFile {
+    /// What it does to its section, in a sentence.
+    pub fn text(&self) -> String {
+        format!(
+            "{}: {} of {} rows of section {} are within their bounds or better with it, {} without, and {} only without.",
+            self.name,
+            self.with,
+            self.rows,
+            self.section,
+            self.without,
+            self.lost.len()
+        )
+    }
+}
+
+impl Setting {
+    /// How `check` is run with this setting.
+    pub fn of(&self, check: &Check) -> Check {
+        let mut check = check.clone();
+        if let Some(scenario) = self.scenario.get(&check.scenario) {
+            check.scenario = scenario.clone();
+            for axis in &self.without {
+                check.expect.select.remove(axis);
+                check.expect.normalise.remove(axis);
+                check.expect.versus.remove(axis);
+            }
+        }
+        let replaced = |axis: &str, label: &mut String| {
+            if let Some(other) = self.replace.get(axis).and_then(|labels| labels.get(label)) {
+                label.clone_from(other);
+            }
+        };
+        let all = |selection: &mut Selection| {
+            for (axis, labels) in selection {
+                labels.iter_mut().for_each(|label| replaced(axis, label));
+            }
+        };
+        all(&mut check.expect.select);
+        all(&mut check.expect.versus);
+        check.expect.normalise.iter_mut().for_each(|(axis, label)| replaced(axis, label));
+        for (axis, labels) in selection(&self.select) {
+            check.expect.select.entry(axis).or_insert(labels);
+        }
+        check
+    }
+}
+
+impl Paper {
+    /// The setting that `claim` is explained by, where its file says that it is.
+    pub fn explaining(&self, claim: &Claim) -> Option<&Setting> {
+        let name = claim.check.as_ref().ok()?.explained.as_ref()?;
+        self.settings.iter().find(|setting| setting.name == *name)
+    }
+}

@@ -1,0 +1,505 @@
+//! What the page is handed: the figures of every case in one JSON text, and the series of each case in a text of its own
+//! that is parsed when its plot comes into view.
+
+use super::Options;
+use super::model::{Placed, SEED_AXIS, Study};
+use super::parts::{self, Part};
+use super::slices::{self, SlicePart};
+use qdelay_study::results::{
+    AxisFile, CaseSummary, Cdf, CellSeries, Delay, ExpectResult, Group, RunFile, Series, TraceFile,
+};
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Digits that a plot of a thousand pixels can show.
+const SERIES_DIGITS: usize = 4;
+/// Tables show three decimals of what they are given.
+pub(super) const FIGURE_DIGITS: usize = 6;
+
+pub(super) struct Document {
+    pub title: String,
+    /// All but the series.
+    pub main: String,
+    /// Id of an element and its content: the series, and capacities that several of them share.
+    pub parts: Vec<(String, String)>,
+}
+
+#[derive(Serialize)]
+struct Main<'a> {
+    title: &'a str,
+    folders: Vec<FolderPart<'a>>,
+    axes: &'a [AxisFile],
+    groups: Vec<&'a str>,
+    colour_axis: Option<usize>,
+    /// Lists of percentiles; cases name them by index, because most have the same.
+    percents: Vec<Vec<Short<FIGURE_DIGITS>>>,
+    cases: Vec<CasePart<'a>>,
+    series: &'static str,
+}
+
+#[derive(Serialize)]
+struct FolderPart<'a> {
+    name: &'a str,
+    scenario: &'a str,
+    title: &'a str,
+    about: &'a str,
+    axes: &'a [AxisFile],
+    expects: &'a [ExpectResult],
+    cases: usize,
+    versions: BTreeSet<&'a str>,
+    traces: BTreeMap<&'a str, &'a TraceFile>,
+    /// What is the same in every case.
+    settings: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+struct CasePart<'a> {
+    folder: usize,
+    id: &'a str,
+    at: &'a [usize],
+    all: Figures,
+    groups: BTreeMap<&'a str, Figures>,
+    drops_by_reason: &'a BTreeMap<String, u64>,
+    marks_by_reason: &'a BTreeMap<String, u64>,
+    cdf: Option<CdfPart>,
+    group_cdf: BTreeMap<&'a str, CdfPart>,
+    /// By group, and by what it is of: `sdap`, `rlc`, `round_trip`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    other_cdf: BTreeMap<&'a str, BTreeMap<&'static str, CdfPart>>,
+    /// Of a cell that is divided.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    slices: BTreeMap<&'a str, SlicePart>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    codepoints: Vec<(&'a str, Part)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hops: Vec<(&'a str, Part)>,
+    series: bool,
+}
+
+/// Of a case, or of its flows of one entry. What a group has no figure for is null.
+#[derive(Serialize)]
+struct Figures {
+    throughput: Short<FIGURE_DIGITS>,
+    goodput: Option<Short<FIGURE_DIGITS>>,
+    utilization: Option<Short<FIGURE_DIGITS>>,
+    delay: DelayPart,
+    one_way: DelayPart,
+    jitter: Short<FIGURE_DIGITS>,
+    power: Option<Short<FIGURE_DIGITS>>,
+    drops: Option<u64>,
+    marks: Option<u64>,
+    loss: Option<Short<FIGURE_DIGITS>>,
+    jain: Option<Short<FIGURE_DIGITS>>,
+    /// Of a cell: mean delay by stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stages: Option<BTreeMap<String, DelayPart>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_tti: Option<Short<FIGURE_DIGITS>>,
+    /// Of calls: their rating.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r: Option<Short<FIGURE_DIGITS>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct DelayPart {
+    mean: Short<FIGURE_DIGITS>,
+    p50: Short<FIGURE_DIGITS>,
+    p95: Short<FIGURE_DIGITS>,
+    p99: Short<FIGURE_DIGITS>,
+    p999: Short<FIGURE_DIGITS>,
+    max: Short<FIGURE_DIGITS>,
+}
+
+#[derive(Serialize)]
+struct CdfPart {
+    percent: usize,
+    ms: Vec<Short<SERIES_DIGITS>>,
+}
+
+#[derive(Serialize)]
+struct SeriesPart<'a> {
+    bin: f64,
+    /// Id of the element with it; null where the link knows no bound.
+    capacity: Option<String>,
+    throughput: Vec<Short<SERIES_DIGITS>>,
+    mean: Vec<Option<Short<SERIES_DIGITS>>>,
+    max: Vec<Option<Short<SERIES_DIGITS>>>,
+    backlog: &'a [u64],
+    drops: &'a [u64],
+    marks: &'a [u64],
+    /// DSD's g.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bias: Vec<Short<SERIES_DIGITS>>,
+    groups: BTreeMap<&'a str, GroupSeriesPart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<CellSeriesPart>,
+}
+
+/// What only a cell has over time.
+#[derive(Serialize)]
+struct CellSeriesPart {
+    /// kB in the RLC: mean over time, and most.
+    rlc_mean: Vec<Short<SERIES_DIGITS>>,
+    rlc_max: Vec<Short<SERIES_DIGITS>>,
+    /// Percent of the resource blocks.
+    used: Vec<Option<Short<SERIES_DIGITS>>>,
+    /// Empty where no channel has one.
+    mcs: Vec<Option<Short<SERIES_DIGITS>>>,
+}
+
+#[derive(Serialize)]
+struct GroupSeriesPart {
+    throughput: Vec<Short<SERIES_DIGITS>>,
+    mean: Vec<Option<Short<SERIES_DIGITS>>>,
+    max: Vec<Option<Short<SERIES_DIGITS>>>,
+}
+
+/// A number with so many significant digits, whole ones without a point.
+pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
+
+impl<const DIGITS: usize> Serialize for Short<DIGITS> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded: f64 = format!("{:.*e}", DIGITS - 1, self.0).parse().unwrap_or(self.0);
+        // Below 2^53 every whole number is exact.
+        if rounded.fract() == 0.0 && rounded.abs() < 9e15 {
+            serializer.serialize_i64(rounded as i64)
+        } else {
+            serializer.serialize_f64(rounded)
+        }
+    }
+}
+
+impl Document {
+    pub(super) fn of(study: &Study, options: &Options) -> Document {
+        let title = title(study, options);
+        let (kept, series) = series_kept(study, options.series_bins);
+        let grouped = !groups(study).is_empty();
+        let mut percents = Pool::default();
+        let cases = study
+            .cases
+            .iter()
+            .zip(&kept)
+            .map(|(placed, &kept)| case_part(placed, study.figures(placed), (kept, grouped), &mut percents))
+            .collect();
+        let main = Main {
+            title: &title,
+            folders: (0..study.folders.len()).map(|index| folder_part(study, index)).collect(),
+            axes: &study.axes,
+            groups: groups(study),
+            colour_axis: study.colour_axis(),
+            percents: percents
+                .lists
+                .iter()
+                .map(|list| list.iter().map(|&percent| Short(percent)).collect())
+                .collect(),
+            cases,
+            series,
+        };
+        let main = json(&main);
+        Document { title, main, parts: parts(study, &kept) }
+    }
+}
+
+pub(super) fn title(study: &Study, options: &Options) -> String {
+    let own = |folder: &super::load::Folder| {
+        let summary = &folder.summary;
+        if summary.title.is_empty() { summary.scenario.clone() } else { summary.title.clone() }
+    };
+    options.title.clone().unwrap_or_else(|| {
+        let mut titles: Vec<String> = Vec::new();
+        for folder in &study.folders {
+            let title = own(folder);
+            if !titles.contains(&title) {
+                titles.push(title);
+            }
+        }
+        titles.join(" | ")
+    })
+}
+
+/// Names of the entries of `[[flow]]`, where there is more than one to tell apart.
+fn groups(study: &Study) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for flow in study.cases.iter().flat_map(|placed| &study.figures(placed).flows) {
+        if !names.contains(&flow.group.as_str()) {
+            names.push(&flow.group);
+        }
+    }
+    for name in study.cases.iter().flat_map(|placed| study.figures(placed).groups.keys()) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    if names.len() > 1 { names } else { Vec::new() }
+}
+
+fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
+    let folder = &study.folders[index];
+    let summary = &folder.summary;
+    let runs = || folder.cases.iter().map(|case| &case.run);
+    FolderPart {
+        name: &folder.name,
+        scenario: &summary.scenario,
+        title: &summary.title,
+        about: &summary.about,
+        axes: &summary.axes,
+        expects: &summary.expects,
+        cases: folder.cases.len(),
+        versions: runs().map(|run: &RunFile| run.qdelay.as_str()).collect(),
+        traces: runs()
+            .flat_map(|run| run.traces.iter().map(|(name, trace)| (name.as_str(), trace)))
+            .collect(),
+        settings: common_settings(study, index),
+    }
+}
+
+fn common_settings(study: &Study, folder: usize) -> BTreeMap<&str, &str> {
+    let mut placed = study.cases.iter().filter(|placed| placed.folder == folder);
+    let Some(first) = placed.next() else { return BTreeMap::new() };
+    let mut common: BTreeMap<&str, &str> =
+        first.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    for other in placed {
+        common.retain(|key, value| other.settings.get(*key).is_some_and(|theirs| theirs == value));
+    }
+    common
+}
+
+/// Groups only where there are several: one alone is all flows.
+fn case_part<'a>(
+    placed: &'a Placed,
+    case: &'a CaseSummary,
+    (series, grouped): (bool, bool),
+    percents: &mut Pool,
+) -> CasePart<'a> {
+    let mut cdf_part = |cdf: &Cdf| CdfPart { percent: percents.index(&cdf.percent), ms: shorts(&cdf.ms) };
+    CasePart {
+        folder: placed.folder,
+        id: &case.id,
+        at: &placed.at,
+        all: case_figures(case),
+        groups: case
+            .groups
+            .iter()
+            .filter(|_| grouped)
+            .map(|(name, group)| (name.as_str(), group_figures(group)))
+            .collect(),
+        drops_by_reason: &case.drops_by_reason,
+        marks_by_reason: &case.marks_by_reason,
+        cdf: case.delay_cdf.as_ref().map(&mut cdf_part),
+        group_cdf: case
+            .group_delay_cdf
+            .iter()
+            .flatten()
+            .filter(|_| grouped)
+            .map(|(name, cdf)| (name.as_str(), cdf_part(cdf)))
+            .collect(),
+        other_cdf: other_cdfs(case)
+            .into_iter()
+            .map(|(name, cdfs)| (name, cdfs.into_iter().map(|(of, cdf)| (of, cdf_part(cdf))).collect()))
+            .collect(),
+        slices: case.cell.as_ref().map(|cell| slices::parts(&cell.slices)).unwrap_or_default(),
+        codepoints: parts::codepoints(case),
+        hops: parts::hops(case),
+        series,
+    }
+}
+
+/// Distributions of other things than the delay at the bottleneck: by group, and by what they are of.
+fn other_cdfs(case: &CaseSummary) -> BTreeMap<&str, BTreeMap<&'static str, &Cdf>> {
+    let mut all: BTreeMap<&str, BTreeMap<&'static str, &Cdf>> = BTreeMap::new();
+    for (group, stages) in case.group_stage_cdf.iter().flatten() {
+        for stage in ["sdap", "rlc"] {
+            if let Some(cdf) = stages.get(stage).filter(|cdf| !cdf.ms.is_empty()) {
+                all.entry(group).or_default().insert(stage, cdf);
+            }
+        }
+    }
+    for (group, cdf) in case.group_round_trip_cdf.iter().flatten().filter(|(_, cdf)| !cdf.ms.is_empty()) {
+        all.entry(group).or_default().insert("round_trip", cdf);
+    }
+    all
+}
+
+fn case_figures(case: &CaseSummary) -> Figures {
+    Figures {
+        throughput: Short(case.throughput_mbps),
+        goodput: Some(Short(case.flows.iter().map(|flow| flow.goodput_mbps).sum())),
+        utilization: Some(Short(case.utilization)),
+        delay: delay_part(&case.queue_delay_ms),
+        one_way: delay_part(&case.one_way_delay_ms),
+        jitter: Short(case.jitter_ms),
+        power: case.power.map(Short),
+        drops: Some(case.drops),
+        marks: Some(case.marks),
+        loss: None,
+        jain: Some(Short(case.jain)),
+        stages: case.cell.as_ref().map(|cell| stages(&cell.stages)),
+        within_tti: case.cell.as_ref().and_then(|cell| cell.within_tti).map(Short),
+        r: None,
+    }
+}
+
+fn group_figures(group: &Group) -> Figures {
+    let p99 = group.queue_delay_ms.p99;
+    Figures {
+        throughput: Short(group.throughput_mbps),
+        goodput: Some(Short(group.goodput_mbps)),
+        utilization: None,
+        delay: delay_part(&group.queue_delay_ms),
+        one_way: delay_part(&group.one_way_delay_ms),
+        jitter: Short(group.jitter_ms),
+        power: (p99 > 0.0).then(|| Short(group.throughput_mbps / p99)),
+        drops: None,
+        marks: None,
+        loss: Some(Short(group.loss_ratio)),
+        jain: None,
+        stages: group.stages.as_ref().map(stages),
+        within_tti: group.within_tti.map(Short),
+        r: group.voice.map(|voice| Short(voice.r)),
+    }
+}
+
+fn stages(stages: &BTreeMap<String, Delay>) -> BTreeMap<String, DelayPart> {
+    stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
+}
+
+pub(super) fn delay_part(delay: &Delay) -> DelayPart {
+    DelayPart {
+        mean: Short(delay.mean),
+        p50: Short(delay.p50),
+        p95: Short(delay.p95),
+        p99: Short(delay.p99),
+        p999: Short(delay.p999),
+        max: Short(delay.max),
+    }
+}
+
+/// Which cases keep their series in the file, and what to call that: `all`, `first` (seed only) or `none`.
+fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
+    let bins = |placed: &Placed| {
+        study.figures(placed).series.as_ref().map_or(0, |series| series.throughput_mbps.len())
+    };
+    let total = |kept: &[bool]| -> usize {
+        study.cases.iter().zip(kept).map(|(placed, &kept)| if kept { bins(placed) } else { 0 }).sum()
+    };
+    let all: Vec<bool> = study.cases.iter().map(|placed| bins(placed) > 0).collect();
+    if total(&all) <= most {
+        return (all, "all");
+    }
+    let seed = study.axes.iter().position(|axis| axis.name == SEED_AXIS);
+    let mut seen = BTreeSet::new();
+    let mut without_seed = |placed: &Placed| {
+        let key = placed.at.iter().enumerate().map(|(axis, &at)| if Some(axis) == seed { 0 } else { at });
+        seen.insert(key.collect::<Vec<_>>())
+    };
+    let first: Vec<bool> =
+        study.cases.iter().zip(&all).map(|(placed, &there)| there && without_seed(placed)).collect();
+    if total(&first) <= most { (first, "first") } else { (vec![false; all.len()], "none") }
+}
+
+fn parts(study: &Study, kept: &[bool]) -> Vec<(String, String)> {
+    let grouped = !groups(study).is_empty();
+    let mut parts = Vec::new();
+    let mut capacities: BTreeMap<String, String> = BTreeMap::new();
+    for (index, placed) in study.cases.iter().enumerate().filter(|&(index, _)| kept[index]) {
+        let Some(series) = &study.figures(placed).series else { continue };
+        let capacity = capacity_part(series, &mut capacities);
+        parts.push((format!("series-{index}"), json(&series_part(series, capacity, grouped))));
+    }
+    parts.extend(capacities.into_iter().map(|(content, id)| (id, content)));
+    parts
+}
+
+/// Cases on one trace have one capacity: it is in the file once.
+fn capacity_part(series: &Series, known: &mut BTreeMap<String, String>) -> Option<String> {
+    if series.capacity_mbps.iter().all(Option::is_none) {
+        return None;
+    }
+    let next = format!("capacity-{}", known.len());
+    Some(known.entry(json(&maybe_shorts(&series.capacity_mbps))).or_insert(next).clone())
+}
+
+fn series_part(series: &Series, capacity: Option<String>, grouped: bool) -> SeriesPart<'_> {
+    let groups = series.groups.iter().filter(|_| grouped).map(|(name, group)| {
+        let part = GroupSeriesPart {
+            throughput: shorts(&group.throughput_mbps),
+            mean: maybe_shorts(&group.delay_mean_ms),
+            max: maybe_shorts(&group.delay_max_ms),
+        };
+        (name.as_str(), part)
+    });
+    SeriesPart {
+        bin: series.bin_s,
+        capacity,
+        throughput: shorts(&series.throughput_mbps),
+        mean: maybe_shorts(&series.delay_mean_ms),
+        max: maybe_shorts(&series.delay_max_ms),
+        backlog: &series.backlog_packets,
+        drops: &series.drops,
+        marks: &series.marks,
+        bias: shorts(&series.green_bias),
+        groups: groups.collect(),
+        cell: series.cell.as_ref().map(cell_series_part),
+    }
+}
+
+fn cell_series_part(cell: &CellSeries) -> CellSeriesPart {
+    let share =
+        |(used, offered): (&u64, &u64)| (*offered > 0).then(|| Short(100.0 * *used as f64 / *offered as f64));
+    let has_mcs = cell.mcs.iter().any(Option::is_some);
+    CellSeriesPart {
+        rlc_mean: cell.rlc_bytes_mean.iter().map(|bytes| Short(bytes / 1e3)).collect(),
+        rlc_max: cell.rlc_bytes_max.iter().map(|bytes| Short(*bytes as f64 / 1e3)).collect(),
+        used: cell.rbs_used.iter().zip(&cell.rbs_offered).map(share).collect(),
+        mcs: if has_mcs { maybe_shorts(&cell.mcs) } else { Vec::new() },
+    }
+}
+
+fn shorts(values: &[f64]) -> Vec<Short<SERIES_DIGITS>> {
+    values.iter().map(|&value| Short(value)).collect()
+}
+
+fn maybe_shorts(values: &[Option<f64>]) -> Vec<Option<Short<SERIES_DIGITS>>> {
+    values.iter().map(|value| value.map(Short)).collect()
+}
+
+/// Lists of numbers, each once.
+#[derive(Default)]
+struct Pool {
+    lists: Vec<Vec<f64>>,
+}
+
+impl Pool {
+    fn index(&mut self, list: &[f64]) -> usize {
+        self.lists.iter().position(|known| known == list).unwrap_or_else(|| {
+            self.lists.push(list.to_vec());
+            self.lists.len() - 1
+        })
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    // Text keys, and numbers that are finite or become null: nothing of this can fail.
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let digits = |value| json(&Short::<4>(value));
+        assert_eq!(digits(1234.567), "1235");
+        assert_eq!(digits(0.000123456), "0.0001235");
+        assert_eq!(digits(3.0), "3");
+        assert_eq!(digits(0.0), "0");
+        assert_eq!(digits(f64::NAN), "null");
+    }
+
+    #[test]
+    fn equal_lists_are_kept_once() {
+        let mut pool = Pool::default();
+        assert_eq!([pool.index(&[1.0]), pool.index(&[2.0]), pool.index(&[1.0])], [0, 1, 0]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Result folders as something to look at: one HTML file that needs no network, and SVG pictures for papers.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`load`] | reads folders and refuses what is no complete result |
+//! | `model` | lays several folders on one set of axes |
+//! | `document`, `slices`, `parts` | what the page is handed, rounded and compact |
+//! | `html` | puts page, styles, program and data into one file |
+//! | `svg` | the same plots for print |
+//!
+//! `docs/report.md` says what each part of the page shows.
+
+mod document;
+mod html;
+pub mod load;
+mod model;
+mod parts;
+mod signs;
+mod slices;
+mod svg;
+mod together;
+
+use qdelay_study::InputError;
+use std::path::PathBuf;
+
+/// The style sheet of pages: of a report, and of whatever is to look like one.
+pub const STYLES: &str = include_str!("../assets/report.css");
+
+/// What a report says and holds. `Options::default()` is what one wants to begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Heading of the page; the title of the study where it is not given.
+    pub title: Option<String>,
+    /// Most bins of time series in one file, over all cases. Above it only the first seed of each point has its series in
+    /// the file, and if that is still too much, none has; the page says so. 400,000 bins are about 15 MB.
+    pub series_bins: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { title: None, series_bins: 400_000 }
+    }
+}
+
+/// One HTML file of the result folders, side by side where there are several: it opens without a network.
+///
+/// # Errors
+///
+/// No folder; one that is no result folder, whose cases are not complete, or that a newer version wrote; two of one name.
+pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError> {
+    let study = model::Study::of(load::folders(folders)?);
+    Ok(html::page(&document::Document::of(&study, options)))
+}
+
+/// The plots as SVG: pairs of file name and content. `plane.svg` (delay and throughput), `cdf.svg` (delays), and
+/// `series-CASE.svg` (delay and rate over time) for each case that has series; the folder's name stands before the
+/// case where there are several.
+///
+/// # Errors
+///
+/// As [`html`].
+pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
+    let study = model::Study::of(load::folders(folders)?);
+    svg::pictures(&study, options)
+}

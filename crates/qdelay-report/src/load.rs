@@ -1,0 +1,215 @@
+//! Reads result folders. What is missing or inconsistent is said here, so that nobody after has to look.
+
+use qdelay_study::InputError;
+use qdelay_study::files;
+use qdelay_study::results::{CaseSummary, CellSeries, RunFile, SCHEMA_VERSION, Series, Summary};
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// A result folder, complete.
+pub struct Folder {
+    /// Last part of its path; no two have the same.
+    pub name: String,
+    /// All cases, without their curves.
+    pub summary: Summary,
+    /// In the order of the summary.
+    pub cases: Vec<LoadedCase>,
+}
+
+/// A case with its curves, and what was run.
+pub struct LoadedCase {
+    /// What was run.
+    pub run: RunFile,
+    /// What came of it.
+    pub summary: CaseSummary,
+}
+
+/// Reads these folders.
+///
+/// # Errors
+///
+/// None; one that is no result folder, whose cases are not complete, or that a newer version wrote; two of one name.
+pub fn folders(paths: &[PathBuf]) -> Result<Vec<Folder>, InputError> {
+    if paths.is_empty() {
+        return Err(InputError::new("report", "no folder; expected one or several that 'qdelay run' wrote"));
+    }
+    let mut folders: Vec<(PathBuf, Folder)> = Vec::new();
+    for path in paths {
+        let folder = folder(path)?;
+        if let Some((other, _)) = folders.iter().find(|(_, other)| other.name == folder.name) {
+            return Err(InputError::new(
+                path.display(),
+                format!(
+                    "has the same name as {}; expected folders of different names, which the report labels them with",
+                    other.display()
+                ),
+            ));
+        }
+        folders.push((path.clone(), folder));
+    }
+    Ok(folders.into_iter().map(|(_, folder)| folder).collect())
+}
+
+fn folder(path: &Path) -> Result<Folder, InputError> {
+    let summary = folder_summary(path)?;
+    let unfinished = unfinished_cases(path, &summary)?;
+    if let Some(first) = unfinished.first() {
+        return Err(InputError::new(
+            first.display(),
+            format!(
+                "missing, as in {} of {} cases; expected a complete folder: the same 'qdelay run' again completes it",
+                unfinished.len(),
+                summary.cases.len()
+            ),
+        ));
+    }
+    let cases =
+        summary.cases.iter().map(|case| load_case(path, &summary, &case.id)).collect::<Result<_, _>>()?;
+    Ok(Folder { name: name_of(path), summary, cases })
+}
+
+/// `results`, also of `results/` and of `.` inside of it.
+fn name_of(path: &Path) -> String {
+    let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    whole.file_name().map_or_else(|| whole.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn folder_summary(path: &Path) -> Result<Summary, InputError> {
+    let file = path.join("summary.json");
+    if !path.is_dir() {
+        let what = if path.exists() { "is no folder" } else { "no such folder" };
+        return Err(InputError::new(path.display(), format!("{what}; expected one that 'qdelay run' wrote")));
+    }
+    if !files::is_file(&file) {
+        let message = if files::is_link(&file) {
+            "summary.json is a symbolic link, which nothing in a result folder is; expected a file as 'qdelay run' wrote it"
+        } else if files::is_file(&path.join("study.json")) {
+            "no summary.json: the run was not finished; expected a complete folder: the same 'qdelay run' again completes it"
+        } else {
+            "no summary.json, so this is no result folder; expected one that 'qdelay run' wrote"
+        };
+        return Err(InputError::new(path.display(), message));
+    }
+    let summary: Summary = read(&file)?;
+    if summary.cases.is_empty() {
+        return Err(InputError::new(file.display(), "cases is empty; expected at least one case"));
+    }
+    Ok(summary)
+}
+
+/// The first missing file of each case that lacks one.
+fn unfinished_cases(path: &Path, summary: &Summary) -> Result<Vec<PathBuf>, InputError> {
+    let mut missing = Vec::new();
+    for case in &summary.cases {
+        // An id is a folder's name: anything else would read outside of the result.
+        if case.id.is_empty() || case.id.starts_with('.') || case.id.contains(['/', '\\']) {
+            let message = format!("case id {:?}; expected the name of a folder in cases/", case.id);
+            return Err(InputError::new(path.join("summary.json").display(), message));
+        }
+        let folder = files::find_below(path, &format!("cases/{}", case.id))?;
+        let files = ["run.json", "summary.json"].map(|file| folder.join(file));
+        missing.extend(files.into_iter().find(|file| file.symlink_metadata().is_err()));
+    }
+    Ok(missing)
+}
+
+fn load_case(path: &Path, folder: &Summary, id: &str) -> Result<LoadedCase, InputError> {
+    let directory = path.join("cases").join(id);
+    let file = directory.join("summary.json");
+    let summary: CaseSummary = read(&file)?;
+    check_case(folder, id, &summary).map_err(|message| InputError::new(file.display(), message))?;
+    Ok(LoadedCase { run: read(&directory.join("run.json"))?, summary })
+}
+
+fn check_case(folder: &Summary, id: &str, case: &CaseSummary) -> Result<(), String> {
+    if case.id != id {
+        return Err(format!("is of case {:?}; expected {id:?}, as its folder is named", case.id));
+    }
+    for axis in &folder.axes {
+        match case.labels.get(&axis.name) {
+            Some(label) if axis.labels.contains(label) => {}
+            Some(label) => {
+                return Err(format!(
+                    "labels.{}: {label:?}; expected a point of this axis, as in the folder's summary.json",
+                    axis.name
+                ));
+            }
+            None => return Err(format!("labels.{}: missing; expected a point of this axis", axis.name)),
+        }
+    }
+    let groups = case.group_delay_cdf.iter().flatten().map(|(_, cdf)| cdf);
+    let stages = case.group_stage_cdf.iter().flatten().flat_map(|(_, stages)| stages.values());
+    let round_trips = case.group_round_trip_cdf.iter().flatten().map(|(_, cdf)| cdf);
+    for cdf in case.delay_cdf.iter().chain(groups).chain(stages).chain(round_trips) {
+        same_length("delay_cdf.ms", cdf.ms.len(), cdf.percent.len())?;
+    }
+    case.series.as_ref().map_or(Ok(()), check_series)
+}
+
+fn check_series(series: &Series) -> Result<(), String> {
+    if !(series.bin_s.is_finite() && series.bin_s > 0.0) {
+        return Err(format!("series.bin_s is {}; expected seconds above 0", series.bin_s));
+    }
+    let bins = series.throughput_mbps.len();
+    same_length("series.capacity_mbps", series.capacity_mbps.len(), bins)?;
+    same_length("series.delay_mean_ms", series.delay_mean_ms.len(), bins)?;
+    same_length("series.delay_max_ms", series.delay_max_ms.len(), bins)?;
+    same_length("series.backlog_packets", series.backlog_packets.len(), bins)?;
+    same_length("series.drops", series.drops.len(), bins)?;
+    same_length("series.marks", series.marks.len(), bins)?;
+    if !series.green_bias.is_empty() {
+        same_length("series.green_bias", series.green_bias.len(), bins)?;
+    }
+    for (name, group) in &series.groups {
+        same_length(&format!("series.groups.{name}.throughput_mbps"), group.throughput_mbps.len(), bins)?;
+        same_length(&format!("series.groups.{name}.delay_mean_ms"), group.delay_mean_ms.len(), bins)?;
+        same_length(&format!("series.groups.{name}.delay_max_ms"), group.delay_max_ms.len(), bins)?;
+    }
+    series.cell.as_ref().map_or(Ok(()), |cell| check_cell(cell, bins))
+}
+
+fn check_cell(cell: &CellSeries, bins: usize) -> Result<(), String> {
+    same_length("series.cell.rlc_bytes_mean", cell.rlc_bytes_mean.len(), bins)?;
+    same_length("series.cell.rlc_bytes_max", cell.rlc_bytes_max.len(), bins)?;
+    same_length("series.cell.rlc_packets_mean", cell.rlc_packets_mean.len(), bins)?;
+    same_length("series.cell.rlc_packets_max", cell.rlc_packets_max.len(), bins)?;
+    same_length("series.cell.rbs_offered", cell.rbs_offered.len(), bins)?;
+    same_length("series.cell.rbs_used", cell.rbs_used.len(), bins)?;
+    same_length("series.cell.mcs", cell.mcs.len(), bins)
+}
+
+fn same_length(name: &str, found: usize, expected: usize) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{name} has {found} entries; expected {expected}")) }
+}
+
+/// A file of a result. Its version is looked at before anything else, because a newer one may mean something else.
+fn read<T: DeserializeOwned>(file: &Path) -> Result<T, InputError> {
+    let bytes = files::read(file).map_err(|error| InputError::new(file.display(), reading(&error)))?;
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    let broken = |error: serde_json::Error| {
+        let message = format!(
+            "{error}; expected a file of a result folder: the same 'qdelay run' into a new folder makes it"
+        );
+        InputError::new(file.display(), message)
+    };
+    let version = serde_json::from_slice::<Version>(&bytes).map_err(broken)?.schema_version;
+    if version > SCHEMA_VERSION {
+        let message = format!(
+            "schema_version is {version}; expected at most {SCHEMA_VERSION}: a newer qdelay wrote this and can read it"
+        );
+        return Err(InputError::new(file.display(), message));
+    }
+    serde_json::from_slice(&bytes).map_err(broken)
+}
+
+fn reading(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file; expected a complete result folder".to_string(),
+        _ => format!("{error}; expected to be able to read it"),
+    }
+}

@@ -1,0 +1,208 @@
+//! Several result folders on one set of axes, and the points that remain when the seeds are taken together.
+
+use super::load::{Folder, LoadedCase};
+use qdelay_study::results::{AxisFile, CaseSummary};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Name of the axis that several folders make.
+pub(super) const FOLDER_AXIS: &str = "folder";
+/// Name of the axis that is averaged over.
+pub(super) use qdelay_study::same_runs::SEED as SEED_AXIS;
+/// Where a folder knows nothing of another one's axis.
+const NOT_THERE: &str = "—";
+
+/// Folders whose cases all have a point on every axis.
+pub(super) struct Study {
+    pub folders: Vec<Folder>,
+    /// The axes of all folders; `folder` is first where there are several, `seed` last.
+    pub axes: Vec<AxisFile>,
+    pub cases: Vec<Placed>,
+}
+
+/// A case and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub folder: usize,
+    /// Its number in the folder.
+    pub case: usize,
+    /// Index of its label on each axis.
+    pub at: Vec<usize>,
+    /// Every key of what was run, flat: `path.rtt` to `10ms`, `flow.video.transport` to `cubic`.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The cases that differ in their seed only.
+pub(super) struct Point {
+    /// Indexes into [`Study::cases`]; at least one.
+    pub cases: Vec<usize>,
+    /// Index of the label on the axis that colours stand for.
+    pub colour: usize,
+    /// The same of [`Study::shape_axis`].
+    pub shape: usize,
+}
+
+impl Study {
+    pub(super) fn of(folders: Vec<Folder>) -> Study {
+        let mut names: Vec<String> = Vec::new();
+        if folders.len() > 1 {
+            names.push(FOLDER_AXIS.to_string());
+        }
+        for axis in folders.iter().flat_map(|folder| &folder.summary.axes) {
+            if !names.contains(&axis.name) && axis.name != SEED_AXIS {
+                names.push(axis.name.clone());
+            }
+        }
+        if folders.iter().any(|folder| folder.summary.axes.iter().any(|axis| axis.name == SEED_AXIS)) {
+            names.push(SEED_AXIS.to_string());
+        }
+        let mut axes: Vec<AxisFile> =
+            names.into_iter().map(|name| AxisFile { labels: known_labels(&folders, &name), name }).collect();
+        let several = folders.len() > 1;
+        let mut cases = Vec::new();
+        for (folder_index, folder) in folders.iter().enumerate() {
+            for (case_index, case) in folder.cases.iter().enumerate() {
+                let mut settings = flat(&case.run.resolved);
+                settings.extend(clock_settings(folder));
+                let mut at = Vec::with_capacity(axes.len());
+                for (axis_index, axis) in axes.iter_mut().enumerate() {
+                    let label = if several && axis_index == 0 {
+                        folder.name.clone()
+                    } else {
+                        label_of(case, &settings, &axis.name)
+                    };
+                    at.push(index_of(&mut axis.labels, label));
+                }
+                cases.push(Placed { folder: folder_index, case: case_index, at, settings });
+            }
+        }
+        Study { folders, axes, cases }
+    }
+
+    /// The figures of a case.
+    pub(super) fn figures(&self, placed: &Placed) -> &CaseSummary {
+        &self.folders[placed.folder].cases[placed.case].summary
+    }
+
+    /// The axis whose labels get a colour each: the discipline where it varies, else what varies.
+    pub(super) fn colour_axis(&self) -> Option<usize> {
+        let varies = |axis: &AxisFile| axis.labels.len() > 1;
+        let named = |name: &str| self.axes.iter().position(|axis| axis.name == name && varies(axis));
+        ["path.qdisc", "variant", "flow.transport"]
+            .iter()
+            .find_map(|name| named(name))
+            .or_else(|| self.axes.iter().position(|axis| axis.name != SEED_AXIS && varies(axis)))
+    }
+
+    /// The axis whose labels get a shape or dash each: the folder, or the next that varies.
+    pub(super) fn shape_axis(&self) -> Option<usize> {
+        let colour = self.colour_axis();
+        (0..self.axes.len()).find(|&axis| {
+            Some(axis) != colour && self.axes[axis].name != SEED_AXIS && self.axes[axis].labels.len() > 1
+        })
+    }
+
+    /// What tells these points apart: the labels of each, of the axes on which they differ.
+    pub(super) fn labels_apart(&self, points: &[&Point]) -> Vec<String> {
+        let at = |point: &Point, axis: usize| point.cases.first().map(|&case| self.cases[case].at[axis]);
+        let differ: Vec<usize> = (0..self.axes.len())
+            .filter(|&axis| self.axes[axis].name != SEED_AXIS)
+            .filter(|&axis| points.windows(2).any(|pair| at(pair[0], axis) != at(pair[1], axis)))
+            .collect();
+        let label =
+            |point: &Point, axis: usize| at(point, axis).map(|at| self.axes[axis].labels[at].as_str());
+        let labels = |point: &&Point| {
+            differ.iter().filter_map(|&axis| label(point, axis)).collect::<Vec<&str>>().join(" · ")
+        };
+        points.iter().map(labels).collect()
+    }
+
+    /// The cases without their seeds, in the order of the axes.
+    pub(super) fn points(&self) -> Vec<Point> {
+        let told_apart: Vec<usize> = (0..self.axes.len())
+            .filter(|&axis| self.axes[axis].name != SEED_AXIS && self.axes[axis].labels.len() > 1)
+            .collect();
+        let (colour, shape) = (self.colour_axis(), self.shape_axis());
+        let mut order: Vec<Vec<usize>> = Vec::new();
+        let mut points: BTreeMap<Vec<usize>, Point> = BTreeMap::new();
+        for (index, case) in self.cases.iter().enumerate() {
+            let key: Vec<usize> = told_apart.iter().map(|&axis| case.at[axis]).collect();
+            let point = points.entry(key.clone()).or_insert_with(|| {
+                order.push(key);
+                let on = |axis: Option<usize>| axis.map_or(0, |axis| case.at[axis]);
+                Point { cases: Vec::new(), colour: on(colour), shape: on(shape) }
+            });
+            point.cases.push(index);
+        }
+        order.iter().filter_map(|key| points.remove(key)).collect()
+    }
+}
+
+/// The labels that the folders declare for an axis, in order of their first appearance.
+fn known_labels(folders: &[Folder], name: &str) -> Vec<String> {
+    let mut labels = Vec::new();
+    for folder in folders {
+        if folders.len() > 1 && name == FOLDER_AXIS {
+            index_of(&mut labels, folder.name.clone());
+        } else if let Some(axis) = folder.summary.axes.iter().find(|axis| axis.name == name) {
+            axis.labels.iter().for_each(|label| {
+                index_of(&mut labels, label.clone());
+            });
+        }
+    }
+    labels
+}
+
+/// A folder without the axis has the value that it ran with as its only point.
+fn label_of(case: &LoadedCase, settings: &BTreeMap<String, String>, axis: &str) -> String {
+    let settled = || settings.get(axis).cloned();
+    let seed = || settings.get("run.seed").filter(|_| axis == SEED_AXIS).cloned();
+    case.summary
+        .labels
+        .get(axis)
+        .cloned()
+        .or_else(settled)
+        .or_else(seed)
+        .unwrap_or_else(|| NOT_THERE.to_string())
+}
+
+fn index_of(labels: &mut Vec<String>, label: String) -> usize {
+    labels.iter().position(|known| *known == label).unwrap_or_else(|| {
+        labels.push(label);
+        labels.len() - 1
+    })
+}
+
+/// Of a folder that was run under a real clock: that it was, and how many of its cases can be trusted.
+fn clock_settings(folder: &Folder) -> Vec<(String, String)> {
+    let Some(clock) = &folder.summary.clock else { return Vec::new() };
+    let trusted = folder.cases.iter().filter(|case| case.summary.trustworthy == Some(true)).count();
+    let verdict = format!("{trusted} of {} cases", folder.cases.len());
+    vec![("run.clock".to_string(), clock.clone()), ("run.trustworthy".to_string(), verdict)]
+}
+
+/// Nested keys with dots between; the entries of a list by their `name`, or their number.
+fn flat(value: &Value) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    flatten("", value, &mut found);
+    found
+}
+
+fn flatten(key: &str, value: &Value, found: &mut BTreeMap<String, String>) {
+    let under = |name: &str| if key.is_empty() { name.to_string() } else { format!("{key}.{name}") };
+    match value {
+        Value::Object(entries) => {
+            entries.iter().for_each(|(name, entry)| flatten(&under(name), entry, found))
+        }
+        Value::Array(entries) => entries.iter().enumerate().for_each(|(index, entry)| {
+            let name = entry
+                .get("name")
+                .and_then(Value::as_str)
+                .map_or_else(|| (index + 1).to_string(), str::to_string);
+            flatten(&under(&name), entry, found);
+        }),
+        Value::String(text) => drop(found.insert(key.to_string(), text.clone())),
+        Value::Null => drop(found.insert(key.to_string(), "unset".to_string())),
+        other => drop(found.insert(key.to_string(), other.to_string())),
+    }
+}

@@ -1,0 +1,94 @@
+//! What the page shows of the slices of a cell.
+
+use super::document::{FIGURE_DIGITS, Short};
+use qdelay_study::results::{Quantum, Slice};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+type Figure = Short<FIGURE_DIGITS>;
+
+/// A slice: rates, and where the resource blocks went that it was granted, as parts of these.
+#[derive(Serialize)]
+pub(super) struct SlicePart {
+    share: Figure,
+    throughput: Figure,
+    used: Figure,
+    wasted: Figure,
+    unfit: Figure,
+    /// Below zero where it borrowed more than it lent.
+    lent: Figure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantum: Option<QuantumPart>,
+}
+
+/// In resource blocks.
+#[derive(Serialize)]
+struct QuantumPart {
+    min: Figure,
+    p25: Figure,
+    p50: Figure,
+    p75: Figure,
+    max: Figure,
+}
+
+/// The slices of a cell, by name.
+pub(super) fn parts(slices: &BTreeMap<String, Slice>) -> BTreeMap<&str, SlicePart> {
+    slices.iter().map(|(name, slice)| (name.as_str(), part(slice))).collect()
+}
+
+fn part(slice: &Slice) -> SlicePart {
+    let of_granted = |rbs: f64| Short(rbs / slice.rbs_granted.max(1) as f64);
+    let quantum = |quantum: Quantum| QuantumPart {
+        min: Short(quantum.min),
+        p25: Short(quantum.p25),
+        p50: Short(quantum.p50),
+        p75: Short(quantum.p75),
+        max: Short(quantum.max),
+    };
+    SlicePart {
+        share: Short(slice.share),
+        throughput: Short(slice.throughput_mbps),
+        used: of_granted(slice.rbs_used as f64),
+        wasted: of_granted(slice.rbs_wasted as f64),
+        unfit: of_granted(slice.rbs_unfit as f64),
+        lent: of_granted(slice.rbs_lent as f64),
+        quantum: slice.quantum_rbs.map(quantum),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn parts_of_what_was_granted() {
+        let slice = Slice {
+            share: 0.25,
+            rbs_granted: 1000,
+            rbs_used: 1100,
+            rbs_wasted: 20,
+            rbs_unfit: 30,
+            rbs_lent: -150,
+            throughput_mbps: 4.5,
+            quantum_rbs: Some(Quantum {
+                min: -72.0,
+                p25: -25.0,
+                p50: -13.5,
+                p75: -2.0,
+                max: 7.0,
+                mean: -14.0,
+            }),
+            ..Slice::default()
+        };
+        let fixed = Slice { rbs_granted: 0, quantum_rbs: None, ..slice.clone() };
+        let slices = [("a".to_string(), slice), ("b".to_string(), fixed)].into_iter().collect();
+        let shown = serde_json::to_value(parts(&slices)).unwrap();
+        let quantum = json!({ "min": -72, "p25": -25, "p50": -13.5, "p75": -2, "max": 7 });
+        let expected = json!({
+            "share": 0.25, "throughput": 4.5, "used": 1.1, "wasted": 0.02, "unfit": 0.03, "lent": -0.15, "quantum": quantum
+        });
+        assert_eq!(shown["a"], expected);
+        assert_eq!((&shown["b"]["used"], shown["b"].get("quantum")), (&json!(1100), None));
+    }
+}

@@ -1,0 +1,296 @@
+//! Reports from folders: what is in the files, and what is said of folders that cannot be used.
+
+#[path = "browser/fixture.rs"]
+mod fixture;
+
+use fixture::{Fixture, Scratch, expect, texts};
+use qdelay_report::{self as report, Options};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn html(folders: &[PathBuf]) -> Result<String, String> {
+    report::html(folders, &Options::default()).map_err(|error| error.to_string())
+}
+
+/// What the page is handed.
+fn data(page: &str) -> Value {
+    part(page, "data").expect("data")
+}
+
+fn part(page: &str, id: &str) -> Option<Value> {
+    let (_, after) = page.split_once(&format!("<script type=\"application/json\" id=\"{id}\">"))?;
+    serde_json::from_str(after.split_once("</script>")?.0).ok()
+}
+
+#[test]
+fn a_report_is_one_file_that_names_no_other() {
+    let scratch = Scratch::new("one-file");
+    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    let page = html(&[folder]).unwrap();
+    assert!(page.starts_with("<!doctype html>"));
+    for reference in ["src=\"", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    assert!(page.contains("Content-Security-Policy") && page.contains("Copyright (c) 2022 Leon Sorokin"));
+    let data = data(&page);
+    assert_eq!(data["cases"].as_array().unwrap().len(), 8);
+    assert_eq!(data["folders"][0]["settings"]["path.rtt"], "20ms");
+    assert_eq!(data["folders"][0]["settings"].get("path.qdisc"), None, "it differs between the cases");
+    let series = part(&page, "series-7").unwrap();
+    assert_eq!(series["throughput"].as_array().unwrap().len(), 120);
+    assert_eq!(series["capacity"], "capacity-0", "all are on one trace");
+    assert_eq!(part(&page, "capacity-1"), None);
+}
+
+#[test]
+fn equal_folders_make_equal_bytes() {
+    let scratch = Scratch::new("equal");
+    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    assert_eq!(html(std::slice::from_ref(&folder)), html(std::slice::from_ref(&folder)));
+    assert_eq!(
+        report::svg(std::slice::from_ref(&folder), &Options::default()),
+        report::svg(&[folder], &Options::default())
+    );
+}
+
+#[test]
+fn no_text_of_a_user_becomes_markup() {
+    let scratch = Scratch::new("markup");
+    let evil = "</script><script>alert(1)</script><!-- <img onerror=x> \u{1}";
+    let fixture = Fixture {
+        title: evil.to_string(),
+        about: evil.to_string(),
+        qdiscs: texts(&[evil, "codel"]),
+        groups: texts(&[evil]),
+        expects: vec![expect(evil, 1.0, 2.0)],
+        ..Fixture::default()
+    };
+    let folder = fixture::write(&scratch.0, "study", &fixture);
+    let page = html(std::slice::from_ref(&folder)).unwrap();
+    assert!(!page.contains("<script>") && !page.contains("<img") && !page.contains("<!-- "));
+    assert_eq!(data(&page)["title"], evil);
+    for (name, picture) in report::svg(&[folder], &Options::default()).unwrap() {
+        assert!(!picture.contains("<script") && !picture.contains('\u{1}'), "{name}");
+    }
+}
+
+#[test]
+fn folders_share_axes_and_what_one_does_not_vary_is_its_setting() {
+    let scratch = Scratch::new("axes");
+    let many = fixture::write(&scratch.0, "many", &Fixture::default());
+    let one = fixture::write(&scratch.0, "one", &Fixture { qdiscs: texts(&["red"]), ..Fixture::default() });
+    // As if the second had no axis of disciplines.
+    edit(&one.join("summary.json"), |summary| {
+        summary["axes"].as_array_mut().unwrap().retain(|axis| axis["name"] != "path.qdisc");
+    });
+    for case in ["000-case", "001-case"] {
+        edit(&one.join("cases").join(case).join("summary.json"), |summary| {
+            summary["labels"].as_object_mut().unwrap().remove("path.qdisc");
+        });
+    }
+    let data = data(&html(&[many, one]).unwrap());
+    let axes: Vec<&str> =
+        data["axes"].as_array().unwrap().iter().filter_map(|axis| axis["name"].as_str()).collect();
+    assert_eq!(axes, ["folder", "path.trace", "path.qdisc", "flow.transport", "seed"]);
+    assert_eq!(data["axes"][0]["labels"], serde_json::json!(["many", "one"]));
+    assert_eq!(
+        data["axes"][2]["labels"],
+        serde_json::json!(["taildrop", "codel", "pie", "bode:target=20ms", "red"])
+    );
+    assert_eq!(data["cases"][8]["at"], serde_json::json!([1, 0, 4, 0, 0]));
+}
+
+#[test]
+fn too_many_bins_leave_the_first_seed_and_then_none() {
+    let scratch = Scratch::new("bins");
+    let folder = [fixture::write(&scratch.0, "study", &Fixture { seeds: 3, ..Fixture::default() })];
+    let kept = |bins| {
+        let page = report::html(&folder, &Options { series_bins: bins, ..Options::default() }).unwrap();
+        let with = (0..24).filter(|case| part(&page, &format!("series-{case}")).is_some()).count();
+        (data(&page)["series"].as_str().unwrap().to_string(), with)
+    };
+    assert_eq!(kept(24 * 120), ("all".to_string(), 24));
+    assert_eq!(kept(24 * 120 - 1), ("first".to_string(), 8));
+    assert_eq!(kept(8 * 120 - 1), ("none".to_string(), 0));
+}
+
+#[test]
+fn svg_has_plane_distribution_and_each_case() {
+    let scratch = Scratch::new("svg");
+    let folders = ["a", "b"].map(|name| fixture::write(&scratch.0, name, &Fixture::default()));
+    let pictures = report::svg(&folders, &Options::default()).unwrap();
+    let names: Vec<&str> = pictures.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), 18);
+    assert_eq!(names[..3], ["plane.svg", "cdf.svg", "series-a-000-case.svg"]);
+    for (name, picture) in &pictures {
+        assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"), "{name}");
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{name}");
+        assert!(picture.matches("<text").count() > 8, "{name}");
+    }
+    let marks = pictures[0].1.split('<').filter(|element| is_mark(element)).count();
+    assert_eq!(marks, 16 + 4 + 2, "a mark for each point, and those of the key");
+    if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
+        for (name, picture) in &pictures[..3] {
+            fs::write(Path::new(&keep).join(name), picture).unwrap();
+        }
+    }
+}
+
+/// A mark, and not what parts it from the one below.
+fn is_mark(element: &str) -> bool {
+    (element.starts_with("circle") || element.starts_with("polygon")) && !element.contains("#FFFFFF")
+}
+
+/// What an attribute of an element says.
+fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
+    element.split_once(&format!("{name}=\"")).unwrap().1.split_once('"').unwrap().0
+}
+
+#[test]
+fn svg_shows_what_coincides() {
+    let scratch = Scratch::new("svg-twins");
+    let folder = fixture::write(
+        &scratch.0,
+        "study",
+        &Fixture { twins: true, transports: texts(&["cubic"]), ..Fixture::default() },
+    );
+    let pictures = report::svg(&[folder], &Options::default()).unwrap();
+    let (codel, pie) = ("#D55E00", "#009E73");
+    let plane: Vec<&str> = pictures[0].1.split('<').filter(|element| is_mark(element)).collect();
+    let of = |colour| {
+        let circle = plane.iter().rfind(|element| element.contains(colour)).unwrap();
+        (["cx", "cy"].map(|name| attribute(circle, name)), attribute(circle, "r").parse::<u32>().unwrap())
+    };
+    let ((codel_at, codel_radius), (pie_at, pie_radius)) = (of(codel), of(pie));
+    assert_eq!(codel_at, pie_at);
+    assert!(codel_radius.abs_diff(pie_radius) >= 3, "{codel_radius} {pie_radius}");
+    assert!(pictures[0].1.contains("codel, pie"), "a name for both");
+    // No stretch of one curve is one of the other, and both have about as much.
+    let stretches = |colour: &str| {
+        let lines = pictures[1].1.split('<').filter(|element| element.starts_with("polyline"));
+        let own = lines.filter(|element| element.contains(colour)).map(|line| attribute(line, "points"));
+        // The first is that of the key.
+        own.skip(1).map(str::to_string).collect::<Vec<String>>()
+    };
+    let (codel, pie) = (stretches(codel), stretches(pie));
+    assert!(codel.len() > 5 && codel.len().abs_diff(pie.len()) <= 1, "{} {}", codel.len(), pie.len());
+    assert!(codel.iter().all(|stretch| !pie.contains(stretch)));
+}
+
+#[test]
+fn a_case_without_packets_is_drawn() {
+    let scratch = Scratch::new("nothing");
+    let folder = fixture::write(
+        &scratch.0,
+        "study",
+        &Fixture { qdiscs: texts(&["codel"]), transports: texts(&["cubic"]), ..Fixture::default() },
+    );
+    edit(&folder.join("cases/000-case/summary.json"), |case| {
+        for measure in ["mean", "p50", "p95", "p99", "p999", "max", "count"] {
+            case["queue_delay_ms"][measure] = 0.into();
+        }
+        for field in ["throughput_mbps", "utilization"] {
+            case[field] = 0.into();
+        }
+        case["power"] = Value::Null;
+        case["delay_cdf"] = serde_json::json!({ "percent": [], "ms": [] });
+        case.as_object_mut().unwrap().remove("series");
+    });
+    assert_eq!(data(&html(std::slice::from_ref(&folder)).unwrap())["cases"][0]["series"], false);
+    assert_eq!(report::svg(&[folder], &Options::default()).unwrap().len(), 2);
+}
+
+fn edit(file: &Path, change: impl FnOnce(&mut Value)) {
+    let mut value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(file, value.to_string()).unwrap();
+}
+
+/// One line that names a place and what was expected.
+fn refused(folders: &[PathBuf], parts: &[&str]) {
+    let error = html(folders).unwrap_err();
+    for part in parts {
+        assert!(error.contains(part), "{part:?} in {error:?}");
+    }
+    assert!(error.contains("expected"), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+    assert_eq!(report::svg(folders, &Options::default()).unwrap_err().to_string(), error);
+}
+
+#[test]
+fn folders_that_are_no_results_are_refused() {
+    let scratch = Scratch::new("no-results");
+    refused(&[], &["no folder"]);
+    refused(&[scratch.0.join("absent")], &["absent", "no such folder"]);
+    fs::write(scratch.0.join("file"), "").unwrap();
+    refused(&[scratch.0.join("file")], &["file", "is no folder"]);
+    let empty = scratch.0.join("empty");
+    fs::create_dir(&empty).unwrap();
+    refused(std::slice::from_ref(&empty), &["empty", "no summary.json", "no result folder"]);
+    fs::write(empty.join("study.json"), "{}").unwrap();
+    refused(std::slice::from_ref(&empty), &["not finished", "'qdelay run' again"]);
+    for broken in ["", "{", "[]", "{\"schema_version\": 1}", "{\"schema_version\": \"x\"}"] {
+        fs::write(empty.join("summary.json"), broken).unwrap();
+        refused(std::slice::from_ref(&empty), &["summary.json"]);
+    }
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_refused() {
+    let scratch = Scratch::new("newer");
+    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    for file in ["cases/003-case/run.json", "cases/003-case/summary.json", "summary.json"] {
+        edit(&folder.join(file), |value| value["schema_version"] = 2.into());
+        refused(std::slice::from_ref(&folder), &[file, "schema_version is 2", "newer"]);
+        edit(&folder.join(file), |value| value["schema_version"] = 1.into());
+    }
+}
+
+#[test]
+fn half_a_folder_says_what_is_missing_and_how_to_complete_it() {
+    let scratch = Scratch::new("half");
+    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    fs::remove_file(folder.join("cases/002-case/run.json")).unwrap();
+    fs::remove_dir_all(folder.join("cases/005-case")).unwrap();
+    refused(
+        std::slice::from_ref(&folder),
+        &["cases/002-case/run.json", "2 of 8 cases", "'qdelay run' again completes it"],
+    );
+}
+
+#[test]
+fn two_folders_of_one_name_are_refused() {
+    let scratch = Scratch::new("names");
+    let folders =
+        ["a", "b"].map(|parent| fixture::write(&scratch.0.join(parent), "study", &Fixture::default()));
+    refused(&folders, &["same name", "different names"]);
+    refused(&[folders[0].clone(), folders[0].join(".")], &["same name"]);
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let scratch = Scratch::new("fit");
+    let case = |change: fn(&mut Value), parts: &[&str]| {
+        let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+        edit(&folder.join("cases/004-case/summary.json"), change);
+        refused(std::slice::from_ref(&folder), parts);
+    };
+    case(|case| case["id"] = "005-case".into(), &["004-case", "005-case"]);
+    case(
+        |case| case["labels"]["path.qdisc"] = "other".into(),
+        &["labels.path.qdisc", "other", "a point of this axis"],
+    );
+    case(|case| drop(case["labels"].as_object_mut().unwrap().remove("seed")), &["labels.seed", "missing"]);
+    case(
+        |case| drop(case["series"]["drops"].as_array_mut().unwrap().pop()),
+        &["series.drops has 119", "expected 120"],
+    );
+    case(|case| case["series"]["bin_s"] = 0.into(), &["bin_s"]);
+    case(|case| drop(case["delay_cdf"]["ms"].as_array_mut().unwrap().pop()), &["delay_cdf.ms"]);
+    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    edit(&folder.join("summary.json"), |summary| summary["cases"][0]["id"] = "../outside".into());
+    refused(std::slice::from_ref(&folder), &["../outside", "name of a folder"]);
+    edit(&folder.join("summary.json"), |summary| summary["cases"] = serde_json::json!([]));
+    refused(&[folder], &["cases is empty"]);
+}

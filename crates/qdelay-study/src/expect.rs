@@ -1,0 +1,315 @@
+//! Expectations: what a figure of the results should be, and what it is.
+//!
+//! A figure comes about in four steps: the cases that are meant; the measure of each, over that of its own reference
+//! (`normalise`); one figure for all of them (`over`); that over the best of others made in the same way (`versus`).
+//! Where a step finds nothing there is no figure: a measure that a case does not have, no case, a division by zero.
+
+use crate::confidence;
+use crate::results::{AxisFile, CaseSummary, ExpectResult, round};
+use crate::same_runs;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Between two measures: the first over the second.
+pub const OVER: &str = " / ";
+
+/// Points on axes: labels by the name of the axis.
+pub type Selection = BTreeMap<String, Vec<String>>;
+
+/// An `[[expect]]` of a scenario, or a claim of a paper.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// Line of the file it stands in, from 1.
+    pub line: u32,
+    /// What is expected, in words.
+    pub claim: String,
+    /// Dotted path into a case of `summary.json`: `queue_delay_ms.p99`, `groups.video.loss_ratio`; or two with ` / ` between, the
+    /// first over the second.
+    pub measure: String,
+    /// The cases that are meant (`where`): on these axes those with one of these labels; all on other axes.
+    pub select: Selection,
+    /// Each figure is divided by that of the case with these labels in place of its own; empty for no division.
+    pub normalise: BTreeMap<String, String>,
+    /// How the figures of the cases become one.
+    pub over: Over,
+    /// The figure is divided by the best of those with these labels in place of its own; empty for no division.
+    pub versus: Selection,
+    /// Which of `versus` is best.
+    pub best: Best,
+    /// Unit of `low`, `high` and `paper`; may be empty.
+    pub unit: String,
+    /// Least accepted.
+    pub low: Option<f64>,
+    /// Largest accepted.
+    pub high: Option<f64>,
+    /// What a paper says.
+    pub paper: Option<f64>,
+}
+
+/// How several figures become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Over {
+    /// Arithmetic mean.
+    #[default]
+    Mean,
+    /// Geometric mean.
+    Geomean,
+    /// Median.
+    Median,
+    /// The least.
+    Min,
+    /// The largest.
+    Max,
+    /// Sum.
+    Sum,
+    /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ in their seed and in no figure count as
+    /// one; of a single one there is no interval.
+    Ci95Low,
+    /// The upper end of that.
+    Ci95High,
+}
+
+impl Over {
+    /// All, by the names that files give them.
+    pub const ALL: [(&'static str, Over); 8] = [
+        ("mean", Over::Mean),
+        ("geomean", Over::Geomean),
+        ("median", Over::Median),
+        ("min", Over::Min),
+        ("max", Over::Max),
+        ("sum", Over::Sum),
+        ("ci95_low", Over::Ci95Low),
+        ("ci95_high", Over::Ci95High),
+    ];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Over> {
+        Over::ALL.iter().find(|(known, _)| *known == name).map(|(_, over)| *over)
+    }
+}
+
+/// Which of several figures is best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Best {
+    /// The least.
+    #[default]
+    Min,
+    /// The largest.
+    Max,
+}
+
+impl Expect {
+    /// Whether `figure` is within the bounds, both of which are accepted themselves.
+    pub fn accepts(&self, figure: f64) -> bool {
+        within(figure, self.low, self.high)
+    }
+}
+
+/// Whether `figure` is between two bounds, where they are given; both are accepted themselves.
+pub fn within(figure: f64, low: Option<f64>, high: Option<f64>) -> bool {
+    low.is_none_or(|low| low <= figure) && high.is_none_or(|high| figure <= high)
+}
+
+/// What came of each expectation over the cases of a study.
+pub fn evaluate(expects: &[Expect], axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<ExpectResult> {
+    let table = Table::new(axes, cases);
+    expects.iter().map(|expect| result(expect, table.figure(expect))).collect()
+}
+
+fn result(expect: &Expect, ours: Option<f64>) -> ExpectResult {
+    let matches = ours.is_some_and(|figure| expect.accepts(figure));
+    ExpectResult {
+        claim: expect.claim.clone(),
+        measure: expect.measure.clone(),
+        unit: expect.unit.clone(),
+        ours,
+        low: expect.low,
+        high: expect.high,
+        paper: expect.paper,
+        verdict: if matches { "match" } else { "miss" }.to_string(),
+    }
+}
+
+/// Where a case stands: its label on each axis, as an index.
+type Point = Vec<usize>;
+
+/// The cases of a study by their place on the axes.
+#[derive(Debug)]
+pub struct Table<'a> {
+    axes: &'a [AxisFile],
+    cases: BTreeMap<Point, Placed>,
+}
+
+#[derive(Debug)]
+struct Placed {
+    /// As its file has it: measures are looked up by name.
+    file: Value,
+    /// Which run it is: the same for cases that differ in their seed and in no figure.
+    run: usize,
+}
+
+/// Which run a figure is of, and which the one is that it is divided by. Figures of equal runs are one observation.
+pub type Runs = (usize, Option<usize>);
+
+impl<'a> Table<'a> {
+    /// Cases without a label of each axis, and those that cannot be written as a file, are left out.
+    pub fn new(axes: &'a [AxisFile], cases: &[CaseSummary]) -> Table<'a> {
+        let point = |case: &CaseSummary| -> Option<Point> {
+            axes.iter().map(|axis| position(axis, case.labels.get(&axis.name)?)).collect()
+        };
+        let runs = same_runs::first_equals(cases);
+        let entry = |(case, run): (&CaseSummary, usize)| {
+            Some((point(case)?, Placed { file: serde_json::to_value(case).ok()?, run }))
+        };
+        Table { axes, cases: cases.iter().zip(runs).filter_map(entry).collect() }
+    }
+
+    /// The figure that `expect` is about, with six decimals.
+    pub fn figure(&self, expect: &Expect) -> Option<f64> {
+        let figure = self.over_cases(expect, &expect.select)?;
+        if expect.versus.is_empty() {
+            return finite(round(figure));
+        }
+        let mut best: Option<f64> = None;
+        for labels in combinations(&expect.versus) {
+            let mut select = expect.select.clone();
+            select.extend(labels);
+            // All of them count: the best of those that happen to be there would be another figure.
+            let other = self.over_cases(expect, &select)?;
+            best = Some(match (best, expect.best) {
+                (None, _) => other,
+                (Some(best), Best::Min) => best.min(other),
+                (Some(best), Best::Max) => best.max(other),
+            });
+        }
+        finite(round(figure / best?))
+    }
+
+    /// The axes of the study.
+    pub fn axes(&self) -> &'a [AxisFile] {
+        self.axes
+    }
+
+    /// Each case that `expect` means: its label on each axis, as an index, and its measure, over that of its own reference where
+    /// there is one. Nothing if one of them has no figure.
+    pub fn of_cases(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
+        let with_figure = |point| Some((Point::as_slice(point), self.of_case(expect, point)?));
+        self.selected(&expect.select).into_iter().map(with_figure).collect()
+    }
+
+    /// Where the cases that `select` means stand; none if it names an axis that is not there.
+    fn selected(&self, select: &Selection) -> Vec<&Point> {
+        let mut accepted: Vec<Option<Vec<usize>>> = vec![None; self.axes.len()];
+        for (name, labels) in select {
+            let Some(axis) = self.axes.iter().position(|axis| axis.name == *name) else { return Vec::new() };
+            let known = labels.iter().filter_map(|label| position(&self.axes[axis], label)).collect();
+            accepted[axis] = Some(known);
+        }
+        let meant = |point: &&Point| {
+            let on_axis = |(label, accepted): (&usize, &Option<Vec<usize>>)| {
+                accepted.as_ref().is_none_or(|labels| labels.contains(label))
+            };
+            point.iter().zip(&accepted).all(on_axis)
+        };
+        self.cases.keys().filter(meant).collect()
+    }
+
+    fn over_cases(&self, expect: &Expect, select: &Selection) -> Option<f64> {
+        let points = self.selected(select);
+        let figures: Vec<f64> =
+            points.iter().map(|point| self.of_case(expect, point)).collect::<Option<_>>()?;
+        if !matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
+            return combine(figures, expect.over);
+        }
+        // The same run again says nothing more of how sure the mean is.
+        let mut seen = BTreeSet::new();
+        let runs = points.iter().map(|point| self.runs(point, &expect.normalise));
+        let of_new_runs = figures.iter().zip(runs).filter(|(_, runs)| seen.insert(*runs));
+        combine(of_new_runs.map(|(figure, _)| *figure).collect(), expect.over)
+    }
+
+    /// The runs that the figure of a case is of.
+    pub fn runs(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Runs> {
+        let reference = if normalise.is_empty() {
+            None
+        } else {
+            Some(self.cases.get(&self.reference(point, normalise)?)?.run)
+        };
+        Some((self.cases.get(point)?.run, reference))
+    }
+
+    /// Where the case stands that a case is divided by.
+    fn reference(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Point> {
+        let mut reference = point.to_vec();
+        for (name, label) in normalise {
+            let axis = self.axes.iter().position(|axis| axis.name == *name)?;
+            reference[axis] = position(&self.axes[axis], label)?;
+        }
+        Some(reference)
+    }
+
+    fn of_case(&self, expect: &Expect, point: &Point) -> Option<f64> {
+        let figure = self.measure(point, &expect.measure)?;
+        if expect.normalise.is_empty() {
+            return Some(figure);
+        }
+        let reference = self.reference(point, &expect.normalise)?;
+        finite(figure / self.measure(&reference, &expect.measure)?)
+    }
+
+    fn measure(&self, point: &Point, measure: &str) -> Option<f64> {
+        let case = &self.cases.get(point)?.file;
+        let figure = |path: &str| path.split('.').try_fold(case, |value, name| value.get(name))?.as_f64();
+        match measure.split_once(OVER) {
+            Some((path, other)) => finite(figure(path)? / figure(other)?),
+            None => figure(measure),
+        }
+    }
+}
+
+fn position(axis: &AxisFile, label: &str) -> Option<usize> {
+    axis.labels.iter().position(|known| known == label)
+}
+
+fn finite(figure: f64) -> Option<f64> {
+    figure.is_finite().then_some(figure)
+}
+
+/// One label of each axis, in every way.
+fn combinations(selection: &Selection) -> Vec<Selection> {
+    selection.iter().fold(vec![Selection::new()], |all, (axis, labels)| {
+        let with = |chosen: &Selection, label: &String| {
+            let mut chosen = chosen.clone();
+            chosen.insert(axis.clone(), vec![label.clone()]);
+            chosen
+        };
+        all.iter().flat_map(|chosen| labels.iter().map(move |label| with(chosen, label))).collect()
+    })
+}
+
+fn combine(mut figures: Vec<f64>, over: Over) -> Option<f64> {
+    if figures.is_empty() {
+        return None;
+    }
+    let count = figures.len() as f64;
+    let sum: f64 = figures.iter().sum();
+    finite(match over {
+        Over::Sum => sum,
+        Over::Mean => sum / count,
+        Over::Ci95Low => sum / count - confidence::half_width(&figures)?,
+        Over::Ci95High => sum / count + confidence::half_width(&figures)?,
+        // NaN, and so no figure, where one of them is negative.
+        Over::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
+        Over::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),
+        Over::Max => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Over::Median => {
+            figures.sort_by(f64::total_cmp);
+            let middle = figures.len() / 2;
+            if figures.len() % 2 == 1 {
+                figures[middle]
+            } else {
+                (figures[middle - 1] + figures[middle]) / 2.0
+            }
+        }
+    })
+}

@@ -1,0 +1,496 @@
+//! Scenarios of cells: the tables, what is inherited, axes, bad ones, and what comes out.
+
+use qdelay_core::Span;
+use qdelay_core::pacer::SizeUnit;
+use qdelay_path::PullOrder;
+use qdelay_sim::CellScenario;
+use qdelay_study::engine;
+use qdelay_study::results::{CaseSummary, Summary};
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::traces::Library;
+use serde_json::json;
+use std::fs;
+use std::path::PathBuf;
+
+fn study(text: &str) -> Study {
+    Study::parse("my.toml", text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn case(text: &str) -> Case {
+    study(text).case(0, &Library::new()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn cell(case: &Case) -> &CellScenario {
+    case.scenario.bottleneck.as_cell().expect("a cell")
+}
+
+/// A folder of its own, gone when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("qdelay-cell-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn results(name: &str, text: &str) -> Summary {
+    let folder = Folder::new(name);
+    let options = engine::Options {
+        out: folder.0.join("out"),
+        jobs: 1,
+        fresh: false,
+        overrides: Overrides::default(),
+        packets: false,
+        series: false,
+    };
+    engine::run(&study(text), &Library::new(), &options, &()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn one_ue_with_one_bearer_and_one_qos_flow_is_the_default() {
+    let case = case("[cell]\n[[flow]]\n");
+    let spec = cell(&case);
+    assert_eq!((spec.tti, spec.unit, spec.n3.is_none()), (Span::from_millis(1), SizeUnit::Bytes, true));
+    let [ue] = spec.ues.as_slice() else { panic!("one UE") };
+    let [bearer] = ue.bearers.as_slice() else { panic!("one bearer") };
+    let [qos_flow] = bearer.qos_flows.as_slice() else { panic!("one QoS flow") };
+    assert_eq!((ue.name.as_str(), bearer.name.as_str(), qos_flow.qfi), ("ue-1", "drb-1", 1));
+    assert_eq!((bearer.gate.law.typed(), bearer.queue.typed()), ("vanilla", "taildrop"));
+    assert_eq!((bearer.order, qos_flow.upf.is_none()), (PullOrder::StrictPriority, true));
+    assert_eq!((case.scenario.flows[0].ue, case.scenario.flows[0].qfi), (0, 1));
+    assert_eq!(
+        case.resolved["path"],
+        json!({ "rtt": "10ms", "jitter": "0s", "uplink": "48mbit", "uplink_limit": 1000 })
+    );
+    assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["pacer"], json!("vanilla"));
+    assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["qos_flow"][0]["qfi"], json!(1));
+}
+
+const TREE: &str = r#"
+    [cell]
+    technology = "nr"
+    prbs = 51
+    numerology = 1
+    pacer = "drql"
+    rlc = "am"
+    rlc_limit = 300
+    feedback = "1ms"
+    upf = "sfq"
+    usp = "usp"
+    upf_packets = 10
+    n3 = "1gbit"
+    sdap_order = "drr"
+
+    [[cell.ue]]
+    name = "car"
+    count = 2
+    channel = "cqi:9"
+
+    [[cell.ue.bearer]]
+    name = "fast"
+    priority = 1
+    pacer = "e5g-bdp"
+    sdap_order = "priority"
+
+    [[cell.ue.bearer.qos_flow]]
+    qfi = 5
+    priority = 2
+    [[cell.ue.bearer.qos_flow]]
+    qfi = 6
+    priority = 1
+    upf = "none"
+    sdap = "codel"
+
+    [[cell.ue.bearer]]
+    priority = 2
+    rlc_limit = "30kb"
+
+    [[cell.ue]]
+    name = "home"
+
+    [[flow]]
+    name = "call"
+    transport = "voip"
+    ue = "car"
+    qfi = 6
+    [[flow]]
+    name = "file"
+    ue = "each"
+    qfi = 2
+    [[flow]]
+    name = "other"
+    ue = "home"
+"#;
+
+#[test]
+fn what_a_bearer_does_not_say_the_cell_does() {
+    // Of `home` the only bearer has QFI 1, which "each" does not mean.
+    let text = TREE.replace("ue = \"each\"", "ue = \"car\"");
+    let case = case(&text);
+    let spec = cell(&case);
+    let names: Vec<&str> = spec.ues.iter().map(|ue| ue.name.as_str()).collect();
+    assert_eq!(names, ["car-1", "car-2", "home"]);
+    assert_eq!(spec.tti, Span::from_micros(500));
+    let [fast, slow] = spec.ues[1].bearers.as_slice() else { panic!("two bearers") };
+    assert_eq!((fast.gate.law.typed(), slow.gate.law.typed()), ("e5g-bdp", "drql"));
+    assert_eq!((fast.queue.whole("limit"), slow.queue.whole("limit_bytes")), (Some(300), Some(30_000)));
+    assert_eq!(
+        (fast.order, slow.order),
+        (PullOrder::StrictPriority, PullOrder::DeficitRoundRobin { quantum_bytes: 1500 })
+    );
+    assert_eq!((fast.gate.feedback, slow.gate.feedback), (Span::from_millis(1), Span::from_millis(1)));
+    assert_eq!((slow.name.as_str(), slow.priority, slow.qos_flows[0].qfi), ("drb-2", 2, 2));
+    // The more important first.
+    let [first, second] = fast.qos_flows.as_slice() else { panic!("two QoS flows") };
+    assert_eq!((first.qfi, first.upf.is_none(), first.sdap.typed()), (6, true, "codel"));
+    let upf = second.upf.as_ref().expect("a UPF queue");
+    assert_eq!(
+        (second.qfi, upf.qdisc.typed(), upf.gate.law.typed(), upf.gate.packets),
+        (5, "sfq", "usp", Some(10))
+    );
+    let flows: Vec<(&str, usize, u8)> =
+        case.scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.ue, flow.qfi)).collect();
+    assert_eq!(
+        flows,
+        [("call-1", 0, 6), ("call-2", 1, 6), ("file-1", 0, 2), ("file-2", 1, 2), ("other", 2, 1)]
+    );
+    let bearer = &case.resolved["cell"]["ue"][0]["bearer"][1];
+    assert_eq!((&bearer["pacer"], &bearer["rlc_limit"]), (&json!("drql"), &json!("30kb")));
+    assert_eq!(case.resolved["cell"]["ue"][1]["bearer"][0]["rlc_limit"], json!(300));
+}
+
+#[test]
+fn axes_reach_every_level() {
+    let text = TREE.replace("ue = \"each\"", "ue = \"car\"")
+        + r#"
+    [matrix]
+    cell.pacer = ["vanilla", "dynrlc"]
+    cell.ue.report_delay = ["0s", "4ms"]
+    cell.ue.home.channel = ["mcs:3", "fading"]
+    cell.bearer.priority = [4, 9]
+    cell.bearer.fast.rlc_limit = [10, "5kb"]
+    flow.file.qfi = [2, 5]
+    "#;
+    let study = study(&text);
+    assert_eq!(study.case_count(), 64);
+    study.check(&Library::new()).unwrap();
+    let last = study.case(63, &Library::new()).unwrap();
+    let spec = cell(&last);
+    assert_eq!(spec.ues[0].bearers[1].gate.law.typed(), "dynrlc");
+    assert_eq!(spec.ues[0].bearers[0].gate.law.typed(), "e5g-bdp", "what a bearer says stands over the cell");
+    assert_eq!(spec.ues[2].bearers[0].priority, 9);
+    assert_eq!(spec.ues[0].bearers[0].queue.whole("limit_bytes"), Some(5000));
+    assert_eq!(last.resolved["cell"]["ue"][1]["channel"], json!("fading"));
+    assert_eq!(last.resolved["cell"]["ue"][0]["report_delay"], json!("4ms"));
+    assert_eq!(last.scenario.flows[2].qfi, 5);
+}
+
+/// What is wrong, on one line.
+fn error(text: &str) -> String {
+    let study = Study::parse("my.toml", text, &Overrides::default());
+    let error = study.and_then(|study| study.check(&Library::new())).expect_err(text);
+    let line = error.to_string();
+    assert!(!line.contains('\n'), "{line}");
+    line
+}
+
+#[test]
+fn bad_cells_are_told_by_line_key_and_what_was_expected() {
+    let cases = [
+        (
+            "[cell]\n[path]\nlink = \"10mbit\"\n[[flow]]",
+            "line 3: path.link: a cell is given; expected this without [cell] only",
+        ),
+        (
+            "[cell]\n[path]\nqdisc = \"codel\"\n[[flow]]",
+            "line 3: path.qdisc: a cell is given; expected this without [cell] only",
+        ),
+        (
+            "[cell]\ntechnology = \"umts\"\n[[flow]]",
+            "line 2: cell.technology: 'umts': expected one of lte, nr",
+        ),
+        ("[cell]\nprbs = 26\n[[flow]]", "line 2: cell.prbs: "),
+        ("[cell]\nprbs = 276\n[[flow]]", "line 2: cell.prbs: '276': out of range; expected 1 to 275"),
+        (
+            "[cell]\nprbs = 25\nbandwidth = \"5mhz\"\n[[flow]]",
+            "line 3: cell.bandwidth: prbs is given too; expected one of both",
+        ),
+        (
+            "[cell]\nnumerology = 1\n[[flow]]",
+            "line 2: cell.numerology: the cell is LTE; expected this with technology = \"nr\" only",
+        ),
+        (
+            "[cell]\ntti = \"1500us\"\n[[flow]]",
+            "line 2: cell.tti: a TTI of 1.5ms; expected 1 to 1000 whole slots of 1ms",
+        ),
+        (
+            "[cell]\nchannel = \"cqi:16\"\n[[flow]]",
+            "line 2: cell.channel: 'cqi:16': cqi=16: out of range; expected 1 to 15",
+        ),
+        (
+            "[cell]\nchannel = \"mcs:29\"\n[[flow]]",
+            "line 2: cell.channel: 'mcs:29': mcs=29: out of range; expected 0 to 28",
+        ),
+        (
+            "[cell]\nchannel = \"wire\"\n[[flow]]",
+            "line 2: cell.channel: 'wire': unknown channel 'wire'; known: mcs, cqi, fading, cqi-trace, capacity, trace",
+        ),
+        (
+            "[cell]\nchannel = \"capacity\"\n[[flow]]",
+            "line 2: cell.channel: 'capacity': no file; expected one, such as capacity:packets.txt",
+        ),
+        (
+            "[cell]\nchannel = \"capacity:nowhere.txt\"\n[[flow]]",
+            "line 2: cell.channel: 'capacity:nowhere.txt': no trace 'nowhere.txt': it is not shipped, and there is no nowhere.txt; expected it in a folder given by --traces",
+        ),
+        (
+            "[cell]\npacer = \"e5gbdp\"\n[[flow]]",
+            "line 2: cell.pacer: 'e5gbdp': unknown pacer 'e5gbdp'; known: ",
+        ),
+        (
+            "[cell]\nscheduler = \"rr\"\n[[flow]]",
+            "line 2: cell.scheduler: 'rr': unknown scheduler 'rr'; known: round_robin",
+        ),
+        ("[cell]\nrlc = \"umm\"\n[[flow]]", "line 2: cell.rlc: 'umm': unknown rlc 'umm'; known: um, am, tm"),
+        (
+            "[cell]\nrlc = \"um:sn=12\"\n[[flow]]",
+            "line 2: cell.rlc: sequence numbers of 12 bits; expected 5 or 10",
+        ),
+        (
+            "[cell]\nrlc = \"am:reordering=1s\"\n[[flow]]",
+            "line 2: cell.rlc: 'am:reordering=1s': LTE has no 'reordering'",
+        ),
+        (
+            "[cell]\nrlc_limit = 0\n[[flow]]",
+            "line 2: cell.rlc_limit: '0': out of range; expected 1 to 10000000 packets",
+        ),
+        (
+            "[cell]\nrlc_limit = \"1400b\"\n[[flow]]",
+            "line 2: cell.rlc_limit: '1400b': not a packet fits; expected at least 1500 bytes",
+        ),
+        (
+            "[cell]\nrlc_limit = \"much\"\n[[flow]]",
+            "line 2: cell.rlc_limit: 'much': expected a number of packets, such as 30, or bytes with their unit",
+        ),
+        (
+            "[cell]\nrlc_limit = 1.5\n[[flow]]",
+            "line 2: cell.rlc_limit: found the float 1.5; expected a number of packets",
+        ),
+        (
+            "[cell]\nunit = \"packets\"\nrlc = \"am\"\n[[flow]]",
+            "line 3: cell.rlc: packets are the unit, which go whole; expected unit = \"bytes\", or no rlc",
+        ),
+        (
+            "[cell]\nusp = \"usp\"\n[[flow]]",
+            "line 2: cell.usp: there is no queue at the UPF; expected this with upf only",
+        ),
+        (
+            "[cell]\nharq_rtt = \"1ms\"\nbler = 0.1\n[[flow]]",
+            "line 2: cell.harq_rtt: a block is repeated after 1ms; expected at least the time on the air, 4ms",
+        ),
+        (
+            "[cell]\npaser = \"drql\"\n[[flow]]",
+            "line 2: cell.paser: unknown key; expected one of technology, ",
+        ),
+        (
+            "[cell]\n[[cell.bearer]]\n[[flow]]",
+            "line 2: cell.bearer: stands outside of a UE; expected [[cell.ue.bearer]] below its [[cell.ue]]",
+        ),
+        (
+            "[cell]\n[[cell.ue.bearer]]\n[[flow]]",
+            "line 2: cell.ue: stands without its own header; expected [[cell.ue]] before what is below it",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue.bearer.qos_flow]]\n[[flow]]",
+            "line 3: cell.ue.bearer: stands without its own header; expected [[cell.ue.bearer]] before what is below it",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\n[[flow]]",
+            "line 4: cell.ue.bearer.qos_flow.qfi: is missing; expected a number of 0 to 63",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\nqfi = 64\n[[flow]]",
+            "line 5: cell.ue.bearer.qos_flow.qfi: '64': out of range; expected 0 to 63",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\nqfi = 1\n[[flow]]",
+            "line 6: cell.ue.bearer.qos_flow.qfi: 1 is given twice: each QFI of a UE belongs to one bearer; expected another",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\nname = \"a\"\n[[cell.ue]]\nname = \"a\"\n[[flow]]",
+            "line 5: cell.ue.name: 'a' is given twice; expected each name once",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\nname = \"each\"\n[[flow]]",
+            "line 3: cell.ue.name: 'each' stands for every UE; expected another name",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\nname = \"channel\"\n[[flow]]",
+            "line 3: cell.ue.name: 'channel' is the name of a key; expected another name",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\ncount = 1000\n[[cell.ue]]\n[[flow]]\nue = \"ue-2\"",
+            "line 4: cell.ue: 1001 UEs are too many; expected at most 1000 in all",
+        ),
+        (
+            "[cell]\n[[flow]]\nue = \"ue-2\"",
+            "line 3: flow.ue: 'ue-2' is no UE; expected each or one of ue-1; did you mean 'ue-1'?",
+        ),
+        (
+            "[cell]\n[[flow]]\nqfi = 9",
+            "line 3: flow.qfi: 9: no bearer of UE 'ue-1' carries it; expected one of 1",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue]]\n[[flow]]",
+            "line 4: flow.ue: there are 2 UEs and none is named; expected each or one of ue-1, ue-2",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer]]\n[[flow]]",
+            "line 5: flow.qfi: UE 'ue-1' has several QoS flows and none is named; expected one of 1, 2",
+        ),
+        (
+            "[path]\nlink = \"1mbit\"\n[[flow]]\nqfi = 1",
+            "line 4: flow.qfi: there is no cell; expected this with [cell] only",
+        ),
+        (
+            "[path]\nlink = \"1mbit\"\n[[flow]]\n[matrix]\ncell.pacer = [\"drql\"]",
+            "line 5: matrix.cell: there is no cell; expected a table [cell]",
+        ),
+        (
+            "[cell]\n[[flow]]\n[matrix]\ncell.pacers = [\"drql\"]",
+            "line 4: matrix.cell.pacers: unknown key; expected one of ",
+        ),
+        (
+            "[cell]\n[[flow]]\n[matrix]\ncell.ue.car.channel = [\"mcs:1\"]",
+            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, slice, ue-1",
+        ),
+        (
+            "[cell]\n[[flow]]\n[matrix]\ncell.bearer.drb-2.pacer = [\"drql\"]",
+            "line 4: matrix.cell.bearer.drb-2: neither a key nor the name of a bearer; expected one of ",
+        ),
+        (
+            "[cell]\n[[flow]]\n[matrix]\npath.qdisc = [\"codel\"]",
+            "path.qdisc: a cell is given; expected this without [cell] only",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (text, wanted) in cases {
+        let message = error(text);
+        if !message.starts_with("my.toml: ") || !message.contains(wanted) {
+            wrong.push(format!("{text}\n  {message}\n  {wanted}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let many = "[cell]\n[[cell.ue]]\n".to_string() + &"[[cell.ue.bearer]]\n".repeat(31) + "[[flow]]";
+    assert!(
+        error(&many)
+            .contains("line 33: cell.ue.bearer: 31 bearers are too many; expected at most 30 of a UE")
+    );
+}
+
+#[test]
+fn channels_out_of_files() {
+    let folder = Folder::new("files");
+    fs::write(folder.0.join("cap.txt"), "3\n1\n2\n30\n").unwrap();
+    let table =
+        "Timestamp,Speed,CQI\n2018.01.27_13.58.29,0,7\n2018.01.27_13.58.30,0,-\n2018.01.27_13.58.31,0,15\n";
+    fs::write(folder.0.join("drive.csv"), table).unwrap();
+    let library = || Library::new().beside(&folder.0);
+    let channel = |text: &str, more: &str| {
+        let case =
+            study(&format!("[cell]\nchannel = \"{text}\"\n[[flow]]\n{more}")).case(0, &library()).unwrap();
+        (format!("{:?}", cell(&case).ues[0].setting), case.traces)
+    };
+    let (setting, traces) = channel("capacity:cap.txt:from=1s:for=2s:repeat=off", "");
+    assert!(setting.contains("values: [2, 30]") && setting.contains("repeat: false"), "{setting}");
+    assert_eq!(traces["cap.txt"].digest.len(), 16);
+    for (tie, cqi) in [("lowest", "cqi: 4"), ("highest", "cqi: 5")] {
+        let (setting, _) = channel(&format!("capacity:cap.txt:from=1s:for=1s:cqi={tie}"), "");
+        assert!(setting.contains("CqiSteps") && setting.contains(cqi), "{setting}");
+    }
+    let (setting, _) = channel("cqi-trace:drive.csv:from=1s:outage=1s", "");
+    assert!(
+        setting.contains("cqi: 0") && setting.contains("cqi: 15") && !setting.contains("cqi: 7"),
+        "{setting}"
+    );
+    let (setting, traces) = channel("trace:synth-subway", "");
+    assert!(setting.contains("Opportunities") && traces.contains_key("synth-subway"), "{setting}");
+    let stand_in = "[fallback]\n\"far/away.txt\" = \"synth-subway\"\n";
+    let (_, traces) = channel("capacity:far/away.txt", stand_in);
+    assert_eq!(traces["synth-subway"].stands_in_for.as_deref(), Some("far/away.txt"));
+    for (text, wanted) in [
+        ("capacity:cap.txt:from=2s:for=2s", "line 2: cell.channel: 'capacity:cap.txt:from=2s:for=2s': "),
+        ("cqi-trace:cap.txt", "line 1: "),
+        ("capacity:drive.csv", "drive.csv: line 1: "),
+        ("capacity:cap.txt:cqi=lowest", "cap.txt: "),
+    ] {
+        let study = study(&format!("[cell]\nchannel = \"{text}\"\n[[flow]]\n"));
+        let error = study.check(&library()).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+fn only(summary: &Summary) -> &CaseSummary {
+    let [case] = summary.cases.as_slice() else { panic!("one case") };
+    case
+}
+
+const MIXED: &str = r#"
+    [path]
+    rtt = "20ms"
+    [cell]
+    rlc_limit = 50
+    [[flow]]
+    name = "bulk"
+    [[flow]]
+    name = "game"
+    transport = "gaming:20ms:echo=on"
+    [[flow]]
+    name = "call"
+    transport = "voip"
+    [run]
+    duration = "10s"
+    warmup = "2s"
+"#;
+
+#[test]
+fn a_cell_runs_and_its_figures_fit_together() {
+    let summary = results("mixed", MIXED);
+    let case = only(&summary);
+    // 25 PRBs at MCS 28: 2292 bytes a millisecond at most.
+    assert!(case.throughput_mbps > 16.0 && case.throughput_mbps < 18.3, "{}", case.throughput_mbps);
+    assert!(case.utilization > 0.9 && case.utilization <= 1.0, "{}", case.utilization);
+    let cell = case.cell.as_ref().expect("figures of the cell");
+    assert_eq!(cell.rbs_offered, 8000 * 25);
+    assert_eq!(cell.rbs_used + cell.rbs_wasted + cell.rbs_unfit, cell.rbs_offered);
+    assert_eq!(cell.rbs_repeated, 0);
+    let names: Vec<&str> = cell.stages.keys().map(String::as_str).collect();
+    assert_eq!(names, ["air", "reassembly", "rlc", "sdap"]);
+    // The stages make up the whole delay, but for what is behind the cell.
+    let sum: f64 = cell.stages.values().map(|stage| stage.mean).sum();
+    assert!((sum + 10.0 - case.one_way_delay_ms.mean).abs() < 0.05, "{sum} {}", case.one_way_delay_ms.mean);
+    let bearer = &cell.bearers["ue-1/drb-1"];
+    // Without a pacer the RLC has it all: Little's law over the queue.
+    let packets_a_ms = case.queue_delay_ms.count as f64 / 8000.0;
+    let little = packets_a_ms * case.queue_delay_ms.mean;
+    assert!((bearer.packets.mean / little - 1.0).abs() < 0.02, "{} {little}", bearer.packets.mean);
+    assert!(bearer.packets.max <= 51.0 && bearer.packets.p95 <= bearer.packets.max);
+    assert!(case.drops > 0 && case.drops == case.nodes["rlc/ue-1/drb-1"].dropped);
+    let game = &case.groups["game"];
+    let round_trip = game.round_trip_ms.as_ref().expect("echoes");
+    assert!(round_trip.count > 350 && round_trip.mean > game.one_way_delay_ms.mean + 9.9);
+    assert!(game.voice.is_none() && case.groups["bulk"].round_trip_ms.is_none());
+    let voice = case.groups["call"].voice.as_ref().expect("a call");
+    assert!((1.0..=4.5).contains(&voice.mos) && voice.r_min == voice.r, "{voice:?}");
+    let call = &case.flows[2];
+    assert_eq!((call.ue.as_deref(), call.qfi, call.voice), (Some("ue-1"), Some(1), Some(*voice)));
+}

@@ -1,0 +1,136 @@
+//! Scenario files under arbitrary and mutated input: no panic, every error one line, and what is accepted has cases that
+//! can be built.
+//!
+//! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-study --test scenario_fuzz NAME` replays.
+
+mod judge;
+
+use arbtest::arbitrary::{Result, Unstructured};
+use arbtest::arbtest;
+use qdelay_study::shipped::SCENARIOS;
+use std::time::Duration;
+
+fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2.0);
+    let budget = Duration::from_secs_f64(seconds);
+    arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget).run();
+}
+
+/// Pieces that have a meaning somewhere, or nearly.
+const PIECES: &[&str] = &[
+    "\n",
+    "\r\n",
+    " ",
+    "=",
+    ".",
+    ",",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    "\"",
+    "\"\"\"",
+    "'",
+    "#",
+    "\\",
+    "\u{feff}",
+    "ü",
+    "\0",
+    "[path]\n",
+    "[[flow]]\n",
+    "[cell]\n",
+    "[[cell.ue]]\n",
+    "[[cell.ue.bearer]]\n",
+    "[[cell.ue.bearer.qos_flow]]\n",
+    "qfi = 1\n",
+    "ue = \"each\"\n",
+    "channel = \"cqi:7\"\n",
+    "pacer = \"e5g-bdp\"\n",
+    "rlc_limit = \"64kb\"\n",
+    "rlc = \"am\"\n",
+    "tti = \"2ms\"\n",
+    "unit = \"packets\"\n",
+    "technology = \"nr\"\n",
+    "upf = \"sfq\"\n",
+    "cell.pacer = [\"drql\"]\n",
+    "cell.ue.channel = [\"mcs:1\", \"fading\"]\n",
+    "cell.bearer.drb-1.rlc_limit = [1, 2]\n",
+    "[run]\n",
+    "[matrix]\n",
+    "[[matrix.variant]]\n",
+    "[[expect]]\n",
+    "[fallback]\n",
+    "link = \"10mbit\"\n",
+    "trace = \"synth-subway\"\n",
+    "name = \"a\"\n",
+    "label = \"a\"\n",
+    "value = 1\n",
+    "path.qdisc = [\"pie\", \"codel\"]\n",
+    "flow.count = [1, 2]\n",
+    "flow.a.start = [\"1s\"]\n",
+    "seeds = \"1..10\"\n",
+    "{ bode = { target = \"20ms\" } }",
+    "{ label = \"x\", value = \"pie\" }",
+    "\"off\"",
+    "true",
+    "-1",
+    "0",
+    "1e400",
+    "nan",
+    "18446744073709551616",
+    "1979-05-27",
+    "\"priority:ef@[bode]+rest@[[\"",
+    "\"0s\"",
+    "\"1440min\"",
+    "count = 10000\n",
+    "where = { seed = 1 }\n",
+    "measure = \"jain\"\n",
+    "low = 1\n",
+    "claim = \"c\"\n",
+];
+
+#[test]
+fn arbitrary_bytes() {
+    fuzz(|u| {
+        judge::scenario(u.bytes(u.len())?);
+        Ok(())
+    });
+}
+
+#[test]
+fn pieces_in_any_order() {
+    fuzz(|u| {
+        let mut text = String::new();
+        for _ in 0..u.int_in_range(0..=40)? {
+            text += u.choose(PIECES)?;
+        }
+        judge::scenario(text.as_bytes());
+        Ok(())
+    });
+}
+
+#[test]
+fn mutated_scenarios() {
+    fuzz(|u| {
+        let mut text = u.choose(SCENARIOS)?.1.as_bytes().to_vec();
+        for _ in 0..u.int_in_range(1..=4)? {
+            let at = u.int_in_range(0..=text.len())?;
+            let end = (at + u.int_in_range(0..=30)?).min(text.len());
+            match u.int_in_range(0..=4)? {
+                0 if at < text.len() => text[at] ^= 1 << u.int_in_range(0..=7)?,
+                1 => drop(text.drain(at..end)),
+                2 => {
+                    let copy = text[at..end].to_vec();
+                    text.splice(end..end, copy);
+                }
+                3 => text.truncate(at),
+                _ => drop(text.splice(at..at, u.choose(PIECES)?.bytes())),
+            }
+        }
+        judge::scenario(&text);
+        Ok(())
+    });
+}
