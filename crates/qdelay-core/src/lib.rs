@@ -7,7 +7,6 @@
 //! * [`dscp`]: names of differentiated services codepoints.
 //! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.
 //! * [`pacer`]: laws that say when a packet may go from one queue to the next.
-//! * [`mod@slice`](mod@slice): who of several tenants gets how many resource blocks of a radio link.
 //! * [`qdisc`]: disciplines. A discipline owns packets and calls laws.
 #![no_std]
 extern crate alloc;
@@ -21,7 +20,6 @@ pub mod pacer;
 pub mod packet;
 pub mod qdisc;
 pub mod random;
-pub mod slice;
 pub mod units;
 
 pub use context::{Context, DropReason, MarkReason, Sink};

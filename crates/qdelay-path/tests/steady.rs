@@ -4,11 +4,11 @@
 mod common;
 use common::{packet, queue};
 use qdelay_core::pacer::PacerSetting;
-use qdelay_core::slice::Share;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
 use qdelay_ran::radio::{Bler, Channel};
 use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::slice::Share;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{CellSlice, HarqSetting, Partition, UeSetting};
 use std::alloc::{GlobalAlloc, Layout, System};

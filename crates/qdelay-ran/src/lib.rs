@@ -5,6 +5,7 @@
 //! * [`radio`]: the channel of a UE, and what of it the cell knows.
 //! * [`rlc`]: radio link control (TS 36.322, TS 38.322): segmentation, reassembly, retransmission.
 //! * [`mac`]: schedulers: which UE gets which resource blocks.
+//! * [`mod@slice`](mod@slice): who of several tenants gets how many of the resource blocks.
 //! * [`cell`]: all of it, a TTI at a time.
 #![no_std]
 extern crate alloc;
@@ -14,6 +15,7 @@ pub mod harq;
 pub mod mac;
 pub mod radio;
 pub mod rlc;
+pub mod slice;
 pub mod tables;
 
 pub use cell::{

@@ -7,10 +7,10 @@ mod slices_model;
 
 use cell_common::*;
 use proptest::prelude::*;
-use qdelay_core::slice::Share;
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_ran::radio::{Bler, Channel, Control};
 use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::slice::Share;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{
     Cell, CellSetting, CellSlice, HarqSetting, Partition, Scheduler, Sharing, SliceUsage, UeSetting,

@@ -16,7 +16,7 @@ use crate::output;
 use crate::run::eprintln_line;
 use crate::text_table::{self, Column};
 use qdelay_core::Random;
-use qdelay_core::slice::{Channel, Eqp, Head, Queues, Share, SliceError, SliceSetting, Slices, Tti};
+use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceError, SliceSetting, Slices, Tti};
 use serde::Serialize;
 
 const PACKETS: usize = 20;

@@ -1,13 +1,13 @@
 //! How a cell is divided among slices, and how users name that.
 
 use crate::mac::Scheduler;
+use crate::slice::Share;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use qdelay_core::slice::Share;
 
-/// The law that gives slices their resource blocks: see [`qdelay_core::slice`].
+/// The law that gives slices their resource blocks: see [`crate::slice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
     /// Each slice its share in every TTI; what it does not use is lost.

@@ -5,12 +5,12 @@ use crate::harq::HarqSetting;
 use crate::mac::{Scheduler, Sharing};
 use crate::radio::{Channel, Control, RadioError, Reported};
 use crate::rlc::{Mode, RlcError, RlcSetting};
+use crate::slice::{Share, SliceError};
 use crate::tables::Carrier;
 use alloc::vec::Vec;
 use core::fmt;
 use qdelay_core::Span;
 use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
-use qdelay_core::slice::{Share, SliceError};
 
 /// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and 32 identities is what MAC has.
 pub const MAX_BEARERS: usize = 30;

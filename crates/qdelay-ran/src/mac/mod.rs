@@ -38,7 +38,7 @@ pub enum Scheduler {
     /// To whom has the highest rate, as much as it wants; then to the next.
     MaxThroughput,
     /// To bearers whose packets go whole, as many as possible: elastic quantum partition, with each UE a slice of its own of the same
-    /// share ([`qdelay_core::slice`]). Of a cell that is not divided otherwise.
+    /// share ([`crate::slice`]). Of a cell that is not divided otherwise.
     Eqp {
         /// The most resource blocks that a UE may have borrowed.
         limit_rbs: u32,

@@ -205,7 +205,7 @@ impl Bearer {
     /// Puts behind `ends` how large a grant has to be for the first packet to go whole, for the first two, and so on: the rest
     /// of one that is partly sent, each retransmission that is due, and then the packets of the queue, whose IP bytes `next`
     /// tells one after the other. Up to grants of `limit_bytes`, and at most
-    /// [`MOST_PACKETS`](qdelay_core::slice::MOST_PACKETS). A discipline that drops what was told makes the answer a guess.
+    /// [`MOST_PACKETS`](crate::slice::MOST_PACKETS). A discipline that drops what was told makes the answer a guess.
     pub fn prefixes(&self, limit_bytes: u64, next: impl FnMut() -> Option<u32>, ends: &mut Vec<u32>) {
         let first = ends.len();
         let prefixes = &mut Prefixes { next, limit_bytes, ends, first };

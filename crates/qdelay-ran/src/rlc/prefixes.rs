@@ -7,8 +7,8 @@
 
 use super::header::{LTE_LI_MAX, lte_indicators_bytes};
 use super::setting::MacHeader;
+use crate::slice::MOST_PACKETS;
 use alloc::vec::Vec;
-use qdelay_core::slice::MOST_PACKETS;
 
 /// The sizes of the packets that wait, and where the answer goes.
 pub(super) struct Prefixes<'a, N> {

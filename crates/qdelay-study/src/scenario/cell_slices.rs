@@ -4,9 +4,9 @@ use super::cell_case::{BearerView, CellView, UeView, effective};
 use super::fault::{self, Fault};
 use super::matrix::listed;
 use super::setting::{Meaning, Setting};
-use qdelay_core::slice::{Share, SliceError};
 use qdelay_ran::cell::{CellSlice, Partition};
 use qdelay_ran::mac::Scheduler;
+use qdelay_ran::slice::{Share, SliceError};
 use qdelay_ran::{CellError, CellSetting};
 
 impl<'a> CellView<'a> {

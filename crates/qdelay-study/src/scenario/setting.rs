@@ -8,9 +8,9 @@ use crate::links;
 use crate::traces::Format;
 use qdelay_core::component::{Arguments, Parameter, Unit, Value};
 use qdelay_core::qdisc::AnyQdisc;
-use qdelay_core::slice::Share;
 use qdelay_core::units::{parse_bytes, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
+use qdelay_ran::slice::Share;
 use qdelay_traffic::transport::TransportConfig;
 use serde_json::json;
 

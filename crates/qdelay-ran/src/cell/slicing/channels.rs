@@ -7,8 +7,8 @@
 
 use crate::mac::Frame;
 use crate::radio::Quality;
+use crate::slice::{Channel, MOST_GROUPS};
 use alloc::vec::Vec;
-use qdelay_core::slice::{Channel, MOST_GROUPS};
 
 /// MCSs are below 32.
 const MCS_MAX: usize = 32;

@@ -1,7 +1,7 @@
 //! What waits at the heads of the bearers of a TTI.
 
+use crate::slice::{Head, Queues};
 use alloc::vec::Vec;
-use qdelay_core::slice::{Head, Queues};
 
 /// The bearers with data as elastic quantum partition sees them.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 //! A slice is a share of the resource blocks and a set of bearers; two bearers of one UE may be in two slices. In a TTI
 //!
 //! 1. blocks that were lost are repeated, whoever's they are; shares are of what is left then (5G QoS thesis, section 4.5.1);
-//! 2. the law of the partition ([`qdelay_core::slice`]) decides. The fixed partition gives each slice whole groups, which the
+//! 2. the law of the partition ([`crate::slice`]) decides. The fixed partition gives each slice whole groups, which the
 //!    slice's own scheduler shares out among its UEs; elastic quantum partition gives groups to bearers, by the sizes of the
 //!    packets at their heads;
 //! 3. each UE has one block, which holds what it got in all slices, slice by slice.
@@ -40,13 +40,13 @@ pub use quanta::Quanta;
 use super::partition::{CellSlice, Partition};
 use super::{CellError, CellSetting, UeSetting};
 use crate::mac::{Candidate, Grid, Scheduler, State};
+use crate::slice::{Channel, Eqp, FixedPartition, Rounding, Share, SliceSetting, Slices, Tti};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use channels::Channels;
 use heads::Heads;
-use qdelay_core::slice::{Channel, Eqp, FixedPartition, Rounding, Share, SliceSetting, Slices, Tti};
 
 /// What a slice got.
 ///

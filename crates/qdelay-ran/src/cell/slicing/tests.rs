@@ -4,6 +4,7 @@ use super::Law;
 use crate::cell::{Cell, CellSetting, CellSlice, Partition, Source, Split, UeSetting};
 use crate::radio::Channel;
 use crate::rlc::RlcSetting;
+use crate::slice::Share;
 use crate::tables::Carrier;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -11,7 +12,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::slice::Share;
 use qdelay_core::{DropReason, Packet, Random, Span, Time};
 
 struct Queues(Vec<VecDeque<u32>>);

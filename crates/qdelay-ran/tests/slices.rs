@@ -8,7 +8,7 @@ mod slicing;
 
 use proptest::prelude::*;
 use qdelay_core::Random;
-use qdelay_core::slice::{Channel, Eqp, FixedPartition, Grant, SliceError, Tti};
+use qdelay_ran::slice::{Channel, Eqp, FixedPartition, Grant, SliceError, Tti};
 use qdelay_testing::for_each_seed;
 use slicing::oracle::{self, Best};
 use slicing::{Case, Size};

@@ -589,12 +589,12 @@ mod tests {
                 .into_iter()
                 .enumerate()
         {
-            let mut random = crate::Random::derive(run as u64, "knapsack", "long");
+            let mut random = qdelay_core::Random::derive(run as u64, "knapsack", "long");
             let groups = 275 / rbg_rbs;
             let channel =
                 |mcs: u32| Channel::new(groups, |many| u32::from(many * rbg_rbs) * (16 + 72 * mcs / 28));
             let channels: Vec<Channel> = (0..29).map(channel).collect();
-            let sizes = |random: &mut crate::Random| -> Vec<u32> {
+            let sizes = |random: &mut qdelay_core::Random| -> Vec<u32> {
                 (0..20).map(|_| if random.below(2) == 0 { 200 } else { 1500 }).collect()
             };
             let mut waiting: Vec<(usize, Vec<u32>)> =

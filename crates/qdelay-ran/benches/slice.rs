@@ -8,7 +8,7 @@
 //! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
 
 use qdelay_core::Random;
-use qdelay_core::slice::{Channel, Eqp, Head, Queues, Share, SliceSetting, Slices, Tti};
+use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceSetting, Slices, Tti};
 use std::hint::black_box;
 
 const PACKETS: usize = 20;

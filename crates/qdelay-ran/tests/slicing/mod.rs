@@ -3,7 +3,7 @@
 pub mod oracle;
 
 use qdelay_core::Random;
-use qdelay_core::slice::{Channel, Eqp, Head, Queues, Share, SliceSetting, Slices, Tti};
+use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceSetting, Slices, Tti};
 
 /// How large cases are.
 pub struct Size {
