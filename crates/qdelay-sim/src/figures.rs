@@ -7,6 +7,7 @@ use crate::detail::{Watch, bin_end};
 use crate::hops::HopWatch;
 use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
 use crate::scenario::{HopSpec, Scenario};
+use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::{DelayHistogram, jain_index};
@@ -40,7 +41,7 @@ pub struct Figures {
 pub struct Queued {
     /// Packets.
     pub packets: u64,
-    /// The mean of [`AnyQdisc::green_bias`](qdelay_core::qdisc::AnyQdisc::green_bias) over the queues that have one.
+    /// The mean of [`Qdisc::green_bias`] over the queues that have one.
     pub green_bias: Option<f64>,
 }
 

@@ -1,59 +1,72 @@
 //! Any of the pacers, without a vtable.
 
-use super::{
-    Bdp, COMPONENTS, Credit, Drql, DynRlc, Eligible, EnhancedBdp, Pacer, PacerSetting, PassThrough, Signal,
-    Signals, Usp,
-};
-use crate::Time;
+use super::{AnyPacer, COMPONENTS, PacerSetting, PassThrough};
 use crate::component::{Arguments, ComponentError};
-use alloc::format;
-use alloc::string::ToString;
 
-/// Any of the pacers.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum AnyPacer {
-    /// `vanilla`: lets everything through at once.
-    PassThrough(PassThrough),
-    /// `dynrlc`.
-    DynRlc(DynRlc),
-    /// `drql`.
-    Drql(Drql),
-    /// `5g-bdp`.
-    Bdp(Bdp),
-    /// `e5g-bdp`.
-    EnhancedBdp(EnhancedBdp),
-    /// `usp`.
-    Usp(Usp),
-    /// `credit`: a fixed window of bytes, returned by signals.
-    Credit(Credit),
+/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`; the module has `COMPONENT`, and
+/// the pacer `build`.
+macro_rules! pacers {
+    ($($module:ident::$Pacer:ident),* $(,)?) => {
+        $(pub use $module::$Pacer;)*
+
+        /// Every pacer, in the order they are listed.
+        pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),*];
+
+        /// Any pacer of [`COMPONENTS`].
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum AnyPacer {
+            $(
+                #[doc = concat!("[`", stringify!($Pacer), "`].")]
+                $Pacer($Pacer),
+            )*
+        }
+
+        $(impl From<$Pacer> for AnyPacer {
+            fn from(law: $Pacer) -> AnyPacer {
+                AnyPacer::$Pacer(law)
+            }
+        })*
+
+        impl AnyPacer {
+            /// The pacer that `arguments` describe, above a cell as `setting` says.
+            ///
+            /// # Errors
+            /// Parameters that contradict each other, or a component that is no pacer; the message says which.
+            pub fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
+                let name = arguments.component().name;
+                $(if name == $module::COMPONENT.name {
+                    return $Pacer::build(arguments, setting).map(AnyPacer::$Pacer);
+                })*
+                Err(parameters::fail(arguments, format!("'{name}' is not a pacer")))
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl Pacer for AnyPacer {
+            #[inline]
+            fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+                match self { $(AnyPacer::$Pacer(law) => law.next_eligible(now, size_bytes)),* }
+            }
+            #[inline]
+            fn forwarded(&mut self, now: Time, bytes: u64) {
+                match self { $(AnyPacer::$Pacer(law) => law.forwarded(now, bytes)),* }
+            }
+            #[inline]
+            fn on_signal(&mut self, now: Time, signal: Signal) {
+                match self { $(AnyPacer::$Pacer(law) => law.on_signal(now, signal)),* }
+            }
+            fn listens(&self) -> Signals {
+                match self { $(AnyPacer::$Pacer(law) => law.listens()),* }
+            }
+        }
+    };
 }
+pub(super) use pacers;
 
 impl AnyPacer {
     /// The one that lets everything through.
     pub const PASS_THROUGH: AnyPacer = AnyPacer::PassThrough(PassThrough);
-
-    /// The pacer that `arguments` describe, above a cell as `setting` says.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other, or a component that is no pacer; the message says which.
-    pub fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
-        Ok(match arguments.component().name {
-            "vanilla" => AnyPacer::PASS_THROUGH,
-            "dynrlc" => AnyPacer::DynRlc(DynRlc::build(arguments, setting)?),
-            "drql" => AnyPacer::Drql(Drql::build(arguments, setting)?),
-            "5g-bdp" => AnyPacer::Bdp(Bdp::build(arguments, setting)),
-            "e5g-bdp" => AnyPacer::EnhancedBdp(EnhancedBdp::build(arguments, setting)?),
-            "usp" => AnyPacer::Usp(Usp::build(arguments, setting)?),
-            "credit" => AnyPacer::Credit(Credit::build(arguments)),
-            other => {
-                return Err(ComponentError {
-                    typed: arguments.typed().to_string(),
-                    message: format!("'{other}' is not a pacer"),
-                });
-            }
-        })
-    }
 
     /// The pacer that `text` describes, such as `drql:interval=10ms`.
     ///
@@ -64,54 +77,10 @@ impl AnyPacer {
     }
 }
 
-macro_rules! from {
-    ($($law:ident),*) => {
-        $(impl From<$law> for AnyPacer {
-            fn from(law: $law) -> AnyPacer {
-                AnyPacer::$law(law)
-            }
-        })*
-    };
-}
-from!(PassThrough, DynRlc, Drql, Bdp, EnhancedBdp, Usp, Credit);
-
-/// Calls the same function of whichever it is.
-macro_rules! delegate {
-    ($self:ident, $law:ident => $call:expr) => {
-        match $self {
-            AnyPacer::PassThrough($law) => $call,
-            AnyPacer::DynRlc($law) => $call,
-            AnyPacer::Drql($law) => $call,
-            AnyPacer::Bdp($law) => $call,
-            AnyPacer::EnhancedBdp($law) => $call,
-            AnyPacer::Usp($law) => $call,
-            AnyPacer::Credit($law) => $call,
-        }
-    };
-}
-
-impl Pacer for AnyPacer {
-    #[inline]
-    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
-        delegate!(self, law => law.next_eligible(now, size_bytes))
-    }
-    #[inline]
-    fn forwarded(&mut self, now: Time, bytes: u64) {
-        delegate!(self, law => law.forwarded(now, bytes));
-    }
-    #[inline]
-    fn on_signal(&mut self, now: Time, signal: Signal) {
-        delegate!(self, law => law.on_signal(now, signal));
-    }
-    fn listens(&self) -> Signals {
-        delegate!(self, law => law.listens())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::String;
+    use alloc::string::{String, ToString};
 
     #[test]
     fn every_name_builds_with_its_defaults() {

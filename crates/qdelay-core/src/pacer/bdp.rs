@@ -24,7 +24,7 @@
 use super::below::Below;
 use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE, first_time};
 use super::{Eligible, Pacer, Served, Signal, Signals};
-use crate::component::{Arguments, Component, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 
 /// What `5g-bdp` is and takes.
@@ -119,15 +119,15 @@ impl Bdp {
     }
 
     /// The law that `arguments` describe.
-    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Bdp {
-        Bdp::new(BdpParameters {
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Bdp, ComponentError> {
+        Ok(Bdp::new(BdpParameters {
             tti: setting.tti(),
             offset: arguments.number("offset").unwrap_or(0.33),
             full: if arguments.text("full") == Some("mtu") { WhenFull::Mtu } else { WhenFull::Nothing },
             mtu_bytes: setting.mtu(arguments),
             fit: Fit::of(arguments),
             silence: setting.silence(arguments),
-        })
+        }))
     }
 
     /// The budget of this TTI, bytes.
@@ -308,7 +308,7 @@ mod tests {
         // Four packets a TTI of 10 ms: at soll = 1, 2, 3, 4, 5 packets, thus at 0, 0.17, 0.42, 0.67, 0.92 of it.
         let setting = PacerSetting { tti: Span::from_millis(10), mtu_bytes: 1500 };
         let arguments = Arguments::parse(super::super::COMPONENTS, "5g-bdp:fit=whole").unwrap();
-        let mut law = Bdp::build(&arguments, &setting);
+        let mut law = Bdp::build(&arguments, &setting).unwrap();
         law.on_signal(ms(100), served(6000, 6000, 0));
         assert_eq!(drain(&mut law, ms(100), ms(110), 1500), [100_000, 101_700, 104_200, 106_700, 109_200]);
         law.on_signal(ms(110), served(6000, 6000, 1500));

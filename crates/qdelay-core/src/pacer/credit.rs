@@ -6,9 +6,9 @@
 //! Packets that are lost between the gate and the node that reports are never reported, and their credit does not come
 //! back: take the feedback from the first queue behind the gate, which reports its drops as well.
 
-use super::{Eligible, Pacer, Signal, Signals};
+use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
 use crate::Time;
-use crate::component::{Arguments, Component, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 
 /// What `credit` is and takes.
 pub static COMPONENT: Component = Component {
@@ -41,8 +41,8 @@ impl Credit {
         Credit { window_bytes, out_bytes: 0 }
     }
     /// The window that `arguments` describe.
-    pub(super) fn build(arguments: &Arguments) -> Credit {
-        Credit::new(arguments.whole("window").unwrap_or(15_000))
+    pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<Credit, ComponentError> {
+        Ok(Credit::new(arguments.whole("window").unwrap_or(15_000)))
     }
     /// Bytes that went through and have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {

@@ -21,7 +21,6 @@ use super::{Eligible, Pacer, Served, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
-use alloc::string::ToString;
 
 /// What `drql` is and takes.
 pub static COMPONENT: Component = Component {
@@ -126,7 +125,7 @@ impl Drql {
         let max_bytes = arguments.whole("max").unwrap_or(1_536_000);
         if max_bytes < mtu_bytes {
             let message = format!("max {max_bytes} is below the MTU of {mtu_bytes} bytes");
-            return Err(ComponentError { typed: arguments.typed().to_string(), message });
+            return Err(parameters::fail(arguments, message));
         }
         Ok(Drql::new(DrqlParameters {
             interval: arguments.span("interval").unwrap_or(setting.tti() * 10),

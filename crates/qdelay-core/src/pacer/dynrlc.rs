@@ -12,12 +12,11 @@
 //! * An empty buffer takes a packet whatever the limit.
 
 use super::below::Below;
-use super::parameters::{PacerSetting, SILENCE};
+use super::parameters::{self, PacerSetting, SILENCE};
 use super::{Eligible, Pacer, Served, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
-use alloc::string::ToString;
 
 /// What `dynrlc` is and takes.
 pub static COMPONENT: Component = Component {
@@ -158,7 +157,7 @@ impl DynRlc {
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<DynRlc, ComponentError> {
         let min_packets = arguments.whole("min").unwrap_or(1);
         let max_packets = arguments.whole("max").unwrap_or(10);
-        let fail = |message| Err(ComponentError { typed: arguments.typed().to_string(), message });
+        let fail = |message| Err(parameters::fail(arguments, message));
         if min_packets > max_packets {
             return fail(format!("min {min_packets} is above max {max_packets}"));
         }

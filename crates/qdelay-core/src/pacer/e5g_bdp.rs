@@ -25,12 +25,11 @@
 //! * The period is 1 ms, as the thesis says, or the TTI where that is longer.
 
 use super::below::Below;
-use super::parameters::{MTU, PacerSetting, SILENCE, first_time};
+use super::parameters::{self, MTU, PacerSetting, SILENCE, first_time};
 use super::{Eligible, Pacer, Served, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
-use alloc::string::ToString;
 
 /// What `e5g-bdp` is and takes.
 pub static COMPONENT: Component = Component {
@@ -184,7 +183,7 @@ impl EnhancedBdp {
         let period = arguments.span("period").unwrap_or(tti.max(Span::from_millis(1)));
         if period < tti {
             let message = format!("period {period} is shorter than the TTI of {tti}");
-            return Err(ComponentError { typed: arguments.typed().to_string(), message });
+            return Err(parameters::fail(arguments, message));
         }
         Ok(EnhancedBdp::new(EnhancedBdpParameters {
             tti,
@@ -358,6 +357,7 @@ mod tests {
     use super::super::AnyPacer;
     use super::super::testing::{Asked, ms, parse, refused, served, us};
     use super::*;
+    use alloc::string::ToString;
 
     fn law(text: &str) -> EnhancedBdp {
         match parse(text) {

@@ -12,44 +12,34 @@ mod drql;
 mod dynrlc;
 mod e5g_bdp;
 mod parameters;
+mod pass_through;
 mod size;
 #[cfg(test)]
 mod testing;
 mod usp;
 
-pub use any::AnyPacer;
-pub use bdp::{Bdp, BdpParameters, WhenFull};
-pub use credit::Credit;
-pub use drql::{Drql, DrqlParameters};
-pub use dynrlc::{DynRlc, DynRlcParameters, Step};
-pub use e5g_bdp::{EnhancedBdp, EnhancedBdpParameters};
+pub use bdp::{BdpParameters, WhenFull};
+pub use drql::DrqlParameters;
+pub use dynrlc::{DynRlcParameters, Step};
+pub use e5g_bdp::EnhancedBdpParameters;
 pub use parameters::{Fit, PacerSetting};
 pub use size::{PACKET_BYTES, SizeUnit};
-pub use usp::{Usp, UspParameters};
+pub use usp::UspParameters;
 
-use crate::component::{Component, Kind};
+use crate::component::{Arguments, Component, ComponentError};
 use crate::{Span, Time};
+use alloc::format;
 
-/// Every pacer, in the order they are listed.
-pub static COMPONENTS: &[&Component] = &[
-    &VANILLA,
-    &dynrlc::COMPONENT,
-    &drql::COMPONENT,
-    &bdp::COMPONENT,
-    &e5g_bdp::COMPONENT,
-    &usp::COMPONENT,
-    &credit::COMPONENT,
-];
-
-/// What `vanilla` is: it takes nothing.
-static VANILLA: Component = Component {
-    kind: Kind::Pacer,
-    name: "vanilla",
-    about: "no pacer: everything goes on to the next queue at once, as in a 3GPP stack",
-    source: "5G QoS thesis section 3.6.1 (Vanilla)",
-    parameters: &[],
-    positional: None,
-};
+// The registry: a line makes of a pacer an entry of `COMPONENTS` and a variant of `AnyPacer`. They are listed in this order.
+any::pacers! {
+    pass_through::PassThrough,
+    dynrlc::DynRlc,
+    drql::Drql,
+    bdp::Bdp,
+    e5g_bdp::EnhancedBdp,
+    usp::Usp,
+    credit::Credit,
+}
 
 /// When a packet may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,22 +141,4 @@ pub trait Pacer {
     fn on_signal(&mut self, now: Time, signal: Signal);
     /// Which signals the law listens for.
     fn listens(&self) -> Signals;
-}
-
-/// Lets everything through at once: what a 3GPP stack does without a pacer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PassThrough;
-
-impl Pacer for PassThrough {
-    #[inline]
-    fn next_eligible(&mut self, _: Time, _: u64) -> Eligible {
-        Eligible::Now
-    }
-    #[inline]
-    fn forwarded(&mut self, _: Time, _: u64) {}
-    #[inline]
-    fn on_signal(&mut self, _: Time, _: Signal) {}
-    fn listens(&self) -> Signals {
-        Signals::NONE
-    }
 }

@@ -1,7 +1,8 @@
 //! What the pacers of a cell share: what they are told of it, and the parameters that several of them have.
 
-use crate::component::{Arguments, Parameter, Unit};
+use crate::component::{Arguments, ComponentError, Parameter, Unit};
 use crate::{Span, Time};
+use alloc::string::{String, ToString};
 
 /// What a pacer has to know of the cell below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +93,11 @@ pub(super) const SILENCE: Parameter = Parameter {
             not given",
     source: "none: reports that are lost must not stop a bearer",
 };
+
+/// An error about the component as a whole.
+pub(super) fn fail(arguments: &Arguments, message: String) -> ComponentError {
+    ComponentError { typed: arguments.typed().to_string(), message }
+}
 
 /// The first nanosecond from `start` on at which `holds`, which never stops holding before it begins again. `estimate`
 /// is the answer in nanoseconds after `start`, but for the rounding of its arithmetic.

@@ -20,7 +20,6 @@ use super::{Eligible, Pacer, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
-use alloc::string::ToString;
 
 /// What `usp` is and takes.
 pub static COMPONENT: Component = Component {
@@ -125,7 +124,7 @@ impl Usp {
         let max_bytes = arguments.whole("max").unwrap_or(1_536_000);
         if max_bytes < mtu_bytes {
             let message = format!("max {max_bytes} is below the MTU of {mtu_bytes} bytes");
-            return Err(ComponentError { typed: arguments.typed().to_string(), message });
+            return Err(parameters::fail(arguments, message));
         }
         Ok(Usp::new(UspParameters {
             interval: arguments.span("interval").unwrap_or(setting.tti()),

@@ -1,167 +1,129 @@
 //! One type for every discipline, so that a path is chosen by configuration and its loop still has no virtual call.
 
-use super::{
-    Backlog, Bode, Codel, Drr, Dsd, FcfsGreen, FqCodel, HeadDrop, Pie, Priority, Qdisc, Red, Sfq, TailDrop,
-};
+use super::{AnyQdisc, COMPONENTS};
 use crate::component::{Arguments, ComponentError};
-use crate::{Context, Packet, Sink, Time};
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::ToString;
 
-/// Any discipline of [`super::COMPONENTS`].
-#[derive(Clone, Debug)]
-pub enum AnyQdisc {
-    /// `taildrop`.
-    TailDrop(TailDrop),
-    /// `headdrop`.
-    HeadDrop(HeadDrop),
-    /// `bode`.
-    Bode(Bode),
-    /// `codel`.
-    Codel(Codel),
-    /// `pie`.
-    Pie(Pie),
-    /// `fq_codel`.
-    FqCodel(FqCodel),
-    /// `drr`.
-    Drr(Drr),
-    /// `sfq`.
-    Sfq(Sfq),
-    /// `red`.
-    Red(Red),
-    /// `priority`: it holds any of these, so that it must be boxed.
-    Priority(Box<Priority>),
-    /// `dsd`.
-    Dsd(Box<Dsd>),
-    /// `fcfs_green`.
-    FcfsGreen(Box<FcfsGreen>),
+/// What a variant holds: the discipline, or a box of it.
+macro_rules! held {
+    ($Discipline:ident) => { $Discipline };
+    ($Discipline:ident, $Holder:ident) => { $Holder<$Discipline> };
 }
+pub(super) use held;
+
+/// Makes `COMPONENTS` and `AnyQdisc` of the registry in `qdisc/mod.rs`. A line is `module::Discipline`, followed by `in Box` where
+/// the discipline is large or holds others. The module has `COMPONENT`, and the discipline `build`.
+macro_rules! disciplines {
+    ($($module:ident::$Discipline:ident $(in $Holder:ident)?),* $(,)?) => {
+        $(pub use $module::$Discipline;)*
+
+        /// Every discipline, in the order they are listed.
+        pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),*];
+
+        /// Any discipline of [`COMPONENTS`].
+        #[derive(Clone, Debug)]
+        pub enum AnyQdisc {
+            $(
+                #[doc = concat!("[`", stringify!($Discipline), "`].")]
+                $Discipline(any::held!($Discipline $(, $Holder)?)),
+            )*
+        }
+
+        impl AnyQdisc {
+            /// The discipline that `arguments` describe.
+            ///
+            /// # Errors
+            /// Parameters that contradict each other, or a component that is no discipline; the message says which.
+            pub fn build(arguments: &Arguments) -> Result<AnyQdisc, ComponentError> {
+                let name = arguments.component().name;
+                $(if name == $module::COMPONENT.name {
+                    return $Discipline::build(arguments).map(|built| AnyQdisc::$Discipline(built.into()));
+                })*
+                Err(limits::fail(arguments, format!("'{name}' is not a queue discipline")))
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl Qdisc for AnyQdisc {
+            #[inline]
+            fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
+                match self { $(AnyQdisc::$Discipline(it) => it.enqueue(context, packet)),* }
+            }
+            #[inline]
+            fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+                match self { $(AnyQdisc::$Discipline(it) => it.dequeue(context)),* }
+            }
+            #[inline]
+            fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+                match self { $(AnyQdisc::$Discipline(it) => it.take(context)),* }
+            }
+            #[inline]
+            fn head(&self) -> Option<&Packet> {
+                match self { $(AnyQdisc::$Discipline(it) => it.head()),* }
+            }
+            #[inline]
+            fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+                match self { $(AnyQdisc::$Discipline(it) => it.sizes(from, sizes)),* }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self { $(AnyQdisc::$Discipline(it) => it.backlog()),* }
+            }
+            #[inline]
+            fn next_deadline(&self) -> Time {
+                match self { $(AnyQdisc::$Discipline(it) => it.next_deadline()),* }
+            }
+            fn has_timer(&self) -> bool {
+                match self { $(AnyQdisc::$Discipline(it) => it.has_timer()),* }
+            }
+            #[inline]
+            fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+                match self { $(AnyQdisc::$Discipline(it) => it.poll(context)),* }
+            }
+            fn green_bias(&self) -> Option<f64> {
+                match self { $(AnyQdisc::$Discipline(it) => it.green_bias()),* }
+            }
+            fn promised_rate(&self) -> Option<Rate> {
+                match self { $(AnyQdisc::$Discipline(it) => it.promised_rate()),* }
+            }
+        }
+    };
+}
+pub(super) use disciplines;
 
 impl AnyQdisc {
-    /// The discipline that `arguments` describe.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other, or a component that is no discipline; the message says which.
-    pub fn build(arguments: &Arguments) -> Result<AnyQdisc, ComponentError> {
-        Ok(match arguments.component().name {
-            "taildrop" => AnyQdisc::TailDrop(TailDrop::build(arguments)?),
-            "headdrop" => AnyQdisc::HeadDrop(HeadDrop::build(arguments)?),
-            "bode" => AnyQdisc::Bode(Bode::build(arguments)?),
-            "codel" => AnyQdisc::Codel(Codel::build(arguments)?),
-            "pie" => AnyQdisc::Pie(Pie::build(arguments)?),
-            "fq_codel" => AnyQdisc::FqCodel(FqCodel::build(arguments)?),
-            "drr" => AnyQdisc::Drr(Drr::build(arguments)?),
-            "sfq" => AnyQdisc::Sfq(Sfq::build(arguments)?),
-            "red" => AnyQdisc::Red(Red::build(arguments)?),
-            "priority" => AnyQdisc::Priority(Priority::build(arguments)?.into()),
-            "dsd" => AnyQdisc::Dsd(Dsd::build(arguments)?.into()),
-            "fcfs_green" => AnyQdisc::FcfsGreen(FcfsGreen::build(arguments)?.into()),
-            other => {
-                return Err(ComponentError {
-                    typed: arguments.typed().to_string(),
-                    message: format!("'{other}' is not a queue discipline"),
-                });
-            }
-        })
-    }
-
     /// The discipline that `text` describes, such as `bode:target=20ms`.
     ///
     /// # Errors
     /// As [`Arguments::parse`] and [`AnyQdisc::build`].
     pub fn parse(text: &str) -> Result<AnyQdisc, ComponentError> {
-        AnyQdisc::build(&Arguments::parse(super::COMPONENTS, text)?)
-    }
-
-    /// Of DSD the probability that green goes first where both colours can wait, g, as its control loop has it or as it is
-    /// given; of priorities that of the first band that has one. `None` for what knows no colours. Costs nothing but
-    /// where it is asked for.
-    pub fn green_bias(&self) -> Option<f64> {
-        match self {
-            AnyQdisc::Dsd(dsd) => Some(dsd.green_bias()),
-            AnyQdisc::Priority(priority) => priority.green_bias(),
-            _ => None,
-        }
-    }
-}
-
-macro_rules! delegate {
-    ($any:expr, $discipline:ident => $call:expr) => {
-        match $any {
-            AnyQdisc::TailDrop($discipline) => $call,
-            AnyQdisc::HeadDrop($discipline) => $call,
-            AnyQdisc::Bode($discipline) => $call,
-            AnyQdisc::Codel($discipline) => $call,
-            AnyQdisc::Pie($discipline) => $call,
-            AnyQdisc::FqCodel($discipline) => $call,
-            AnyQdisc::Drr($discipline) => $call,
-            AnyQdisc::Sfq($discipline) => $call,
-            AnyQdisc::Red($discipline) => $call,
-            AnyQdisc::Priority($discipline) => $call,
-            AnyQdisc::Dsd($discipline) => $call,
-            AnyQdisc::FcfsGreen($discipline) => $call,
-        }
-    };
-}
-
-impl Qdisc for AnyQdisc {
-    #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        delegate!(self, discipline => discipline.enqueue(context, packet))
-    }
-    #[inline]
-    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        delegate!(self, discipline => discipline.dequeue(context))
-    }
-    #[inline]
-    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        delegate!(self, discipline => discipline.take(context))
-    }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        delegate!(self, discipline => discipline.head())
-    }
-    #[inline]
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        delegate!(self, discipline => discipline.sizes(from, sizes))
-    }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        delegate!(self, discipline => discipline.backlog())
-    }
-    #[inline]
-    fn next_deadline(&self) -> Time {
-        delegate!(self, discipline => discipline.next_deadline())
-    }
-    fn has_timer(&self) -> bool {
-        delegate!(self, discipline => discipline.has_timer())
-    }
-    #[inline]
-    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
-        delegate!(self, discipline => discipline.poll(context))
+        AnyQdisc::build(&Arguments::parse(COMPONENTS, text)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::COMPONENTS;
     use super::super::testing::{Bench, error};
+    use super::super::{Backlog, Pie, Qdisc};
     use super::*;
+    use crate::Time;
     use crate::component::{Component, Kind};
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
 
-    /// Who has one queue knows every packet in it; who has several knows who is next.
+    /// Sizes are told before anything is decided: those of the next packets where nobody is dropped.
     #[test]
-    fn every_discipline_tells_the_sizes_that_it_knows() {
-        let of_one_queue = ["taildrop", "headdrop", "codel", "pie", "bode", "red"];
+    fn the_sizes_that_a_discipline_tells_are_those_of_the_packets_that_leave_next() {
         for component in COMPONENTS {
             let mut bench = Bench::new(component.name);
             [100, 200, 300].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
-            let known = if of_one_queue.contains(&component.name) { 3 } else { 1 };
             let mut sizes = [0; 4];
-            assert_eq!(bench.qdisc.sizes(0, &mut sizes), known, "{}", component.name);
-            assert_eq!(sizes[..known], [100, 200, 300][..known], "{}", component.name);
-            assert_eq!(bench.qdisc.sizes(1, &mut sizes), known - 1, "{}", component.name);
+            let known = bench.qdisc.sizes(0, &mut sizes);
+            assert!((1..=3).contains(&known), "{}: {known}", component.name);
+            assert_eq!(bench.qdisc.sizes(1, &mut [0; 4]), known - 1, "{}", component.name);
+            assert_eq!(bench.qdisc.sizes(0, &mut []), 0, "{}", component.name);
+            let left = bench.dequeue_many(0, known);
+            let of_those: Vec<u32> = left.iter().map(|handle| [100, 200, 300][*handle as usize]).collect();
+            assert_eq!(sizes[..known], of_those, "{}", component.name);
         }
     }
 

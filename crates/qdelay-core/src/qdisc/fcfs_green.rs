@@ -113,6 +113,12 @@ impl Qdisc for FcfsGreen {
     fn has_timer(&self) -> bool {
         false
     }
+    fn promised_rate(&self) -> Option<Rate> {
+        match self.clock {
+            Clock::Rate(rate, _) => Some(rate),
+            Clock::Service(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

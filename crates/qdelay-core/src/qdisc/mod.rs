@@ -26,39 +26,32 @@ mod tail_drop;
 #[cfg(test)]
 mod testing;
 
-pub use any::AnyQdisc;
-pub use bode::Bode;
-pub use codel::Codel;
-pub use drr::{Drr, DrrBy};
-pub use dsd::{Dsd, DsdParameters, GreenTest};
-pub use fcfs_green::FcfsGreen;
-pub use fq_codel::{FqCodel, FqCodelParameters};
-pub use head_drop::HeadDrop;
-pub use pie::Pie;
-pub use priority::Priority;
-pub use red::Red;
+pub use drr::DrrBy;
+pub use dsd::{DsdParameters, GreenTest};
+pub use fq_codel::FqCodelParameters;
 pub use ring::{Limit, Ring};
-pub use sfq::{Sfq, SfqParameters};
-pub use tail_drop::TailDrop;
+pub use sfq::SfqParameters;
 
-use crate::component::Component;
-use crate::{Context, Packet, Sink, Time};
+use crate::component::{Arguments, Component, ComponentError};
+use crate::{Context, Packet, Rate, Sink, Time};
+use alloc::boxed::Box;
+use alloc::format;
 
-/// Every discipline, in the order they are listed.
-pub static COMPONENTS: &[&Component] = &[
-    &tail_drop::COMPONENT,
-    &head_drop::COMPONENT,
-    &codel::COMPONENT,
-    &pie::COMPONENT,
-    &bode::COMPONENT,
-    &fq_codel::COMPONENT,
-    &drr::COMPONENT,
-    &sfq::COMPONENT,
-    &red::COMPONENT,
-    &priority::COMPONENT,
-    &dsd::COMPONENT,
-    &fcfs_green::COMPONENT,
-];
+// The registry: a line makes of a discipline an entry of `COMPONENTS` and a variant of `AnyQdisc`. They are listed in this order.
+any::disciplines! {
+    tail_drop::TailDrop,
+    head_drop::HeadDrop,
+    codel::Codel,
+    pie::Pie,
+    bode::Bode,
+    fq_codel::FqCodel,
+    drr::Drr,
+    sfq::Sfq,
+    red::Red,
+    priority::Priority in Box,
+    dsd::Dsd in Box,
+    fcfs_green::FcfsGreen in Box,
+}
 
 /// What a discipline holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,5 +112,17 @@ pub trait Qdisc {
     /// Runs timers that are due; a call at any other time does nothing.
     fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
         let _ = context;
+    }
+
+    /// Of DSD the probability that green goes first where both colours can wait, g, as its control loop has it or as it is
+    /// given; of priorities that of the first class that has one. `None` for what knows no colours. Costs nothing but
+    /// where it is asked for.
+    fn green_bias(&self) -> Option<f64> {
+        None
+    }
+
+    /// The rate of the link that it counts on: the link below must be no slower at any time. `None` where any link will do.
+    fn promised_rate(&self) -> Option<Rate> {
+        None
     }
 }

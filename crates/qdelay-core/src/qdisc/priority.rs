@@ -81,11 +81,6 @@ impl Priority {
     pub fn build(arguments: &Arguments) -> Result<Priority, ComponentError> {
         build(arguments, 1).map_err(|message| limits::fail(arguments, message))
     }
-
-    /// Of the first class that has one: see [`AnyQdisc::green_bias`].
-    pub fn green_bias(&self) -> Option<f64> {
-        self.classes.iter().find_map(AnyQdisc::green_bias)
-    }
 }
 
 /// The `depth`th priority, counted from the outermost.
@@ -223,6 +218,9 @@ impl Qdisc for Priority {
     }
     fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
         self.classes.iter_mut().for_each(|class| class.poll(context));
+    }
+    fn green_bias(&self) -> Option<f64> {
+        self.classes.iter().find_map(AnyQdisc::green_bias)
     }
 }
 

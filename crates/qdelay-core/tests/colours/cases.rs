@@ -60,7 +60,7 @@ impl Pair {
             self.model.holds(),
             self.model.head(),
         );
-        let g = green_bias(&self.subject.qdisc);
+        let g = self.subject.qdisc.green_bias().expect("DSD has one");
         assert!((g - self.model.g).abs() < 1e-9 && (0.0..=1.0).contains(&g), "{}: g {g}", self.what);
         let (q, slack) = self.model.refusals.as_ref().map_or((0.0, 0.0), |law| (law.q, law.slack));
         let refused = green_loss(&self.subject.qdisc);
@@ -71,13 +71,6 @@ impl Pair {
         }
         self.fates.extend(self.subject.ear.0.drain(..).map(|fate| (now, fate)));
         self.step += 1;
-    }
-}
-
-pub fn green_bias(qdisc: &AnyQdisc) -> f64 {
-    match qdisc {
-        AnyQdisc::Dsd(dsd) => dsd.green_bias(),
-        other => panic!("{other:?}"),
     }
 }
 

@@ -10,7 +10,7 @@ use super::setting::{Meaning, Setting, Uplink};
 use super::{Study, component};
 use crate::traces::{Library, TraceUsed, channel};
 use qdelay_core::component::{Arguments, Value};
-use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line};
 use qdelay_ran::radio::Channel;
@@ -458,8 +458,7 @@ fn link(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, F
 fn link_below(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
     let link = link(settings, sources)?;
     let Meaning::Qdisc(arguments) = &settings.get("qdisc").meaning else { return Ok(link) };
-    let name = arguments.component().name;
-    let promised = if ["dsd", "fcfs_green"].contains(&name) { arguments.rate("rate") } else { None };
+    let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
     let Some(promised) = promised else { return Ok(link) };
     let found = match &link {
         AnyLink::Line(line) if promised <= line.rate() => return Ok(link),
@@ -470,7 +469,8 @@ fn link_below(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyL
         _ => return Ok(link),
     };
     let message = format!(
-        "{name} counts on {promised}, and {found}; expected the rate of the link, or none where it varies"
+        "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
+        arguments.component().name
     );
     Err(settings.fault("qdisc", message))
 }

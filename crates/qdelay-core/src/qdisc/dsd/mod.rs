@@ -80,7 +80,7 @@ use super::colour::Green;
 use super::service_rate::ServiceRate;
 use super::{Backlog, Limit, Qdisc};
 use crate::aqm::{Arrival, Colour, Duplicate, Duplicates, GreenBias, GreenLoss, Pace, Red};
-use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span, Time};
+use crate::{Context, DropReason, Ecn, MarkReason, Packet, Rate, Sink, Span, Time};
 use queues::{BlueQueue, GreenQueue};
 
 /// What keeps green from gaining throughput.
@@ -166,7 +166,7 @@ impl Dsd {
     }
 
     /// The probability that green goes first where both can wait (g).
-    pub fn green_bias(&self) -> f64 {
+    fn bias(&self) -> f64 {
         match &self.control {
             Control::Fixed(g) => *g,
             Control::Bias(bias) => bias.g(),
@@ -374,7 +374,7 @@ impl Dsd {
         };
         let is_blue_late = place.saturating_add(self.units(green)) > blue.begins;
         let is_green_late = context.now + blue_time > green.arrival + self.bound;
-        Some(if is_blue_late || (!is_green_late && context.random.unit() >= self.green_bias()) {
+        Some(if is_blue_late || (!is_green_late && context.random.unit() >= self.bias()) {
             Colour::Blue
         } else {
             Colour::Green
@@ -442,6 +442,15 @@ impl Qdisc for Dsd {
     /// The control loop looks at the clock whenever it is asked something.
     fn has_timer(&self) -> bool {
         false
+    }
+    fn green_bias(&self) -> Option<f64> {
+        Some(self.bias())
+    }
+    fn promised_rate(&self) -> Option<Rate> {
+        match self.clock {
+            Clock::Rate { pace: Pace::Rate(rate), .. } => Some(rate),
+            Clock::Rate { pace: Pace::Service, .. } | Clock::Service { .. } => None,
+        }
     }
 }
 

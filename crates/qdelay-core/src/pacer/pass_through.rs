@@ -1,0 +1,42 @@
+//! No pacer: everything goes on to the next queue at once, as in a 3GPP stack.
+//!
+//! Source: 5G QoS thesis section 3.6.1 (Vanilla). It has no parameters.
+
+use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
+use crate::Time;
+use crate::component::{Arguments, Component, ComponentError, Kind};
+
+/// What `vanilla` is: it takes nothing.
+pub static COMPONENT: Component = Component {
+    kind: Kind::Pacer,
+    name: "vanilla",
+    about: "no pacer: everything goes on to the next queue at once, as in a 3GPP stack",
+    source: "5G QoS thesis section 3.6.1 (Vanilla)",
+    parameters: &[],
+    positional: None,
+};
+
+/// Lets everything through at once: what a 3GPP stack does without a pacer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassThrough;
+
+impl PassThrough {
+    /// There is nothing to describe.
+    pub(super) fn build(_: &Arguments, _: &PacerSetting) -> Result<PassThrough, ComponentError> {
+        Ok(PassThrough)
+    }
+}
+
+impl Pacer for PassThrough {
+    #[inline]
+    fn next_eligible(&mut self, _: Time, _: u64) -> Eligible {
+        Eligible::Now
+    }
+    #[inline]
+    fn forwarded(&mut self, _: Time, _: u64) {}
+    #[inline]
+    fn on_signal(&mut self, _: Time, _: Signal) {}
+    fn listens(&self) -> Signals {
+        Signals::NONE
+    }
+}
