@@ -1,30 +1,10 @@
 //! The configuration of a gateway: TOML text to what is to be opened and what is to run; a reload of it by itself.
 #![no_main]
 
-#[allow(dead_code)]
-#[path = "../../crates/qdelay/src/error.rs"]
-mod error;
-#[allow(dead_code)]
-#[path = "../../crates/qdelay/src/gateway"]
-mod gateway {
-    pub mod config;
-    mod document;
-    mod keys;
-}
-/// What the command has besides, as far as a configuration needs it.
-mod run {
-    use qdelay_study::traces::Library;
-    use std::path::{Path, PathBuf};
-
-    pub fn library(_: Option<&Path>, _: &[PathBuf]) -> Library {
-        Library::new()
-    }
-}
-
-use error::Failure;
-use gateway::config::Config;
 use libfuzzer_sys::fuzz_target;
+use qdelay_gateway::config::Config;
 use qdelay_study::traces::Library;
+use qdelay_terminal::error::Failure;
 use std::sync::LazyLock;
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::new);

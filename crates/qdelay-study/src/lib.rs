@@ -6,11 +6,15 @@
 //! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the scenarios that are built in |
 //! | [`files`] | files and folders in places that somebody else may have prepared |
 //! | [`engine`] | runs a study into a folder, resuming what was killed |
+//! | [`mod@compare`] | links, disciplines, transports and seeds crossed and run in memory |
+//! | [`cost`] | CPU time, the clock and memory that runs take |
 //! | [`results`] | what stands in the files of a folder |
 //! | [`expect`] | expectations over results |
 //! | [`same_runs`], [`confidence`] | cases that came out alike; how sure a mean is |
 
+pub mod compare;
 pub mod confidence;
+pub mod cost;
 pub mod engine;
 mod error;
 pub mod expect;

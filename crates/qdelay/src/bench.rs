@@ -5,18 +5,18 @@
 //! those that left the bottleneck; CPU time is that of the whole process since it was started.
 
 use crate::cli::Dumbbell;
-use crate::compare::cases::{component_list, flow_start};
-use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
-use crate::cost::{self, Stopwatch};
-use crate::error::Failure;
-use crate::output;
 use qdelay_core::component::{Arguments, Component};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
 use qdelay_record::PacketFile;
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, RunError, Scenario};
+use qdelay_study::compare::cases::{component_list, flow_start};
+use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::files::{Partial, cannot_write};
 use qdelay_study::links;
+use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
 

@@ -5,14 +5,14 @@
 //! since it was started.
 
 use crate::cli::BenchCell;
-use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
-use crate::cost::{self, Stopwatch};
-use crate::error::Failure;
-use crate::output;
 use qdelay_sim::Outcome;
+use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{Runner, Simulator};
+use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
 use serde::Serialize;
 
 /// Data radio bearers of a UE.

@@ -9,14 +9,14 @@
 //! to 10,000. With `--long` that is p99 of a million decisions, and each line is told as it comes.
 
 use crate::cli::BenchEqp;
-use crate::compare::json::{SCHEMA_VERSION, pretty, round};
-use crate::cost;
-use crate::error::Failure;
-use crate::output;
-use crate::run::eprintln_line;
-use crate::text_table::{self, Column};
 use qdelay_core::Random;
 use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceError, SliceSetting, Slices, Tti};
+use qdelay_study::cost;
+use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::output::eprintln_line;
+use qdelay_terminal::text_table::{self, Column};
 use serde::Serialize;
 
 const PACKETS: usize = 20;

@@ -5,17 +5,17 @@
 //! on one core of the machine that the targets were set on.
 
 use crate::cli::BenchPapers;
-use crate::compare::json::{SCHEMA_VERSION, pretty, round};
-use crate::cost;
-use crate::error::Failure;
-use crate::output;
-use crate::text_table::{self, Column};
 use qdelay_core::Span;
 use qdelay_study::InputError;
+use qdelay_study::cost;
 use qdelay_study::engine::{Runner, Simulator};
+use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::text_table::{self, Column};
 use serde::Serialize;
 
 /// A run of a paper.

@@ -1,15 +1,8 @@
 //! `qdelay link`: a command behind a link, in real time.
 
 use crate::cli::Link;
-use crate::compare::cases::component_list;
-use crate::control::{Socket, SocketOptions};
-use crate::cost::Stopwatch;
-use crate::error::{Failure, one_line};
 use crate::link_outcome::{Drained, Figures, Outcome, Used, end};
 use crate::link_scenario;
-use crate::live::Panel;
-use crate::logs::{self, Closed, Logs, Wanted};
-use crate::run::{eprintln_line, library};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Span, Time};
@@ -27,8 +20,15 @@ use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Setting, Settings};
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_live::Panel;
+use qdelay_live::control::{Socket, SocketOptions};
+use qdelay_live::logs::{self, Closed, Logs, Wanted};
 use qdelay_record::{PacketFile, Recorder};
+use qdelay_study::compare::cases::component_list;
+use qdelay_study::cost::Stopwatch;
 use qdelay_study::traces::Library;
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output::eprintln_line;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -56,7 +56,7 @@ const GRACE_SECONDS: f64 = 2.0;
 pub fn run(options: &Link) -> Result<(), Failure> {
     let (options, plan) = match &options.scenario {
         Some(scenario) => link_scenario::read(options, scenario)?,
-        None => (options.clone(), plan(options, &library(None, &options.traces))?.into()),
+        None => (options.clone(), plan(options, &Library::of(None, &options.traces))?.into()),
     };
     let options = &options;
     let limits = plan.lateness_limits();

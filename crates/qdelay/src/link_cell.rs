@@ -11,13 +11,13 @@
 //! | `udp:5000-5999=1`, `tcp:443=2` | of this protocol, with a port of this range or of this number at either end |
 //! | `port:443=2` | of any protocol with this port |
 
-use crate::error::Failure;
-use crate::real::path::dumbbell;
 use qdelay_core::dscp;
 use qdelay_emu::classes::{ClassRule, Classes};
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_path::stack::FlowWay;
+use qdelay_real::path::dumbbell;
 use qdelay_sim::{CellScenario, Scenario, UeSpec};
+use qdelay_terminal::error::Failure;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

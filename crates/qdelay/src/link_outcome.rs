@@ -1,20 +1,20 @@
 //! What came of a link with a command behind it: figures, verdict and exit status.
 
 use crate::cli::Link;
-use crate::compare::json::{Delay, SCHEMA_VERSION, pretty, round};
-use crate::error::Failure;
-use crate::output;
-use crate::run::eprintln_line;
-use crate::run_table::milliseconds;
-use crate::text_table::{self, Column};
-use crate::verdict;
 use qdelay_core::{DropReason, Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, Measures, Tap};
 use qdelay_emu::snapshot::StallFigures;
+use qdelay_live::verdict;
 use qdelay_record::Recorder;
 use qdelay_study::engine::write_file;
+use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::output::eprintln_line;
+use qdelay_terminal::text_table::milliseconds;
+use qdelay_terminal::text_table::{self, Column};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -5,14 +5,14 @@
 //! command.
 
 use crate::cli::Link;
-use crate::error::Failure;
 use crate::link_cell;
-use crate::real::path;
-use crate::run::{find, library};
+use crate::run::find;
 use qdelay_emu::classes::Classes;
 use qdelay_emu::plan::AnyPlan;
+use qdelay_real::path;
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::traces::Library;
+use qdelay_terminal::error::Failure;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -27,9 +27,9 @@ pub fn read(options: &Link, scenario: &str) -> Result<(Link, AnyPlan), Failure> 
     let (file, chosen) = split(scenario);
     let (name, text) = find(OsStr::new(file))?;
     let study = Study::parse(&name, &text, &Overrides::default())?;
-    let library = library(Some(Path::new(file)), &options.traces);
+    let library = Library::of(Some(Path::new(file)), &options.traces);
     let case = choose(&study, chosen, &library)?;
-    crate::run::tell_stand_ins(&library);
+    qdelay_terminal::output::tell_stand_ins(&library);
     let plan = match case.scenario.bottleneck.as_cell() {
         Some(cell) => link_cell::plan(&case.scenario, cell, &options.qos)?.into(),
         None if !options.qos.is_empty() => {

@@ -1,15 +1,15 @@
 //! `qdelay list`: every component, from the registries that read what users type.
 
 use crate::cli::List;
-use crate::compare::json::{SCHEMA_VERSION, pretty};
-use crate::error::Failure;
-use crate::output;
-use crate::text_table::{self, Column};
 use qdelay_core::component::{Component, Kind, Parameter};
 use qdelay_core::{pacer, qdisc};
 use qdelay_study::links::components as links;
+use qdelay_study::results::{SCHEMA_VERSION, pretty};
 use qdelay_study::scenario::declare::Form;
 use qdelay_study::scenario::registry;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::text_table::{self, Column};
 use qdelay_traffic::{biases, transport};
 use serde::Serialize;
 use std::fmt::Write;

@@ -2,19 +2,15 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `cli`, `values` | what users type, and how options are read |
+//! | `cli` | what users type |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
-//! | `real` | `qdelay run --clock real` |
 //! | `link` | `qdelay link` |
 //! | `gateway` | `qdelay gateway` |
 //! | `trace_command` | `qdelay trace` |
-//! | `live`, `control` | `qdelay live` and `--live`; the control socket of links and gateways
-//! | `list`, `validate` | `qdelay list`, `qdelay validate` |
+//! | `list` | `qdelay list` |
 //! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
-//! | `places` | how many connections are served, and which make way |
-//! | `output`, `text_table`, `progress` | writing without half-written files; tables of text; how far a command is |
-//! | `cost`, `error`, `usage` | CPU, clock and memory; errors and exit status; errors of the command line itself |
+//! | `usage` | errors of the command line itself |
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -24,35 +20,23 @@ mod bench_link;
 mod bench_papers;
 mod cli;
 mod compare;
-mod control;
-mod cost;
-mod error;
 mod gateway;
 mod link;
 mod link_cell;
 mod link_outcome;
 mod link_scenario;
 mod list;
-mod live;
-mod logs;
-mod output;
-mod places;
-mod progress;
-mod real;
 mod report;
 mod reproduce;
 mod run;
 mod run_table;
-mod text_table;
 mod trace_command;
 mod usage;
-mod validate;
-mod values;
-mod verdict;
 
 use clap::Parser;
 use cli::{BenchCommand, Cli, Command, RunClock, ValidateAgainst};
-use error::Failure;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -84,17 +68,22 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Compare(options)) => compare::run(&options),
         Some(Command::Run(options)) => run::run(&options),
         Some(Command::Link(options)) => link::run(&options),
-        Some(Command::Live(options)) => live::run(&options),
+        Some(Command::Live(options)) => live(options),
         Some(Command::Gateway(options)) => gateway::run(&options),
         Some(Command::Report(options)) => report::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
         Some(Command::List(options)) => list::run(&options),
         Some(Command::Trace(command)) => trace_command::run(&command),
-        Some(Command::Validate(options)) => validate::run(&options),
+        Some(Command::Validate(options)) => qdelay_validate::run(&options),
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options),
         Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options),
         Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
         Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options),
         Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options),
     }
+}
+
+fn live(options: cli::Live) -> Result<(), Failure> {
+    let cli::Live { socket, interval, once, json } = options;
+    qdelay_live::run(&qdelay_live::Options { socket, interval, once, json })
 }

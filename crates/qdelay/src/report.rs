@@ -1,11 +1,11 @@
 //! `qdelay report`: the page and the plots of result folders.
 
 use crate::cli::Report;
-use crate::error::{Failure, one_line};
-use crate::output;
 use qdelay_papers::page;
 use qdelay_report as report;
 use qdelay_study::engine;
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,14 +1,16 @@
 //! `qdelay reproduce`: a paper's claims beside our figures.
 
 use crate::cli::Reproduce;
-use crate::error::{Failure, one_line};
-use crate::progress::{Bar, Reached};
-use crate::run::{eprintln_line, jobs, library};
-use crate::text_table::{self, Column};
-use crate::{output, report};
+use crate::report;
+use crate::run::jobs;
 use qdelay_papers::changes::{ChangeCell, ChangeRow, ChangeTable};
 use qdelay_papers::{self as papers, Reproduction, Row, Verdict};
 use qdelay_study::files;
+use qdelay_study::traces::Library;
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output::{self, eprintln_line};
+use qdelay_terminal::progress::{Bar, Reached};
+use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -17,8 +19,8 @@ use std::path::Path;
 /// # Errors
 /// No such paper or figure, a trace that cannot be read, a failed audit, or a claim that is missed.
 pub fn run(options: &Reproduce) -> Result<(), Failure> {
-    let library = library(None, &options.traces);
-    let bar = Bar::new();
+    let library = Library::of(None, &options.traces);
+    let bar = Bar::default();
     let out = options.out.clone();
     let figure = options.figure.as_deref();
     let kept_in = options.out.as_ref().map(|out| out.display().to_string());

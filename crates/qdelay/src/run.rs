@@ -1,18 +1,19 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
 use crate::cli::{Run, RunClock};
-use crate::compare::json::pretty;
-use crate::cost::{self, Stopwatch};
-use crate::error::{Failure, one_line, shown};
-use crate::progress::{Bar, Reached};
-use crate::real::RealTime;
-use crate::{output, report, run_table};
+use crate::{report, run_table};
 use qdelay_emu::netns::user;
-use qdelay_study::engine::{self, EngineError};
+use qdelay_real::RealTime;
+use qdelay_study::cost::{self, Stopwatch};
+use qdelay_study::engine;
 use qdelay_study::results::Summary;
+use qdelay_study::results::pretty;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use qdelay_study::{InputError, shipped};
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output::{self, eprintln_line, tell_stand_ins};
+use qdelay_terminal::progress::{Bar, Reached};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -42,7 +43,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
     let study = Study::parse(&name, &text, &overrides)?;
     ask(study.case_count(), options.yes)?;
     check_clock(options)?;
-    let library = library(Some(Path::new(scenario)), &options.traces);
+    let library = Library::of(Some(Path::new(scenario)), &options.traces);
     let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
     let engine_options = engine::Options {
         out: out.clone(),
@@ -57,7 +58,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
     let parting = move |reached| interrupted(reached, &place, fresh);
     let summary = match options.clock {
         RunClock::Simulated => {
-            let bar = Bar::new();
+            let bar = Bar::default();
             bar.when_interrupted(parting);
             engine::run(&study, &library, &engine_options, &bar)?
         }
@@ -92,15 +93,6 @@ pub fn run(options: &Run) -> Result<(), Failure> {
     }
 }
 
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Failure {
-        match error {
-            EngineError::Input(error) => error.into(),
-            EngineError::Audit(message) => Failure::Check(message),
-        }
-    }
-}
-
 /// What is left of a run that was interrupted.
 fn interrupted(reached: Option<Reached>, out: &str, fresh: bool) -> String {
     let Some(Reached { name, done, all }) = reached else {
@@ -115,17 +107,6 @@ fn interrupted(reached: Option<Reached>, out: &str, fresh: bool) -> String {
 /// How many cases at once: what was asked for, or one for each core.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
-}
-
-/// Where recorded traces are looked for: beside the scenario, in the folders given, then in the variable's.
-pub fn library(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
-    let beside = scenario.and_then(Path::parent).filter(|_| scenario.is_some_and(Path::is_file));
-    let library = match beside {
-        Some(folder) => Library::new().beside(folder),
-        None => Library::new(),
-    };
-    let variable = std::env::var_os("QDELAY_TRACES").map(PathBuf::from);
-    given.iter().cloned().chain(variable).fold(library, Library::folder)
 }
 
 /// What belongs to one clock only; and for the real one, namespaces of its own for a user who is not root.
@@ -148,19 +129,6 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
     }
     output::exit_when_interrupted();
     Ok(())
-}
-
-/// Results on a trace that was not asked for are said to be so.
-pub fn tell_stand_ins(library: &Library) {
-    for (name, used) in library.used() {
-        if let Some(wanted) = used.stands_in_for {
-            eprintln_line(&format!(
-                "{} is not at hand; {} stands in for it",
-                one_line(&wanted),
-                one_line(&name)
-            ));
-        }
-    }
 }
 
 /// The name and text of a scenario: a file where there is one, else a shipped one. A file is called by its stem.
@@ -252,9 +220,4 @@ fn write_report(options: &Run, summary: &Summary, out: &Path) -> Result<Option<P
     let page = out.join("report.html");
     report::write(&[out.to_path_buf()], &page)?;
     Ok(Some(page))
-}
-
-/// A line on standard error; nobody is left to tell where that is gone.
-pub fn eprintln_line(line: &str) {
-    let _ = writeln!(io::stderr(), "qdelay: {}", shown(line));
 }

@@ -2,9 +2,9 @@
 
 mod parts;
 
-use crate::error::one_line;
-use crate::text_table::{self, Column};
 use qdelay_study::results::{CaseSummary, ExpectResult, Quantum, Slice, Summary};
+use qdelay_terminal::error::one_line;
+use qdelay_terminal::text_table::{self, Column, milliseconds};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -319,9 +319,4 @@ fn expectation(expect: &ExpectResult) -> String {
     let ours = expect.ours.map_or("nothing".to_string(), |ours| format!("{ours}"));
     let unit = if expect.unit.is_empty() { String::new() } else { format!(" {}", expect.unit) };
     format!("{:>5}: {}: {ours}{unit}, expected {bounds}", expect.verdict, one_line(&expect.claim))
-}
-
-/// Tenths below 100 ms, whole ones above: about as much as a percentile of a run is worth.
-pub fn milliseconds(ms: f64) -> String {
-    if ms < 99.95 { format!("{ms:.1}") } else { format!("{ms:.0}") }
 }

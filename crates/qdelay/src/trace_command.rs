@@ -1,12 +1,12 @@
 //! `qdelay trace`: statistics of traces, conversion, synthesis, and what is built in.
 
 use crate::cli::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
-use crate::compare::json::{SCHEMA_VERSION, pretty, round};
-use crate::error::{Failure, one_line};
-use crate::output;
-use crate::text_table::{self, Column};
 use qdelay_core::component::Arguments;
+use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::{self as trace_files, Format, Trace};
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output;
+use qdelay_terminal::text_table::{self, Column};
 use qdelay_trace::info::{self, BinStatistics};
 use qdelay_trace::shipped::ORIGINS;
 use qdelay_trace::{RateSteps, SHIPPED, Schedule, convert, mahimahi, mbps, synth};

@@ -1,8 +1,8 @@
 //! Errors of the command line itself, as the one line that every other error is.
 
-use crate::error::Failure;
-use crate::output;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
 use std::error::Error;
 use std::io::Write;
 

@@ -56,6 +56,16 @@ impl Library {
     pub fn new() -> Library {
         Library::default()
     }
+    /// Looks beside `scenario`, in the folders `given`, then in that which the variable `QDELAY_TRACES` names.
+    pub fn of(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
+        let beside = scenario.and_then(Path::parent).filter(|_| scenario.is_some_and(Path::is_file));
+        let library = match beside {
+            Some(folder) => Library::new().beside(folder),
+            None => Library::new(),
+        };
+        let variable = std::env::var_os("QDELAY_TRACES").map(PathBuf::from);
+        given.iter().cloned().chain(variable).fold(library, Library::folder)
+    }
     /// The same, for a scenario whose file is in `folder`.
     #[must_use]
     pub fn beside(self, folder: impl Into<PathBuf>) -> Library {

@@ -2,9 +2,9 @@
 //!
 //! Senders are outside, receivers inside, so that data goes down. All sockets are the standard library's.
 
-use crate::cost::Stopwatch;
 use qdelay_emu::link_setup::Addresses;
 use qdelay_emu::netns::Namespace;
+use qdelay_study::cost::Stopwatch;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};

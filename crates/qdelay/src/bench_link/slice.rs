@@ -1,7 +1,6 @@
 //! One slice of the measurement: a load over two devices that are carried by one of two.
 
 use super::load::{Ends, Load, Traffic};
-use crate::cost::{Stopwatch, thread_cpu_seconds};
 use qdelay_core::DropReason;
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::copy::copy;
@@ -12,6 +11,7 @@ use qdelay_emu::emulator::Emulator;
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_study::cost::{Stopwatch, thread_cpu_seconds};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Sender, channel};

@@ -1,8 +1,8 @@
 //! `qdelay bench`.
 
-use crate::values;
 use clap::{Args, Subcommand};
 use qdelay_core::Span;
+use qdelay_terminal::values;
 use std::path::PathBuf;
 
 /// `qdelay bench`.

@@ -1,8 +1,8 @@
 //! `qdelay compare`.
 
-use crate::values;
 use clap::Args;
 use qdelay_core::Span;
+use qdelay_terminal::values;
 use std::ffi::OsString;
 
 /// `qdelay compare`.

@@ -1,8 +1,8 @@
 //! Real time: `qdelay link`, `gateway` and `live`.
 
-use crate::values;
 use clap::Args;
 use qdelay_core::Span;
+use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -5,14 +5,13 @@ mod compare;
 mod link;
 mod run;
 mod trace;
-mod validate;
 
 pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
 pub use compare::Compare;
 pub use link::{Gateway, Link, Live};
+pub use qdelay_validate::{Validate, ValidateAgainst};
 pub use run::{List, Report, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
-pub use validate::{Validate, ValidateAgainst};
 
 use clap::{Parser, Subcommand};
 

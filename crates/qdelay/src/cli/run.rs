@@ -1,8 +1,8 @@
 //! Scenarios and their results: `qdelay run`, `report`, `reproduce` and `list`.
 
-use crate::values;
 use clap::{Args, ValueEnum};
 use qdelay_core::Span;
+use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

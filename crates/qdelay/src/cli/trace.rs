@@ -1,8 +1,8 @@
 //! `qdelay trace`.
 
-use crate::values;
 use clap::{Args, Subcommand, ValueEnum};
 use qdelay_core::Span;
+use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

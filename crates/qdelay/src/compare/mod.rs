@@ -1,25 +1,22 @@
 //! `qdelay compare`: crosses links, disciplines, transports and seeds, runs every case and prints them side by side.
 
-pub mod cases;
-pub mod json;
-pub mod pool;
 mod table;
 
 use crate::cli::Compare;
-use crate::cost::Stopwatch;
-use crate::error::Failure;
-use crate::output;
-use crate::progress::{Bar, Reached};
-use cases::{Bottleneck, Common, component_list};
 use qdelay_core::Rate;
 use qdelay_core::qdisc;
 use qdelay_core::units::parse_rate;
 use qdelay_path::Line;
 use qdelay_sim::{LinkSpec, ProbeSpec, Uplink};
+use qdelay_study::compare::cases::{self, Bottleneck, Common, component_list};
+use qdelay_study::compare::{json, pool, refuse_repeated};
+use qdelay_study::cost::Stopwatch;
 use qdelay_study::links;
 use qdelay_study::traces::{self as trace_files, Format};
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::progress::{Bar, Reached};
 use qdelay_traffic::transport;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 /// Runs the command.
@@ -34,7 +31,7 @@ pub fn run(options: &Compare) -> Result<(), Failure> {
     let bottlenecks = bottlenecks(options)?;
     let common = common(options)?;
     let cases = cases::cross(&bottlenecks, &qdiscs, &transports, &options.seed.0, &common)?;
-    let bar = Bar::new();
+    let bar = Bar::default();
     bar.when_interrupted(interrupted);
     let results = pool::run("compare", cases, options.jobs, &watch, &bar)?;
     drop(bar);
@@ -130,15 +127,4 @@ fn link(text: &str) -> Result<Bottleneck, Failure> {
         false => Failure::input("--link", format!("{error}; a trace is given by --trace")),
     })?;
     Ok(Bottleneck { typed: text.to_string(), link })
-}
-
-/// The same case twice would say nothing new and be told apart by nothing.
-fn refuse_repeated(option: &str, all: impl Iterator<Item = String>) -> Result<(), Failure> {
-    let mut seen = BTreeSet::new();
-    for typed in all {
-        if !seen.insert(typed.clone()) {
-            return Err(Failure::input(option, format!("'{typed}' is given twice; expected each once")));
-        }
-    }
-    Ok(())
 }

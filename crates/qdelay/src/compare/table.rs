@@ -1,11 +1,12 @@
 //! What people read: a table for each link, a row for each case.
 
-use super::pool::{CaseResult, first_equals};
 use crate::cli::Compare;
-use crate::error::one_line;
-use crate::run_table::{milliseconds, same_seeds};
-use crate::text_table::{self, Column};
+use crate::run_table::same_seeds;
 use qdelay_record::DelaySummary;
+use qdelay_study::compare::pool::{CaseResult, first_equals};
+use qdelay_terminal::error::one_line;
+use qdelay_terminal::text_table::milliseconds;
+use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 
 /// The sentence that says what was run, and the tables.

@@ -1,9 +1,9 @@
 //! Tables of codepoints at the bottleneck, and of the hops before it.
 
 use super::{Point, ROWS, axes, header, labels, milliseconds};
-use crate::error::one_line;
-use crate::text_table::{self, Column};
 use qdelay_study::results::{CaseSummary, Delay, Hop, Summary};
+use qdelay_terminal::error::one_line;
+use qdelay_terminal::text_table::{self, Column};
 
 /// What a table says of a codepoint or a hop.
 struct Part<'a> {

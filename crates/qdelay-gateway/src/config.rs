@@ -1,0 +1,394 @@
+//! A gateway's configuration: a file to what is to be opened and what is to run.
+
+use super::document::{self, BYTES_MAX, Fault, Setting};
+use super::keys::{DOWN, Table, UP};
+use qdelay_core::Span;
+use qdelay_core::component::Value;
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_emu::plan::{Direction, Plan};
+use qdelay_emu::snapshot::{Setting as Shown, Settings};
+use qdelay_emu::wait::WaitOptions;
+use qdelay_study::traces::Library;
+use qdelay_terminal::error::{Failure, one_line};
+use std::fs::File;
+use std::io::Read;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// A configuration that was read. Everything in it is possible by itself; whether interfaces and users exist is not known.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What errors call the file.
+    place: String,
+    settings: Vec<Setting>,
+    /// What runs.
+    pub plan: Plan,
+}
+
+/// The control socket as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlSocket {
+    /// Its name.
+    pub path: PathBuf,
+    /// Its permissions.
+    pub mode: u32,
+    /// Its group: a name or a number.
+    pub group: Option<String>,
+}
+
+impl Config {
+    /// Reads the file `path`, and the traces that it names, which are looked for beside it too.
+    ///
+    /// # Errors
+    /// One line with file, line, key, what was wrong and what was expected.
+    pub fn read(path: &Path) -> Result<Config, Failure> {
+        let place = path.display().to_string();
+        let text = read_file(path)?;
+        // Anew for each reload: a trace that has changed is read again.
+        let library = Library::of(Some(path), &[]);
+        Config::parse(&place, &text, &library)
+    }
+
+    /// Reads `text`, of the file that errors call `place`; traces are looked for in `library`.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(place: &str, text: &str, library: &Library) -> Result<Config, Failure> {
+        let parsed = || {
+            let settings = document::read(text)?;
+            check(&settings)?;
+            let plan = Plan {
+                down: direction(&settings, &DOWN, library)?,
+                up: direction(&settings, &UP, library)?,
+                seed: whole(&settings, "gateway", "seed"),
+            };
+            Ok((settings, plan))
+        };
+        let (settings, plan) = parsed().map_err(|fault: Fault| failure(place, &fault))?;
+        Ok(Config { place: place.to_string(), settings, plan })
+    }
+
+    /// Whether a gateway that runs with this can go on with `new`.
+    ///
+    /// # Errors
+    /// The first key that differs and needs a restart.
+    pub fn check_reload(&self, new: &Config) -> Result<(), Failure> {
+        for setting in new.settings.iter().filter(|setting| !setting.key.is_live) {
+            let before = find(&self.settings, setting.table.name, setting.key.parameter.name);
+            if before.text != setting.text {
+                let shown = |text: &str| match text {
+                    "" => "not set".to_string(),
+                    text => format!("'{text}'"),
+                };
+                let message = format!(
+                    "changed from {} to {}, which needs a restart; expected it unchanged",
+                    shown(&before.text),
+                    shown(&setting.text)
+                );
+                return Err(failure(&new.place, &setting.fault(message)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Something wrong with the value of a key, found when it was used.
+    pub fn failure(&self, table: &str, key: &str, message: impl std::fmt::Display) -> Failure {
+        failure(&self.place, &find(&self.settings, table, key).fault(message))
+    }
+
+    /// The interfaces, inside and outside.
+    pub fn interfaces(&self) -> [&str; 2] {
+        ["inside", "outside"].map(|key| self.text("gateway", key))
+    }
+    /// Largest IP packet, in bytes.
+    pub fn mtu(&self) -> u16 {
+        // At most 9000.
+        self.whole("gateway", "mtu") as u16
+    }
+    /// Packets held at most.
+    pub fn hold(&self) -> u32 {
+        // At most ten million.
+        self.whole("gateway", "hold") as u32
+    }
+    /// How to wait.
+    pub fn wait(&self) -> WaitOptions {
+        let spin = find(&self.settings, "gateway", "spin");
+        WaitOptions {
+            realtime: find(&self.settings, "gateway", "realtime").value() == Value::Switch(true),
+            spin: spin.is_set().then(|| span(spin)),
+        }
+    }
+    /// The user to become.
+    pub fn user(&self) -> Option<&str> {
+        self.optional("gateway", "user")
+    }
+    /// Where metrics are served.
+    pub fn listen(&self) -> Option<SocketAddr> {
+        self.optional("metrics", "listen").and_then(|text| text.parse().ok())
+    }
+    /// The control socket.
+    pub fn control(&self) -> Option<ControlSocket> {
+        Some(ControlSocket {
+            path: self.optional("control", "socket")?.into(),
+            mode: document::mode(self.text("control", "mode")).unwrap_or(0o600),
+            group: self.optional("control", "group").map(str::to_string),
+        })
+    }
+    /// The file of `[log]` that `key` names.
+    pub fn log(&self, key: &str) -> Option<&Path> {
+        self.optional("log", key).map(Path::new)
+    }
+    /// What runs, as snapshots have it.
+    pub fn settings(&self) -> Settings {
+        let of = |name: &str, direction: &Direction| {
+            let [link, qdisc] = self.written(name).map(str::to_string);
+            Shown {
+                link,
+                qdisc,
+                delay_ms: direction.delay.as_millis_f64(),
+                jitter_ms: direction.jitter.as_millis_f64(),
+                loss: direction.loss,
+            }
+        };
+        Settings { down: of("down", &self.plan.down), up: of("up", &self.plan.up) }
+    }
+    /// What it is, in one line.
+    pub fn summary(&self) -> String {
+        let [inside, outside] = self.interfaces();
+        let [down, up] = ["down", "up"].map(|name| self.written(name).join(" "));
+        one_line(&format!("{outside} -> {inside}: {down}; {inside} -> {outside}: {up}"))
+    }
+    /// Link and discipline of a direction as they were written: `down` or `up`.
+    pub fn written(&self, direction: &str) -> [&str; 2] {
+        ["link", "qdisc"].map(|key| self.text(direction, key))
+    }
+
+    fn text(&self, table: &str, key: &str) -> &str {
+        &find(&self.settings, table, key).text
+    }
+    fn optional(&self, table: &str, key: &str) -> Option<&str> {
+        Some(self.text(table, key)).filter(|text| !text.is_empty())
+    }
+    fn whole(&self, table: &str, key: &str) -> u64 {
+        whole(&self.settings, table, key)
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, Failure> {
+    let fail = |message: String| Failure::input(path.display(), message);
+    let unreadable = |error: std::io::Error| {
+        fail(format!("cannot be read: {error}; expected a configuration that this user may read"))
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut text = String::new();
+    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(fail(format!("too long; expected at most {BYTES_MAX} bytes")));
+    }
+    Ok(text)
+}
+
+fn failure(place: &str, fault: &Fault) -> Failure {
+    // What users write may hold line ends; an error is one line.
+    let message = one_line(&fault.message);
+    match fault.line {
+        0 => Failure::input(place, message),
+        line => Failure::input(place, format!("line {line}: {message}")),
+    }
+}
+
+/// What the keys say of each other.
+fn check(settings: &[Setting]) -> Result<(), Fault> {
+    let outside = find(settings, "gateway", "outside");
+    if find(settings, "gateway", "inside").text == outside.text {
+        let message = format!("'{}' is gateway.inside too; expected another interface", outside.text);
+        return Err(outside.fault(message));
+    }
+    let socket = find(settings, "control", "socket");
+    // `sun_path` of unix(7), with the zero at its end.
+    if socket.text.len() > 107 {
+        return Err(socket.fault(format!("'{}': expected at most 107 bytes", socket.text)));
+    }
+    Ok(())
+}
+
+fn direction(settings: &[Setting], table: &Table, library: &Library) -> Result<Direction, Fault> {
+    let setting = |key| find(settings, table.name, key);
+    let (link, qdisc) = (setting("link"), setting("qdisc"));
+    let repeat = setting("once").value() != Value::Switch(true);
+    Ok(Direction {
+        link: library.link_or_trace(&link.text, repeat).map_err(|error| link.fault(error))?,
+        qdisc: AnyQdisc::parse(&qdisc.text).map_err(|error| qdisc.fault(error))?,
+        delay: span(setting("delay")),
+        jitter: span(setting("jitter")),
+        loss: match setting("loss").value() {
+            Value::Number(loss) => loss,
+            _ => 0.0,
+        },
+    })
+}
+
+fn find<'a>(settings: &'a [Setting], table: &str, key: &str) -> &'a Setting {
+    let wanted = |setting: &&Setting| setting.table.name == table && setting.key.parameter.name == key;
+    // Every key that is declared has a setting, given or not.
+    settings.iter().find(wanted).unwrap_or_else(|| unreachable!("{table}.{key} is not declared"))
+}
+
+fn whole(settings: &[Setting], table: &str, key: &str) -> u64 {
+    if let Value::Whole(number) = find(settings, table, key).value() { number } else { 0 }
+}
+
+fn span(setting: &Setting) -> Span {
+    if let Value::Span(span) = setting.value() { span } else { Span::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GATEWAY: &str = "[gateway]\ninside = \"in0\"\noutside = \"out0\"\n";
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse("g.toml", text, &Library::new()).map_err(|failure| match failure {
+            Failure::Input { place, message } => format!("{place}: {message}"),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn the_least_there_is() {
+        let config = parse(GATEWAY).unwrap();
+        assert_eq!(config.interfaces(), ["in0", "out0"]);
+        assert_eq!((config.mtu(), config.hold(), config.plan.seed), (1500, 100_000, 1));
+        assert_eq!((config.wait(), config.user(), config.listen()), (WaitOptions::default(), None, None));
+        assert_eq!((config.control(), config.log("pcap")), (None, None));
+        assert_eq!(config.written("down"), ["infinite", "taildrop"]);
+    }
+
+    #[test]
+    fn everything_there_is() {
+        let text = "[gateway]\ninside = 'a'\noutside = 'b'\nmtu = 9000\nhold = 0x10\nseed = 7\nrealtime = true\nspin = '20us'\n\
+            user = 'nobody'\n[down]\nlink = '10mbit'\nqdisc = 'bode:target=20ms'\ndelay = '5ms'\njitter = '1ms'\nloss = 0.01\n\
+            [up]\nlink = 'synth-lte-driving.up'\nonce = true\nloss = 1\n[metrics]\nlisten = '[::1]:9469'\n\
+            [control]\nsocket = '/run/q/s'\nmode = '0660'\ngroup = 'adm'\n[log]\npcap = 'a.pcapng'\n";
+        let config = parse(text).unwrap();
+        assert_eq!((config.mtu(), config.hold(), config.plan.seed), (9000, 16, 7));
+        assert_eq!(config.wait(), WaitOptions { realtime: true, spin: Some(Span::from_micros(20)) });
+        assert_eq!(
+            (config.plan.down.delay, config.plan.down.jitter),
+            (Span::from_millis(5), Span::from_millis(1))
+        );
+        assert_eq!((config.plan.down.loss, config.plan.up.loss), (0.01, 1.0));
+        assert_eq!((config.user(), config.listen()), (Some("nobody"), Some("[::1]:9469".parse().unwrap())));
+        let control = ControlSocket { path: "/run/q/s".into(), mode: 0o660, group: Some("adm".to_string()) };
+        assert_eq!((config.control(), config.log("pcap")), (Some(control), Some(Path::new("a.pcapng"))));
+    }
+
+    #[test]
+    fn every_error_has_file_line_key_and_what_was_expected() {
+        let table = [
+            ("[gateway", "line 1: not TOML"),
+            ("", "gateway.inside: missing; expected the name"),
+            ("[gateway]\noutside = 'b'", "line 1: gateway.inside: missing; expected"),
+            ("[gateway]\ninside = 'a'", "line 1: gateway.outside: missing; expected"),
+            (
+                "[gateway]\ninside = 'a'\noutside = 'a'",
+                "line 3: gateway.outside: 'a' is gateway.inside too; expected",
+            ),
+            ("[gateway]\ninside = 3", "line 2: gateway.inside: found the integer 3; expected the name"),
+            ("[gateway]\ninside = 'a/b'", "line 2: gateway.inside: 'a/b': expected the name"),
+            (
+                "[gateway]\ninside = 'sixteen-letters-'",
+                "line 2: gateway.inside: 'sixteen-letters-': expected",
+            ),
+            ("[gateway]\ninside = ''", "line 2: gateway.inside: found the string ''; expected"),
+            ("[gateway]\ninside = \"a\\nb\"", "line 2: gateway.inside: found the string 'a\\nb'; expected"),
+            ("gateway = 1", "line 1: gateway: found the integer 1; expected [gateway]"),
+            ("[gatway]", "line 1: gatway: unknown; expected one of [gateway], [down], [up]"),
+            ("[[gateway]]", "line 1: gateway: found a list; expected [gateway]"),
+            ("[gateway]\nmut = 1", "line 2: gateway.mut: unknown key; expected one of inside, outside, mtu"),
+            ("[gateway]\nmtu = 9001", "line 2: gateway.mtu: '9001': out of range; expected 576 to 9000"),
+            ("[gateway]\nmtu = 'big'", "line 2: gateway.mtu: 'big': "),
+            ("[gateway]\nmtu = 1.5", "line 2: gateway.mtu: found the float 1.5; expected a size"),
+            ("[gateway]\nhold = 0", "line 2: gateway.hold: '0': out of range; expected 1 to 10000000"),
+            ("[gateway]\nseed = -1", "line 2: gateway.seed: '-1': expected a whole number"),
+            ("[gateway]\nrealtime = 'yes'", "line 2: gateway.realtime: 'yes': expected true or false"),
+            ("[gateway]\nspin = '1s'", "line 2: gateway.spin: '1s': out of range; expected 0s to 10ms"),
+            ("[gateway]\nspin = 1", "line 2: gateway.spin: found the integer 1; expected a duration"),
+            ("[gateway]\nuser = 'a b'", "line 2: gateway.user: 'a b': expected a name or a number"),
+            ("[down]\nlink = '10mbyte'", "gateway.inside: missing"),
+            ("[metrics]\nlisten = '9469'", "line 2: metrics.listen: '9469': expected an address and a port"),
+            ("[metrics]\nlisten = '127.0.0.1:0'", "line 2: metrics.listen: '127.0.0.1:0': expected"),
+            ("[control]\nsocket = 'a/'", "line 2: control.socket: 'a/': expected the name of a file"),
+            ("[control]\nmode = '0400'", "line 2: control.mode: '0400': expected octal digits"),
+            ("[control]\nmode = 600", "line 2: control.mode: found the integer 600; expected octal digits"),
+            ("[log]\npcap = true", "line 2: log.pcap: found true; expected the name of a file"),
+            ("[log]\npcap = 1979-05-27", "line 2: log.pcap: found a date or time; expected"),
+        ];
+        for (text, expected) in table {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(&format!("g.toml: {expected}")), "{text}: {error}");
+        }
+        let table = [
+            ("[down]\nlink = '10mbyte'", "line 5: down.link: '10mbyte'"),
+            ("[down]\nlink = 'no-such-trace'", "line 5: down.link: "),
+            ("[up]\nqdisc = 'codell'", "line 5: up.qdisc: 'codell': unknown qdisc"),
+            ("[up]\nqdisc = 'codel:target=0'", "line 5: up.qdisc: 'codel:target=0'"),
+            ("[up]\nloss = 1.1", "line 5: up.loss: '1.1': out of range; expected 0 to 1"),
+            ("[up]\nloss = nan", "line 5: up.loss: 'nan': expected a number"),
+            ("[up]\ndelay = '2min'", "line 5: up.delay: '2min': "),
+            ("[metrics]", "line 4: metrics.listen: missing; expected"),
+            ("[control]", "line 4: control.socket: missing; expected"),
+        ];
+        for (text, expected) in table {
+            let error = parse(&format!("{GATEWAY}{text}")).unwrap_err();
+            assert!(error.starts_with(&format!("g.toml: {expected}")), "{text}: {error}");
+            assert!(error.contains("expected") || error.contains("known"), "{text}: {error}");
+            assert_eq!(error.lines().count(), 1);
+        }
+        let long = format!("{GATEWAY}[control]\nsocket = '/{}'", "x".repeat(107));
+        assert!(parse(&long).unwrap_err().ends_with("expected at most 107 bytes"));
+    }
+
+    #[test]
+    fn what_a_reload_may_change() {
+        let running = parse(&format!("{GATEWAY}[down]\nlink = '1mbit'\n")).unwrap();
+        let changed = parse(&format!("{GATEWAY}seed = 9\n[up]\ndelay = '1ms'\nqdisc = 'pie'\n")).unwrap();
+        running.check_reload(&changed).unwrap();
+        for (line, key) in
+            [("mtu = 1400", "mtu"), ("realtime = true", "realtime"), ("user = 'nobody'", "user")]
+        {
+            let changed = parse(&format!("{GATEWAY}{line}\n")).unwrap();
+            let Err(Failure::Input { place, message }) = running.check_reload(&changed) else {
+                panic!("{key}")
+            };
+            assert_eq!(place, "g.toml");
+            assert!(message.starts_with(&format!("line 4: gateway.{key}: changed from ")), "{message}");
+            assert!(message.ends_with("which needs a restart; expected it unchanged"), "{message}");
+        }
+        let with = parse(&format!("{GATEWAY}[metrics]\nlisten = '127.0.0.1:1'")).unwrap();
+        let Err(Failure::Input { message, .. }) = with.check_reload(&running) else { panic!() };
+        assert_eq!(
+            message,
+            "metrics.listen: changed from '127.0.0.1:1' to not set, which needs a restart; expected it unchanged"
+        );
+    }
+
+    #[test]
+    fn the_example_can_be_used() {
+        let text = include_str!("../../../packaging/gateway.toml");
+        parse(text).unwrap();
+        // With everything that stands behind a '#' too.
+        let all: String = text
+            .lines()
+            .map(|line| match line.strip_prefix('#') {
+                Some(rest) if rest.starts_with('[') || rest.split(' ').nth(1) == Some("=") => {
+                    format!("{rest}\n")
+                }
+                _ => format!("{line}\n"),
+            })
+            .collect();
+        let config = parse(&all).unwrap();
+        assert!(config.listen().is_some() && config.control().is_some() && config.log("packets").is_some());
+    }
+}

@@ -1,0 +1,244 @@
+//! One page for one kind of reader: `GET /metrics`.
+//!
+//! A connection carries one request and is closed. What a client may cost is bounded: [`CLIENTS`] at once, [`HEAD_BYTES`] of a
+//! request, [`PATIENCE`] for each of reading and writing. Clients that are slow make way for one more ([`Places`]).
+
+use qdelay_core::{Span, Time};
+use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_live::places::{Place, Places};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Connections that are served at once.
+const CLIENTS: usize = 32;
+/// Longest head of a request, in bytes.
+const HEAD_BYTES: usize = 8192;
+/// Most lines in one.
+const HEADERS: usize = 64;
+/// For a whole request to come, and for the client to take the answer.
+const PATIENCE: Span = Span::from_secs(5);
+
+/// Makes the page; what went wrong otherwise, in a line.
+pub type Page = dyn Fn() -> Result<String, String> + Send + Sync;
+
+/// Serves `page` in threads of its own, for as long as the process lives.
+///
+/// # Errors
+/// No thread can be started.
+pub fn serve(listener: TcpListener, content_type: &'static str, page: Arc<Page>) -> io::Result<()> {
+    let places = Places::new(CLIENTS);
+    let server = move || {
+        for stream in listener.incoming() {
+            // A client that has given up already, or too many open files: neither is ours to end for.
+            let Ok(stream) = stream else {
+                thread::yield_now();
+                continue;
+            };
+            let (Ok(address), Ok(other)) = (stream.peer_addr(), stream.try_clone()) else { continue };
+            let place = places.take(address.ip(), move || {
+                let _ = other.shutdown(Shutdown::Both);
+            });
+            let Some(place) = place else { continue };
+            let page = Arc::clone(&page);
+            // Where no thread can be had the connection is closed, and there may be one for the next.
+            let _ = thread::Builder::new().name("metrics-client".into()).spawn(move || {
+                let _ = answer(stream, &place, content_type, &*page);
+            });
+        }
+    };
+    thread::Builder::new().name("metrics".into()).spawn(server).map(drop)
+}
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Page,
+    Welcome,
+    Bad,
+    NotFound,
+    NotAllowed,
+    TooLong,
+}
+
+/// A request as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    status: Status,
+    /// `HEAD`: no body is wanted.
+    is_head: bool,
+}
+
+fn answer(mut stream: TcpStream, place: &Place<IpAddr>, content_type: &str, page: &Page) -> io::Result<()> {
+    let Some(request) = read(&mut stream)? else { return Ok(()) };
+    place.is_served();
+    let plain = "text/plain; charset=utf-8";
+    let (status, content_type, body) = match request.status {
+        Status::Page => match page() {
+            Ok(body) => ("200 OK", content_type, body),
+            Err(message) => ("503 Service Unavailable", plain, message + "\n"),
+        },
+        Status::Welcome => ("200 OK", plain, "qdelay gateway: /metrics\n".to_string()),
+        Status::Bad => ("400 Bad Request", plain, "not HTTP/1.1\n".to_string()),
+        Status::NotFound => ("404 Not Found", plain, "there is /metrics\n".to_string()),
+        Status::NotAllowed => {
+            ("405 Method Not Allowed\r\nAllow: GET, HEAD", plain, "GET or HEAD\n".to_string())
+        }
+        Status::TooLong => ("431 Request Header Fields Too Large", plain, "too long\n".to_string()),
+    };
+    let mut text = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    if !request.is_head {
+        text += &body;
+    }
+    // Who does not take the answer is as slow as who does not ask.
+    place.waits();
+    stream.set_write_timeout(Some(duration(PATIENCE)))?;
+    stream.write_all(text.as_bytes())?;
+    // Closed with bytes unread, the connection would be reset, and the answer might be lost.
+    stream.shutdown(Shutdown::Write)?;
+    let mut rest = [0; 512];
+    stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let _ = stream.read(&mut rest);
+    Ok(())
+}
+
+/// The request; `None` where the client went away or took too long.
+fn read(stream: &mut TcpStream) -> io::Result<Option<Request>> {
+    let mut clock = RealClock::start();
+    let end = Time::ZERO + PATIENCE;
+    let (mut head, mut length) = ([0; HEAD_BYTES], 0);
+    loop {
+        let left = end.since(clock.now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        stream.set_read_timeout(Some(duration(left)))?;
+        let read = match stream.read(&mut head[length..]) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return Ok(None),
+        };
+        length += read;
+        if let Some(request) = parse(&head[..length]) {
+            return Ok(Some(request));
+        }
+        if length == HEAD_BYTES {
+            return Ok(Some(Request { status: Status::TooLong, is_head: false }));
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+/// What `head` asks for; `None` while it is not whole.
+fn parse(head: &[u8]) -> Option<Request> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let status = match request.parse(head) {
+        Ok(httparse::Status::Partial) => return None,
+        Ok(httparse::Status::Complete(_)) => {
+            let path = request.path.unwrap_or_default().split('?').next();
+            match (request.method, path) {
+                (Some("GET" | "HEAD"), Some("/metrics")) => Status::Page,
+                (Some("GET" | "HEAD"), Some("/")) => Status::Welcome,
+                (Some("GET" | "HEAD"), _) => Status::NotFound,
+                _ => Status::NotAllowed,
+            }
+        }
+        Err(httparse::Error::TooManyHeaders) => Status::TooLong,
+        Err(_) => Status::Bad,
+    };
+    Some(Request { status, is_head: request.method == Some("HEAD") })
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_nanos(span.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+
+    fn server() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        serve(listener, "text/x", Arc::new(|| Ok("page\n".to_string()))).unwrap();
+        address
+    }
+
+    fn ask(address: SocketAddr, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn requests_and_answers() {
+        let address = server();
+        let page = ask(address, b"GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_eq!(
+            page,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 5\r\nConnection: close\r\n\r\npage\n"
+        );
+        let head = ask(address, b"HEAD /metrics HTTP/1.0\r\n\r\n");
+        assert!(
+            head.starts_with("HTTP/1.1 200 ") && head.contains("Length: 5") && head.ends_with("\r\n\r\n")
+        );
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(HEAD_BYTES));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS + 1));
+        for (request, status) in [
+            ("GET / HTTP/1.1\r\n\r\n", "200"),
+            ("GET /metric HTTP/1.1\r\n\r\n", "404"),
+            ("POST /metrics HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", "405"),
+            ("\0\r\n\r\n", "400"),
+            ("GET /metrics SMTP\r\n\r\n", "400"),
+            (&long, "431"),
+            (&many, "431"),
+        ] {
+            // Each at a server of its own: a place is free again a moment after its answer, not before.
+            let answer = ask(server(), request.as_bytes());
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {answer}");
+        }
+    }
+
+    #[test]
+    fn clients_that_say_nothing_keep_nobody_else_out() {
+        let address = server();
+        let mut silent: Vec<TcpStream> = Vec::new();
+        for _ in 0..8 {
+            silent.extend((0..CLIENTS).map(|_| TcpStream::connect(address).unwrap()));
+            // Some begin, and go on for ever.
+            for stream in &mut silent {
+                let _ = stream.write_all(b"GET ");
+            }
+            assert!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").ends_with("page\n"));
+        }
+    }
+
+    #[test]
+    fn a_request_comes_in_pieces() {
+        let mut stream = TcpStream::connect(server()).unwrap();
+        b"GET /metrics HTTP/1.1\r\n\r\n".iter().for_each(|byte| stream.write_all(&[*byte]).unwrap());
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("page\n"));
+    }
+
+    #[test]
+    fn what_goes_wrong_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        serve(listener, "text/x", Arc::new(|| Err("stopping".to_string()))).unwrap();
+        let answer = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.ends_with("stopping\n"));
+    }
+}

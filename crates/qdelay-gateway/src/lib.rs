@@ -1,0 +1,318 @@
+//! `qdelay gateway`: a link between two network interfaces, in real time.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `keys`, `document`, `config` | the configuration: what keys there are, TOML with lines, what it all means |
+//! | `side` | an interface that may go away and come back |
+//! | `privileges`, `notify`, `signals` | being a service |
+//! | `reload` | reading the configuration again |
+//! | `http`, `exposition` | `/metrics` |
+//! | `verdict` | what is left of it |
+//!
+//! Everything that takes rights is opened first, by the only thread; then the rights are given up, and then others are started.
+//! The main thread carries packets and does nothing else. Others ask it for a copy of its counts, and tell it what to run.
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod document;
+mod exposition;
+mod http;
+mod keys;
+mod notify;
+mod privileges;
+mod reload;
+mod side;
+mod signals;
+mod verdict;
+
+use config::Config;
+use notify::Notify;
+use privileges::User;
+use qdelay_core::{Span, Time};
+use qdelay_emu::clock::RealClock;
+use qdelay_emu::control::{Control, Inbox, Wish, control};
+use qdelay_emu::device::HEADER_MAX;
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::Emulator;
+use qdelay_emu::metrics::Metrics;
+use qdelay_emu::pool::Pool;
+use qdelay_emu::snapshot::{Sample, Snapshot};
+use qdelay_emu::wait::{Grant, WaitOptions, Waiter};
+use qdelay_live::control::client::Client;
+use qdelay_live::control::{Reload, Socket, SocketOptions};
+use qdelay_live::logs::{Closed, Kind, Logs, Wanted};
+use qdelay_record::{PacketFile, Recorder};
+use qdelay_study::engine::cannot_write;
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output;
+use qdelay_terminal::output::eprintln_line;
+use reload::Reloader;
+use side::Side;
+use signals::Signals;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What errors of the gateway as a whole are called.
+const PLACE: &str = "qdelay gateway";
+/// Slots that are made before the first packet comes.
+const RESERVED: u32 = 4096;
+
+/// What a gateway is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The configuration, TOML.
+    pub config: PathBuf,
+    /// Say whether it can be used, and do nothing else.
+    pub check: bool,
+    /// As `realtime = true` in it.
+    pub realtime: bool,
+    /// In place of its `spin`: how long to spin before each release.
+    pub spin: Option<Span>,
+}
+
+/// Has the gateway with this control socket read its configuration again.
+///
+/// # Errors
+/// Nobody serves the socket; the configuration cannot be used.
+pub fn reload(socket: &Path) -> Result<(), Failure> {
+    let answer = Client::connect(socket)?.ask("reload")?;
+    let message = answer.get("message").and_then(|message| message.as_str()).unwrap_or("reloaded");
+    output::print(&format!("{}\n", one_line(message)))
+}
+
+/// Carries packets until a signal or the control socket ends it; or only checks the configuration.
+///
+/// # Errors
+/// A configuration that cannot be used, interfaces that cannot be opened, no permission, a failed audit.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let path = &options.config;
+    let config = Config::read(path)?;
+    if options.check {
+        return output::print(&format!("{}: can be used: {}\n", path.display(), config.summary()));
+    }
+    let given = config.wait();
+    let wait =
+        WaitOptions { realtime: given.realtime || options.realtime, spin: options.spin.or(given.spin) };
+    let (service, sides, mut waiter, inbox) = open(path, &config, wait)?;
+    let has_locked_memory = waiter.granted().memory.is_granted();
+    give_up_rights(&config, service.user.as_ref(), has_locked_memory)?;
+    let logs = logs(&config)?;
+    match config.log("packets") {
+        None => carry(&config, service, sides, &mut waiter, inbox, logs, ()).map(drop),
+        Some(file) => {
+            let failure = |error| config.failure("log", "packets", cannot_write(file, &error));
+            let recorder = PacketFile::create(file).map_err(failure)?;
+            let recorder = carry(&config, service, sides, &mut waiter, inbox, logs, recorder)?;
+            recorder.close().map_err(|error| Failure::Check(cannot_write(file, &error).to_string()))
+        }
+    }
+}
+
+fn logs(config: &Config) -> Result<Logs, Failure> {
+    let wanted = Wanted {
+        command: PLACE,
+        mahimahi: config.log("mahimahi"),
+        capture: config.log("pcap"),
+        // A service that starts anew begins its records anew.
+        force: true,
+        typed: ["down", "up"].map(|direction| config.written(direction)),
+    };
+    Logs::open(&wanted, &(&config.plan).into(), |kind, error| {
+        let key = match kind {
+            Kind::Mahimahi => "mahimahi",
+            Kind::Capture => "pcap",
+        };
+        config.failure("log", key, error)
+    })
+}
+
+/// What is served beside the data thread.
+struct Service {
+    metrics: Option<TcpListener>,
+    control: Option<Socket>,
+    signals: Signals,
+    reloader: Arc<Reloader>,
+    line: Control,
+    user: Option<User>,
+}
+
+/// Opens all that may take rights, and changes nothing that does not go with this process but for offloads.
+fn open(
+    path: &Path,
+    config: &Config,
+    wait: WaitOptions,
+) -> Result<(Service, [Side; 2], Waiter, Inbox), Failure> {
+    let user = config.user().map(User::find).transpose();
+    let user = user.map_err(|message| config.failure("gateway", "user", message))?;
+    if user.is_some() && !privileges::is_root() {
+        let message =
+            "only root can become another user; expected to be started by root, or the key left out";
+        return Err(config.failure("gateway", "user", message));
+    }
+    let failed = |what: &str, error: std::io::Error| Failure::input(PLACE, format!("{what}: {error}"));
+    let signals = Signals::take().map_err(|error| failed("taking signals", error))?;
+    let metrics = config.listen().map(|address| {
+        TcpListener::bind(address).map_err(|error| {
+            let message = format!(
+                "{address} cannot be listened at: {error}; expected a free port at an address of this machine"
+            );
+            config.failure("metrics", "listen", message)
+        })
+    });
+    let metrics = metrics.transpose()?;
+    let socket = config.control().map(|wanted| {
+        Socket::open(&SocketOptions { path: wanted.path, mode: wanted.mode, group: wanted.group }).map_err(
+            |failure| match failure {
+                Failure::Input { place, message } => {
+                    config.failure("control", "socket", format!("{place}: {message}"))
+                }
+                other => other,
+            },
+        )
+    });
+    let socket = socket.transpose()?;
+    let [inside, outside] = config.interfaces();
+    let side = |key, name: &str| Side::open(name).map_err(|error| config.failure("gateway", key, error));
+    let sides = [side("inside", inside)?, side("outside", outside)?];
+    for (name, side) in [inside, outside].into_iter().zip(&sides) {
+        tell(name, side, config.mtu());
+    }
+    let (line, inbox) = control(config.settings()).map_err(|error| failed("making a bell", error))?;
+    let alarm = inbox.alarm().map_err(|error| failed("making a bell", error))?;
+    let waiter = Waiter::new(wait, [alarm]);
+    let granted = waiter.granted();
+    for (what, grant) in [("real-time priority", &granted.priority), ("locked memory", &granted.memory)] {
+        if let Grant::Refused(why) = grant {
+            eprintln_line(&format!("{what} is refused: {why}"));
+        }
+    }
+    let notify = Notify::from_environment();
+    let reloader = Arc::new(Reloader::new(path.to_path_buf(), config.clone(), line.clone(), notify));
+    Ok((Service { metrics, control: socket, signals, reloader, line, user }, sides, waiter, inbox))
+}
+
+/// What was done to an interface, and what does not go together with it.
+fn tell(name: &str, side: &Side, mtu: u16) {
+    let name = one_line(name);
+    let [off, on] = side.offloads();
+    if !off.is_empty() {
+        eprintln_line(&format!("{name}: offloads that are off until the end: {off}"));
+    }
+    if !on.is_empty() {
+        eprintln_line(&format!("{name}: offloads that cannot be switched off: {on}"));
+    }
+    if let Some(its) = side.mtu()
+        && its != u32::from(mtu)
+    {
+        eprintln_line(&format!(
+            "{name} has an MTU of {its}, and gateway.mtu is {mtu}: packets between the two sizes are lost"
+        ));
+    }
+}
+
+/// Also where no user is named: who is root then keeps the name, and what root may do but for what its name opens.
+fn give_up_rights(config: &Config, user: Option<&User>, has_locked_memory: bool) -> Result<(), Failure> {
+    privileges::drop_to(user, has_locked_memory)
+        .map_err(|(what, error)| config.failure("gateway", "user", format!("{what}: {error}")))?;
+    match user {
+        Some(user) => eprintln_line(&format!("runs as {user} from now on")),
+        None if privileges::is_root() => eprintln_line(
+            "runs as root, with the capabilities to open its interfaces again and no others; gateway.user names a user to run as",
+        ),
+        None => {}
+    }
+    Ok(())
+}
+
+/// Carries packets until it is told to stop.
+fn carry<R: Recorder>(
+    config: &Config,
+    service: Service,
+    sides: [Side; 2],
+    waiter: &mut Waiter,
+    mut inbox: Inbox,
+    logs: Logs,
+    recorder: R,
+) -> Result<R, Failure> {
+    let plan = config.plan.clone();
+    let limits = plan.lateness_limits();
+    let mut pool = Pool::new(config.mtu() + HEADER_MAX, config.hold());
+    pool.reserve(RESERVED);
+    let impossible = |error| Failure::input(PLACE, error);
+    let metrics = Metrics::new(&plan).map_err(impossible)?;
+    let emulator = Emulator::tapped(plan, pool, recorder, (logs, metrics)).map_err(impossible)?;
+    let mut driver = Driver::new(RealClock::start(), sides, emulator, limits);
+    let reloader = Arc::clone(&service.reloader);
+    let server = serve(service)?;
+    eprintln_line(&format!("carries packets; {}", config.summary()));
+    reloader.notify().ready(&config.summary());
+    driver.begin();
+    let carried = loop {
+        match driver.run(waiter, || false) {
+            Ok(()) if inbox.serve(&mut driver) == Wish::Stop => break Ok(()),
+            Ok(()) => {}
+            Err(error) => break Err(error),
+        }
+    };
+    reloader.notify().stopping();
+    // Whoever still asks is answered that it has ended; a reload too, which else would be waited for here.
+    drop(inbox);
+    drop(server);
+    let (settings, reloads) = reloader.running();
+    let last = Sample::take(&mut driver, Arc::new(settings), reloads);
+    let (emulator, mut sides, mut audit) = driver.finish();
+    for side in &mut sides {
+        if let Err(error) = side.restore() {
+            eprintln_line(&error);
+        }
+    }
+    drop(sides);
+    let end = Time::ZERO + audit.facts().duration;
+    let audited = emulator.audit();
+    let (recorder, (logs, _)) = emulator.into_parts();
+    let Closed { lost, broken } = logs.close(end);
+    audit.log_lost = lost;
+    output::tell(&verdict::text(&Snapshot::between(None, &last), &audit.facts()));
+    carried.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
+    audited.map_err(|error| {
+        Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
+    })?;
+    match broken.is_empty() {
+        true => Ok(recorder),
+        false => Err(Failure::Check(broken.join("; "))),
+    }
+}
+
+/// Starts the threads beside the data thread. The control socket is served until what is returned is dropped.
+fn serve(service: Service) -> Result<Option<qdelay_live::control::Server>, Failure> {
+    let Service { metrics, control, signals, reloader, line, .. } = service;
+    let failed = |error| Failure::input(PLACE, format!("starting a thread: {error}"));
+    let told = move |reloader: &Reloader| {
+        let result = reloader.reload();
+        match &result {
+            Ok(message) | Err(message) => eprintln_line(&one_line(message)),
+        }
+        result
+    };
+    if let Some(listener) = metrics {
+        let line = line.clone();
+        let page = move || line.sample().map_err(|gone| gone.to_string()).and_then(exposition::text);
+        http::serve(listener, exposition::CONTENT_TYPE, Arc::new(page)).map_err(failed)?;
+    }
+    let stop = line.clone();
+    let by_signal = Arc::clone(&reloader);
+    signals
+        .serve(
+            move || {
+                let _ = stop.stop();
+            },
+            move || {
+                let _ = told(&by_signal);
+            },
+        )
+        .map_err(failed)?;
+    let reload: Reload = Arc::new(move || told(&reloader));
+    control.map(|socket| socket.serve(line, Some(reload)).map_err(failed)).transpose()
+}

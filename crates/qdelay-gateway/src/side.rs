@@ -1,0 +1,195 @@
+//! A side of the gateway: an interface that may go away and come back.
+//!
+//! While the interface is there this is a [`PacketSocket`] and nothing else. When it goes down or is removed, a timer takes the
+//! socket's place among what is polled: every [`LOOK`] the name is looked for again, and what has come back under it is opened
+//! and switched on. What is to be written meanwhile is refused, which the audit counts.
+
+use super::privileges;
+use qdelay_emu::device::offload::Offloads;
+use qdelay_emu::device::packet::{PacketError, PacketSocket};
+use qdelay_emu::device::{Device, Received, Sent};
+use qdelay_emu::link_setup::netlink::Netlink;
+use qdelay_terminal::error::one_line;
+use qdelay_terminal::output::eprintln_line;
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// How often an interface that is away is looked for.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// See the module.
+#[derive(Debug)]
+pub struct Side {
+    name: String,
+    /// `None` while there is no interface of that name.
+    open: Option<Open>,
+    is_away: bool,
+    timer: OwnedFd,
+    /// To look for the interface with; it stays in the namespace of the thread that opened it.
+    netlink: Netlink,
+    /// Dropped by the kernel at interfaces that are gone.
+    drops: u64,
+}
+
+/// An interface that is open. In this order: the socket goes before the offloads are restored.
+#[derive(Debug)]
+struct Open {
+    socket: PacketSocket,
+    offloads: Offloads,
+}
+
+impl Open {
+    fn new(name: &str, netlink: &mut Netlink) -> Result<Open, PacketError> {
+        let failed = |what| {
+            move |error: io::Error| match error.raw_os_error() {
+                Some(code) if code == Errno::NODEV.raw_os_error() => {
+                    PacketError::NoInterface { name: name.to_string() }
+                }
+                _ if error.kind() == io::ErrorKind::PermissionDenied => PacketError::NotPermitted,
+                _ => PacketError::Failed { what, error },
+            }
+        };
+        // Some drivers reset the interface for it, so before the socket is there.
+        let offloads = Offloads::switch_off(name).map_err(failed("switching offloads off"))?;
+        let on = "switching the network interface on";
+        let index = netlink.index(name).map_err(failed(on))?;
+        let index = index.ok_or_else(|| PacketError::NoInterface { name: name.to_string() })?;
+        netlink.set_up(index).map_err(failed(on))?;
+        let socket = PacketSocket::open(name)?;
+        Ok(Open { socket, offloads })
+    }
+}
+
+impl Side {
+    /// Opens the interface `name`, in the network namespace of the calling thread, and switches it on.
+    ///
+    /// # Errors
+    /// See [`PacketError`].
+    pub fn open(name: &str) -> Result<Side, PacketError> {
+        let failed = |what| move |error: io::Error| PacketError::Failed { what, error };
+        let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+            .map_err(|error| failed("making a timer")(error.into()))?;
+        let open = Open::new(name, &mut netlink)?;
+        Ok(Side { name: name.to_string(), open: Some(open), is_away: false, timer, netlink, drops: 0 })
+    }
+
+    /// The interface's MTU in bytes, when it was opened.
+    pub fn mtu(&self) -> Option<u32> {
+        self.open.as_ref().map(|open| open.socket.mtu())
+    }
+
+    /// What was switched off, and what would not be: `tso, gso`.
+    pub fn offloads(&self) -> [String; 2] {
+        let Some(open) = &self.open else { return Default::default() };
+        let names = |offloads: &[qdelay_emu::device::offload::Offload]| {
+            offloads.iter().map(|offload| offload.name()).collect::<Vec<_>>().join(", ")
+        };
+        [names(open.offloads.switched_off()), names(&open.offloads.left_on())]
+    }
+
+    /// Switches offloads on again that were on.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn restore(&mut self) -> Result<(), String> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        privileges::with(|| open.offloads.restore())
+            .map_err(|error| format!("{}: offloads cannot be restored: {error}", one_line(&self.name)))
+    }
+
+    /// The interface cannot be used at the moment.
+    #[cold]
+    fn leave(&mut self, error: &io::Error) {
+        eprintln_line(&format!("{}: {error}; waiting for it to come back", one_line(&self.name)));
+        self.is_away = true;
+        self.set_timer(LOOK);
+    }
+
+    #[cold]
+    fn come_back(&mut self) {
+        eprintln_line(&format!("{} is back", one_line(&self.name)));
+        self.is_away = false;
+        self.set_timer(Timespec { tv_sec: 0, tv_nsec: 0 });
+    }
+
+    fn set_timer(&self, every: Timespec) {
+        let times = Itimerspec { it_interval: every, it_value: every };
+        // Cannot fail with these values.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times);
+    }
+
+    /// While the interface is away: looks for it when it is time to, and reads from it if it is there again.
+    #[cold]
+    fn look(&mut self, buffer: &mut [u8]) -> Option<Received> {
+        // Not yet time.
+        if rustix::io::read(&self.timer, &mut [0_u8; 8]).is_err() {
+            return None;
+        }
+        let index = self.netlink.index(&self.name).ok().flatten();
+        if let Some(open) = &mut self.open
+            && index != Some(open.socket.index())
+        {
+            self.drops = self.drops.saturating_add(open.socket.kernel_drops());
+            privileges::with(|| self.open = None);
+        }
+        index?;
+        if self.open.is_none() {
+            // Perhaps it is not quite there: the next look tells.
+            self.open = privileges::with(|| Open::new(&self.name, &mut self.netlink)).ok();
+        }
+        let received = self.open.as_mut().and_then(|open| open.socket.receive(buffer).ok().flatten());
+        if received.is_some() {
+            self.come_back();
+        }
+        received
+    }
+}
+
+impl Device for Side {
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        if self.is_away {
+            return Ok(self.look(buffer));
+        }
+        let Some(open) = &mut self.open else { return Ok(None) };
+        match open.socket.receive(buffer) {
+            Err(error) => {
+                self.leave(&error);
+                Ok(None)
+            }
+            received => received,
+        }
+    }
+
+    #[inline]
+    fn next_stamp(&mut self) -> Option<u64> {
+        match &mut self.open {
+            Some(open) if !self.is_away => open.socket.next_stamp(),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        match &mut self.open {
+            Some(open) => open.socket.send(bytes),
+            None => Err(Errno::NODEV.into()),
+        }
+    }
+
+    fn kernel_drops(&mut self) -> u64 {
+        self.drops + self.open.as_mut().map_or(0, |open| open.socket.kernel_drops())
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.open {
+            Some(open) if !self.is_away => open.socket.fd(),
+            _ => Some(self.timer.as_fd()),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What a gateway says when it ends.
+
+use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::snapshot::Snapshot;
+use qdelay_live::verdict;
+use qdelay_terminal::text_table::milliseconds;
+use qdelay_terminal::text_table::{self, Column};
+
+/// Figures of both directions over the whole run, and whether to believe them.
+pub fn text(whole: &Snapshot, facts: &AuditFacts) -> String {
+    let columns = [
+        Column::left("link"),
+        Column::right("rate\nMbit/s"),
+        Column::right("p50\nms"),
+        Column::right("p99\nms"),
+        Column::right("max\nms"),
+        Column::right("packets"),
+        Column::right("drops"),
+        Column::right("marks"),
+    ];
+    let row = |(name, direction): (&str, &qdelay_emu::snapshot::DirectionSnapshot)| {
+        let mut row = vec![name.to_string(), format!("{:.2}", direction.rate_mbps)];
+        let sojourn = direction.sojourn_total.unwrap_or_default();
+        row.extend([sojourn.p50_ms, sojourn.p99_ms, sojourn.max_ms].map(milliseconds));
+        let total = &direction.total;
+        row.extend([total.delivered, total.dropped, total.marked].map(|amount| amount.packets.to_string()));
+        row
+    };
+    let rows = [("down", &whole.down), ("up", &whole.up)].into_iter().map(row).collect();
+    let reloads = format!("; {} reloads", whole.reloads);
+    format!("\n{}\n{}", text_table::table(&columns, rows), verdict::lines(facts, &reloads))
+}

@@ -1,0 +1,150 @@
+//! The other end of the control socket.
+
+use super::protocol;
+use qdelay_emu::snapshot::Snapshot;
+use qdelay_terminal::error::{Failure, one_line};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// Longest answer that is read: a snapshot of thousands of flows has a megabyte.
+const LINE_BYTES: u64 = 16 << 20;
+
+/// A connection to a control socket.
+#[derive(Debug)]
+pub struct Client {
+    path: PathBuf,
+    reader: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Nobody serves it, or not us.
+    pub fn connect(path: &Path) -> Result<Client, Failure> {
+        let stream = UnixStream::connect(path).map_err(|error| {
+            let message = match error.kind() {
+                ErrorKind::NotFound => {
+                    "there is no such socket; expected that of a running link or gateway".to_string()
+                }
+                ErrorKind::ConnectionRefused => {
+                    "nobody serves it any more; expected the socket of a running link or gateway".to_string()
+                }
+                _ => format!("{error}; expected the socket of a running link or gateway"),
+            };
+            Failure::input(path.display(), message)
+        })?;
+        Ok(Client { path: path.to_path_buf(), reader: BufReader::new(stream) })
+    }
+
+    /// Asks, and waits for one answer: `reload`, `stop`.
+    ///
+    /// # Errors
+    /// The other end has gone, or answers with an error.
+    pub fn ask(&mut self, command: &str) -> Result<Value, Failure> {
+        self.send(&serde_json::json!({ "command": command }))?;
+        self.answer()?.ok_or_else(|| self.gone())
+    }
+
+    /// Asks for snapshots, one now and one after each interval; [`Client::next_snapshot`] returns them.
+    ///
+    /// # Errors
+    /// The other end has gone.
+    pub fn watch(&mut self, interval_ms: u64) -> Result<(), Failure> {
+        self.send(&serde_json::json!({ "command": "watch", "interval_ms": interval_ms }))
+    }
+
+    /// The next snapshot of a watch; `None` when the link has ended.
+    ///
+    /// # Errors
+    /// The other end answers with an error.
+    pub fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Failure> {
+        match self.answer()? {
+            Some(value) => self.read(value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn send(&mut self, request: &Value) -> Result<(), Failure> {
+        let line = format!("{}\n", protocol::line(request));
+        if self.reader.get_mut().write_all(line.as_bytes()).is_ok() {
+            return Ok(());
+        }
+        // Whoever closes the connection may have said why before.
+        self.answer().and_then(|_| Err(self.gone()))
+    }
+
+    fn answer(&mut self) -> Result<Option<Value>, Failure> {
+        let mut line = Vec::new();
+        match self.reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(None),
+            Ok(_) if line.len() as u64 == LINE_BYTES => return Err(self.strange()),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) => return Err(Failure::input(self.path.display(), error)),
+        }
+        let value: Value = serde_json::from_slice(&line).map_err(|_| self.strange())?;
+        match value.get("error").and_then(Value::as_str) {
+            Some(error) => Err(Failure::Check(format!("{}: {}", self.path.display(), one_line(error)))),
+            None => Ok(Some(value)),
+        }
+    }
+
+    fn read(&self, value: Value) -> Result<Snapshot, Failure> {
+        serde_json::from_value(value).map_err(|_| self.strange())
+    }
+
+    fn gone(&self) -> Failure {
+        Failure::Check(format!("{}: the link has ended", self.path.display()))
+    }
+    fn strange(&self) -> Failure {
+        Failure::input(
+            self.path.display(),
+            "answers something else; expected the socket of a link or gateway",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    /// A client of a socket whose other end says `line` and closes.
+    fn client(name: &str, line: &[u8]) -> Client {
+        let path = std::env::temp_dir().join(format!("qdelay-client-{name}-{}", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = Client::connect(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let (line, is_short) = (line.to_vec(), line.len() < 1000);
+        let write = move || {
+            let _ = stream.write_all(&line);
+        };
+        let writer = std::thread::spawn(write);
+        if is_short {
+            // It is there, and the connection is closed, before anything is asked.
+            writer.join().unwrap();
+        }
+        client
+    }
+
+    #[test]
+    fn why_it_was_closed_is_said() {
+        let line = b"{\"error\":\"too many connections are served; expected fewer\"}\n";
+        let error = client("full", line).ask("reload").unwrap_err();
+        assert!(matches!(&error, Failure::Check(text) if text.contains("too many connections")), "{error:?}");
+        let error = client("gone", b"").ask("reload").unwrap_err();
+        assert!(matches!(&error, Failure::Check(text) if text.contains("has ended")), "{error:?}");
+    }
+
+    #[test]
+    fn a_line_has_an_end() {
+        // JSON that would say something else, were it read to its end.
+        let endless = [&vec![b' '; LINE_BYTES as usize][..], b"{\"error\":\"late\"}\n"].concat();
+        let error = client("endless", &endless).next_snapshot().unwrap_err();
+        assert!(matches!(error, Failure::Input { message, .. } if message.contains("something else")));
+    }
+}

@@ -1,0 +1,152 @@
+//! The socket's file: nobody else's business from the moment it is there, and gone when we are.
+
+use qdelay_terminal::error::Failure;
+use rustix::fs::{Gid, Mode};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 16;
+
+/// Where the socket is and who may use it.
+#[derive(Clone, Debug)]
+pub struct SocketOptions {
+    /// Its name.
+    pub path: PathBuf,
+    /// Permissions of the file: who may write to it may connect.
+    pub mode: u32,
+    /// The group of the file, by name or number; `None` leaves it ours.
+    pub group: Option<String>,
+}
+
+impl SocketOptions {
+    /// For nobody but us (mode 0600).
+    pub fn private(path: &Path) -> SocketOptions {
+        SocketOptions { path: path.to_path_buf(), mode: 0o600, group: None }
+    }
+}
+
+/// A socket that takes connections. Its file is removed when it is dropped, if it is still ours.
+#[derive(Debug)]
+pub struct Socket {
+    pub(super) listener: UnixListener,
+    file: SocketFile,
+}
+
+/// The file, and which one it was.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|found| found == self.identity) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Socket {
+    /// Makes it. The file of a process that has ended is replaced.
+    ///
+    /// # Errors
+    /// Another process serves it; something else has its name; it cannot be made there.
+    pub fn open(options: &SocketOptions) -> Result<Socket, Failure> {
+        let fail = |message: String| Failure::input(options.path.display(), message);
+        let group = options.group.as_deref().map(group).transpose().map_err(&fail)?;
+        make_way(&options.path).map_err(&fail)?;
+        let (listener, identity) = bind(options, group).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => fail("the folder does not exist; expected one that does".to_string()),
+            ErrorKind::AddrInUse => {
+                fail("another process has just taken it; expected a new name".to_string())
+            }
+            _ => fail(format!("the control socket cannot be made: {error}")),
+        })?;
+        Ok(Socket { listener, file: SocketFile { path: options.path.clone(), identity } })
+    }
+
+    pub(super) fn into_parts(self) -> (UnixListener, SocketFile) {
+        (self.listener, self.file)
+    }
+}
+
+fn bind(options: &SocketOptions, group: Option<Gid>) -> io::Result<(UnixListener, (u64, u64))> {
+    let path = &options.path;
+    let address = SocketAddrUnix::new(path)
+        .map_err(|_| io::Error::other("its name is too long; expected at most 107 bytes"))?;
+    let socket =
+        rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // The file begins with these permissions, so that there is no moment in which others may connect.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, &address)?;
+    let identity = identity(path)?;
+    let finish = || {
+        if group.is_some() {
+            rustix::fs::chown(path, None, group)?;
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(options.mode))?;
+        Ok(rustix::net::listen(&socket, BACKLOG)?)
+    };
+    if let Err(error) = finish() {
+        let _ = fs::remove_file(path);
+        return Err(error);
+    }
+    Ok((UnixListener::from(socket), identity))
+}
+
+/// Removes the socket of a process that has ended.
+fn make_way(path: &Path) -> Result<(), String> {
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        // Whatever else is wrong shows when it is made.
+        Err(_) => return Ok(()),
+    };
+    if !found.file_type().is_socket() {
+        return Err("exists and is no socket; expected a new name".to_string());
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err("another process serves this socket; expected a new name".to_string()),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)
+            .map_err(|error| format!("a socket that nobody serves cannot be removed: {error}")),
+        Err(error) => Err(format!("exists and cannot be looked at: {error}; expected a new name")),
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    path.symlink_metadata().map(|found| (found.dev(), found.ino()))
+}
+
+/// The number of a group.
+fn group(text: &str) -> Result<Gid, String> {
+    if let Ok(number) = text.parse::<u32>()
+        && number != u32::MAX
+    {
+        return Ok(Gid::from_raw(number));
+    }
+    let groups = fs::read_to_string("/etc/group").unwrap_or_default();
+    let number = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(text)).then(|| fields.nth(1))?.and_then(|number| number.parse().ok())
+    });
+    number
+        .map(Gid::from_raw)
+        .ok_or(format!("group: '{text}' is not known; expected one of /etc/group, or a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_by_name_and_number() {
+        assert_eq!(group("root").unwrap().as_raw(), 0);
+        assert_eq!(group("4711").unwrap().as_raw(), 4711);
+        assert!(group("no such group").unwrap_err().contains("expected"));
+    }
+}

@@ -1,0 +1,219 @@
+//! The foot of the terminal while a command runs above it: `qdelay link --live`.
+//!
+//! On a terminal the last rows are taken away from the command: a scroll region (DECSTBM) keeps what it prints above them, and
+//! the window size that the kernel tells programs is smaller by as many rows, so that full-screen programs leave them alone too.
+//! Both are put back at the end, and after a panic; after `kill -9` it takes `reset`. Where standard error is no terminal, a line
+//! is written each second instead.
+
+use super::history::History;
+use super::view;
+use qdelay_emu::control::{Control, Sampler};
+use qdelay_emu::snapshot::Snapshot;
+use qdelay_terminal::output::eprintln_line;
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, Winsize, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetwinsize};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, Once, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// From one picture to the next.
+const PICTURE: Duration = Duration::from_millis(250);
+/// From one line to the next.
+const LINE: Duration = Duration::from_secs(1);
+/// Narrower terminals are left alone.
+const COLUMNS_MIN: u16 = 20;
+
+/// Shows how a link does, until it is dropped; the [`Inbox`](qdelay_emu::control::Inbox) must be dropped first.
+#[derive(Debug)]
+pub struct Panel {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Panel {
+    /// Takes its rows at once, so that a command that is started next finds the window as it will be.
+    ///
+    /// # Errors
+    /// No more threads.
+    pub fn start(control: Control) -> io::Result<Panel> {
+        let foot = isatty(io::stderr()).then(Foot::take);
+        let (stop, stopped) = channel::<()>();
+        let show = move || {
+            let mut sampler = Sampler::new(control);
+            let mut shown = Shown { foot, history: History::default() };
+            let every = if shown.foot.is_some() { PICTURE } else { LINE };
+            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let Ok(snapshot) = sampler.snapshot() else { return };
+                shown.show(&snapshot);
+            }
+        };
+        let thread = thread::Builder::new().name("live".into()).spawn(show)?;
+        Ok(Panel { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Panel {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Shown {
+    foot: Option<Foot>,
+    history: History,
+}
+
+impl Shown {
+    fn show(&mut self, snapshot: &Snapshot) {
+        self.history.push(snapshot);
+        match &mut self.foot {
+            Some(foot) => foot.paint(snapshot, &self.history),
+            None => eprintln_line(&view::plain(snapshot)),
+        }
+    }
+}
+
+/// What the terminal was like; taken by whoever puts it back.
+static BEFORE: Mutex<Option<Layout>> = Mutex::new(None);
+
+/// The rows of a terminal, and how they are shared.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// As it really is.
+    whole: Winsize,
+    /// Rows of the panel.
+    foot: u16,
+}
+
+impl Layout {
+    fn of(whole: Winsize) -> Layout {
+        let foot = if whole.ws_col < COLUMNS_MIN { 0 } else { view::panel_rows(whole.ws_row) };
+        Layout { whole, foot }
+    }
+    /// Rows of the command.
+    fn top(&self) -> u16 {
+        self.whole.ws_row.saturating_sub(self.foot)
+    }
+    /// What the command is told.
+    fn told(&self) -> Winsize {
+        let Winsize { ws_row, ws_col, ws_xpixel, ws_ypixel } = self.whole;
+        let height = u32::from(ws_ypixel) * u32::from(self.top()) / u32::from(ws_row).max(1);
+        Winsize { ws_row: self.top(), ws_col, ws_xpixel, ws_ypixel: height as u16 }
+    }
+}
+
+/// The panel's rows. Standard error is the terminal.
+struct Foot {
+    layout: Layout,
+    has_colour: bool,
+}
+
+impl Foot {
+    fn take() -> Foot {
+        static HOOK: Once = Once::new();
+        // A panic ends the process before anything is dropped.
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                put_back();
+                before(info);
+            }));
+        });
+        let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let size = tcgetwinsize(io::stderr()).unwrap_or(Winsize {
+            ws_row: 0,
+            ws_col: 0,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        });
+        let mut foot = Foot { layout: Layout::of(size), has_colour };
+        foot.arrange(size);
+        foot
+    }
+
+    /// Shares a terminal of this size anew.
+    fn arrange(&mut self, whole: Winsize) {
+        self.layout = Layout::of(whole);
+        let Layout { foot, .. } = self.layout;
+        if foot > 0 {
+            let mut text = String::new();
+            // What stands in these rows moves up, and the cursor with it, whatever column it is in.
+            text.push_str("\x1b7\x1b[r\x1b8");
+            (0..foot).for_each(|_| text.push_str("\x1bD"));
+            let _ = write!(text, "\x1b[{foot}A\x1b7\x1b[1;{}r\x1b8", self.layout.top());
+            write(&text);
+            let _ = tcsetwinsize(io::stderr(), self.layout.told());
+        }
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.layout);
+    }
+
+    fn paint(&mut self, snapshot: &Snapshot, history: &History) {
+        if is_unwelcome() {
+            return;
+        }
+        if let Ok(size) = tcgetwinsize(io::stderr()) {
+            let told = self.layout.told();
+            // A size that we did not tell is the terminal's own, and a new one.
+            if (size.ws_row, size.ws_col) != (told.ws_row, told.ws_col) {
+                self.arrange(size);
+            }
+        }
+        let Layout { whole, foot } = self.layout;
+        if foot == 0 {
+            return;
+        }
+        let width = usize::from(whole.ws_col);
+        // Programs that end may have taken the region back to the whole.
+        let mut text = format!("\x1b7\x1b[1;{}r", self.layout.top());
+        for (row, line) in (self.layout.top() + 1..).zip(view::panel(snapshot, history, width, foot)) {
+            let _ = write!(text, "\x1b[{row};1H\x1b[0m\x1b[2K{}", line.render(width, self.has_colour));
+        }
+        text.push_str("\x1b8");
+        write(&text);
+    }
+}
+
+impl Drop for Foot {
+    fn drop(&mut self) {
+        put_back();
+    }
+}
+
+/// Gives the whole terminal back, once.
+fn put_back() {
+    // A thread that has the lock is either painting its last or panicking with it.
+    let Ok(Some(layout)) = BEFORE.try_lock().map(|mut before| before.take()) else { return };
+    if layout.foot == 0 {
+        return;
+    }
+    let mut text = "\x1b7\x1b[r".to_string();
+    for row in layout.top() + 1..=layout.whole.ws_row {
+        let _ = write!(text, "\x1b[{row};1H\x1b[0m\x1b[2K");
+    }
+    text.push_str("\x1b8");
+    // What the terminal has become since is the truth.
+    let is_ours = tcgetwinsize(io::stderr()).is_ok_and(|size| size.ws_row == layout.told().ws_row);
+    if is_ours {
+        let _ = tcsetwinsize(io::stderr(), layout.whole);
+    }
+    if !is_unwelcome() {
+        write(&text);
+    }
+}
+
+/// Whether writing to the terminal would stop this process, packets and all: another group has it, and it is set so (`tostop`).
+fn is_unwelcome() -> bool {
+    let is_set = tcgetattr(io::stderr()).is_ok_and(|modes| modes.local_modes.contains(LocalModes::TOSTOP));
+    is_set && tcgetpgrp(io::stderr()).is_ok_and(|group| group != getpgrp())
+}
+
+/// In one piece, so that nothing of the command's comes between. A terminal that has gone is no concern of ours.
+fn write(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}

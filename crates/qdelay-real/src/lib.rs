@@ -1,0 +1,312 @@
+//! `qdelay run --clock real`: cases in real time, their flows made by real programs.
+//!
+//! ```text
+//! outside: iperf3 and irtt clients, UDP senders -> [bottleneck, link, delay] -> inside: their servers, UDP receivers
+//! ```
+//!
+//! Each case gets two private namespaces and an emulator of its own between them: data goes down. A TCP flow is an iperf3
+//! client outside that sends to a server inside, with the kernel's own congestion control; a UDP flow is sent by this program
+//! at the very times at which the simulator's source sends, or by irtt if it is like a call. What is measured is what the emulator's path does, at the path's
+//! own times, by the simulator's own [`qdelay_sim::Figures`].
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `support` | what of a scenario cannot be real, and what makes each flow |
+//! | `path` | the scenario's path as the emulator has it |
+//! | `ports`, `bypass` | which packets are of which flow; what programs say to their other ends goes around the path |
+//! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
+//! | `carrier` | the thread that carries the packets |
+//! | `measure`, `stream` | from the emulator's events to an outcome; what of a TCP flow's bytes has arrived |
+
+#![forbid(unsafe_code)]
+
+mod bypass;
+mod carrier;
+mod datagrams;
+mod irtt;
+mod measure;
+pub mod path;
+mod ports;
+mod programs;
+mod stream;
+mod support;
+
+use carrier::{Carried, Carrier};
+use datagrams::{Receiver, Sender};
+use programs::Programs;
+use qdelay_core::{Span, Time};
+use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_emu::link_setup::{self, LinkSetup, Outside};
+use qdelay_emu::netns::Namespace;
+use qdelay_emu::snapshot::StallFigures;
+use qdelay_emu::steering::Steering;
+use qdelay_record::PacketFile;
+use qdelay_sim::Scenario;
+use qdelay_study::InputError;
+use qdelay_study::engine::{EngineError, Progress, Ran, Runner};
+use qdelay_study::results::{Audit, Irtt, Stall, Stalls, round};
+use qdelay_study::scenario::Case;
+use qdelay_terminal::progress::Bar;
+use rustix::event::{Timespec, poll};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use support::Maker;
+
+/// The longest packet of the link, in bytes: Ethernet's.
+const MTU: u16 = 1500;
+/// Spun before each release: an idle virtual processor was seen to wake up as late as 380 us, which is 40% of a processor where a
+/// trace has an opportunity every millisecond.
+const SPIN: Span = Span::from_micros(400);
+/// The same where others run at once, which would wait for it.
+const SHORT_SPIN: Span = Span::from_micros(50);
+/// How often it is looked whether all is well, and the progress shown.
+const LOOK: Span = Span::from_millis(100);
+
+/// Runs cases in real time, one after another.
+pub struct RealTime {
+    /// Whether to ask for real-time priority.
+    pub realtime: bool,
+    /// Cases that run at once.
+    jobs: usize,
+    /// How far the cases are.
+    pub bar: Bar,
+    without_irtt: Once,
+}
+
+/// What came of a case, and what only whoever compares it with the simulator wants to know.
+pub struct Real {
+    /// Measures and verdict.
+    pub ran: Ran,
+    /// When the first whole segment of each TCP flow came to the bottleneck.
+    pub begun: Vec<Option<Time>>,
+}
+
+impl RealTime {
+    /// Says how far it is on standard error, where that is a terminal.
+    pub fn new(realtime: bool) -> RealTime {
+        RealTime::several(realtime, 1)
+    }
+    /// The same where `jobs` cases run at once, which share the processors: no emulator keeps one to itself, and none spins for
+    /// long.
+    pub fn several(realtime: bool, jobs: usize) -> RealTime {
+        RealTime { realtime, jobs, bar: Bar::default(), without_irtt: Once::new() }
+    }
+}
+
+impl Progress for RealTime {
+    fn begins(&self, study: &str, cases: u64, there: u64) {
+        self.bar.begins(study, cases, there);
+        // One case takes long enough to be watched.
+        self.bar.show();
+    }
+    fn case_done(&self) {
+        self.bar.case_done();
+    }
+}
+
+impl Runner for RealTime {
+    fn clock(&self) -> Option<&'static str> {
+        Some("real")
+    }
+
+    fn check(&self, case: &Case) -> Result<(), InputError> {
+        support::check(&case.scenario).map_err(|message| InputError::new(place(case), message))
+    }
+
+    fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
+        self.carry_out(case, packets).map(|real| real.ran)
+    }
+}
+
+impl RealTime {
+    /// Runs `case`, and tells `packets` of every packet.
+    ///
+    /// # Errors
+    /// No namespaces, a program that does not run, or a fault.
+    pub fn carry_out(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Real, EngineError> {
+        let scenario = &case.scenario;
+        let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
+        let options = link_setup::Options {
+            mtu: u32::from(MTU),
+            outside: Outside::Private,
+            resolver: false,
+            ..Default::default()
+        };
+        let setup = LinkSetup::new(&options).map_err(|error| refuse(error.to_string()))?;
+        let steering = if self.realtime && self.jobs == 1 {
+            Steering::plan().filter(|steering| steering.steer(&setup))
+        } else {
+            None
+        };
+        let LinkSetup { inside, outside, addresses, namespace, outside_namespace, .. } = setup;
+        let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
+        set_kernel(&outer, scenario);
+        let ends = (addresses.outside, addresses.inside);
+        let makers = self.makers(scenario);
+        let mut programs = Programs::listen(scenario, &makers, &namespace, ends).map_err(refuse)?;
+        let receiver = Receiver::open(scenario, &makers, &namespace, ends.1).map_err(refuse)?;
+        let sender = Sender::open(scenario, &makers, &outer, ends).map_err(refuse)?;
+        let plan = path::plan(scenario).map_err(refuse)?;
+        let carrier = Carrier {
+            scenario,
+            plan,
+            devices: [inside, outside],
+            mtu: MTU,
+            realtime: self.realtime,
+            spin: if self.jobs == 1 { SPIN } else { SHORT_SPIN },
+            steering,
+        };
+        let stop = AtomicBool::new(false);
+        // One beginning for the path and for whoever sends over it.
+        let clock = RealClock::start();
+        let (carried, received, failed) = thread::scope(|scope| {
+            let carried = scope.spawn(|| carrier.run(clock, packets, &stop));
+            let received = scope.spawn(|| receiver.run(&stop));
+            let sent = scope.spawn(|| sender.run(clock, &stop));
+            let failed = self.play(clock, scenario, &mut programs, &outer, &|| carried.is_finished());
+            // The carrier ends by itself unless something failed.
+            if failed.is_some() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            let carried = carried.join();
+            stop.store(true, Ordering::Relaxed);
+            (carried, (received.join().unwrap_or(0), sent.join().is_ok()), failed)
+        });
+        let Ok(carried) = carried else {
+            return Err(EngineError::Audit(format!("{}: the emulator broke off", place(case))));
+        };
+        if let Some(message) = failed {
+            return Err(refuse(message));
+        }
+        let carried = carried.map_err(|message| EngineError::Audit(format!("{}: {message}", place(case))))?;
+        let told = programs.end();
+        drop((programs, namespace, outer));
+        let audit = audit(scenario, &makers, &carried, received.0, &told.irtt);
+        let begun = carried.measured.begun();
+        let outcome = carried.measured.finish(scenario, &told.iperf3, carried.ends);
+        Ok(Real { ran: Ran { outcome, audit: Some(audit) }, begun })
+    }
+
+    /// What makes each flow; says so once where irtt is missing.
+    fn makers(&self, scenario: &Scenario) -> Vec<Maker> {
+        let (makers, is_missing) = support::makers(scenario);
+        if is_missing {
+            let note = "irtt is not installed: this program sends flows that are like calls by itself";
+            self.without_irtt.call_once(|| self.bar.without(|| qdelay_terminal::output::eprintln_line(note)));
+        }
+        makers
+    }
+
+    /// Starts and stops programs until the end of the run; says what went wrong.
+    fn play(
+        &self,
+        mut clock: RealClock,
+        scenario: &Scenario,
+        programs: &mut Programs,
+        outer: &Namespace,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<String> {
+        let end = Time::ZERO + scenario.duration;
+        loop {
+            let now = clock.now();
+            if now >= end || is_over() {
+                return None;
+            }
+            if let Err(message) = programs.advance(now, outer) {
+                return Some(message);
+            }
+            let seconds = |span: Span| span.as_nanos() / 1_000_000_000;
+            self.bar.tell(&format!(
+                "{} s of {} s",
+                seconds(now.since(Time::ZERO)),
+                seconds(scenario.duration)
+            ));
+            sleep_until(&mut clock, end.min(programs.next()).min(now + LOOK));
+        }
+    }
+}
+
+fn place(case: &Case) -> String {
+    format!("case {}", case.id)
+}
+
+/// Sleeps until `time`, or a little less if a signal comes.
+fn sleep_until(clock: &mut RealClock, time: Time) {
+    let now = clock.now();
+    if time > now {
+        let left = time.since(now).as_nanos();
+        let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
+        let _ = poll(&mut [], Some(&left));
+    }
+}
+
+/// Settings of the senders' own namespace. What cannot be set stays as it is.
+fn set_kernel(outer: &Namespace, scenario: &Scenario) {
+    // Flows know nothing of each other, as in the simulator.
+    let mut settings = vec![("tcp_no_metrics_save", "1")];
+    // A socket is born with the default of the machine and iperf3 changes it once it is connected. Where that default is BBR, the
+    // pacing that BBR switched on stays (Linux, `sk_pacing_status`), and Cubic would be paced as no Cubic is. Who asks for just
+    // that gets it so.
+    settings.push(("tcp_congestion_control", if support::wants_pacing(scenario) { "bbr" } else { "reno" }));
+    if support::wants_ecn(scenario) {
+        settings.push(("tcp_ecn", "1"));
+    }
+    if scenario.flows.iter().any(|flow| flow.stop.is_some_and(|stop| stop < scenario.duration)) {
+        // What a program has written before it is stopped is sent all the same: little of it.
+        settings.push(("tcp_notsent_lowat", "65536"));
+    }
+    outer.run(move || {
+        for (name, value) in settings {
+            let _ = std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value);
+        }
+    });
+}
+
+/// What the emulator says of itself, whether the receivers got all that it delivered, and what irtt says.
+fn audit(
+    scenario: &Scenario,
+    makers: &[Maker],
+    carried: &Carried,
+    received: u64,
+    told: &[(usize, Irtt)],
+) -> Audit {
+    let facts = &carried.facts;
+    let mut reasons = facts.verdict.reasons.clone();
+    let is_own = |flow: usize| makers.get(flow).is_none_or(|maker| *maker == Maker::Own);
+    let delivered = carried.echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
+    let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(received);
+    if unseen > 0 {
+        reasons.push(format!("{unseen} datagrams were lost between the link and their receiver"));
+    }
+    for (flow, irtt) in told {
+        let echo = carried.echoes.get(*flow).copied().unwrap_or_default();
+        reasons.extend(irtt::contradictions(irtt, echo, scenario.base_rtt));
+    }
+    Audit {
+        trustworthy: reasons.is_empty(),
+        reasons,
+        lateness_ms: (&facts.lateness).into(),
+        late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
+        releases_late: facts.late,
+        stalls: stalls(StallFigures::from(&facts.stalls)),
+        lost_outside: facts.lost + unseen,
+        malformed: facts.malformed,
+        cpu_seconds: round(facts.cpu.as_secs_f64()),
+        steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
+        realtime: carried.realtime,
+        irtt: told.iter().map(|(_, irtt)| irtt.clone()).collect(),
+    }
+}
+
+/// As results have it. The devices of a case stamp nothing, so there is no stamp to be doubted.
+fn stalls(figures: StallFigures) -> Stalls {
+    let StallFigures {
+        count, total_ms, longest_gap_ms, packets_read, packets_unseen, dropped, longest, ..
+    } = figures;
+    let longest = longest
+        .iter()
+        .map(|interval| Stall { begin_s: interval.begin_s, length_ms: interval.length_ms })
+        .collect();
+    Stalls { count, total_ms, longest_gap_ms, packets_read, packets_unseen, dropped, longest }
+}

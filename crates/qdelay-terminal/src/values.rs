@@ -1,0 +1,182 @@
+//! How the values of options are read. Each error says what was expected; whoever reports it names the option.
+
+use qdelay_core::Span;
+use qdelay_core::units::{parse_bytes, parse_span};
+
+/// Most seeds that may be asked for at once.
+const SEEDS_MAX: u64 = 10_000;
+
+/// A duration, possibly zero.
+pub fn span(text: &str) -> Result<Span, String> {
+    parse_span(text).map_err(|error| error.to_string())
+}
+
+/// A duration above zero.
+pub fn positive_span(text: &str) -> Result<Span, String> {
+    match span(text)? {
+        Span::ZERO => Err("out of range; expected a duration above 0, such as 60s".to_string()),
+        span => Ok(span),
+    }
+}
+
+/// A round trip: at least a microsecond, so that every exchange takes time.
+pub fn round_trip(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    let allowed = Span::from_micros(1)..=Span::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
+}
+
+/// How often to look at a link.
+pub fn look(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
+    let allowed = Span::from_millis(50)..=Span::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 50ms to 60s".to_string()) }
+}
+
+/// A size of a packet, with or without its unit.
+pub fn packet_bytes(text: &str) -> Result<u32, String> {
+    let bytes = text.parse().or_else(|_| parse_bytes(text)).map_err(|error| error.to_string())?;
+    u32::try_from(bytes)
+        .ok()
+        .filter(|bytes| *bytes <= 65_535)
+        .ok_or("out of range; expected 0 to 65535b".to_string())
+}
+
+/// A probability.
+pub fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
+        _ => Err("expected a probability, 0 to 1".to_string()),
+    }
+}
+
+/// The largest packet of a device: what IPv6 needs at least, and jumbo frames at most.
+pub fn mtu(text: &str) -> Result<u16, String> {
+    match text.parse::<u16>() {
+        Ok(bytes) if (1280..=9000).contains(&bytes) => Ok(bytes),
+        _ => Err("expected a whole number of bytes, 1280 to 9000".to_string()),
+    }
+}
+
+/// Packets a queue may hold: what the disciplines accept.
+pub fn limit(text: &str) -> Result<u64, String> {
+    count(text, "packets", 10_000_000)
+}
+
+/// How many flows.
+pub fn flows(text: &str) -> Result<usize, String> {
+    count(text, "flows", 10_000).map(|n| n as usize)
+}
+
+/// How many flows of the dumbbell, which has two access links for each.
+pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
+    count(text, "flows", 1_000).map(|n| n as usize)
+}
+
+/// Queues of a decision.
+pub fn bench_queues(text: &str) -> Result<usize, String> {
+    count(text, "queues", 100_000).map(|n| n as usize)
+}
+
+/// TTIs that are decided.
+pub fn bench_ttis(text: &str) -> Result<u64, String> {
+    count(text, "TTIs", 100_000_000)
+}
+
+/// UEs of a cell.
+pub fn cell_ues(text: &str) -> Result<u64, String> {
+    count(text, "UEs", 1_000)
+}
+
+/// Seconds that a measurement may take.
+pub fn bench_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (5.0..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected seconds, 5 to 3600".to_string()),
+    }
+}
+
+/// Seconds that a cell in real time may take.
+pub fn cell_seconds(text: &str) -> Result<u64, String> {
+    match count(text, "seconds", 3600)? {
+        seconds if seconds >= 2 => Ok(seconds),
+        _ => Err("out of range; expected 2 to 3600 seconds".to_string()),
+    }
+}
+
+/// How often a run is measured.
+pub fn bench_runs(text: &str) -> Result<u32, String> {
+    count(text, "runs", 1_000).map(|n| n as u32)
+}
+
+/// How often something is tried again.
+pub fn retries(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(n) if n <= 100 => Ok(n),
+        _ => Err("expected a whole number, 0 to 100".to_string()),
+    }
+}
+
+/// How many threads.
+pub fn jobs(text: &str) -> Result<usize, String> {
+    count(text, "threads", 1_024).map(|n| n as usize)
+}
+
+fn count(text: &str, what: &str, max: u64) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(n) if (1..=max).contains(&n) => Ok(n),
+        Ok(_) => Err(format!("out of range; expected 1 to {max} {what}")),
+        Err(_) => Err(format!("expected a whole number of {what}, 1 to {max}")),
+    }
+}
+
+/// Seeds as they are typed: `1`, `1,7`, `1..5` (both ends included), or any of them separated by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds(pub Vec<u64>);
+
+/// Reads [`Seeds`].
+pub fn seeds(text: &str) -> Result<Seeds, String> {
+    const EXPECTED: &str = "expected whole numbers, such as 1, 1,2,7 or 1..5";
+    let number = |text: &str| text.parse::<u64>().map_err(|_| EXPECTED.to_string());
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once("..") {
+            Some((first, last)) => (number(first)?, number(last.strip_prefix('=').unwrap_or(last))?),
+            None => (number(part)?, number(part)?),
+        };
+        if last < first {
+            return Err(format!("{part} is empty; expected the smaller seed first"));
+        }
+        if last - first >= SEEDS_MAX || all.len() as u64 >= SEEDS_MAX {
+            return Err(format!("out of range; expected at most {SEEDS_MAX} seeds"));
+        }
+        all.extend(first..=last);
+    }
+    Ok(Seeds(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_as_people_write_them() {
+        let read = |text| seeds(text).map(|seeds| seeds.0);
+        assert_eq!(read("7"), Ok(vec![7]));
+        assert_eq!(read("1..3,9"), Ok(vec![1, 2, 3, 9]));
+        assert_eq!(read("1..=2"), Ok(vec![1, 2]));
+        for bad in ["", "a", "-1", "3..1", "1..", "1,,2", "0..18446744073709551615"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges() {
+        assert!(positive_span("0s").unwrap_err().contains("above 0"));
+        assert!(round_trip("10").unwrap_err().contains("such as 20ms"));
+        assert!(round_trip("0").unwrap_err().contains("1us to 60s"));
+        assert_eq!((packet_bytes("200"), packet_bytes("200b")), (Ok(200), Ok(200)));
+        assert!(packet_bytes("70000").is_err() && packet_bytes("x").is_err());
+        assert!(flows("0").is_err() && flows("-1").is_err() && flows("1.5").is_err());
+    }
+}

@@ -1,0 +1,133 @@
+//! The cases: variants of the shipped scenarios, and what the thesis says of each.
+
+use qdelay_core::Span;
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::shipped;
+use qdelay_study::traces::Library;
+use qdelay_terminal::error::Failure;
+
+/// What is asked of the game's mean delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Asked {
+    /// Nothing but its place among the others.
+    Place,
+    /// Milliseconds, from and to.
+    Within(f64, f64),
+    /// So many times that of the scenario's last case, give or take a quarter.
+    Times(f64),
+}
+
+/// A case.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// `SCENARIO, VARIANT`.
+    pub name: String,
+    /// 1 or 2: those of one scenario are compared with each other.
+    pub scenario: u32,
+    /// What is run.
+    pub case: Case,
+    /// All that has to be the same where an earlier run is to count.
+    pub settings: String,
+    /// What is asked of the delay.
+    pub asked: Asked,
+    /// The least part of the MAC's packets that have to be used.
+    pub used: Option<f64>,
+}
+
+/// The warm-up of both scenarios.
+const WARMUP_SECONDS: u64 = 5;
+
+/// What every case has, by axis: the pedestrian's channel, the published program's 30 packets in the RLC's queue, one game.
+const COMMON: [(&str, &str); 3] =
+    [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "30"), ("flow.game.count", "1")];
+
+/// Scenario, variant, what is asked (sections 3.6.2; Figs. 3.8 and 3.14), and the least utilization.
+const ASKED: [(u32, &str, Asked, Option<f64>); 14] = [
+    (1, "Vanilla", Asked::Within(75.0, 85.0), None),
+    (1, "BBR", Asked::Place, None),
+    (1, "CoDel", Asked::Within(25.0, 30.0), None),
+    (1, "DynRLC", Asked::Within(15.0, 17.0), None),
+    (1, "DRQL", Asked::Within(15.0, 17.0), None),
+    (1, "5G-BDP", Asked::Within(8.4, 9.5), Some(0.999)),
+    (2, "Vanilla", Asked::Times(7.3), None),
+    (2, "BBR", Asked::Times(3.1), None),
+    (2, "CoDel@DynRLC", Asked::Times(1.9), None),
+    (2, "CoDel@5G-BDP", Asked::Times(1.5), None),
+    (2, "CoDel@DRQL", Asked::Times(2.1), None),
+    (2, "USP@DynRLC", Asked::Times(1.4), None),
+    (2, "USP@DRQL", Asked::Times(1.3), None),
+    (2, "USP@5G-BDP", Asked::Place, None),
+];
+
+/// All cases whose names have all the words of one of `only`; all where there is none.
+///
+/// # Errors
+/// No time to measure, a scenario that does not have such a case; no case has these words.
+pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>, Failure> {
+    if seconds <= WARMUP_SECONDS {
+        let message =
+            format!("{seconds} is no more than the warm-up; expected at least {}", WARMUP_SECONDS + 1);
+        return Err(Failure::input("--seconds", message));
+    }
+    let mut rows = Vec::new();
+    for scenario in [1, 2] {
+        let name = format!("5g/emulator-{scenario}");
+        let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(seconds)) };
+        let text = shipped::find(&name).ok_or_else(|| missing(&name, "it"))?;
+        let study = Study::parse(&name, text, &overrides)?;
+        for (_, variant, asked, used) in ASKED.into_iter().filter(|(of, ..)| *of == scenario) {
+            let index = index(&study, variant).ok_or_else(|| missing(&name, variant))?;
+            let case = study.case(index, library)?;
+            let traces = case.traces.values().map(|used| used.digest.clone()).collect::<Vec<_>>().join(" ");
+            let settings = format!("{} {seconds} s {traces} {}", case.id, case.resolved);
+            let name = format!("scenario {scenario}, {variant}");
+            rows.push(Row { name, scenario, case, settings, asked, used });
+        }
+    }
+    let is_meant = |row: &Row| {
+        let has = |word: &str| row.name.to_lowercase().contains(&word.trim().to_lowercase());
+        only.is_empty() || only.iter().any(|words| words.split(',').all(has))
+    };
+    rows.retain(is_meant);
+    if rows.is_empty() {
+        let message = "no case has these words in its name; expected such as --only 1,codel";
+        return Err(Failure::input("--only", message));
+    }
+    Ok(rows)
+}
+
+/// The case that has the points of [`COMMON`] and this variant: the seed is the axis that changes fastest.
+fn index(study: &Study, variant: &str) -> Option<u64> {
+    study.axes.iter().try_fold(0, |index, axis| {
+        let common = COMMON.iter().find(|(name, _)| *name == axis.name).map(|(_, label)| *label);
+        let wanted = if axis.name == "variant" { Some(variant) } else { common };
+        let place = match wanted {
+            Some(wanted) => axis.labels.iter().position(|label| label == wanted)?,
+            None => 0,
+        };
+        Some(index * axis.labels.len() as u64 + place as u64)
+    })
+}
+
+fn missing(scenario: &str, what: &str) -> Failure {
+    Failure::Check(format!("{scenario}: {what} is not among the shipped cases; expected it to be"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_found() {
+        let all = rows(&Library::new(), 7, &[]).unwrap();
+        assert_eq!(all.len(), 14);
+        for row in &all {
+            let variant = row.name.split_once(", ").map_or("", |(_, variant)| variant).to_lowercase();
+            assert!(row.case.id.contains(&variant.replace('@', "-")), "{} is {}", row.name, row.case.id);
+            assert_eq!(row.case.scenario.flows.len(), 2);
+            assert_eq!(row.case.resolved["cell"]["rlc_limit"], 30);
+        }
+        assert_eq!(rows(&Library::new(), 7, &["scenario 1,codel".to_string()]).unwrap().len(), 1);
+        assert!(rows(&Library::new(), 7, &["sfq".to_string()]).is_err());
+    }
+}

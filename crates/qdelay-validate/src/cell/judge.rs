@@ -1,0 +1,261 @@
+//! What counts as a match: the game's mean delay within what the thesis says (for scenario 2, its ratio to that of USP@5G-BDP within a
+//! quarter), the MAC's packets used, no delay below half of the MAC's period, and the place among the cases of the scenario that the simulator
+//! gives it too.
+
+use super::cases::{Asked, Row};
+use super::store::Attempt;
+use qdelay_sim::Outcome;
+use qdelay_study::results::SCHEMA_VERSION;
+use qdelay_study::results::{Audit, round};
+use qdelay_terminal::error::Failure;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The flow whose delay is looked at.
+const GAME: &str = "game";
+/// Ratios have to be as near as this part.
+const NEAR: f64 = 0.25;
+/// Half of the MAC's period: no scheme can do better in the mean.
+const LEAST_MS: f64 = 5.0;
+/// Cases whose simulated delays differ by less than this part have no order.
+const TIE: f64 = 0.1;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Mean delay of the game's packets, from the node until the MAC has taken them.
+    pub game_mean_ms: f64,
+    /// Packets sent over those that the MAC could have sent.
+    pub utilization: f64,
+}
+
+impl Figures {
+    /// Of an outcome.
+    pub fn of(outcome: &Outcome) -> Figures {
+        let mut groups = outcome.detail.iter().flat_map(|detail| &detail.groups);
+        let game = groups.find(|group| group.name == GAME);
+        let game_mean_ms = game.map_or(0.0, |group| group.queue_delay.summary().mean);
+        Figures { game_mean_ms: round(game_mean_ms), utilization: round(outcome.utilization) }
+    }
+}
+
+/// What came of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Within the bounds, and in its place.
+    Match,
+    /// Not within what the thesis says.
+    Miss,
+    /// Within, but not where the simulator has it among the others.
+    Order,
+    /// Its last run cannot be trusted.
+    NotJudged,
+}
+
+/// A case and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// Its name.
+    pub case: String,
+    /// Real runs that were made.
+    pub runs: usize,
+    /// The last one.
+    pub real: Option<Figures>,
+    /// The simulator.
+    pub simulated: Figures,
+    /// What is asked of the delay, or of its ratio: from and to.
+    pub asked: Option<[f64; 2]>,
+    /// The delay, or its ratio, of the real run.
+    pub measured: Option<f64>,
+    /// The same of the simulator.
+    pub simulated_measured: f64,
+    /// Whether `asked` is about the ratio to the last case of the scenario.
+    pub is_ratio: bool,
+    /// The least utilization that is asked.
+    pub asked_utilization: Option<f64>,
+    /// Whether the last run can be trusted, and why not.
+    pub audit: Option<Audit>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What speaks against it.
+    pub reasons: Vec<String>,
+}
+
+/// All cases.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// `cell`.
+    pub against: &'static str,
+    /// Of each case.
+    pub seconds: u64,
+    /// Cases that were run at once.
+    pub jobs: usize,
+    /// Where the runs are.
+    pub folder: PathBuf,
+    /// Cases that match.
+    pub matches: usize,
+    /// The cases.
+    pub cases: Vec<Judged>,
+}
+
+impl Report {
+    /// Judges every case by its last run.
+    pub fn new(
+        seconds: u64,
+        jobs: usize,
+        folder: &Path,
+        rows: &[Row],
+        runs: &[Vec<Attempt>],
+        simulated: &[Figures],
+    ) -> Report {
+        let real: Vec<Option<Figures>> =
+            runs.iter().map(|runs| runs.last().map(|last| last.figures)).collect();
+        let judged = |(place, row): (usize, &Row)| {
+            let runs = runs.get(place).map_or(&[][..], Vec::as_slice);
+            let simulated_own = simulated.get(place).copied().unwrap_or_default();
+            let last = |of: &dyn Fn(usize) -> Option<f64>| {
+                (0..rows.len()).rev().find(|&other| rows[other].scenario == row.scenario).and_then(of)
+            };
+            let base = last(&|other| real.get(other).copied().flatten().map(|figures| figures.game_mean_ms));
+            let simulated_base = last(&|other| simulated.get(other).map(|figures| figures.game_mean_ms));
+            let own = real.get(place).copied().flatten();
+            let mut judged = Judged {
+                case: row.name.clone(),
+                runs: runs.len(),
+                real: own,
+                simulated: simulated_own,
+                asked: None,
+                measured: own.map(|own| own.game_mean_ms),
+                simulated_measured: simulated_own.game_mean_ms,
+                is_ratio: matches!(row.asked, Asked::Times(_)),
+                asked_utilization: row.used,
+                audit: runs.last().map(|last| last.audit.clone()),
+                verdict: Verdict::NotJudged,
+                reasons: Vec::new(),
+            };
+            match row.asked {
+                Asked::Place => {}
+                Asked::Within(from, to) => judged.asked = Some([from, to]),
+                Asked::Times(times) => {
+                    judged.asked = Some([times * (1.0 - NEAR), times * (1.0 + NEAR)].map(round));
+                    let ratio = |own: f64, base: Option<f64>| {
+                        round(base.filter(|base| *base > 0.0).map_or(f64::NAN, |base| own / base))
+                    };
+                    judged.measured = own.map(|own| ratio(own.game_mean_ms, base));
+                    judged.simulated_measured = ratio(simulated_own.game_mean_ms, simulated_base);
+                }
+            }
+            let others = (0..rows.len()).filter(|&other| rows[other].scenario == row.scenario);
+            let others = others.filter_map(|other| {
+                let simulated = simulated.get(other)?.game_mean_ms;
+                Some((&rows[other].name, simulated, real.get(other).copied().flatten()?.game_mean_ms))
+            });
+            judged.judge(&others.collect::<Vec<_>>());
+            judged
+        };
+        let cases: Vec<Judged> = rows.iter().enumerate().map(judged).collect();
+        let matches = cases.iter().filter(|case| case.verdict == Verdict::Match).count();
+        let folder = folder.to_path_buf();
+        Report { schema_version: SCHEMA_VERSION, against: "cell", seconds, jobs, folder, matches, cases }
+    }
+
+    /// Whether all is as it is asked.
+    ///
+    /// # Errors
+    /// How many cases are not.
+    pub fn check(&self) -> Result<(), Failure> {
+        let of = |verdict: Verdict| self.cases.iter().filter(|case| case.verdict == verdict).count();
+        let [misses, order, open] = [Verdict::Miss, Verdict::Order, Verdict::NotJudged].map(of);
+        if misses + order + open == 0 {
+            return Ok(());
+        }
+        Err(Failure::Check(format!(
+            "{misses} of {} cases miss their bounds, {order} are out of order and {open} could not be judged; expected \
+             none of either",
+            self.cases.len()
+        )))
+    }
+}
+
+impl Judged {
+    /// `others` are the cases of the scenario: name, simulated and real mean delay.
+    fn judge(&mut self, others: &[(&String, f64, f64)]) {
+        let Some(own) = self.real else { return self.reasons.push("it was not run".to_string()) };
+        if let Some(audit) = self.audit.as_ref().filter(|audit| !audit.trustworthy) {
+            self.reasons.clone_from(&audit.reasons);
+            return;
+        }
+        let is_within = match (self.asked, self.measured) {
+            (Some([from, to]), Some(measured)) => (from..=to).contains(&measured),
+            _ => true,
+        };
+        if !is_within {
+            self.reasons.push("the delay is not within what is asked".to_string());
+        }
+        if own.game_mean_ms < LEAST_MS {
+            self.reasons.push(format!("the delay is below {LEAST_MS} ms, half of the MAC's period"));
+        }
+        if self.asked_utilization.is_some_and(|asked| own.utilization < asked) {
+            self.reasons.push("less of the MAC's packets was used than is asked".to_string());
+        }
+        self.verdict = if self.reasons.is_empty() { Verdict::Match } else { Verdict::Miss };
+        for (other, simulated, real) in others {
+            let own_simulated = self.simulated.game_mean_ms;
+            let is_tie = (simulated - own_simulated).abs() <= TIE * simulated.max(own_simulated);
+            if !is_tie && (own_simulated < *simulated) != (own.game_mean_ms < *real) {
+                self.reasons.push(format!("{other} is on the other side of it in the simulator"));
+                if self.verdict == Verdict::Match {
+                    self.verdict = Verdict::Order;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::rows;
+    use super::*;
+    use qdelay_study::traces::Library;
+
+    fn attempt(game_mean_ms: f64, utilization: f64, trustworthy: bool) -> Attempt {
+        let reasons = if trustworthy { Vec::new() } else { vec!["late".to_string()] };
+        let audit = Audit { trustworthy, reasons, ..Audit::default() };
+        Attempt { figures: Figures { game_mean_ms, utilization }, audit }
+    }
+
+    /// Verdicts of the second scenario's last three cases, and of the first one's 5G-BDP.
+    fn verdicts(drql: Attempt, usp: Attempt, bdp: Attempt) -> [Verdict; 3] {
+        let only = ["usp@drql", "usp@5g", "scenario 1,5g"].map(String::from);
+        let rows = rows(&Library::new(), 7, &only).unwrap();
+        let simulated = [8.7, 13.0, 10.0].map(|game_mean_ms| Figures { game_mean_ms, utilization: 1.0 });
+        let runs = [vec![bdp], vec![drql], vec![usp]];
+        let report = Report::new(5, 1, Path::new("x"), &rows, &runs, &simulated);
+        let all: Vec<Verdict> = report.cases.iter().map(|case| case.verdict).collect();
+        assert_eq!(report.check().is_ok(), all.iter().all(|verdict| *verdict == Verdict::Match));
+        [all[0], all[1], all[2]]
+    }
+
+    #[test]
+    fn bounds_ratios_and_trust() {
+        use Verdict::{Match, Miss, NotJudged};
+        let good = |ms| attempt(ms, 1.0, true);
+        assert_eq!(verdicts(good(13.0), good(10.0), good(9.0)), [Match; 3]);
+        assert_eq!(verdicts(good(16.3), good(10.0), good(9.6)), [Miss, Miss, Match]);
+        assert_eq!(verdicts(good(13.0), good(10.0), attempt(9.0, 0.998, true))[0], Miss);
+        assert_eq!(verdicts(good(5.2), good(4.0), good(9.0)), [Match, Match, Miss], "below half a period");
+        let untrusted = attempt(9.0, 1.0, false);
+        assert_eq!(verdicts(good(13.0), good(10.0), untrusted), [NotJudged, Match, Match]);
+    }
+
+    #[test]
+    fn order_where_the_simulator_has_one() {
+        use Verdict::{Match, Order};
+        let good = |ms| attempt(ms, 1.0, true);
+        // 0.98 is just within a quarter of 1.3, but the simulator has it above.
+        assert_eq!(verdicts(good(9.8), good(10.0), good(9.0)), [Match, Order, Order]);
+    }
+}

@@ -1,0 +1,146 @@
+//! `qdelay validate`: our figures beside those of a real kernel, of mahimahi and of ns-3; and real packets beside ours.
+
+#![forbid(unsafe_code)]
+
+mod cell;
+mod kernel;
+mod link;
+mod mahimahi;
+mod ns3;
+mod options;
+mod reference;
+mod store;
+mod verdict;
+
+pub use options::{Validate, ValidateAgainst};
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc;
+use qdelay_sim::Outcome;
+use qdelay_study::compare::cases::Case;
+use qdelay_study::compare::pool;
+use qdelay_study::cost::Stopwatch;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::progress::Bar;
+use qdelay_traffic::transport::{self, TransportConfig};
+use serde_json::json;
+use std::path::PathBuf;
+use verdict::{Cell, Verdict};
+
+/// Makes a cell of the outcomes of its runs.
+type Judge = Box<dyn FnOnce(&[&Outcome]) -> Cell>;
+
+/// A cell of a reference: the runs it takes, and what becomes of their outcomes.
+pub struct Row {
+    cases: Vec<Case>,
+    judge: Judge,
+}
+
+/// Runs the cells and prints them.
+///
+/// # Errors
+/// A trace that cannot be used, an audit that fails, or a cell that misses.
+pub fn run(options: &Validate) -> Result<(), Failure> {
+    refuse_foreign_options(options)?;
+    let folder = options.traces.clone().or_else(|| std::env::var_os("QDELAY_TRACES").map(PathBuf::from));
+    let variant = options.variant.as_deref().unwrap_or("linux");
+    let (title, rows) = match options.against {
+        ValidateAgainst::Kernel => (
+            "Linux 6.12 in virtual time: 10 Mbit/s, seconds 10 to 40 of 40 s.",
+            kernel::rows(&kernel::AT_10_MBIT, variant)?,
+        ),
+        ValidateAgainst::Rates => (
+            "Linux 6.12 in virtual time: 2 to 50 Mbit/s, 40 s, probe's delays of seconds 10 to 40.",
+            kernel::rows(&kernel::AT_OTHER_RATES, variant)?,
+        ),
+        ValidateAgainst::Fq => (
+            "Linux 6.12 in virtual time: fq_codel at 10 Mbit/s, seconds 10 to 40 of 40 s.",
+            kernel::rows(&kernel::FQ, variant)?,
+        ),
+        ValidateAgainst::Mahimahi => (
+            "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
+            mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,
+        ),
+        ValidateAgainst::Link => return link::run(options),
+        ValidateAgainst::Cell => return cell::run(options),
+        ValidateAgainst::Ns3 => {
+            ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
+        }
+    };
+    let cells = judge(rows, options.jobs)?;
+    let text = if options.json {
+        let value = json!({"schema_version": 1, "against": title, "cells": cells});
+        format!("{value:#}\n")
+    } else {
+        verdict::print_table(title, &cells)
+    };
+    output::print(&text)?;
+    match verdict::count(&cells, Verdict::Miss) {
+        0 => Ok(()),
+        misses => Err(Failure::Check(format!("cells that miss their bounds: {misses}; expected none"))),
+    }
+}
+
+/// An option that the reference has no use for, or a folder that is not there, would otherwise go unnoticed.
+fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
+    let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
+    let mahimahi = options.against == ValidateAgainst::Mahimahi;
+    let link = options.against == ValidateAgainst::Link;
+    let real = link || options.against == ValidateAgainst::Cell;
+    let foreign = [
+        ("--variant", options.variant.is_some() && !kernel, "kernel"),
+        ("--traces", options.traces.is_some() && !mahimahi && !real, "mahimahi"),
+        ("--rtt", options.rtt.is_some() && !mahimahi && !link, "mahimahi"),
+        ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
+        ("--seconds", options.seconds.is_some() && !real, "link"),
+        ("--retries", options.retries.is_some() && !real, "link"),
+        ("--only", !options.only.is_empty() && !real, "link"),
+        ("--out", options.out.is_some() && !real, "link"),
+        ("--fresh", options.fresh && !real, "link"),
+        ("--mahimahi", options.mahimahi && !link, "link"),
+        ("--no-realtime", options.no_realtime && !real, "link"),
+    ];
+    if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
+        return Err(Failure::input(
+            option,
+            format!("it is of 'validate {owner}'; expected it with no other"),
+        ));
+    }
+    if options.mahimahi && options.seconds.is_some() {
+        return Err(Failure::input("--seconds", "mahimahi was run for 60 s; expected it without --mahimahi"));
+    }
+    match options.traces.as_deref().filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(Failure::input(folder.display(), "expected a folder with recorded traces")),
+        None => Ok(()),
+    }
+}
+
+fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
+    let cases: Vec<Case> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
+    let results = if cases.is_empty() {
+        Vec::new()
+    } else {
+        pool::run("validate", cases, jobs, &Stopwatch::start(), &Bar::default())?
+    };
+    let mut outcomes = results.iter().map(|result| &result.outcome);
+    let cells = rows.into_iter().map(|row| {
+        let own: Vec<&Outcome> = outcomes.by_ref().take(row.cases.len()).collect();
+        (row.judge)(&own)
+    });
+    Ok(cells.collect())
+}
+
+/// A figure of each of the runs of a cell.
+fn each(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+    outcomes.iter().map(|outcome| figure(outcome)).collect()
+}
+
+fn parse_qdisc(text: &str) -> Result<Arguments, Failure> {
+    Arguments::parse(qdisc::COMPONENTS, text).map_err(|error| Failure::input("validate", error))
+}
+
+fn parse_transport(text: &str) -> Result<TransportConfig, Failure> {
+    Arguments::parse(transport::COMPONENTS, text)
+        .and_then(|arguments| TransportConfig::build(&arguments))
+        .map_err(|error| Failure::input("validate", error))
+}

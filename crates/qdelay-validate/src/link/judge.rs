@@ -1,0 +1,340 @@
+//! What counts as a match. Against the simulator: throughput within 10%, mean and 99th percentile of the queue delay within
+//! 30%, of the simulated run that begins when the real one did. Three counts are made of it: strictly so; with 5 ms allowed
+//! where the simulator's own figure is below 10 ms, where 30% is less than the two milliseconds to which a trace is given;
+//! and with the nearer end of the range of the simulated runs around that beginning. The mark is for the second.
+
+use super::super::verdict::{self, Measure};
+use super::cells::{Against, Cell};
+use super::phases::Simulated;
+use super::store::Attempt;
+use qdelay_path::TraceLink;
+use qdelay_sim::Outcome;
+use qdelay_study::results::Audit;
+use qdelay_terminal::error::Failure;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The part of the cells that has to match.
+pub const MARK: f64 = 0.9;
+const THROUGHPUT: f64 = 0.1;
+const DELAY: f64 = 0.3;
+/// Allowed where the other figure is below [`TINY_MS`]; mahimahi's table has it everywhere.
+const ALLOWED_MS: f64 = 5.0;
+const TINY_MS: f64 = 10.0;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Through the bottleneck.
+    pub throughput_mbps: f64,
+    /// Departure less arrival at the bottleneck.
+    pub delay_mean_ms: f64,
+    /// Its 99th percentile.
+    pub delay_p99_ms: f64,
+}
+
+impl Figures {
+    /// Of an outcome; throughput with the TUN header of each packet of so many seconds, as mahimahi counts, if any.
+    pub fn of(outcome: &Outcome, header_seconds: Option<u64>) -> Figures {
+        let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
+        let headers_mbps = header_seconds.map_or(0.0, |seconds| header_bits / seconds as f64 / 1e6);
+        Figures {
+            throughput_mbps: outcome.throughput_mbps + headers_mbps,
+            delay_mean_ms: outcome.queue_delay_ms.mean,
+            delay_p99_ms: outcome.queue_delay_ms.p99,
+        }
+    }
+
+    /// Throughput, mean, p99.
+    pub fn all(&self) -> [f64; 3] {
+        [self.throughput_mbps, self.delay_mean_ms, self.delay_p99_ms]
+    }
+}
+
+/// How near a real run is to the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nearness {
+    /// Within the bounds.
+    Strict,
+    /// With 5 ms allowed where the simulator's figure is tiny.
+    Allowed,
+    /// Within the bounds of the range of the runs that begin a little earlier or later.
+    Phases,
+    /// None of them.
+    Miss,
+}
+
+/// A cell and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// Its name.
+    pub cell: String,
+    /// Real runs that were made.
+    pub runs: usize,
+    /// Why it could not be judged.
+    pub not_judged: Option<String>,
+    /// The last real run.
+    pub real: Option<Figures>,
+    /// Whether it can be trusted, and why not.
+    pub audit: Option<Audit>,
+    /// When its first whole segment came to the bottleneck.
+    pub begun_ms: Option<f64>,
+    /// The simulator from there.
+    pub simulated: Option<Figures>,
+    /// When its first whole segment came.
+    pub simulated_begun_ms: Option<f64>,
+    /// Least of each figure over the simulator's runs around there.
+    pub simulated_low: Option<Figures>,
+    /// Largest.
+    pub simulated_high: Option<Figures>,
+    /// How near both are.
+    pub nearness: Option<Nearness>,
+    /// The figures that are not strictly within their bounds: throughput, mean, p99.
+    pub outside: [bool; 3],
+    /// The real run beside mahimahi's figures, where those are asked for.
+    pub mahimahi: Option<verdict::Cell>,
+}
+
+/// Judges a cell by its last run.
+pub fn judge(cell: &Cell, runs: &[Attempt], simulated: Option<Simulated>) -> Judged {
+    let last = runs.last();
+    let not_judged = match (&cell.run, last) {
+        (Err(why), _) => Some(why.clone()),
+        (Ok(_), None) => Some("it was not run".to_string()),
+        (Ok(_), Some(last)) => (!last.is_trustworthy()).then(|| last.reasons()),
+    };
+    let mut judged = Judged {
+        cell: cell.name.clone(),
+        runs: runs.len(),
+        not_judged,
+        real: last.map(|last| last.figures),
+        audit: last.map(|last| last.audit.clone()),
+        begun_ms: last.and_then(|last| last.begun_ms),
+        simulated: None,
+        simulated_begun_ms: None,
+        simulated_low: None,
+        simulated_high: None,
+        nearness: None,
+        outside: [false; 3],
+        mahimahi: None,
+    };
+    let (Some(real), Some(simulated)) = (judged.real, simulated) else {
+        return judged;
+    };
+    judged.simulated = simulated.figures.first().copied();
+    judged.simulated_begun_ms = simulated.begun_ms;
+    judged.simulated_low = end(&simulated.figures, f64::min);
+    judged.simulated_high = end(&simulated.figures, f64::max);
+    if let Some(centre) = simulated.figures.first() {
+        judged.outside = measures(&real, &[*centre], 0.0).each_ref().map(|measure| !measure.matches());
+    }
+    // Figures of a run that cannot be trusted are shown, and count for nothing.
+    if judged.not_judged.is_some() {
+        return judged;
+    }
+    judged.nearness = Some(nearness(&real, &simulated.figures));
+    judged.mahimahi = cell.reference.map(|reference| {
+        let measures = measures(&real, &[reference], f64::INFINITY);
+        verdict::Cell::judge("mahimahi", cell.name.clone(), measures.into())
+    });
+    judged
+}
+
+/// `simulated` begins with the run that began when the real one did.
+fn nearness(real: &Figures, simulated: &[Figures]) -> Nearness {
+    let matches = |references: &[Figures], tiny_ms: f64| {
+        measures(real, references, tiny_ms).iter().all(Measure::matches)
+    };
+    let centre = simulated.get(..1).unwrap_or(&[]);
+    if matches(centre, 0.0) {
+        Nearness::Strict
+    } else if matches(centre, TINY_MS) {
+        Nearness::Allowed
+    } else if matches(simulated, TINY_MS) {
+        Nearness::Phases
+    } else {
+        Nearness::Miss
+    }
+}
+
+/// `real` beside `references`; 5 ms are allowed for delays of which the least reference is below `tiny_ms`.
+fn measures(real: &Figures, references: &[Figures], tiny_ms: f64) -> [Measure; 3] {
+    let names = ["throughput Mbit/s", "delay mean ms", "delay p99 ms"];
+    std::array::from_fn(|index| {
+        let references: Vec<f64> = references.iter().map(|figures| figures.all()[index]).collect();
+        let least = references.iter().copied().fold(f64::INFINITY, f64::min);
+        let (relative, absolute) = match index {
+            0 => (THROUGHPUT, 0.0),
+            _ => (DELAY, if least < tiny_ms { ALLOWED_MS } else { 0.0 }),
+        };
+        Measure::new(names[index], &references, &[real.all()[index]], relative, absolute)
+    })
+}
+
+fn end(all: &[Figures], of: fn(f64, f64) -> f64) -> Option<Figures> {
+    all.iter().copied().reduce(|a, b| Figures {
+        throughput_mbps: of(a.throughput_mbps, b.throughput_mbps),
+        delay_mean_ms: of(a.delay_mean_ms, b.delay_mean_ms),
+        delay_p99_ms: of(a.delay_p99_ms, b.delay_p99_ms),
+    })
+}
+
+/// All cells, and how many are how near.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`qdelay_study::results::SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// `simulator` or `mahimahi`.
+    pub against: &'static str,
+    /// Of each cell.
+    pub seconds: u64,
+    /// Where the runs are.
+    pub folder: PathBuf,
+    /// How many cells match.
+    pub counts: Counts,
+    /// The part of the judged cells that has to match.
+    pub mark: f64,
+    /// Whether it does.
+    pub reached: bool,
+    /// The cells.
+    pub cells: Vec<Judged>,
+}
+
+/// How many cells match, each count with those before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All cells.
+    pub cells: usize,
+    /// Those with a run that can be trusted.
+    pub judged: usize,
+    /// Within the bounds.
+    pub strict: usize,
+    /// With 5 ms allowed where the simulator's figure is tiny.
+    pub allowed: usize,
+    /// With the range of beginnings.
+    pub phases: usize,
+    /// Of mahimahi's figures.
+    pub mahimahi_match: usize,
+    /// Likewise, outside for a known cause.
+    pub mahimahi_explained: usize,
+    /// Likewise, outside.
+    pub mahimahi_miss: usize,
+}
+
+impl Report {
+    /// Counts.
+    pub fn new(against: Against, seconds: u64, folder: &Path, cells: Vec<Judged>) -> Report {
+        let near = |nearness: Nearness| {
+            cells.iter().filter(|cell| cell.nearness.is_some_and(|found| found <= nearness)).count()
+        };
+        let of_mahimahi = |verdict: verdict::Verdict| {
+            cells.iter().filter(|cell| cell.mahimahi.as_ref().is_some_and(|c| c.verdict == verdict)).count()
+        };
+        let counts = Counts {
+            cells: cells.len(),
+            judged: near(Nearness::Miss),
+            strict: near(Nearness::Strict),
+            allowed: near(Nearness::Allowed),
+            phases: near(Nearness::Phases),
+            mahimahi_match: of_mahimahi(verdict::Verdict::Match),
+            mahimahi_explained: of_mahimahi(verdict::Verdict::Explained),
+            mahimahi_miss: of_mahimahi(verdict::Verdict::Miss),
+        };
+        let reached = counts.judged > 0
+            && match against {
+                Against::Simulator => counts.allowed as f64 >= MARK * counts.judged as f64,
+                Against::Mahimahi => counts.mahimahi_miss == 0,
+            };
+        Report {
+            schema_version: qdelay_study::results::SCHEMA_VERSION,
+            against: if against == Against::Simulator { "simulator" } else { "mahimahi" },
+            seconds,
+            folder: folder.to_path_buf(),
+            counts,
+            mark: MARK,
+            reached,
+            cells,
+        }
+    }
+
+    /// Whether enough cells match.
+    ///
+    /// # Errors
+    /// How many do.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Counts { judged, allowed, mahimahi_miss, cells, .. } = self.counts;
+        match (self.reached, judged, self.against) {
+            (true, ..) => Ok(()),
+            (false, 0, _) => Err(Failure::Check(format!(
+                "none of {cells} cells could be judged; expected runs that can be trusted, on a machine with less to do"
+            ))),
+            (false, _, "simulator") => Err(Failure::Check(format!(
+                "{allowed} of {judged} judged cells match; expected at least {:.0}%",
+                MARK * 100.0
+            ))),
+            _ => Err(Failure::Check(format!("cells that miss their bounds: {mahimahi_miss}; expected none"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(throughput_mbps: f64, delay_mean_ms: f64, delay_p99_ms: f64) -> Figures {
+        Figures { throughput_mbps, delay_mean_ms, delay_p99_ms }
+    }
+
+    #[test]
+    fn near_and_less_near() {
+        let simulated = [figures(10.0, 8.0, 20.0), figures(10.0, 12.0, 60.0)];
+        let near = |real| nearness(&real, &simulated);
+        assert_eq!(near(figures(10.9, 10.0, 25.9)), Nearness::Strict);
+        assert_eq!(near(figures(9.1, 12.9, 20.0)), Nearness::Allowed);
+        assert_eq!(near(figures(9.1, 12.9, 27.0)), Nearness::Phases);
+        assert_eq!(near(figures(11.1, 8.0, 20.0)), Nearness::Miss);
+        assert_eq!(near(figures(10.0, 8.0, 79.0)), Nearness::Miss);
+        assert_eq!(nearness(&figures(10.0, 14.0, 27.0), &simulated[..1]), Nearness::Miss);
+    }
+
+    #[test]
+    fn mahimahi_allows_five_ms_everywhere() {
+        let reference = [figures(10.0, 13.0, 100.0)];
+        let outside = |real: Figures| {
+            measures(&real, &reference, f64::INFINITY).iter().filter(|measure| !measure.matches()).count()
+        };
+        assert_eq!(outside(figures(10.0, 17.9, 129.0)), 0);
+        assert_eq!(outside(figures(11.1, 18.1, 131.0)), 3);
+    }
+
+    #[test]
+    fn ninety_in_a_hundred_of_the_judged() {
+        let cell = |nearness: Option<Nearness>| Judged {
+            cell: String::new(),
+            runs: 1,
+            not_judged: nearness.is_none().then(|| "late".to_string()),
+            real: None,
+            audit: None,
+            begun_ms: None,
+            simulated: None,
+            simulated_begun_ms: None,
+            simulated_low: None,
+            simulated_high: None,
+            nearness,
+            outside: [false; 3],
+            mahimahi: None,
+        };
+        let report = |near: usize, misses: usize| {
+            let cells = std::iter::repeat_n(cell(Some(Nearness::Allowed)), near)
+                .chain(std::iter::repeat_n(cell(Some(Nearness::Miss)), misses))
+                .chain([cell(None)]);
+            Report::new(Against::Simulator, 20, Path::new("x"), cells.collect())
+        };
+        assert!(report(9, 1).check().is_ok());
+        assert!(report(8, 1).check().is_err());
+        assert!(report(0, 0).check().is_err(), "nothing was judged");
+        let Counts { cells, judged, strict, allowed, phases, .. } = report(9, 1).counts;
+        assert_eq!((cells, judged, strict, allowed, phases), (11, 10, 0, 9, 9));
+    }
+}

@@ -1,0 +1,187 @@
+//! The simulator's runs of a cell. A trace has outages, and a flow that begins some milliseconds later meets them with another
+//! window: so the simulated flow begins when the real one did, and again a little before and after.
+//!
+//! What is made equal is the time at which the first whole segment comes to the bottleneck. Until then a real flow has done
+//! more than a simulated one: its program was started, and waited for the other end's word.
+
+use super::cells::{Cell, Run};
+use super::judge::Figures;
+use super::store::Attempt;
+use qdelay_core::{Span, Time};
+use qdelay_sim::{Direction, PacketRecord, Recorder, Scenario};
+use qdelay_study::compare::cases::{Axes, Case};
+use qdelay_study::compare::pool;
+use qdelay_study::cost::Stopwatch;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::progress::Bar;
+
+/// Around the time at which the real flow began, in microseconds; the first is that time itself.
+const OFFSETS_US: [i64; 5] = [0, -1000, 1000, -3000, 3000];
+/// What a SYN, and bytes that open a connection, are smaller than.
+const WHOLE_SEGMENT: u32 = 200;
+/// How exactly the start is looked for.
+const EXACTLY: Span = Span::from_micros(20);
+/// An outage of this length may hold the first segment up while its start is looked for.
+const PATIENCE: Span = Span::from_secs(3);
+
+/// What the simulator says of a cell.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// Figures at each offset; the first from where the real flow began.
+    pub figures: Vec<Figures>,
+    /// When the first whole segment came to the bottleneck there.
+    pub begun_ms: Option<f64>,
+}
+
+/// Simulates every cell of which there is a real run.
+///
+/// # Errors
+/// A case without an outcome.
+pub fn run(
+    cells: &[Cell],
+    runs: &[Vec<Attempt>],
+    jobs: Option<usize>,
+) -> Result<Vec<Option<Simulated>>, Failure> {
+    let mut cases = Vec::new();
+    let mut begun = Vec::new();
+    for (cell, runs) in cells.iter().zip(runs) {
+        let target = runs.last().and_then(|last| last.begun_ms);
+        begun.push(match (&cell.run, target) {
+            (Ok(run), Some(ms)) => Some(plan(run, &cell.name, Span::from_secs_f64(ms / 1e3), &mut cases)),
+            _ => None,
+        });
+    }
+    let results = if cases.is_empty() {
+        Vec::new()
+    } else {
+        pool::run("validate link, simulated", cases, jobs, &Stopwatch::start(), &Bar::default())?
+    };
+    let mut outcomes = results.iter().map(|result| &result.outcome);
+    let simulated = cells.iter().zip(begun).map(|(cell, begun)| {
+        let begun = begun?;
+        let header_seconds = cell.run.as_ref().ok().and_then(|run| run.header_seconds);
+        let figures = outcomes.by_ref().take(OFFSETS_US.len());
+        let figures = figures.map(|outcome| Figures::of(outcome, header_seconds)).collect();
+        Some(Simulated { figures, begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()) })
+    });
+    Ok(simulated.collect())
+}
+
+/// Adds the cases of a cell; says when the flow begins in the first of them.
+fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Case>) -> Option<Time> {
+    let scenario = &run.case.scenario;
+    let start = start_for(scenario, Time::ZERO + target);
+    for offset in OFFSETS_US {
+        let shift = Span::from_micros(offset.unsigned_abs());
+        let start = if offset < 0 { start.saturating_sub(shift) } else { start + shift };
+        let axes = Axes {
+            trace: name.to_string(),
+            qdisc: String::new(),
+            transport: String::new(),
+            seed: scenario.seed,
+        };
+        cases.push(Case { axes, scenario: started(scenario, start) });
+    }
+    begins(scenario, start, target)
+}
+
+/// The start with which the first whole segment comes to the bottleneck nearest to `target`. It comes the later the later the
+/// start is, in steps where the link gives opportunities.
+fn start_for(scenario: &Scenario, target: Time) -> Span {
+    let whole = target.since(Time::ZERO);
+    let begins = |start: Span| begins(scenario, start, whole);
+    let (mut early, mut late) = (Span::ZERO, whole);
+    while late.saturating_sub(early) > EXACTLY {
+        let middle = early + late.saturating_sub(early) / 2;
+        if begins(middle).is_some_and(|time| time <= target) { early = middle } else { late = middle }
+    }
+    let far = |start: Span| begins(start).map(|time| time.since(target).max(target.since(time)));
+    match (far(early), far(late)) {
+        (Some(a), Some(b)) if b < a => late,
+        (None, Some(_)) => late,
+        _ => early,
+    }
+}
+
+fn started(scenario: &Scenario, start: Span) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.flows.iter_mut().for_each(|flow| flow.start = start);
+    scenario
+}
+
+/// When the first whole segment comes to the bottleneck.
+fn begins(scenario: &Scenario, start: Span, target: Span) -> Option<Time> {
+    let duration = scenario.duration.min(target + PATIENCE);
+    let mut first = First(None);
+    let run = qdelay_sim::run_recorded(&Scenario { duration, ..started(scenario, start) }, &mut first);
+    run.ok().and(first.0)
+}
+
+/// The first arrival of a whole segment.
+struct First(Option<Time>);
+
+impl Recorder for First {
+    const ON: bool = true;
+    fn packet(&mut self, record: &PacketRecord) {
+        if record.direction == Direction::Data
+            && record.bytes > WHOLE_SEGMENT
+            && let Some(arrival) = record.arrival
+        {
+            self.0 = Some(self.0.map_or(arrival, |first| first.min(arrival)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::{Against, cells};
+    use super::*;
+    use qdelay_sim::Bottleneck;
+    use qdelay_study::links;
+    use qdelay_study::traces::Library;
+
+    #[test]
+    fn the_simulated_flow_begins_when_the_real_one_did() {
+        let library = Library::new();
+        let cells =
+            cells(Against::Simulator, &library, 5, None, &["att,cubic,taildrop".to_string()]).unwrap();
+        assert!(cells[0].run.is_err(), "the trace is not shipped");
+        let mut scenario = test_scenario();
+        // In a burst every millisecond will do; between bursts none.
+        for (link, near) in [("10mbit", 1), ("synth:lte-driving:duration=10s", 10)] {
+            scenario.bottleneck = bottleneck(link);
+            for target in [25, 300, 1234] {
+                let target = Span::from_millis(target);
+                let start = start_for(&scenario, Time::ZERO + target);
+                let begun = begins(&scenario, start, target).unwrap().since(Time::ZERO);
+                let far = begun.saturating_sub(target).max(target.saturating_sub(begun));
+                assert!(far <= Span::from_millis(near), "{link}: {target} {begun}");
+            }
+        }
+    }
+
+    fn bottleneck(link: &str) -> Bottleneck {
+        let qdisc = crate::parse_qdisc("taildrop").unwrap();
+        Bottleneck::link(qdisc, links::parse(link).unwrap())
+    }
+
+    fn test_scenario() -> Scenario {
+        use crate::parse_transport;
+        use qdelay_sim::FlowSpec;
+        Scenario {
+            bottleneck: bottleneck("10mbit"),
+            uplink: None,
+            hops: Vec::new(),
+            base_rtt: Span::from_millis(10),
+            jitter: Span::ZERO,
+            flows: vec![FlowSpec::new("cubic", parse_transport("cubic").unwrap())],
+            probe: None,
+            duration: Span::from_secs(5),
+            warmup: Span::ZERO,
+            seed: 1,
+            min_packet_bytes: 200,
+            groups: Vec::new(),
+            series: None,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! A run in real time, as it is kept.
+
+use super::cells::Cell;
+use super::judge::Figures;
+use crate::store::Entry;
+use qdelay_core::Time;
+use qdelay_study::engine::Ran;
+use qdelay_study::results::{Audit, round};
+use serde::{Deserialize, Serialize};
+
+/// A run in real time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    /// What was measured.
+    pub figures: Figures,
+    /// When the first whole segment came to the bottleneck, since the trace began.
+    pub begun_ms: Option<f64>,
+    /// Whether to believe it.
+    pub audit: Audit,
+}
+
+impl Attempt {
+    /// What came of a run.
+    pub fn new(ran: &Ran, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
+        Attempt {
+            figures: Figures::of(&ran.outcome, header_seconds),
+            begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()),
+            audit: ran.audit.clone().unwrap_or_default(),
+        }
+        .rounded()
+    }
+
+    fn rounded(self) -> Attempt {
+        let Figures { throughput_mbps, delay_mean_ms, delay_p99_ms } = self.figures;
+        let figures = Figures {
+            throughput_mbps: round(throughput_mbps),
+            delay_mean_ms: round(delay_mean_ms),
+            delay_p99_ms: round(delay_p99_ms),
+        };
+        Attempt { figures, ..self }
+    }
+
+    /// Whether it can be judged.
+    pub fn is_trustworthy(&self) -> bool {
+        self.audit.trustworthy && self.begun_ms.is_some()
+    }
+
+    /// Why it cannot.
+    pub fn reasons(&self) -> String {
+        let silent = self.begun_ms.is_none().then_some("no data came to the bottleneck");
+        let reasons: Vec<&str> = self.audit.reasons.iter().map(String::as_str).chain(silent).collect();
+        reasons.join("; ")
+    }
+}
+
+/// Where the runs of a cell are kept; `None` where it cannot be run.
+pub fn entry(cell: &Cell) -> Option<Entry> {
+    let run = cell.run.as_ref().ok()?;
+    Some(Entry {
+        name: cell.name.clone(),
+        file: format!("{}-{}", cell.name.replace(", ", "-"), run.case.scenario.duration),
+        settings: run.settings.clone(),
+    })
+}

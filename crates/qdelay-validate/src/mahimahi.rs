@@ -1,0 +1,133 @@
+//! Against the real thing: two cellular traces, five disciplines, kernel Cubic and BBR, through mahimahi.
+
+use super::reference::{MAHIMAHI, Table};
+use super::verdict::{Cell, Measure};
+use super::{Row, each, parse_qdisc, parse_transport};
+use qdelay_core::Span;
+use qdelay_path::TraceLink;
+use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
+use qdelay_study::compare::cases::{Axes, Case};
+use qdelay_terminal::error::Failure;
+use std::path::Path;
+
+/// The phase of the flow against the trace decides what a long outage finds in the queue, and whether BBR takes it for a
+/// policer: the mean of nine starts within the first second, where the reference is one run of unknown phase.
+const SEEDS: [u64; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+const START_STEP: Span = Span::from_micros(111_317);
+const DURATION_S: u64 = 60;
+
+/// What the machine adds to the nominal path.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// Base round trip; nominally 10 ms.
+    pub base_rtt: Span,
+    /// Scheduling delay of a packet, at most; nominally none.
+    pub jitter: Span,
+}
+
+impl Host {
+    /// The nominal path where nothing else is given.
+    pub fn new(base_rtt: Option<Span>, jitter: Option<Span>) -> Host {
+        Host { base_rtt: base_rtt.unwrap_or(Span::from_millis(10)), jitter: jitter.unwrap_or(Span::ZERO) }
+    }
+}
+
+/// The cases of every cell, [`SEEDS`] each, with traces found below `folder`.
+///
+/// # Errors
+/// A trace that cannot be used.
+pub fn rows(folder: Option<&Path>, host: Host) -> Result<Vec<Row>, Failure> {
+    let table = Table::parse(MAHIMAHI);
+    let mut rows = Vec::new();
+    for row in 0..table.len() {
+        let text = |column| table.text(row, column);
+        let trace = text("trace");
+        let short = trace.rsplit('/').next().unwrap_or(trace);
+        let name = format!("{short}, {}, {}", text("transport"), text("qdisc"));
+        let Some(path) = folder.map(|folder| folder.join(trace)).filter(|path| path.is_file()) else {
+            let why = "the trace is not at hand; expected it below --traces DIR or QDELAY_TRACES".to_string();
+            rows.push(Row { cases: Vec::new(), judge: Box::new(move |_| Cell::skipped(name, why)) });
+            continue;
+        };
+        let bytes = std::fs::read(&path).map_err(|error| Failure::input(path.display(), error))?;
+        let schedule =
+            qdelay_trace::mahimahi::parse(&bytes).map_err(|error| Failure::input(path.display(), error))?;
+        let link = TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true);
+        let cases = SEEDS
+            .iter()
+            .map(|&seed| case(&link, text("qdisc"), text("transport"), seed, host))
+            .collect::<Result<_, _>>()?;
+        let figures =
+            ["throughput_mbps", "delay_mean_ms", "delay_p99_ms"].map(|column| table.number(row, column));
+        let judge = move |outcomes: &[&Outcome]| {
+            let delay = |outcome: &Outcome| outcome.queue_delay_ms;
+            let measures = vec![
+                Measure::new("throughput Mbit/s", &figures[..1], &each(outcomes, with_header), 0.1, 0.0),
+                Measure::new("delay mean ms", &figures[1..2], &each(outcomes, |o| delay(o).mean), 0.3, 5.0),
+                Measure::new("delay p99 ms", &figures[2..], &each(outcomes, |o| delay(o).p99), 0.3, 5.0),
+            ];
+            Cell::judge("mahimahi", name, measures)
+        };
+        rows.push(Row { cases, judge: Box::new(judge) });
+    }
+    Ok(rows)
+}
+
+/// Throughput with the TUN header of each packet, as mahimahi counts.
+fn with_header(outcome: &Outcome) -> f64 {
+    let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
+    outcome.throughput_mbps + header_bits / DURATION_S as f64 / 1e6
+}
+
+/// mahimahi's uplink of 48 Mbit/s: a trace too, with four opportunities each millisecond.
+pub fn uplink() -> Result<TraceLink, Failure> {
+    let schedule =
+        qdelay_trace::mahimahi::parse(b"1\n1\n1\n1\n").map_err(|error| Failure::input("uplink", error))?;
+    Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true))
+}
+
+/// A discipline of the table, as it was set.
+pub fn discipline(name: &str) -> &str {
+    match name {
+        "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
+        "pie" => "pie:variant=mahimahi:target=20ms:max_burst=3ms",
+        "bode" => "bode:target=20ms:min_keep=2",
+        other => other,
+    }
+}
+
+/// A transport of the table, as it was. The reference's Cubic was paced: on its machine sockets are made with BBR, the default, and
+/// iperf3 chooses Cubic once they are connected, which leaves the pacing on. The same kernel through `qdelay link`, with sockets
+/// made so, gets what the reference got; without, what our plain Cubic gets.
+pub fn transport(name: &str) -> &str {
+    if name == "cubic" { "cubic:pacing=always" } else { name }
+}
+
+fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
+    let typed = discipline(qdisc);
+    let scenario = Scenario {
+        bottleneck: Bottleneck::link(parse_qdisc(typed)?, link.clone()),
+        uplink: Some(Uplink { link: LinkSpec(uplink()?.into()), limit: 1000 }),
+        hops: Vec::new(),
+        base_rtt: host.base_rtt,
+        jitter: host.jitter,
+        flows: vec![FlowSpec {
+            start: START_STEP * (seed - 1),
+            ..FlowSpec::new(transport, parse_transport(self::transport(transport))?)
+        }],
+        probe: None,
+        duration: Span::from_secs(DURATION_S),
+        warmup: Span::ZERO,
+        seed,
+        min_packet_bytes: 200,
+        groups: Vec::new(),
+        series: None,
+    };
+    let axes = Axes {
+        trace: "mahimahi".to_string(),
+        qdisc: typed.to_string(),
+        transport: transport.to_string(),
+        seed,
+    };
+    Ok(Case { axes, scenario })
+}

@@ -1,0 +1,89 @@
+//! Against ns-3: 20 flows through a dumbbell, with the `ns3` profile.
+
+use super::reference::{NS3, Table};
+use super::verdict::{Cell, Measure};
+use super::{Row, each, parse_qdisc, parse_transport};
+use qdelay_core::{Random, Rate, Span};
+use qdelay_path::Line;
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario};
+use qdelay_study::compare::cases::{Axes, Case};
+use qdelay_terminal::error::Failure;
+
+const SEEDS: [u64; 3] = [1, 2, 3];
+const FLOWS: u64 = 20;
+/// ns-3's point-to-point header.
+const PPP_BYTES: u32 = 2;
+
+/// The cases of every cell, [`SEEDS`] each.
+///
+/// # Errors
+/// None in practice: the table is part of the program.
+pub fn rows() -> Result<Vec<Row>, Failure> {
+    let table = Table::parse(NS3);
+    let mut rows = Vec::new();
+    for row in 0..table.len() {
+        let (qdisc, transport) = (table.text(row, "qdisc"), table.text(row, "transport"));
+        let cases = SEEDS.iter().map(|&seed| case(qdisc, transport, seed)).collect::<Result<_, _>>()?;
+        let figures =
+            ["sojourn_mean_ms", "sojourn_p95_ms", "drops", "jain"].map(|column| table.number(row, column));
+        let name = format!("{transport}, {qdisc}");
+        let judge = move |outcomes: &[&Outcome]| {
+            let measures = vec![
+                Measure::new(
+                    "sojourn mean ms",
+                    &figures[..1],
+                    &each(outcomes, |o| o.sojourn_ms.mean),
+                    0.2,
+                    0.0,
+                ),
+                Measure::new(
+                    "sojourn p95 ms",
+                    &figures[1..2],
+                    &each(outcomes, |o| o.sojourn_ms.p95),
+                    0.2,
+                    0.0,
+                ),
+                Measure::new("drops", &figures[2..3], &each(outcomes, |o| o.drops_total() as f64), 0.3, 0.0),
+                Measure::new("Jain", &figures[3..], &each(outcomes, |o| o.jain), 0.0, 0.05),
+            ];
+            Cell::judge("ns3", name, measures)
+        };
+        rows.push(Row { cases, judge: Box::new(judge) });
+    }
+    Ok(rows)
+}
+
+/// Flows start at random within the first second; their base round trips are 10 to 30 ms in equal steps.
+fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
+    let typed = format!("{transport}:profile=ns3");
+    let config = parse_transport(&typed)?;
+    let flows = (0..FLOWS).map(|index| FlowSpec {
+        start: Span::from_nanos(Random::derive(seed, &format!("flow-{index}"), "start").below(1_000_000_000)),
+        access: Some(Rate::from_mbps(1000.0)),
+        extra_rtt: Span::from_micros(index * 20_000 / (FLOWS - 1)),
+        ..FlowSpec::new(&typed, config)
+    });
+    let discipline = parse_qdisc(&match qdisc {
+        // Its defaults. ns-3's quantum is the device's MTU, 1500, to which a packet counts without its frame's header, where ours is
+        // Linux's, 1514 with it: the same turns for full packets, and no others cross this queue.
+        "fq_codel" => "fq_codel".to_string(),
+        other => format!("{other}:limit=1000"),
+    })?;
+    let scenario = Scenario {
+        bottleneck: Bottleneck::link(discipline, Line::new(Rate::from_mbps(100.0), PPP_BYTES)),
+        uplink: None,
+        hops: Vec::new(),
+        base_rtt: Span::from_millis(10),
+        jitter: Span::ZERO,
+        flows: flows.collect(),
+        probe: None,
+        duration: Span::from_secs(60),
+        warmup: Span::ZERO,
+        seed,
+        min_packet_bytes: 0,
+        groups: Vec::new(),
+        series: None,
+    };
+    let axes = Axes { trace: "ns3".to_string(), qdisc: qdisc.to_string(), transport: typed, seed };
+    Ok(Case { axes, scenario })
+}

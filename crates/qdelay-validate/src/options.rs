@@ -1,0 +1,89 @@
+//! `qdelay validate`.
+
+use clap::{Args, ValueEnum};
+use qdelay_core::Span;
+use qdelay_terminal::values;
+use std::path::PathBuf;
+
+/// `qdelay validate`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay validate kernel
+  qdelay validate kernel --variant rfc
+  qdelay validate mahimahi --traces ~/traces
+  qdelay validate ns3 --json
+  qdelay validate link --traces ~/traces
+  qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
+  qdelay validate link --traces ~/traces --mahimahi
+
+'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
+of mahimahi's 20. What was stopped goes on. Exit status 1 where fewer than 90%
+of the cells match that could be judged; with --mahimahi, where any misses.
+
+A cell whose figures are all within their bounds is a match; one that is
+outside is 'explained' where the cause is known (tests/reference/explained.tsv)
+and else a 'miss'. Exit status 1 where anything misses.")]
+pub struct Validate {
+    /// What to compare with
+    #[arg(value_name = "REFERENCE")]
+    pub against: ValidateAgainst,
+    /// With kernel: variant of CoDel and PIE to put beside the kernel's [default: linux]
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// With mahimahi, link, cell: folder with the recorded traces [default: the variable QDELAY_TRACES]
+    #[arg(long, value_name = "DIR")]
+    pub traces: Option<PathBuf>,
+    /// With mahimahi, link: base round trip [default: 10ms, the nominal one]
+    #[arg(long, value_name = "TIME", value_parser = values::round_trip, allow_hyphen_values = true)]
+    pub rtt: Option<Span>,
+    /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
+    pub jitter: Option<Span>,
+    /// With link, cell: how long each cell or case is run, in seconds [default: 20; of cell 200]
+    #[arg(long, value_name = "N", value_parser = values::cell_seconds, allow_hyphen_values = true)]
+    pub seconds: Option<u64>,
+    /// With link, cell: how often a run that cannot be trusted is repeated [default: 3; of cell 1]
+    #[arg(long, value_name = "N", value_parser = values::retries, allow_hyphen_values = true)]
+    pub retries: Option<u32>,
+    /// With link, cell: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
+    #[arg(long, value_name = "WORDS")]
+    pub only: Vec<String>,
+    /// With link, cell: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi or validate-cell]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// With link, cell: delete the runs that the folder holds
+    #[arg(long)]
+    pub fresh: bool,
+    /// With link: beside mahimahi's figures too, on its traces, for 60 s
+    #[arg(long)]
+    pub mahimahi: bool,
+    /// With link, cell: do not ask for real-time priority
+    #[arg(long)]
+    pub no_realtime: bool,
+    /// Cases to run at once, in simulated time [default: one for each core]; with cell, in real time [default: 1]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A reference to compare with.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValidateAgainst {
+    /// Linux 6.12 in deterministic virtual time, 10 Mbit/s
+    Kernel,
+    /// The same at 2 to 50 Mbit/s, which nothing was tuned on
+    Rates,
+    /// The kernel's fq_codel at 10 Mbit/s
+    Fq,
+    /// mahimahi with real kernel TCP on recorded traces
+    Mahimahi,
+    /// ns-3's dumbbell
+    Ns3,
+    /// Real packets in real time beside the simulator, or beside mahimahi
+    Link,
+    /// The same through a cell, beside the simulator and the 5G QoS thesis
+    Cell,
+}

@@ -1,0 +1,200 @@
+//! Ours beside a reference: what counts as a match, and how it is printed.
+
+use super::reference::{EXPLAINED, Table};
+use qdelay_terminal::text_table::{Column, table};
+use serde::Serialize;
+
+/// One figure of a cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measure {
+    /// What it is, with its unit last.
+    pub measure: &'static str,
+    /// Smallest figure of the reference over its seeds.
+    pub reference_low: f64,
+    /// Largest.
+    pub reference_high: f64,
+    /// Ours, the mean over our seeds.
+    pub ours: f64,
+    /// Smallest of ours.
+    pub ours_low: f64,
+    /// Largest of ours.
+    pub ours_high: f64,
+    /// Smallest figure that still matches.
+    pub low: f64,
+    /// Largest.
+    pub high: f64,
+}
+
+impl Measure {
+    /// `ours` beside `references`; it matches within `relative` of the reference or `absolute`, whichever is wider,
+    /// counted from the nearer end of the reference's band.
+    pub fn new(
+        measure: &'static str,
+        references: &[f64],
+        ours: &[f64],
+        relative: f64,
+        absolute: f64,
+    ) -> Measure {
+        let least = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = |figures: &[f64]| figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (reference_low, reference_high) = (least(references), most(references));
+        let low = reference_low - (reference_low * relative).max(absolute);
+        let high = reference_high + (reference_high * relative).max(absolute);
+        let mean = ours.iter().sum::<f64>() / ours.len() as f64;
+        let (ours_low, ours_high) = (least(ours), most(ours));
+        Measure { measure, reference_low, reference_high, ours: mean, ours_low, ours_high, low, high }
+    }
+
+    /// Whether ours is within the bounds.
+    pub fn matches(&self) -> bool {
+        (self.low..=self.high).contains(&self.ours)
+    }
+}
+
+/// How a cell came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Every measure is within its bounds.
+    Match,
+    /// Some are not, and for each the cause is known.
+    Explained,
+    /// Some are not.
+    Miss,
+    /// It could not be run.
+    Skipped,
+}
+
+/// A cell of a reference.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// Its name.
+    pub cell: String,
+    /// Its figures.
+    pub measures: Vec<Measure>,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// Why, where it did not match.
+    pub cause: Option<String>,
+}
+
+impl Cell {
+    /// Judges the figures of a cell.
+    pub fn judge(reference: &str, cell: String, measures: Vec<Measure>) -> Cell {
+        let explained = Table::parse(EXPLAINED);
+        let cause = |measure: &str| {
+            (0..explained.len())
+                .find(|&row| {
+                    explained.text(row, "reference") == reference
+                        && explained.text(row, "cell") == cell
+                        && explained.text(row, "measure") == measure
+                })
+                .map(|row| explained.text(row, "cause"))
+        };
+        let outside: Vec<&Measure> = measures.iter().filter(|measure| !measure.matches()).collect();
+        let causes: Vec<&str> = outside.iter().filter_map(|measure| cause(measure.measure)).collect();
+        let verdict = match (outside.len(), causes.len()) {
+            (0, _) => Verdict::Match,
+            (outside, causes) if outside == causes => Verdict::Explained,
+            _ => Verdict::Miss,
+        };
+        let cause = causes.first().map(|cause| (*cause).to_string());
+        Cell { cell, measures, verdict, cause }
+    }
+
+    /// A cell that could not be run, and why.
+    pub fn skipped(cell: String, why: String) -> Cell {
+        Cell { cell, measures: Vec::new(), verdict: Verdict::Skipped, cause: Some(why) }
+    }
+}
+
+/// How many cells came out as `verdict`.
+pub fn count(cells: &[Cell], verdict: Verdict) -> usize {
+    cells.iter().filter(|cell| cell.verdict == verdict).count()
+}
+
+/// The cells as a table: a row a cell, `ours / reference` a measure, `!` behind what is outside its bounds.
+pub fn print_table(title: &str, cells: &[Cell]) -> String {
+    let mut columns = vec![Column::left("cell")];
+    let names = cells.iter().find(|cell| !cell.measures.is_empty());
+    columns
+        .extend(names.iter().flat_map(|cell| &cell.measures).map(|measure| Column::right(measure.measure)));
+    columns.push(Column::left("verdict"));
+    let width = columns.len() - 2;
+    let rows = cells
+        .iter()
+        .map(|cell| {
+            let mut row = vec![cell.cell.clone()];
+            row.extend(cell.measures.iter().map(figures));
+            row.resize(width + 1, String::new());
+            row.push(format!("{:?}", cell.verdict).to_lowercase());
+            row
+        })
+        .collect();
+    let mut text = format!(
+        "{title}\nEach figure: the mean of our runs (and their range, where they differ much) / reference.\n\n{}\n",
+        table(&columns, rows)
+    );
+    for cell in cells {
+        if let Some(cause) = &cell.cause {
+            text += &format!("\n{}: {cause}", cell.cell);
+        }
+    }
+    text += &format!(
+        "\n{} of {} cells match, {} explained, {} miss, {} skipped.\n",
+        count(cells, Verdict::Match),
+        cells.len(),
+        count(cells, Verdict::Explained),
+        count(cells, Verdict::Miss),
+        count(cells, Verdict::Skipped),
+    );
+    text
+}
+
+fn figures(measure: &Measure) -> String {
+    let mark = if measure.matches() { "" } else { " !" };
+    let reference = if measure.reference_low == measure.reference_high {
+        digits(measure.reference_low)
+    } else {
+        format!("{}..{}", digits(measure.reference_low), digits(measure.reference_high))
+    };
+    // One mean would hide that the runs of a cell went different ways.
+    let spread = measure.ours_high - measure.ours_low;
+    let ours = if spread > WIDE_SPREAD * measure.ours && measure.ours > 1.5 {
+        format!("{} ({}..{})", digits(measure.ours), digits(measure.ours_low), digits(measure.ours_high))
+    } else {
+        digits(measure.ours)
+    };
+    format!("{ours} / {reference}{mark}")
+}
+
+/// Runs of a cell that differ by more than this part of their mean are shown as a range too.
+const WIDE_SPREAD: f64 = 0.3;
+
+fn digits(x: f64) -> String {
+    match x.abs() {
+        size if size >= 100.0 => format!("{x:.0}"),
+        size if size >= 10.0 => format!("{x:.1}"),
+        _ => format!("{x:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_from_the_nearer_end() {
+        let measure = Measure::new("x", &[10.0, 12.0], &[14.0, 14.6], 0.2, 1.0);
+        assert_eq!((measure.low, measure.high), (8.0, 14.4));
+        assert!(measure.matches());
+        assert!(!Measure { ours: 14.5, ..measure }.matches());
+    }
+
+    #[test]
+    fn what_is_outside_without_a_cause_is_a_miss() {
+        let cell = |ours| Cell::judge("none", "c".into(), vec![Measure::new("x", &[1.0], &[ours], 0.1, 0.0)]);
+        assert_eq!(cell(1.05).verdict, Verdict::Match);
+        assert_eq!(cell(1.2).verdict, Verdict::Miss);
+    }
+}

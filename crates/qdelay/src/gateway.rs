@@ -1,0 +1,19 @@
+//! `qdelay gateway`.
+
+use crate::cli::Gateway;
+use qdelay_terminal::error::Failure;
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of [`qdelay_gateway::run`] and [`qdelay_gateway::reload`].
+pub fn run(options: &Gateway) -> Result<(), Failure> {
+    if let Some(socket) = &options.reload {
+        return qdelay_gateway::reload(socket);
+    }
+    let Some(config) = options.config.clone() else {
+        return Err(Failure::input("CONFIG", "not given; expected the name of a configuration"));
+    };
+    let Gateway { check, realtime, spin, .. } = *options;
+    qdelay_gateway::run(&qdelay_gateway::Options { config, check, realtime, spin })
+}
