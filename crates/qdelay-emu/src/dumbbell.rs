@@ -72,45 +72,33 @@ impl DumbbellPlan {
 
 /// What each node is for.
 fn places(topology: &Topology) -> Places {
-    let path = &topology.path;
-    let role = |node: NodeId| {
-        let source = match topology.is_back.get(node.index()) {
-            Some(true) => Port::Inside,
-            _ => Port::Outside,
-        };
-        let mut role = Role::of(source);
-        role.place = topology.places.get(node.index()).copied().unwrap_or_default();
-        let uplink = topology.uplinks.iter().position(|[queue, _]| *queue == node);
-        let is_uplink_link = topology.uplinks.iter().any(|[_, link]| *link == node);
-        role.is_link = node == topology.link || is_uplink_link;
-        match role.place {
-            Place::Elsewhere => {
-                let is_bottleneck = node == topology.queue && topology.places.is_empty();
-                (role.is_queue, role.is_first, role.is_last) =
-                    (is_bottleneck || uplink.is_some(), is_bottleneck, is_bottleneck);
-                role.is_first |= uplink.is_some();
-                role.is_last |= uplink.is_some();
-            }
-            Place::N3 => {}
-            Place::Upf => (role.is_queue, role.is_first) = (true, true),
-            Place::Sdap => {
-                let upf = path.name(node).replacen("sdap", "upf", 1);
-                (role.is_queue, role.is_first) = (true, path.node(&upf).is_none());
-            }
-            Place::Rlc(_) => (role.is_queue, role.is_last) = (true, true),
-        }
-        role
+    let role = |(place, is_back): (&Place, &bool)| Role {
+        place: *place,
+        ..part(*place, if *is_back { Port::Inside } else { Port::Outside })
     };
-    let find = |name: &str, or: NodeId| path.node(name).unwrap_or(or);
     let entry = |all: &[NodeId]| all.last().copied().unwrap_or(topology.link);
-    let up = find("up", topology.senders);
+    let up = topology.up;
     let [up_queue, up_link] = topology.uplinks.first().copied().unwrap_or([up, up]);
     Places {
         entry: [entry(&topology.ack_entry), entry(&topology.data_entry)],
         exit: [topology.receivers, topology.senders],
         queue: [up_queue, topology.queue],
         link: [up_link, topology.link],
-        delay: [up, find("down", topology.receivers)],
-        roles: path.nodes().map(role).collect(),
+        delay: [up, topology.down],
+        hops: topology.hops.clone(),
+        roles: topology.places.iter().zip(&topology.is_back).map(role).collect(),
+    }
+}
+
+/// The part that a node plays for packets from `source`.
+fn part(place: Place, source: Port) -> Role {
+    let none = Role::of(source);
+    match place {
+        Place::Elsewhere | Place::Classes | Place::Hop | Place::HopLink | Place::N3 => none,
+        Place::Bottleneck | Place::Uplink => Role { is_queue: true, is_first: true, is_last: true, ..none },
+        Place::Link | Place::Cell | Place::UplinkLink => Role { is_link: true, ..none },
+        Place::Upf => Role { is_queue: true, is_first: true, ..none },
+        Place::Sdap { is_behind_upf } => Role { is_queue: true, is_first: !is_behind_upf, ..none },
+        Place::Rlc(_) => Role { is_queue: true, is_last: true, ..none },
     }
 }

@@ -138,6 +138,8 @@ pub struct Places {
     pub link: [NodeId; 2],
     /// The delay of packets that come from this port.
     pub delay: [NodeId; 2],
+    /// Queue and link of each hop in front of the bottleneck.
+    pub hops: Vec<[NodeId; 2]>,
     /// What each node is for, by [`NodeId::index`].
     pub roles: Vec<Role>,
 }
@@ -174,29 +176,17 @@ impl Plan {
     /// # Errors
     /// A `loss` that is no probability.
     pub fn build(self) -> Result<(Path, Places), BuildError> {
-        let half = |builder: PathBuilder, direction: Direction, names: [&str; 4]| {
-            let delay = direction.delay_spec();
-            let Direction { qdisc, link, .. } = direction;
-            builder
-                .node(names[0], NodeSpec::Queue(qdisc))
-                .node(names[1], NodeSpec::Link(link))
-                .node(names[2], NodeSpec::Delay(delay))
-                .node(names[3], NodeSpec::Exit)
-                .chain(&names)
-        };
-        let builder = half(PathBuilder::new(), self.down, DOWN);
-        let path = half(builder, self.up, UP).build(self.seed)?;
-        let mut nodes = path.nodes();
-        // As declared above.
-        let mut place = || nodes.next().unwrap_or_else(|| unreachable!("eight nodes were declared"));
-        let [down, down_link, down_delay, inside] = std::array::from_fn(|_| place());
-        let [up, up_link, up_delay, outside] = std::array::from_fn(|_| place());
+        let mut builder = PathBuilder::new();
+        let [down, down_link, down_delay, inside] = half(&mut builder, self.down, DOWN);
+        let [up, up_link, up_delay, outside] = half(&mut builder, self.up, UP);
+        let path = builder.chain(&DOWN).chain(&UP).build(self.seed)?;
         let places = Places {
             entry: [up, down],
             exit: [inside, outside],
             queue: [up, down],
             link: [up_link, down_link],
             delay: [up_delay, down_delay],
+            hops: Vec::new(),
             roles: [Port::Outside, Port::Inside].into_iter().flat_map(roles).collect(),
         };
         Ok((path, places))
@@ -218,6 +208,18 @@ impl Plan {
     pub fn lateness_limits(&self) -> [Span; 2] {
         [&self.down.link, &self.up.link].map(|link| lateness_limit(step(link)))
     }
+}
+
+/// Declares the nodes of a direction.
+fn half(builder: &mut PathBuilder, direction: Direction, names: [&str; 4]) -> [NodeId; 4] {
+    let delay = NodeSpec::Delay(direction.delay_spec());
+    let Direction { qdisc, link, .. } = direction;
+    [
+        builder.add(names[0], NodeSpec::Queue(qdisc)),
+        builder.add(names[1], NodeSpec::Link(link)),
+        builder.add(names[2], delay),
+        builder.add(names[3], NodeSpec::Exit),
+    ]
 }
 
 /// The nodes of a direction, in the order in which they are declared.

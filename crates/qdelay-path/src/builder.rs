@@ -112,8 +112,19 @@ impl<Q> PathBuilder<Q> {
     /// Declares a node. Among events of the same time, nodes declared first run first.
     #[must_use]
     pub fn node(mut self, name: &str, spec: NodeSpec<Q>) -> Self {
-        self.nodes.push((name.to_string(), spec));
+        self.add(name, spec);
         self
+    }
+    /// As [`PathBuilder::node`], and returns the node's id on the path that comes of it.
+    pub fn add(&mut self, name: &str, spec: NodeSpec<Q>) -> NodeId {
+        // More nodes than there are ids are refused by `build`.
+        let id = NodeId(self.nodes.len() as u16);
+        self.nodes.push((name.to_string(), spec));
+        id
+    }
+    /// The name of the node that [`PathBuilder::add`] returned as `id`.
+    pub fn name_of(&self, id: NodeId) -> &str {
+        &self.nodes[id.index()].0
     }
     /// Packets go from `from` to `to`. The inputs of a gate or link are in the order of these calls.
     #[must_use]

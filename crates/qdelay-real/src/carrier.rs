@@ -13,7 +13,7 @@ use qdelay_emu::plan::{AnyPlan, Places};
 use qdelay_emu::pool::Pool;
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
-use qdelay_path::stack::CLASSES;
+use qdelay_path::stack::Place;
 use qdelay_path::{Counters, NodeId, Path};
 use qdelay_record::{PacketFile, PacketRecord, Recorder};
 use qdelay_sim::{NodeOutcome, ReasonCount, Scenario};
@@ -140,9 +140,9 @@ impl PathEnd {
         let cell = scenario.bottleneck.as_cell().map(|_| places.link[Port::Outside.index()]);
         let bottleneck: Vec<&Counters> = queues.chain(cell).filter_map(|node| path.counters(node)).collect();
         // What the simulator does not need is left out: it knows where a flow enters.
-        let is_known = |node: &NodeId| !CLASSES.contains(&path.name(*node));
+        let is_known = |node: &NodeId| places.role(*node).place != Place::Classes;
         let nodes = path.nodes().filter(is_known).filter_map(|node| NodeOutcome::of(path, node));
-        let is_link = path.node(CLASSES[0]).is_none();
+        let is_link = path.nodes().all(|node| is_known(&node));
         PathEnd {
             drops: ReasonCount::drops(bottleneck.iter().copied()),
             marks: ReasonCount::marks(bottleneck.iter().copied()),

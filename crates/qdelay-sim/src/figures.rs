@@ -80,7 +80,7 @@ pub struct Totals {
 
 impl Figures {
     /// Nothing has happened yet on `path`, or on one that is built like it.
-    pub fn new(scenario: &Scenario, path: &Path) -> Figures {
+    pub fn new(scenario: &Scenario, path: &Path, hops: &[[NodeId; 2]]) -> Figures {
         Figures {
             from: Time::ZERO + scenario.warmup,
             min_packet_bytes: scenario.min_packet_bytes,
@@ -93,7 +93,7 @@ impl Figures {
             forwarded: 0,
             probe_lost: 0,
             watch: Watch::new(scenario),
-            hops: HopWatch::new(scenario, path),
+            hops: HopWatch::new(scenario, path, hops),
         }
     }
 

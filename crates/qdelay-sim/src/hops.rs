@@ -18,8 +18,8 @@ pub struct HopWatch {
 
 struct Hop {
     name: String,
-    queue: Option<NodeId>,
-    link: Option<NodeId>,
+    queue: NodeId,
+    link: NodeId,
     queue_delay: DelayHistogram,
     /// IP bytes that left.
     bytes: u64,
@@ -34,17 +34,16 @@ struct Hop {
 impl HopWatch {
     const NONE: u8 = u8::MAX;
 
-    /// Watches the hops of `scenario` on `path`; `None` without any.
-    pub fn new(scenario: &Scenario, path: &Path) -> Option<Box<HopWatch>> {
+    /// Watches the hops of `scenario` on `path`, whose queues and links are `nodes`; `None` without any.
+    pub fn new(scenario: &Scenario, path: &Path, nodes: &[[NodeId; 2]]) -> Option<Box<HopWatch>> {
         if scenario.hops.is_empty() {
             return None;
         }
         let mut of_link = vec![HopWatch::NONE; path.nodes().count()];
-        let hops: Vec<Hop> = scenario.hops.iter().map(|spec| Hop::new(spec, path)).collect();
+        let hops: Vec<Hop> =
+            scenario.hops.iter().zip(nodes).map(|(spec, nodes)| Hop::new(spec, *nodes)).collect();
         for (place, hop) in (0_u8..HopWatch::NONE).zip(&hops) {
-            if let Some(entry) = hop.link.and_then(|link| of_link.get_mut(link.index())) {
-                *entry = place;
-            }
+            of_link[hop.link.index()] = place;
         }
         Some(Box::new(HopWatch { from: Time::ZERO + scenario.warmup, of_link, hops }))
     }
@@ -71,18 +70,17 @@ impl HopWatch {
     pub fn end(&mut self, now: Time, path: &Path) {
         self.look(1, now, path);
         for hop in &mut self.hops {
-            let Some(counters) = hop.queue.and_then(|queue| path.counters(queue)) else { continue };
+            let Some(counters) = path.counters(hop.queue) else { continue };
             hop.drops = ReasonCount::drops([counters]);
             hop.marks = ReasonCount::marks([counters]);
             hop.arrived = counters.received.packets;
-            let link = hop.link.and_then(|link| path.counters(link));
-            hop.delivered = link.map_or(0, |counters| counters.forwarded.packets);
+            hop.delivered = path.counters(hop.link).map_or(0, |counters| counters.forwarded.packets);
         }
     }
 
     fn look(&mut self, which: usize, now: Time, path: &Path) {
         for hop in &mut self.hops {
-            hop.usage[which] = hop.link.and_then(|link| path.link_usage(link, now)).unwrap_or_default();
+            hop.usage[which] = path.link_usage(hop.link, now).unwrap_or_default();
         }
     }
 
@@ -93,11 +91,11 @@ impl HopWatch {
 }
 
 impl Hop {
-    fn new(spec: &HopSpec, path: &Path) -> Hop {
+    fn new(spec: &HopSpec, [queue, link]: [NodeId; 2]) -> Hop {
         Hop {
             name: spec.name.clone(),
-            queue: path.node(&spec.queue_node()),
-            link: path.node(&spec.link_node()),
+            queue,
+            link,
             queue_delay: DelayHistogram::default(),
             bytes: 0,
             usage: [LinkUsage::default(); 2],

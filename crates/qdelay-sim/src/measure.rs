@@ -144,7 +144,7 @@ impl<R: Recorder> Meter<'_, R> {
     fn enqueued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let Some(cell) = &mut self.cell else { return };
         let place = cell.place(node.index());
-        if place != Place::Elsewhere && cell.enqueued(now, place, packet) {
+        if cell.enqueued(now, place, packet) {
             self.figures.enqueued(now, packet);
             if R::ON {
                 self.passages.of(slot(packet)).arrival = now;

@@ -124,7 +124,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            figures: Figures::new(scenario, &topology.path),
+            figures: Figures::new(scenario, &topology.path, &topology.hops),
             cell,
             contents: ContentsStore::default(),
             arrivals: Vec::new(),

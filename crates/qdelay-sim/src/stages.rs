@@ -142,14 +142,14 @@ impl CellWatch {
     /// A packet is offered to a queue. Whether it is the first one of the node.
     #[inline]
     pub fn enqueued(&mut self, now: Time, place: Place, packet: &Packet) -> bool {
-        let visit = self.visit(packet);
         match place {
-            Place::N3 => visit.n3 = now,
+            Place::N3 => self.visit(packet).n3 = now,
             Place::Upf => {
-                visit.entry = now;
+                self.visit(packet).entry = now;
                 return true;
             }
-            Place::Sdap => {
+            Place::Sdap { .. } => {
+                let visit = self.visit(packet);
                 visit.sdap = now;
                 if visit.entry == Time::NEVER {
                     visit.entry = now;
@@ -157,6 +157,7 @@ impl CellWatch {
                 }
             }
             Place::Rlc(bearer) => {
+                let visit = self.visit(packet);
                 (visit.rlc, visit.bearer) = (now, bearer);
                 let bearer = &mut self.bearers[usize::from(bearer)];
                 bearer.packets.rise(now, 1);
@@ -166,7 +167,15 @@ impl CellWatch {
                     bins.bytes.rise(now, u64::from(packet.bytes));
                 }
             }
-            Place::Elsewhere => {}
+            Place::Elsewhere
+            | Place::Classes
+            | Place::Hop
+            | Place::HopLink
+            | Place::Bottleneck
+            | Place::Link
+            | Place::Cell
+            | Place::Uplink
+            | Place::UplinkLink => {}
         }
         false
     }

@@ -6,10 +6,11 @@
 //!
 //! All flows cross all of them in the data direction, the probe too. Nodes are called by what they are and the hop's name.
 
-use super::{LinkSpec, StackError};
-use crate::{NodeSpec, PathBuilder};
+use super::{LinkSpec, Place, Stack, StackError};
+use crate::{NodeId, NodeSpec};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
+use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::AnyQdisc;
@@ -49,25 +50,25 @@ impl HopSpec {
     }
 }
 
-/// Adds `hops` in front of the node `behind`; returns the node that flows enter by.
+/// Adds `hops` in front of the node `behind`; returns the node that flows enter by, and queue and link of each hop.
 pub(super) fn add(
-    mut builder: PathBuilder,
+    stack: &mut Stack,
     hops: &[HopSpec],
-    behind: &str,
-) -> Result<(PathBuilder, String), StackError> {
-    let mut entry = behind.to_string();
+    behind: NodeId,
+) -> Result<(NodeId, Vec<[NodeId; 2]>), StackError> {
+    let mut entry = behind;
+    let mut nodes = Vec::new();
     for hop in hops.iter().rev() {
         let (queue, link) = (hop.queue_node(), hop.link_node());
         if hop.delay > Span::ZERO {
             let delay = hop.delay_node();
-            builder = builder.node(&delay, NodeSpec::delay(hop.delay)).connect(&delay, &entry);
-            entry = delay;
+            stack.chain_to(&[&delay], entry);
+            entry = stack.add(Place::Elsewhere, &delay, NodeSpec::delay(hop.delay));
         }
-        builder = builder
-            .node(&queue, NodeSpec::Queue(AnyQdisc::build(&hop.qdisc)?))
-            .node(&link, NodeSpec::link(hop.link.0.clone()))
-            .chain(&[&queue, &link, &entry]);
-        entry = queue;
+        stack.chain_to(&[&queue, &link], entry);
+        entry = stack.add(Place::Hop, &queue, NodeSpec::Queue(AnyQdisc::build(&hop.qdisc)?));
+        nodes.push([entry, stack.add(Place::HopLink, &link, NodeSpec::link(hop.link.0.clone()))]);
     }
-    Ok((builder, entry))
+    nodes.reverse();
+    Ok((entry, nodes))
 }

@@ -22,7 +22,6 @@ pub use nodes::Place;
 
 use crate::{AnyLink, BuildError, DelaySpec, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules};
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -128,19 +127,25 @@ pub struct Topology {
     pub queue: NodeId,
     /// The bottleneck's link, or the cell.
     pub link: NodeId,
+    /// The delay behind it.
+    pub down: NodeId,
     /// The exit of data.
     pub receivers: NodeId,
+    /// The delay of acknowledgements, or where those of each flow are sent to a delay of their own.
+    pub up: NodeId,
     /// The exit of acknowledgements.
     pub senders: NodeId,
     /// Where each flow's data enters, and behind the last one what is of no flow; of [`FlowKey::Class`] all at one place.
     pub data_entry: Vec<NodeId>,
     /// Where each flow's acknowledgements enter; as above.
     pub ack_entry: Vec<NodeId>,
+    /// Queue and link of each hop, in the order of [`Dumbbell::hops`].
+    pub hops: Vec<[NodeId; 2]>,
     /// Queues and links of the uplinks; none without an uplink.
     pub uplinks: Vec<[NodeId; 2]>,
-    /// Of each node, whether acknowledgements come to it and not data.
+    /// Of each node, by [`NodeId::index`], whether acknowledgements come to it and not data.
     pub is_back: Vec<bool>,
-    /// What each node is to a cell, by its place; empty without one.
+    /// What each node is for, by [`NodeId::index`].
     pub places: Vec<Place>,
 }
 
@@ -177,20 +182,52 @@ impl From<BuildError> for StackError {
 /// Packets an access link's queue holds: enough never to drop.
 const ACCESS_LIMIT: &str = "taildrop:limit=1000000";
 /// The nodes at which packets that say their class only are put in: data and acknowledgements.
-pub const CLASSES: [&str; 2] = ["flows", "returns"];
+const CLASSES: [&str; 2] = ["flows", "returns"];
 
 /// A plain queue.
 fn tail_drop(text: &str) -> Result<AnyQdisc, ComponentError> {
     AnyQdisc::build(&Arguments::parse(qdisc::COMPONENTS, text)?)
 }
 
-/// Names of nodes that flows enter by, and of all that are on the way back.
-struct Names {
-    entry: String,
-    ups: Vec<String>,
-    data: Vec<String>,
-    acks: Vec<String>,
-    back: Vec<String>,
+/// The path as it is being built, and what is known of its nodes so far.
+#[derive(Default)]
+struct Stack {
+    builder: PathBuilder,
+    places: Vec<Place>,
+    is_back: Vec<bool>,
+}
+
+impl Stack {
+    /// Declares a node on the way of data.
+    fn add(&mut self, place: Place, name: &str, spec: NodeSpec) -> NodeId {
+        self.places.push(place);
+        self.is_back.push(false);
+        self.builder.add(name, spec)
+    }
+    /// Declares a node on the way of acknowledgements.
+    fn add_back(&mut self, place: Place, name: &str, spec: NodeSpec) -> NodeId {
+        let node = self.add(place, name, spec);
+        self.is_back[node.index()] = true;
+        node
+    }
+    /// Packets go through the nodes of these names one after the other; some may be declared later.
+    fn chain(&mut self, names: &[&str]) {
+        self.change(|builder| builder.chain(names));
+    }
+    /// As [`Stack::chain`], on to a node that is there already.
+    fn chain_to(&mut self, names: &[&str], to: NodeId) {
+        let to = self.builder.name_of(to).to_string();
+        self.chain(&[names, &[&to]].concat());
+    }
+    fn change(&mut self, change: impl FnOnce(PathBuilder) -> PathBuilder) {
+        self.builder = change(core::mem::take(&mut self.builder));
+    }
+}
+
+/// Where flows enter.
+struct Entries {
+    data: Vec<NodeId>,
+    acks: Vec<NodeId>,
 }
 
 impl Dumbbell<'_> {
@@ -199,44 +236,43 @@ impl Dumbbell<'_> {
     /// # Errors
     /// A component that cannot be built, or a path that cannot be.
     pub fn build(&self) -> Result<Topology, StackError> {
-        let half = self.base_rtt / 2;
-        let cell = self.bottleneck.as_cell();
-        let down = NodeSpec::Delay(DelaySpec { jitter: self.jitter, ..DelaySpec::constant(half) });
-        let mut builder = PathBuilder::new();
-        let (entry, last) = match self.bottleneck {
-            Bottleneck::Link { qdisc, link } => {
-                builder = builder
-                    .node("bottleneck", NodeSpec::Queue(AnyQdisc::build(qdisc)?))
-                    .node("link", NodeSpec::link(link.0.clone()))
-                    .connect("bottleneck", "link");
-                ("bottleneck", "link")
-            }
-            Bottleneck::Cell(spec) => {
-                builder = nodes::add(builder, spec, self.key(), self.flows)?;
-                (if spec.n3.is_some() { nodes::N3 } else { nodes::CLASSIFIER }, nodes::CELL)
-            }
+        let mut stack = Stack::default();
+        let (entry, queue, link) = self.add_bottleneck(&mut stack)?;
+        let jitter = DelaySpec { jitter: self.jitter, ..DelaySpec::constant(self.base_rtt / 2) };
+        let down = stack.add(Place::Elsewhere, "down", NodeSpec::Delay(jitter));
+        let receivers = stack.add(Place::Elsewhere, "receivers", NodeSpec::Exit);
+        let senders = stack.add_back(Place::Elsewhere, "senders", NodeSpec::Exit);
+        let last = stack.builder.name_of(link).to_string();
+        stack.chain(&[&last, "down", "receivers"]);
+        let (entry, hops) = hops::add(&mut stack, self.hops, entry)?;
+        let uplinks = self.add_uplinks(&mut stack)?;
+        let up = self.add_up(&mut stack);
+        let ups: Vec<NodeId> = match self.uplink {
+            Some(_) => uplinks.iter().map(|[queue, _]| *queue).collect(),
+            None => vec![up],
         };
-        builder = builder
-            .node("down", down)
-            .node("receivers", NodeSpec::Exit)
-            .node("senders", NodeSpec::Exit)
-            .chain(&[last, "down", "receivers"]);
-        let (builder, entry) = hops::add(builder, self.hops, entry)?;
-        let mut names = Names {
-            entry,
-            ups: Vec::new(),
-            data: Vec::new(),
-            acks: Vec::new(),
-            back: vec!["senders".to_string(), "up".to_string()],
-        };
-        let mut builder = self.add_uplinks(builder, &mut names)?;
-        builder = self.add_up(builder, &mut names);
-        builder = self.add_access(builder, &mut names)?;
+        let mut entries = self.add_access(&mut stack, entry, &ups)?;
         if self.key == FlowKey::Class {
-            builder = self.add_classes(builder, &mut names);
+            self.add_classes(&mut stack, &mut entries);
         }
+        let Stack { builder, places, is_back } = stack;
+        let Entries { data: data_entry, acks: ack_entry } = entries;
         let path = builder.build(self.seed)?;
-        Ok(self.topology(path, &names, last, cell))
+        Ok(Topology {
+            path,
+            queue,
+            link,
+            down,
+            receivers,
+            up,
+            senders,
+            data_entry,
+            ack_entry,
+            hops,
+            uplinks,
+            is_back,
+            places,
+        })
     }
 
     fn key(&self) -> Key {
@@ -246,141 +282,114 @@ impl Dumbbell<'_> {
         }
     }
 
-    /// An uplink, or one for each UE.
-    fn add_uplinks(&self, mut builder: PathBuilder, names: &mut Names) -> Result<PathBuilder, StackError> {
-        let cell = self.bottleneck.as_cell();
-        for ue in 0..cell.map_or(1, |cell| cell.ues.len()) {
-            let Some(uplink) = self.uplink else {
-                names.ups.push("up".to_string());
-                continue;
-            };
-            let name = |what: &str| match cell.and_then(|cell| cell.ues.get(ue)) {
-                Some(ue) => format!("{what}/{}", ue.name),
-                None => what.to_string(),
-            };
-            let (queue, link) = (name("uplink"), name("uplink-link"));
-            builder = builder
-                .node(&queue, NodeSpec::Queue(tail_drop(&format!("taildrop:limit={}", uplink.limit))?))
-                .node(&link, NodeSpec::link(uplink.link.0.clone()))
-                .chain(&[&queue, &link, "up"]);
-            names.back.extend([queue.clone(), link]);
-            names.ups.push(queue);
+    /// The node that packets enter by, the bottleneck's queue and its link; of a cell itself for both.
+    fn add_bottleneck(&self, stack: &mut Stack) -> Result<(NodeId, NodeId, NodeId), StackError> {
+        match self.bottleneck {
+            Bottleneck::Link { qdisc, link } => {
+                let qdisc = NodeSpec::Queue(AnyQdisc::build(qdisc)?);
+                let queue = stack.add(Place::Bottleneck, "bottleneck", qdisc);
+                let link = stack.add(Place::Link, "link", NodeSpec::link(link.0.clone()));
+                stack.chain(&["bottleneck", "link"]);
+                Ok((queue, queue, link))
+            }
+            Bottleneck::Cell(spec) => {
+                let (entry, cell) = nodes::add(stack, spec, self.key(), self.flows)?;
+                Ok((entry, cell, cell))
+            }
         }
-        Ok(builder)
+    }
+
+    /// An uplink, or one for each UE: queues and links.
+    fn add_uplinks(&self, stack: &mut Stack) -> Result<Vec<[NodeId; 2]>, StackError> {
+        let Some(uplink) = self.uplink else { return Ok(Vec::new()) };
+        let ues: Vec<String> = match self.bottleneck.as_cell() {
+            Some(cell) => cell.ues.iter().map(|ue| format!("/{}", ue.name)).collect(),
+            None => vec![String::new()],
+        };
+        let mut uplinks = Vec::new();
+        for ue in ues {
+            let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
+            stack.chain(&[&queue, &link, "up"]);
+            let qdisc = tail_drop(&format!("taildrop:limit={}", uplink.limit))?;
+            uplinks.push([
+                stack.add_back(Place::Uplink, &queue, NodeSpec::Queue(qdisc)),
+                stack.add_back(Place::UplinkLink, &link, NodeSpec::link(uplink.link.0.clone())),
+            ]);
+        }
+        Ok(uplinks)
     }
 
     /// From `up` to the senders: one delay for all, or one for each flow that has an extra round trip.
-    fn add_up(&self, mut builder: PathBuilder, names: &mut Names) -> PathBuilder {
+    fn add_up(&self, stack: &mut Stack) -> NodeId {
         let rest = self.base_rtt.saturating_sub(self.base_rtt / 2);
         if self.flows.iter().all(|flow| flow.extra_rtt == Span::ZERO) {
-            return builder.node("up", NodeSpec::delay(rest)).connect("up", "senders");
+            stack.chain(&["up", "senders"]);
+            return stack.add_back(Place::Elsewhere, "up", NodeSpec::delay(rest));
         }
         let mut rules = Rules::by(self.key()).otherwise("up-all", None);
         for (i, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.extra_rtt > Span::ZERO) {
             let name = format!("up-{i}");
-            builder = builder.node(&name, NodeSpec::delay(rest + flow.extra_rtt)).connect(&name, "senders");
+            stack.add_back(Place::Elsewhere, &name, NodeSpec::delay(rest + flow.extra_rtt));
+            stack.chain(&[&name, "senders"]);
             rules = rules.route(i as u32..=i as u32, &name, None);
-            names.back.push(name);
         }
-        names.back.push("up-all".to_string());
-        builder
-            .node("up", NodeSpec::Classifier(rules))
-            .node("up-all", NodeSpec::delay(rest))
-            .connect("up-all", "senders")
+        let up = stack.add_back(Place::Elsewhere, "up", NodeSpec::Classifier(rules));
+        stack.add_back(Place::Elsewhere, "up-all", NodeSpec::delay(rest));
+        stack.chain(&["up-all", "senders"]);
+        up
     }
 
-    /// The access links, and where each flow enters.
-    fn add_access(&self, mut builder: PathBuilder, names: &mut Names) -> Result<PathBuilder, StackError> {
+    /// The access links, and where each flow enters: in the direction of data `entry`, in the other the uplink of its UE. Behind
+    /// the last flow stands where what is of no flow enters.
+    fn add_access(&self, stack: &mut Stack, entry: NodeId, ups: &[NodeId]) -> Result<Entries, StackError> {
+        let mut entries = Entries { data: Vec::new(), acks: Vec::new() };
         for (i, flow) in self.flows.iter().enumerate() {
-            let up = names.up_of(flow).to_string();
+            let up = ups.get(flow.ue).copied().unwrap_or(ups[0]);
             let Some(rate) = flow.access else {
-                names.data.push(names.entry.clone());
-                names.acks.push(up);
+                entries.data.push(entry);
+                entries.acks.push(up);
                 continue;
             };
             let name = |what: &str| format!("{what}-{i}");
-            let mut data_to = names.entry.clone();
+            let mut data_to = entry;
             if flow.access_jitter > Span::ZERO {
                 // Its random stream is that of its name, and so the flow's own.
                 let jitter = name("access-jitter");
                 let spec = DelaySpec { jitter: flow.access_jitter, ..DelaySpec::constant(Span::ZERO) };
-                builder = builder.node(&jitter, NodeSpec::Delay(spec)).connect(&jitter, &data_to);
-                data_to = jitter;
+                stack.chain_to(&[&jitter], data_to);
+                data_to = stack.add(Place::Elsewhere, &jitter, NodeSpec::Delay(spec));
             }
-            for (side, to) in [("access", &data_to), ("return", &up)] {
+            let mut add = |side: &str, to: NodeId, add: fn(&mut Stack, Place, &str, NodeSpec) -> NodeId| {
                 let (queue, line) = (name(side), name(&format!("{side}-line")));
-                builder = builder
-                    .node(&queue, NodeSpec::Queue(tail_drop(ACCESS_LIMIT)?))
-                    .node(&line, NodeSpec::link(Line::new(rate, 0)))
-                    .chain(&[&queue, &line, to]);
-            }
-            names.data.push(name("access"));
-            names.acks.push(name("return"));
-            names.back.extend([name("return"), name("return-line")]);
+                stack.chain_to(&[&queue, &line], to);
+                let node = add(stack, Place::Elsewhere, &queue, NodeSpec::Queue(tail_drop(ACCESS_LIMIT)?));
+                add(stack, Place::Elsewhere, &line, NodeSpec::link(Line::new(rate, 0)));
+                Ok::<NodeId, StackError>(node)
+            };
+            entries.data.push(add("access", data_to, Stack::add)?);
+            entries.acks.push(add("return", up, Stack::add_back)?);
         }
-        Ok(builder)
+        entries.data.push(entry);
+        entries.acks.push(ups[0]);
+        Ok(entries)
     }
 
     /// One place in each direction that sends every class to where its flow enters.
-    fn add_classes(&self, mut builder: PathBuilder, names: &mut Names) -> PathBuilder {
-        let [flows, returns] = CLASSES;
-        let (entry, first_up) = (names.entry.clone(), names.first_up().to_string());
-        for (name, entries, rest) in
-            [(flows, &mut names.data, entry.as_str()), (returns, &mut names.acks, first_up.as_str())]
-        {
-            let mut rules = Rules::by(Key::Class).otherwise(rest, None);
-            for (class, entry) in (0_u32..).zip(entries.iter()) {
-                rules = rules.route(class..=class, entry, None);
-            }
-            builder = builder.node(name, NodeSpec::Classifier(rules));
-            entries.iter_mut().for_each(|entry| *entry = name.to_string());
-        }
-        names.back.push(returns.to_string());
-        builder
-    }
-
-    fn topology(&self, path: Path, names: &Names, last: &str, cell: Option<&CellScenario>) -> Topology {
-        let nodes: BTreeMap<&str, NodeId> = path.nodes().map(|node| (path.name(node), node)).collect();
-        let find =
-            |name: &str| nodes.get(name).copied().unwrap_or_else(|| unreachable!("'{name}' was just added"));
-        let is_by_class = self.key == FlowKey::Class;
-        let entries = |all: &[String], class: &str, default: &str| {
-            let rest = if is_by_class { class } else { default };
-            all.iter().map(|name| find(name)).chain([find(rest)]).collect::<Vec<NodeId>>()
-        };
-        let uplinks = match self.uplink {
-            None => Vec::new(),
-            Some(_) => {
-                let link = |queue: &str| queue.replacen("uplink", "uplink-link", 1);
-                names.ups.iter().map(|queue| [find(queue), find(&link(queue))]).collect()
-            }
-        };
-        let mut is_back = vec![false; nodes.len()];
-        for name in &names.back {
-            if let Some(entry) = is_back.get_mut(find(name).index()) {
-                *entry = true;
-            }
-        }
-        Topology {
-            queue: find(if cell.is_some() { last } else { "bottleneck" }),
-            link: find(last),
-            receivers: find("receivers"),
-            senders: find("senders"),
-            data_entry: entries(&names.data, CLASSES[0], &names.entry),
-            ack_entry: entries(&names.acks, CLASSES[1], names.first_up()),
-            uplinks,
-            is_back,
-            places: cell.map_or(Vec::new(), |spec| nodes::places(&path, spec)),
-            path,
-        }
-    }
-}
-
-impl Names {
-    fn first_up(&self) -> &str {
-        self.ups.first().map_or("up", String::as_str)
-    }
-    fn up_of(&self, flow: &FlowWay) -> &str {
-        self.ups.get(flow.ue).map_or(self.first_up(), String::as_str)
+    fn add_classes(&self, stack: &mut Stack, entries: &mut Entries) {
+        let mut add =
+            |name: &str, entries: &mut Vec<NodeId>, add: fn(&mut Stack, Place, &str, NodeSpec) -> NodeId| {
+                let mut rules = Rules::by(Key::Class);
+                let names = entries.iter().map(|entry| stack.builder.name_of(*entry));
+                for (class, name) in (0_u32..).zip(names) {
+                    rules = match (class as usize) < self.flows.len() {
+                        true => rules.route(class..=class, name, None),
+                        false => rules.otherwise(name, None),
+                    };
+                }
+                let node = add(stack, Place::Classes, name, NodeSpec::Classifier(rules));
+                entries.fill(node);
+            };
+        add(CLASSES[0], &mut entries.data, Stack::add);
+        add(CLASSES[1], &mut entries.acks, Stack::add_back);
     }
 }

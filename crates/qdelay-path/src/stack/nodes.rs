@@ -3,12 +3,11 @@
 //! Queues and gates are called by what they are, their UE and what of it they serve: `rlc/ue-1/drb-1`, `sdap/ue-1/qfi-9`.
 
 use super::cell::{BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec};
-use super::{FlowWay, StackError, tail_drop};
-use crate::{BearerBuffer, Key, NodeSpec, Path, PathBuilder, Rules};
+use super::{FlowWay, Stack, StackError, tail_drop};
+use crate::{BearerBuffer, Key, NodeId, NodeSpec, Rules};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::ComponentError;
@@ -16,36 +15,53 @@ use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_core::qdisc::AnyQdisc;
 
-/// The queue in front of the node.
-pub const N3: &str = "n3";
-/// Sends each flow to the QoS flow that carries it.
-pub const CLASSIFIER: &str = "qos-flows";
-/// The cell itself.
-pub const CELL: &str = "cell";
+/// The node that sends each flow to the QoS flow that carries it.
+const CLASSIFIER: &str = "qos-flows";
+/// The node of the cell itself.
+const CELL: &str = "cell";
 /// The largest packet.
 const MTU_BYTES: u64 = 1500;
 
-/// What a node is to a cell.
+/// What a node of a [`Dumbbell`](super::Dumbbell) is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// Nothing of it.
+    /// A delay, an exit, an access link, or what sends packets to their UE's queues.
     #[default]
     Elsewhere,
-    /// The queue in front of it.
+    /// Sends packets of [`FlowKey::Class`](super::FlowKey::Class) to where their flow enters.
+    Classes,
+    /// The queue of a hop.
+    Hop,
+    /// The link of a hop.
+    HopLink,
+    /// The bottleneck's only queue.
+    Bottleneck,
+    /// The bottleneck's link.
+    Link,
+    /// A cell in place of the two.
+    Cell,
+    /// The queue in front of the node that the cell belongs to.
     N3,
     /// A queue at the UPF.
     Upf,
     /// A queue at the SDAP.
-    Sdap,
+    Sdap {
+        /// Whether it is behind a queue at the UPF.
+        is_behind_upf: bool,
+    },
     /// The queue of a bearer's RLC, by the bearer's number.
     Rlc(u16),
+    /// The queue of an uplink.
+    Uplink,
+    /// The link of an uplink.
+    UplinkLink,
 }
 
 impl Place {
     /// Whether it is a queue of the node: of the UPF, the SDAP or the RLC.
     #[inline]
     pub const fn is_of_node(self) -> bool {
-        matches!(self, Place::Upf | Place::Sdap | Place::Rlc(_))
+        matches!(self, Place::Upf | Place::Sdap { .. } | Place::Rlc(_))
     }
 }
 
@@ -56,68 +72,73 @@ fn of_qos_flow(what: &str, ue: &UeSpec, qos_flow: &QosFlowSpec) -> String {
     format!("{what}/{}/qfi-{}", ue.name, qos_flow.qfi)
 }
 
-/// Adds the nodes up to the cell.
-pub fn add(
-    mut builder: PathBuilder,
+/// Adds the nodes up to the cell; returns the one that packets enter by, and the cell.
+pub(super) fn add(
+    stack: &mut Stack,
     spec: &CellScenario,
     key: Key,
     flows: &[FlowWay],
-) -> Result<PathBuilder, StackError> {
+) -> Result<(NodeId, NodeId), StackError> {
     let filters = Filters::of(spec);
-    builder = builder.node(CLASSIFIER, NodeSpec::Classifier(rules(spec, key, flows, &filters)));
+    let rules = rules(spec, key, flows, &filters);
+    let mut entry = stack.add(Place::Elsewhere, CLASSIFIER, NodeSpec::Classifier(rules));
     for (name, rules) in filters.nodes {
-        builder = builder.node(&name, NodeSpec::Classifier(rules));
+        stack.add(Place::Elsewhere, &name, NodeSpec::Classifier(rules));
     }
     if let Some(n3) = &spec.n3 {
-        builder = builder
-            .node(N3, NodeSpec::Queue(tail_drop(&format!("taildrop:limit={}", n3.limit))?))
-            .node("n3-link", NodeSpec::link(n3.link.0.clone()))
-            .chain(&[N3, "n3-link", CLASSIFIER]);
+        let qdisc = tail_drop(&format!("taildrop:limit={}", n3.limit))?;
+        entry = stack.add(Place::N3, "n3", NodeSpec::Queue(qdisc));
+        stack.add(Place::Elsewhere, "n3-link", NodeSpec::link(n3.link.0.clone()));
+        stack.chain(&["n3", "n3-link", CLASSIFIER]);
     }
-    for (ue, bearer) in spec.bearers() {
+    for (number, (ue, bearer)) in (0_u16..).zip(spec.bearers()) {
         let (pacer, rlc) = (of_bearer("pacer", ue, bearer), of_bearer("rlc", ue, bearer));
         for qos_flow in &bearer.qos_flows {
             let sdap = of_qos_flow("sdap", ue, qos_flow);
-            builder =
-                builder.node(&sdap, NodeSpec::Queue(AnyQdisc::build(&qos_flow.sdap)?)).connect(&sdap, &pacer);
+            let place = Place::Sdap { is_behind_upf: qos_flow.upf.is_some() };
+            stack.add(place, &sdap, NodeSpec::Queue(AnyQdisc::build(&qos_flow.sdap)?));
+            stack.chain(&[&sdap, &pacer]);
             if let Some(upf) = &qos_flow.upf {
                 let (queue, usp) = (of_qos_flow("upf", ue, qos_flow), of_qos_flow("usp", ue, qos_flow));
-                builder = builder.node(&queue, NodeSpec::Queue(AnyQdisc::build(&upf.qdisc)?));
+                stack.add(Place::Upf, &queue, NodeSpec::Queue(AnyQdisc::build(&upf.qdisc)?));
                 // It hears what leaves the gate below, and that this refuses.
-                builder = gate(builder, &usp, &pacer, &upf.gate, spec)?.chain(&[&queue, &usp, &sdap]);
+                gate(stack, &usp, &pacer, &upf.gate, spec)?;
+                stack.chain(&[&queue, &usp, &sdap]);
             }
         }
-        builder = gate(builder, &pacer, &rlc, &bearer.gate, spec)?
-            .pull_order(&pacer, bearer.order)
-            .node(&rlc, NodeSpec::Queue(AnyQdisc::build(&bearer.queue)?))
-            .chain(&[&pacer, &rlc, CELL]);
+        gate(stack, &pacer, &rlc, &bearer.gate, spec)?;
+        stack.change(|builder| builder.pull_order(&pacer, bearer.order));
+        stack.add(Place::Rlc(number), &rlc, NodeSpec::Queue(AnyQdisc::build(&bearer.queue)?));
+        stack.chain(&[&pacer, &rlc, CELL]);
         if let Some(limit_bytes) = bearer.buffer_bytes {
             let buffer = BearerBuffer { limit_bytes, header_bytes: bearer.rlc.sdu_overhead_bytes };
-            builder = builder.buffer(&rlc, buffer);
+            stack.change(|builder| builder.buffer(&rlc, buffer));
         }
     }
-    Ok(builder.node(CELL, NodeSpec::cell(spec.complete())))
+    Ok((entry, stack.add(Place::Cell, CELL, NodeSpec::cell(spec.complete()))))
 }
 
 /// A gate that hears of `from`.
 fn gate(
-    mut builder: PathBuilder,
+    stack: &mut Stack,
     name: &str,
     from: &str,
     gate: &GateSpec,
     spec: &CellScenario,
-) -> Result<PathBuilder, ComponentError> {
+) -> Result<(), ComponentError> {
     let setting = PacerSetting { tti: spec.tti, mtu_bytes: MTU_BYTES };
-    builder =
-        builder.node(name, NodeSpec::gate(AnyPacer::build(&gate.law, &setting)?)).size_unit(name, spec.unit);
-    builder = builder.feedback(from, name, gate.feedback);
-    if gate.polling > Span::ZERO {
-        builder = builder.polling(name, gate.polling);
-    }
-    if let Some(packets) = gate.packets {
-        builder = builder.opportunities(name, packets, gate.period);
-    }
-    Ok(builder)
+    stack.add(Place::Elsewhere, name, NodeSpec::gate(AnyPacer::build(&gate.law, &setting)?));
+    stack.change(|builder| {
+        let mut builder = builder.size_unit(name, spec.unit).feedback(from, name, gate.feedback);
+        if gate.polling > Span::ZERO {
+            builder = builder.polling(name, gate.polling);
+        }
+        if let Some(packets) = gate.packets {
+            builder = builder.opportunities(name, packets, gate.period);
+        }
+        builder
+    });
+    Ok(())
 }
 
 /// Where packets enter: of each UE by its place, and QFI.
@@ -192,25 +213,4 @@ fn rules(spec: &CellScenario, key: Key, flows: &[FlowWay], filters: &Filters) ->
         }
     }
     rules
-}
-
-/// What each node of `path` is to the cell.
-pub fn places(path: &Path, spec: &CellScenario) -> Vec<Place> {
-    let mut places = vec![Place::Elsewhere; path.nodes().count()];
-    // Asking the path for each name would be slow where there are thousands.
-    let nodes: BTreeMap<&str, usize> = path.nodes().map(|node| (path.name(node), node.index())).collect();
-    let mut set = |name: &str, place: Place| {
-        if let Some(entry) = nodes.get(name).and_then(|index| places.get_mut(*index)) {
-            *entry = place;
-        }
-    };
-    set(N3, Place::N3);
-    for (number, (ue, bearer)) in (0_u16..).zip(spec.bearers()) {
-        set(&of_bearer("rlc", ue, bearer), Place::Rlc(number));
-        for qos_flow in &bearer.qos_flows {
-            set(&of_qos_flow("sdap", ue, qos_flow), Place::Sdap);
-            set(&of_qos_flow("upf", ue, qos_flow), Place::Upf);
-        }
-    }
-    places
 }
