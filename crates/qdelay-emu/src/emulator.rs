@@ -15,9 +15,10 @@ mod meter;
 
 pub use event::{Event, EventKind, EventLog, Logged, Tap};
 
+use crate::any_plan::AnyPlan;
 use crate::device::{Port, Received};
 use crate::frame::{self, Malformed};
-use crate::plan::{AnyPlan, Places, Plan, Role};
+use crate::plan::{Places, Plan, Role};
 use crate::pool::{Pool, Slot};
 use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};

@@ -1,6 +1,7 @@
 //! Paths under a real clock, with packets of real programs.
 #![cfg(target_os = "linux")]
 
+pub mod any_plan;
 pub mod audit;
 pub mod classes;
 pub mod clock;

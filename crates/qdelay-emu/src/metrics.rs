@@ -6,9 +6,10 @@
 //! A class is a codepoint (RFC 2474), as the packet carries it. Delays are kept twice: per class in [`SojournBuckets`], whose
 //! bounds are few and fixed, as Prometheus wants them; and per direction in a [`Spread`], which is fine enough for percentiles.
 
+use crate::any_plan::AnyPlan;
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
-use crate::plan::{AnyPlan, Places, Role};
+use crate::plan::{Places, Role};
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::{DropReason, MarkReason, Span};
 use qdelay_path::Count;

@@ -8,10 +8,9 @@
 //! `down` and `up` are queues, `inside` and `outside` are exits. The two halves share nothing but the clock.
 
 use crate::device::Port;
-use crate::dumbbell::DumbbellPlan;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span};
-use qdelay_path::stack::{Place, StackError};
+use qdelay_path::stack::Place;
 use qdelay_path::{AnyLink, BuildError, BuildProblem, DelaySpec, NodeId, NodeSpec, Path, PathBuilder};
 
 /// One direction of a link.
@@ -38,60 +37,6 @@ pub struct Plan {
     pub up: Direction,
     /// The random streams of queues and delays are derived from it and the nodes' names.
     pub seed: u64,
-}
-
-/// What is carried.
-#[derive(Clone, Debug)]
-pub enum AnyPlan {
-    /// A link of two directions.
-    Link(Box<Plan>),
-    /// The path of a scenario.
-    Dumbbell(Box<DumbbellPlan>),
-}
-
-impl From<Plan> for AnyPlan {
-    fn from(plan: Plan) -> AnyPlan {
-        AnyPlan::Link(Box::new(plan))
-    }
-}
-impl From<DumbbellPlan> for AnyPlan {
-    fn from(plan: DumbbellPlan) -> AnyPlan {
-        AnyPlan::Dumbbell(Box::new(plan))
-    }
-}
-impl From<&Plan> for AnyPlan {
-    fn from(plan: &Plan) -> AnyPlan {
-        plan.clone().into()
-    }
-}
-impl From<&AnyPlan> for AnyPlan {
-    fn from(plan: &AnyPlan) -> AnyPlan {
-        plan.clone()
-    }
-}
-
-impl AnyPlan {
-    /// Builds the path.
-    ///
-    /// # Errors
-    /// A component that cannot be built, or a path that cannot be.
-    pub fn build(&self) -> Result<(Path, Places), StackError> {
-        match self {
-            AnyPlan::Link(plan) => Ok((**plan).clone().build()?),
-            AnyPlan::Dumbbell(plan) => plan.build(),
-        }
-    }
-    /// See [`Plan::lateness_limits`].
-    pub fn lateness_limits(&self) -> [Span; 2] {
-        match self {
-            AnyPlan::Link(plan) => plan.lateness_limits(),
-            AnyPlan::Dumbbell(plan) => plan.lateness_limits(),
-        }
-    }
-    /// The link, where it is one of two directions.
-    pub fn as_link(&self) -> Option<&Plan> {
-        if let AnyPlan::Link(plan) = self { Some(plan) } else { None }
-    }
 }
 
 /// What a node is for.

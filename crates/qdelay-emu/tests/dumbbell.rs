@@ -4,13 +4,13 @@ mod common;
 
 use common::{cells, packet, script, us};
 use qdelay_core::{Span, Time};
+use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::metrics::Metrics;
-use qdelay_emu::plan::AnyPlan;
 use qdelay_emu::pool::Pool;
 use qdelay_path::{BuildProblem, Count, NodeId};
 use qdelay_ran::rlc::RlcSetting;

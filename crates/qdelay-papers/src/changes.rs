@@ -5,7 +5,7 @@
 //! the interval is that of Student's t over the seeds. Where an axis is not said, a cell is of every mix of its labels: the least and
 //! the most of them, and in how many the choice pays. Seeds that gave the same runs, with the choice and without it, count as one.
 
-use super::claims::{Labels, selection};
+use super::labels::{Labels, selection};
 use qdelay_study::confidence;
 use qdelay_study::expect::{Best, Expect, Over, Runs, Selection, Table};
 use qdelay_study::results::round;

@@ -2,8 +2,9 @@
 //! which setting removes the cause where ours is found to differ.
 
 use super::changes::Changes;
+use super::labels::{Labels, selection};
 use super::settings::Setting;
-use qdelay_study::expect::{Best, Expect, Over, Selection};
+use qdelay_study::expect::{Best, Expect, Over};
 use qdelay_study::results::round;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
@@ -138,14 +139,6 @@ fn one() -> f64 {
     1.0
 }
 
-/// Labels of an axis, as files give them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Labels {
-    One(String),
-    Several(Vec<String>),
-}
-
 impl Paper {
     /// Reads the claims of the paper called `name`.
     ///
@@ -247,14 +240,6 @@ fn expect(entry: &Entry) -> Result<Expect, &'static str> {
         high: entry.high,
         paper: entry.paper,
     })
-}
-
-pub(crate) fn selection(given: &BTreeMap<String, Labels>) -> Selection {
-    let labels = |labels: &Labels| match labels {
-        Labels::One(label) => vec![label.clone()],
-        Labels::Several(labels) => labels.clone(),
-    };
-    given.iter().map(|(axis, given)| (axis.clone(), labels(given))).collect()
 }
 
 /// TOML as JSON, of which `serde` makes the structs above.

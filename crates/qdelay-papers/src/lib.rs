@@ -15,6 +15,7 @@
 pub mod changes;
 pub mod claims;
 mod judge;
+mod labels;
 pub mod page;
 pub mod settings;
 

@@ -4,7 +4,8 @@
 //! A cause that is only told explains nothing. A row is explained where its own figure, run with the setting, is within its bounds,
 //! and where no row of the same section that was within its bounds is lost by that setting.
 
-use super::claims::{Check, Claim, Labels, Paper, selection};
+use super::claims::{Check, Claim, Paper};
+use super::labels::{Labels, selection};
 use qdelay_study::expect::Selection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

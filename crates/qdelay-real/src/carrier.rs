@@ -1,22 +1,20 @@
 //! The thread that carries packets between the devices until the run is over.
 
 use super::bypass;
-use super::measure::{Echo, Gauge, Measured, NO_FLOW};
+use super::counts::{Echo, PathEnd};
+use super::measure::{Gauge, Measured, NO_FLOW};
 use qdelay_core::{Span, Time};
+use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
-use qdelay_emu::device::Port;
 use qdelay_emu::device::tun::Tun;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
-use qdelay_emu::plan::{AnyPlan, Places};
 use qdelay_emu::pool::Pool;
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
-use qdelay_path::stack::Place;
-use qdelay_path::{Counters, NodeId, Path};
 use qdelay_record::{PacketFile, PacketRecord, Recorder};
-use qdelay_sim::{NodeOutcome, ReasonCount, Scenario};
+use qdelay_sim::Scenario;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -53,14 +51,6 @@ pub struct Carried {
     pub realtime: bool,
     /// Datagrams that were handed to the kernels of receivers and senders, by flow.
     pub echoes: Vec<Echo>,
-}
-
-/// The path's own counts at the end.
-#[derive(Debug, Default)]
-pub struct PathEnd {
-    pub drops: Vec<ReasonCount>,
-    pub marks: Vec<ReasonCount>,
-    pub nodes: Vec<NodeOutcome>,
 }
 
 impl Carrier<'_> {
@@ -132,25 +122,6 @@ impl Carrier<'_> {
     }
 }
 
-impl PathEnd {
-    /// Of a run of `scenario` that is over.
-    pub fn of(path: &Path, places: &Places, scenario: &Scenario) -> PathEnd {
-        let queues = places.queues(path, Port::Outside);
-        // Whatever is dropped by a cell counts, and by any queue above it.
-        let cell = scenario.bottleneck.as_cell().map(|_| places.link[Port::Outside.index()]);
-        let bottleneck: Vec<&Counters> = queues.chain(cell).filter_map(|node| path.counters(node)).collect();
-        // What the simulator does not need is left out: it knows where a flow enters.
-        let is_known = |node: &NodeId| places.role(*node).place != Place::Classes;
-        let nodes = path.nodes().filter(is_known).filter_map(|node| NodeOutcome::of(path, node));
-        let is_link = path.nodes().all(|node| is_known(&node));
-        PathEnd {
-            drops: ReasonCount::drops(bottleneck.iter().copied()),
-            marks: ReasonCount::marks(bottleneck.iter().copied()),
-            nodes: nodes.map(|node| if is_link { renamed(node) } else { node }).collect(),
-        }
-    }
-}
-
 /// Readable once `after` is over.
 fn alarm(after: Span) -> io::Result<OwnedFd> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
@@ -159,22 +130,6 @@ fn alarm(after: Span) -> io::Result<OwnedFd> {
     let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once)?;
     Ok(timer)
-}
-
-/// As the simulator calls the nodes of a link. Those of a scenario's whole path have its names already.
-fn renamed(node: NodeOutcome) -> NodeOutcome {
-    let name = match node.name.as_str() {
-        "down" => "bottleneck",
-        "down-link" => "link",
-        "down-delay" => "down",
-        "inside" => "receivers",
-        "up" => "uplink",
-        "up-link" => "uplink-link",
-        "up-delay" => "up",
-        "outside" => "senders",
-        other => other,
-    };
-    NodeOutcome { name: name.to_string(), ..node }
 }
 
 /// Writes packets down with the numbers of their flows, which the gauge has just found.

@@ -15,13 +15,14 @@
 //! | `path` | the scenario's path as the emulator has it |
 //! | `ports`, `bypass` | which packets are of which flow; what programs say to their other ends goes around the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
-//! | `carrier` | the thread that carries the packets |
+//! | `carrier`, `counts` | the thread that carries the packets; what is counted beside the measures |
 //! | `measure`, `stream` | from the emulator's events to an outcome; what of a TCP flow's bytes has arrived |
 
 #![forbid(unsafe_code)]
 
 mod bypass;
 mod carrier;
+mod counts;
 mod datagrams;
 mod irtt;
 mod measure;

@@ -3,7 +3,7 @@
 //! Events have the path's own times, so the measures end with the run whenever the host notices. What a kernel does not show
 //! on the wire comes from iperf3: windows and smoothed round trips; timeouts and undone reductions are not known, and 0.
 
-use super::carrier::PathEnd;
+use super::counts::{Echo, PathEnd};
 use super::ports::{self, Way};
 use super::programs::Told;
 use super::stream::Stream;
@@ -43,15 +43,6 @@ pub struct Gauge<'a> {
     is_over: bool,
     /// Of each flow, whenever.
     echoes: Vec<Echo>,
-}
-
-/// Datagrams of a flow that were delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Echo {
-    /// To the receiver.
-    pub there: u64,
-    /// To the sender, where there are replies.
-    pub back: u64,
 }
 
 /// What was measured.

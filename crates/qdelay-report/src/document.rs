@@ -4,17 +4,16 @@
 use super::Options;
 use super::model::{Placed, SEED_AXIS, Study};
 use super::parts::{self, Part};
+use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use super::slices::{self, SlicePart};
 use qdelay_study::results::{
     AxisFile, CaseSummary, Cdf, CellSeries, Delay, ExpectResult, Group, RunFile, Series, TraceFile,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Digits that a plot of a thousand pixels can show.
 const SERIES_DIGITS: usize = 4;
-/// Tables show three decimals of what they are given.
-pub(super) const FIGURE_DIGITS: usize = 6;
 
 pub(super) struct Document {
     pub title: String,
@@ -101,16 +100,6 @@ struct Figures {
 }
 
 #[derive(Serialize)]
-pub(super) struct DelayPart {
-    mean: Short<FIGURE_DIGITS>,
-    p50: Short<FIGURE_DIGITS>,
-    p95: Short<FIGURE_DIGITS>,
-    p99: Short<FIGURE_DIGITS>,
-    p999: Short<FIGURE_DIGITS>,
-    max: Short<FIGURE_DIGITS>,
-}
-
-#[derive(Serialize)]
 struct CdfPart {
     percent: usize,
     ms: Vec<Short<SERIES_DIGITS>>,
@@ -152,21 +141,6 @@ struct GroupSeriesPart {
     throughput: Vec<Short<SERIES_DIGITS>>,
     mean: Vec<Option<Short<SERIES_DIGITS>>>,
     max: Vec<Option<Short<SERIES_DIGITS>>>,
-}
-
-/// A number with so many significant digits, whole ones without a point.
-pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
-
-impl<const DIGITS: usize> Serialize for Short<DIGITS> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rounded: f64 = format!("{:.*e}", DIGITS - 1, self.0).parse().unwrap_or(self.0);
-        // Below 2^53 every whole number is exact.
-        if rounded.fract() == 0.0 && rounded.abs() < 9e15 {
-            serializer.serialize_i64(rounded as i64)
-        } else {
-            serializer.serialize_f64(rounded)
-        }
-    }
 }
 
 impl Document {
@@ -361,17 +335,6 @@ fn group_figures(group: &Group) -> Figures {
 
 fn stages(stages: &BTreeMap<String, Delay>) -> BTreeMap<String, DelayPart> {
     stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
-}
-
-pub(super) fn delay_part(delay: &Delay) -> DelayPart {
-    DelayPart {
-        mean: Short(delay.mean),
-        p50: Short(delay.p50),
-        p95: Short(delay.p95),
-        p99: Short(delay.p99),
-        p999: Short(delay.p999),
-        max: Short(delay.max),
-    }
 }
 
 /// Which cases keep their series in the file, and what to call that: `all`, `first` (seed only) or `none`.

@@ -15,6 +15,7 @@ mod html;
 pub mod load;
 mod model;
 mod parts;
+mod short;
 mod signs;
 mod slices;
 mod svg;

@@ -1,6 +1,6 @@
 //! What the page shows of codepoints at the bottleneck, and of the hops before it.
 
-use super::document::{DelayPart, FIGURE_DIGITS, Short, delay_part};
+use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use qdelay_study::results::{CaseSummary, Codepoint, Hop};
 use serde::Serialize;
 

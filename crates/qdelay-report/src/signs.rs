@@ -1,7 +1,11 @@
 //! Marks and dashes of pictures for print, by the number of a shape: as the page has them.
 
-use super::svg::{Area, Drawn};
+use plotters::coord::Shift;
 use plotters::prelude::*;
+
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// Of marks, in pixels.
 const RADIUS: f64 = 5.0;

@@ -1,6 +1,6 @@
 //! What the page shows of the slices of a cell.
 
-use super::document::{FIGURE_DIGITS, Short};
+use super::short::{FIGURE_DIGITS, Short};
 use qdelay_study::results::{Quantum, Slice};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -5,18 +5,14 @@
 
 use super::Options;
 use super::model::{Placed, Point, Study};
-use super::signs::{dashes, draw_mark, pattern};
+use super::signs::{Area, Drawn, dashes, draw_mark, pattern};
 use super::together;
-use plotters::coord::Shift;
 use plotters::coord::combinators::IntoLogRange;
 use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::prelude::*;
 use qdelay_study::InputError;
 use qdelay_study::results::{Cdf, Series};
 use std::ops::Range;
-
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 const SIZE: (u32, u32) = (760, 480);
 /// What was not delayed stands here on a logarithmic axis; milliseconds.

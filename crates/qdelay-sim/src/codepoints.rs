@@ -1,7 +1,7 @@
 //! What is measured of packets by their codepoint, at the bottleneck.
 
-use crate::detail::rate_mbps;
 use crate::outcome::CodepointOutcome;
+use crate::rates::rate_mbps;
 use crate::scenario::Scenario;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::{Packet, Span};

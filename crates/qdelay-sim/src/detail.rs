@@ -1,9 +1,10 @@
 //! Measures by group of flows and over time: more than the bottleneck's own, for those who ask.
 
 use crate::codepoints::CodepointWatch;
-use crate::figures::Queued;
 use crate::in_order::InOrder;
 use crate::outcome::{Detail, GroupOutcome, GroupSeries, Series};
+use crate::queued::Queued;
+use crate::rates::{capacity_mbps, rate_mbps};
 use crate::scenario::Scenario;
 use crate::whole::{Past, Whole};
 use qdelay_core::{Packet, Span, Time};
@@ -362,21 +363,4 @@ impl Bins {
             series.green_bias.push(bias);
         }
     }
-}
-
-/// Mbit/s; nothing in no time.
-pub fn rate_mbps(bytes: u64, over: Span) -> f64 {
-    if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / over.as_secs_f64() / 1e6 }
-}
-
-/// A link that offers more than an exabit a second has no bound.
-pub fn capacity_mbps(offered_bytes: u64, over: Span) -> Option<f64> {
-    const BOUNDLESS_MBPS: f64 = 1e12;
-    Some(rate_mbps(offered_bytes, over)).filter(|rate| *rate < BOUNDLESS_MBPS)
-}
-
-/// When the bin that is open at `now` ends.
-pub fn bin_end(now: Time, bin: Span) -> Time {
-    let next = now.since(Time::ZERO).as_nanos() / bin.as_nanos() + 1;
-    Time::ZERO + Span::from_nanos(next.saturating_mul(bin.as_nanos()))
 }

@@ -3,11 +3,12 @@
 //! The host tells of each event with [`Packet::flow`] being the place of its flow in [`Scenario::flows`], or the one after the
 //! last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group.
 
-use crate::detail::{Watch, bin_end};
+use crate::detail::Watch;
 use crate::hops::HopWatch;
 use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
+use crate::queued::Queued;
+use crate::rates::bin_end;
 use crate::scenario::{HopSpec, Scenario};
-use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::{DelayHistogram, jain_index};
@@ -34,29 +35,6 @@ pub struct Figures {
     watch: Option<Box<Watch>>,
     /// Where there are hops.
     hops: Option<Box<HopWatch>>,
-}
-
-/// What is queued at one time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Queued {
-    /// Packets.
-    pub packets: u64,
-    /// The mean of [`Qdisc::green_bias`] over the queues that have one.
-    pub green_bias: Option<f64>,
-}
-
-impl Queued {
-    /// In `queues` of `path`.
-    pub fn of(path: &Path, queues: impl Iterator<Item = NodeId>) -> Queued {
-        let (mut packets, mut sum, mut biased) = (0, 0.0, 0_u32);
-        for queue in queues {
-            packets += path.inside(queue).packets;
-            if let Some(bias) = path.qdisc(queue).and_then(|qdisc| qdisc.green_bias()) {
-                (sum, biased) = (sum + bias, biased + 1);
-            }
-        }
-        Queued { packets, green_bias: (biased > 0).then(|| sum / f64::from(biased)) }
-    }
 }
 
 /// What only the host knows at the end of a run.

@@ -1,7 +1,7 @@
 //! What is measured at the hops in front of the bottleneck: the definitions of `docs/measures.md`.
 
-use crate::detail::{capacity_mbps, rate_mbps};
 use crate::outcome::{HopOutcome, ReasonCount};
+use crate::rates::{capacity_mbps, rate_mbps};
 use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};

@@ -16,6 +16,8 @@ mod in_order;
 mod measure;
 mod outcome;
 mod passage;
+mod queued;
+mod rates;
 mod run;
 mod scenario;
 mod stages;
@@ -26,13 +28,14 @@ pub use cell::{
     Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec, cell_usage_between,
     slice_outcomes,
 };
-pub use figures::{Figures, Queued, Totals};
+pub use figures::{Figures, Totals};
 pub use outcome::{
     AudioOutcome, BearerOutcome, Budget, CellGroup, CellOutcome, CellSeries, CodepointOutcome, Detail,
     FlowOutcome, GroupOutcome, GroupSeries, HopOutcome, NodeOutcome, Outcome, ReasonCount, Series,
     SliceOutcome, Stage, VoiceOutcome, WholeDelays, Within,
 };
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
+pub use queued::Queued;
 pub use run::{RunError, run, run_recorded};
 pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario, Uplink};
 pub use stages::CellWatch;

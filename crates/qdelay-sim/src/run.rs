@@ -3,11 +3,12 @@
 use crate::cell::{cell_usage_between, slice_outcomes};
 use crate::contents::{Contents, ContentsStore};
 use crate::controlled::Outgoing;
-use crate::figures::{Figures, Queued, Totals};
+use crate::figures::{Figures, Totals};
 use crate::flow::{Datagrams, Ends, Flow, UDP_HEADERS};
 use crate::measure::{ACKNOWLEDGEMENT, Arrival, Meter};
 use crate::outcome::{CellOutcome, FlowOutcome, NodeOutcome, Outcome, ReasonCount, VoiceOutcome};
 use crate::passage::Passages;
+use crate::queued::Queued;
 use crate::scenario::{FlowSpec, Scenario};
 use crate::stages::CellWatch;
 use crate::topology::{self, Topology, TopologyError};

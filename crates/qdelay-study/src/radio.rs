@@ -1,6 +1,6 @@
 //! Channels, pacers, schedulers and kinds of radio link control as users name them.
 
-use crate::scenario::declare::Form;
+use crate::scenario::form::Form;
 use crate::traces::channel;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};

@@ -7,8 +7,8 @@
 use crate::cli::Link;
 use crate::link_cell;
 use crate::run::find;
+use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::classes::Classes;
-use qdelay_emu::plan::AnyPlan;
 use qdelay_real::path;
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::traces::Library;

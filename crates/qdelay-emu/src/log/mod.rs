@@ -23,8 +23,9 @@ pub use mahimahi::{MahimahiLog, MahimahiOptions};
 pub use pcapng::{PcapngLog, PcapngOptions};
 pub use writer::{LogError, LogSummary};
 
+use crate::any_plan::AnyPlan;
 use crate::device::Port;
-use crate::plan::{AnyPlan, Places};
+use crate::plan::Places;
 use qdelay_core::Rate;
 use qdelay_path::stack::{Bottleneck, StackError};
 use qdelay_path::{AnyLink, Line, NodeId};

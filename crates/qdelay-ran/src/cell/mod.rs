@@ -65,15 +65,7 @@ use slicing::Slicing;
 /// It holds the largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
 pub const LEAST_BYTES: u64 = 32;
 
-/// Where the delay of a delivered packet arose, from when its first byte was taken from the queue of its bearer. What it
-/// waited before that is its queue's business.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Split {
-    /// From its first byte taken until a part of it was received for the first time.
-    pub air: Span,
-    /// From then until it was whole and handed up: its other parts, retransmissions, and order.
-    pub reassembly: Span,
-}
+pub use crate::rlc::Split;
 
 /// What a cell takes packets from and tells what became of them. Bearers are numbered over all UEs, in the order they were
 /// declared.

@@ -3,23 +3,13 @@
 use super::capacity::Bytes;
 use super::fading::Faded;
 use super::process::{Process, Schemes, Steps, of};
+use super::quality::Quality;
 use super::{Fading, RadioError};
 use crate::tables::{Carrier, CqiToMcs};
 use alloc::boxed::Box;
 use qdelay_core::{Span, Time};
 use qdelay_trace::cqi::CQI_MAX;
 use qdelay_trace::{CapacitySteps, CqiSteps, RateSteps, Schedule};
-
-/// How good a channel is in one TTI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quality {
-    /// The highest MCS that is received with at most one block in ten lost.
-    Mcs(u8),
-    /// What the whole carrier carries for this UE in this TTI, in bytes, whatever the MCS.
-    Bytes(u64),
-    /// Nothing is received.
-    Outage,
-}
 
 /// What the scheduler knows of a channel: how it was some time ago. The default is the truth. Without effect on
 /// [`Quality::Bytes`].

@@ -12,10 +12,12 @@ mod control;
 mod error;
 mod fading;
 mod process;
+mod quality;
 
 pub use bler::Bler;
-pub use channel::{Channel, Quality, Radio, Reported};
+pub use channel::{Channel, Radio, Reported};
 pub use component::COMPONENTS as CHANNELS;
 pub use control::Control;
 pub use error::RadioError;
 pub use fading::Fading;
+pub use quality::Quality;

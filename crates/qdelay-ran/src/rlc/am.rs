@@ -18,6 +18,7 @@
 
 use super::am_receiver::AmReceiver;
 use super::am_sender::AmSender;
+use super::am_units::{Units, World};
 use super::blocks::Part;
 use super::concatenation::Pdus;
 use super::prefixes::Prefixes;
@@ -26,64 +27,6 @@ use super::status::StatusMail;
 use super::{AmCounts, Common, Receiver, Supply, Transmitted};
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Time};
-
-/// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum World {
-    /// TS 36.322.
-    Lte,
-    /// TS 38.322.
-    Nr,
-}
-
-/// The units of an entity: PDUs in LTE, packets of the ledger in NR.
-#[derive(Clone, Debug)]
-pub(super) struct Units {
-    pub world: World,
-    pub pdus: Pdus,
-}
-
-impl Units {
-    pub fn hold(&mut self, common: &mut Common, unit: u32) {
-        match self.world {
-            World::Lte => self.pdus.hold(unit),
-            World::Nr => common.ledger.hold(unit),
-        }
-    }
-    pub fn release<R: Receiver>(&mut self, common: &mut Common, unit: u32, receiver: &mut R) {
-        match self.world {
-            World::Lte => self.pdus.release(unit, &mut common.ledger, receiver),
-            World::Nr => common.ledger.release(unit, receiver),
-        }
-    }
-    /// Bytes `from..to` of it have arrived.
-    fn received(&self, common: &mut Common, unit: u32, (from, to): (u32, u32), now: Time) {
-        match self.world {
-            World::Nr => common.ledger.received(unit, now),
-            World::Lte => {
-                let mut offset = 0;
-                for element in self.pdus.elements(unit) {
-                    let start = offset;
-                    offset += element.to - element.from;
-                    if offset > from && start < to {
-                        common.ledger.received(element.sdu, now);
-                    }
-                }
-            }
-        }
-    }
-    /// Drops its packets.
-    fn end<R: Receiver>(&self, common: &mut Common, unit: u32, reason: DropReason, receiver: &mut R) {
-        match self.world {
-            World::Nr => common.ledger.end_below(unit, reason, receiver),
-            World::Lte => {
-                for element in self.pdus.elements(unit) {
-                    common.ledger.end_below(element.sdu, reason, receiver);
-                }
-            }
-        }
-    }
-}
 
 /// Both entities.
 #[derive(Clone, Debug)]

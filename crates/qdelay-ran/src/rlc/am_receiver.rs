@@ -2,7 +2,7 @@
 
 use super::Common;
 use super::Receiver;
-use super::am::{Units, World};
+use super::am_units::{Units, World};
 use super::assembly::Assemblies;
 use super::blocks::Part;
 use super::concatenation::InSequence;

@@ -1,6 +1,6 @@
 //! The sender of acknowledged mode: window, polls, retransmissions and their segments. [`super::am`] says what it follows.
 
-use super::am::{Units, World};
+use super::am_units::{Units, World};
 use super::blocks::Part;
 use super::header::{lte_am_bytes, nr_am_bytes};
 use super::intake::Intake;

@@ -22,6 +22,7 @@
 mod am;
 mod am_receiver;
 mod am_sender;
+mod am_units;
 mod assembly;
 mod blocks;
 mod chains;
@@ -38,20 +39,20 @@ mod transparent;
 mod um_lte;
 mod um_nr;
 
-pub use crate::cell::Split;
 pub use setting::{
     Am, LteUm, MacHeader, Mode, NrAm, NrUm, PdcpReordering, RlcError, RlcSetting, StatusUplink,
 };
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use am::{Acknowledged, World};
+use am::Acknowledged;
+use am_units::World;
 use blocks::{Blocks, Part};
 use ledger::{Ledger, SduId};
 use pdcp::Pdcp;
 use prefixes::Prefixes;
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Packet, Time};
+use qdelay_core::{DropReason, Packet, Span, Time};
 use transparent::Transparent;
 use um_lte::UmLte;
 use um_nr::UmNr;
@@ -60,6 +61,16 @@ use um_nr::UmNr;
 /// [`Bearer::received`] or [`Bearer::lost`], once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(u32);
+
+/// Where the delay of a delivered packet arose, from when its first byte was taken from the queue of its bearer. What it
+/// waited before that is its queue's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// From its first byte taken until a part of it was received for the first time.
+    pub air: Span,
+    /// From then until it was whole and handed up: its other parts, retransmissions, and order.
+    pub reassembly: Span,
+}
 
 /// What a transmission opportunity carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

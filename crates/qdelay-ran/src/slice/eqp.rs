@@ -36,9 +36,9 @@
 //! * Only whole RBGs are handed out; the last group of a carrier, where it is smaller, is not used, as the RB that the thesis's testbed
 //!   discards. RBs of the grants that do not make a group are charged as unused.
 
-use super::contenders::Inflation;
 use super::grants::{Grants, Rounding};
 use super::knapsack::{Knapsack, Part};
+use super::problem::Inflation;
 use super::{Channel, MOST_GROUPS, Queues, SliceError, Slices};
 use alloc::vec;
 use alloc::vec::Vec;

@@ -28,8 +28,9 @@
 //! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up by
 //!   itself.
 
-use super::contenders::{Contenders, Cut, Inflation, Prefix, Problem, Sieve};
+use super::contenders::{Contenders, Cut, Prefix, Sieve};
 use super::price::Market;
+use super::problem::{Inflation, Problem};
 use super::{Channel, Queues};
 use alloc::vec::Vec;
 

@@ -14,6 +14,7 @@ mod fp;
 mod grants;
 mod knapsack;
 mod price;
+mod problem;
 
 pub use eqp::{Eqp, Grant, Tti, Whole};
 pub use fp::FixedPartition;

@@ -15,7 +15,7 @@
 //!
 //! All numbers are integers: `r` times packets.
 
-use super::contenders::Problem;
+use super::problem::Problem;
 use super::{Channel, Head, MOST_PACKETS, Queues};
 use alloc::vec::Vec;
 

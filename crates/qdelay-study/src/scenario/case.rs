@@ -1,19 +1,18 @@
 //! One case: the settings of its point on every axis, what contradicts what, and the simulator's scenario.
 
-use super::cell_case::CellView;
-use super::cell_filters::Matched;
-use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, HOP, PATH, RUN, Table};
+use super::Study;
+use super::cell_case::{CellView, Matched};
+use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, HOP, PATH, RUN};
 use super::fault::Fault;
-use super::layer::place;
 use super::matrix::Target;
+use super::point::Settings;
 use super::setting::{Meaning, Setting, Uplink};
-use super::{Study, component};
-use crate::traces::{Library, TraceUsed, channel};
+use super::sources::Sources;
+use crate::traces::TraceUsed;
 use qdelay_core::component::{Arguments, Value};
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line};
-use qdelay_ran::radio::Channel;
 use qdelay_sim::{Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
@@ -38,34 +37,6 @@ pub struct Case {
     pub scenario: Scenario,
     /// Whether a record of every packet is wanted.
     pub packets: bool,
-}
-
-/// The settings of one table at one point.
-pub(super) struct Settings<'a> {
-    pub table: &'static Table,
-    pub all: Vec<&'a Setting>,
-}
-
-impl<'a> Settings<'a> {
-    pub fn new(table: &'static Table, base: &'a [Setting]) -> Settings<'a> {
-        Settings { table, all: base.iter().collect() }
-    }
-    /// The setting of `name`, which the table declares.
-    pub fn get(&self, name: &str) -> &'a Setting {
-        self.all[place(self.table, name)]
-    }
-    /// A duration that has a default.
-    pub fn span(&self, name: &str) -> Span {
-        self.get(name).span().unwrap_or(Span::ZERO)
-    }
-    pub fn json(&self) -> Map<String, serde_json::Value> {
-        let pairs = self.table.keys.iter().zip(&self.all);
-        pairs.map(|(key, setting)| (key.parameter.name.to_string(), setting.json())).collect()
-    }
-    /// What is wrong with the setting of `name`.
-    pub fn fault(&self, name: &str, message: impl std::fmt::Display) -> Fault {
-        Fault::new(self.get(name).line, format!("{}.{name}", self.table.name), message)
-    }
 }
 
 /// All settings of one point.
@@ -479,37 +450,6 @@ fn line(rate: Rate) -> AnyLink {
     Line::new(rate, 0).into()
 }
 
-/// Where links come from, and which traces were used.
-pub(super) struct Sources<'a> {
-    pub library: &'a Library,
-    pub fallback: &'a BTreeMap<String, String>,
-    pub used: BTreeMap<String, TraceUsed>,
-}
-
-impl Sources<'_> {
-    /// A trace as a link.
-    pub fn trace(&mut self, name: &str, format: Option<&str>, repeat: bool) -> Result<AnyLink, String> {
-        let stand_in = self.fallback.get(name).map(String::as_str);
-        let found = self.library.trace(name, format, repeat, stand_in)?;
-        self.used.entry(found.name.clone()).or_insert(found.used);
-        Ok(found.link)
-    }
-
-    /// A radio channel, from its file where it is in one.
-    pub fn channel(&mut self, arguments: &Arguments) -> Result<Channel, String> {
-        if channel::CHANNELS.iter().all(|component| component.name != arguments.component().name) {
-            return Channel::build(arguments).map_err(|error| error.to_string());
-        }
-        let stand_in = channel::file(arguments).ok().and_then(|name| self.fallback.get(name));
-        let found = self
-            .library
-            .channel(arguments, stand_in.map(String::as_str))
-            .map_err(|message| format!("'{}': {message}", arguments.typed()))?;
-        self.used.entry(found.name).or_insert(found.used);
-        Ok(found.channel)
-    }
-}
-
 /// The `index`-th flow's draw, uniform below `spread`.
 fn random_start(seed: u64, index: usize, spread: Span) -> Span {
     if spread.is_zero() {
@@ -534,11 +474,6 @@ pub(super) fn automatic_series(duration: Span) -> Span {
         };
     }
     width
-}
-
-/// Link texts that pass through the library.
-pub(crate) fn build_link(text: &str) -> Result<AnyLink, String> {
-    component::build_link(text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The cell of one case: its settings, with what bearers and QoS flows inherit, and the simulator's cell.
 
-use super::case::{Settings, Sources};
-use super::cell::{Bearer, Cell, EACH, Slice, Ue};
-use super::cell_filters::Filter;
+use super::cell_tables::{Bearer, Cell, EACH, Slice, Ue};
 use super::declare::{BEARER, CELL, QOS_FLOW, SLICE, UE, UES_MAX};
 use super::fault::{self, Fault};
+use super::filter::Filter;
 use super::matrix::{Target, listed};
+use super::point::Settings;
 use super::setting::{Limit, Meaning, Setting};
+use super::sources::Sources;
 use crate::radio;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Value};
@@ -23,6 +24,7 @@ use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{CellSetting, UeSetting};
 use qdelay_sim::{Backhaul, BearerSpec, CellScenario, GateSpec, LinkSpec, QosFlowSpec, UeSpec, UpfSpec};
 use serde_json::{Map, json};
+use std::collections::BTreeMap;
 
 /// The largest packet, which pacers have to let through whatever the rate.
 const MTU_BYTES: u64 = 1500;
@@ -62,11 +64,16 @@ pub(super) fn effective<'b, 'a>(levels: &[&'b Settings<'a>], name: &str) -> (&'b
     (level, level.get(name))
 }
 
+/// By the places of UE, bearer and filter: whether a filter decides about any packet, or only matches some that others of less
+/// precedence decide about.
+pub(super) type Matched = BTreeMap<(usize, usize, usize), bool>;
+
 impl<'a> CellView<'a> {
     /// As the file says.
     pub fn new(layers: &'a Cell) -> CellView<'a> {
-        let qos_flow =
-            |flow: &'a super::cell::QosFlow| (flow.qfi, Settings::new(&QOS_FLOW, &flow.layer.settings));
+        let qos_flow = |flow: &'a super::cell_tables::QosFlow| {
+            (flow.qfi, Settings::new(&QOS_FLOW, &flow.layer.settings))
+        };
         let bearer = |bearer: &'a Bearer| BearerView {
             bearer,
             settings: Settings::new(&BEARER, &bearer.layer.settings),

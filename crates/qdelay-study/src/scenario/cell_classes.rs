@@ -1,9 +1,9 @@
 //! QCIs of bearers and 5QIs of QoS flows: what they give, and that a UE has one for all or for none.
 
-use super::case::Settings;
 use super::cell_case::{BearerView, CellView, effective};
 use super::declare::{BEARER, QOS_FLOW};
 use super::fault::Fault;
+use super::point::Settings;
 use qdelay_ran::tables::qos::{self, FIVE_QIS, QCIS, QosClass};
 
 /// What a QCI or 5QI is asked of.

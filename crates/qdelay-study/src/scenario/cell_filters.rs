@@ -10,89 +10,25 @@
 //! * They are of the downlink. Acknowledgements go over the UE's uplink, whatever their codepoint.
 
 use super::Study;
-use super::case::{Settings, View};
-use super::cell::{Cell, Ue};
-use super::cell_case::{CellView, UeView};
+use super::case::View;
+use super::cell_case::{CellView, Matched, UeView};
+use super::cell_tables::{Cell, Ue};
 use super::declare::{FILTER, FLOW};
 use super::fault::{self, Fault};
-use super::layer::{Layer, place};
+use super::filter::{Filter, Protocol};
+use super::layer::place;
 use super::matrix::{Target, listed};
+use super::point::Settings;
 use super::setting::Meaning;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_sim::{ByDscp, FlowSpec};
-use qdelay_traffic::transport::TransportConfig;
 use std::collections::BTreeMap;
 
-/// What packets are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    Tcp,
-    Udp,
-}
-
-impl Protocol {
-    fn of(transport: &TransportConfig) -> Protocol {
-        if let TransportConfig::Tcp { .. } = transport { Protocol::Tcp } else { Protocol::Udp }
-    }
-}
-
-/// A `[[cell.ue.bearer.filter]]`.
-#[derive(Clone, Debug)]
-pub(crate) struct Filter {
-    pub line: u32,
-    pub layer: Layer,
-}
-
 impl Filter {
-    /// Its precedence; the declared range keeps it within eight bits.
-    pub fn precedence(&self) -> u64 {
-        self.layer.get("precedence").whole()
-    }
-    /// The codepoints that match, bit n for codepoint n.
-    fn dscps(&self) -> u64 {
-        self.layer.get("dscp").dscps().unwrap_or(u64::MAX)
-    }
-    fn protocol(&self) -> Option<Protocol> {
-        match self.layer.get("protocol").text.as_str() {
-            "udp" => Some(Protocol::Udp),
-            "tcp" => Some(Protocol::Tcp),
-            _ => None,
-        }
-    }
-    fn flow(&self) -> Option<&str> {
-        let flow = self.layer.get("flow");
-        flow.is_set().then_some(flow.text.as_str())
-    }
     fn is_met(&self, traffic: &Traffic<'_>, dscp: u8) -> bool {
         self.dscps() & (1 << dscp) != 0
             && self.protocol().is_none_or(|protocol| protocol == traffic.protocol)
             && self.flow().is_none_or(|flow| flow == traffic.flow)
-    }
-    /// Whether a packet may match both.
-    pub fn overlaps(&self, other: &Filter) -> bool {
-        let either = |one: Option<&str>, other: Option<&str>| one.zip(other).is_none_or(|(a, b)| a == b);
-        let protocols = self.protocol().zip(other.protocol()).is_none_or(|(a, b)| a == b);
-        self.dscps() & other.dscps() != 0 && protocols && either(self.flow(), other.flow())
-    }
-    /// What it matches, for people.
-    fn describe(&self) -> String {
-        let mut parts = Vec::new();
-        let dscps = self.layer.get("dscp");
-        if dscps.is_set() {
-            parts.push(format!("dscp {}", dscps.text));
-        }
-        for name in ["protocol", "flow"] {
-            let setting = self.layer.get(name);
-            if setting.is_set() {
-                parts.push(format!("{name} {}", setting.text));
-            }
-        }
-        if parts.is_empty() { "any packet".to_string() } else { parts.join(", ") }
-    }
-    /// As it stands in files of results.
-    pub fn json(&self) -> serde_json::Value {
-        let keys = self.layer.table.keys.iter().zip(&self.layer.settings);
-        keys.map(|(key, setting)| (key.parameter.name.to_string(), setting.json())).collect()
     }
 }
 
@@ -229,10 +165,6 @@ fn traffic<'a>(name: &'a str, flow: &Settings<'_>) -> Traffic<'a> {
     Traffic { flow: name, protocol }
 }
 
-/// By the places of UE, bearer and filter: whether a filter decides about any packet, or only matches some that others of less
-/// precedence decide about.
-pub(super) type Matched = BTreeMap<(usize, usize, usize), bool>;
-
 impl CellView<'_> {
     /// The QoS flow of `ue` that carries the packets of a flow with its own codepoint; `None` where the UE has no filters.
     pub(super) fn filtered(&self, ue: &UeView<'_>, name: &str, flow: &Settings<'_>) -> Option<u8> {
@@ -279,7 +211,7 @@ impl CellView<'_> {
         }
         let (to, marks) = (flow.get("ue"), marks(flow));
         for (place, ue) in self.ues.iter().enumerate() {
-            let is_meant = !to.is_set() || to.text == super::cell::EACH || to.text == ue.ue.name;
+            let is_meant = !to.is_set() || to.text == super::cell_tables::EACH || to.text == ue.ue.name;
             let Some(template) = Template::of(ue.ue).filter(|_| is_meant) else { continue };
             let traffic = traffic(name, flow);
             for dscp in (0..CODEPOINTS as u8).filter(|dscp| marks & (1 << dscp) != 0) {

@@ -1,6 +1,7 @@
 //! Every key of a scenario file, declared once: reading, errors, the JSON Schema and the tables of `docs/scenarios.md`
 //! come from here.
 
+pub use super::form::Form;
 use qdelay_core::component::{Component, Parameter, Unit};
 use qdelay_core::{pacer, qdisc};
 use qdelay_ran::mac;
@@ -20,55 +21,6 @@ pub const HOPS_MAX: usize = qdelay_path::stack::HOPS_MAX;
 pub const BEARERS_MAX: usize = 30;
 /// Most QoS flows of a UE: their identifiers have six bits (TS 38.415 clause 5.5.3.3).
 pub const QOS_FLOWS_MAX: usize = 64;
-
-/// How a value is written, beyond its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// As its unit says.
-    Plain,
-    /// A queue discipline.
-    Qdisc,
-    /// A transport.
-    Transport,
-    /// A link.
-    Link,
-    /// A link, a trace, a rate or `none`.
-    Uplink,
-    /// The name of a trace.
-    Trace,
-    /// How a trace is to be read.
-    TraceFormat,
-    /// A codepoint: a name, or 0 to 63.
-    Dscp,
-    /// A codepoint, or a list of them.
-    Dscps,
-    /// A number, a list of numbers, or a range such as `1..10`.
-    Seeds,
-    /// A duration, or `off`.
-    Series,
-    /// The name of a flow, UE or bearer.
-    Name,
-    /// A radio channel.
-    Channel,
-    /// A pacer.
-    Pacer,
-    /// A MAC scheduler.
-    Scheduler,
-    /// A partition of a cell, or `none`.
-    Partition,
-    /// A part of all resource blocks, in percent.
-    Share,
-    /// A probability, in percent.
-    Percent,
-    /// A kind of radio link control.
-    Rlc,
-    /// A queue discipline, or `none`.
-    OptionalQdisc,
-    /// A link, or `none`.
-    OptionalLink,
-    /// A number of packets, or bytes with their unit.
-    Limit,
-}
 
 /// A key.
 #[derive(Clone, Copy, Debug)]

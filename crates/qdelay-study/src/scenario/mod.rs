@@ -20,25 +20,30 @@ mod cell_case;
 mod cell_classes;
 mod cell_filters;
 mod cell_slices;
+mod cell_tables;
 mod component;
 pub mod declare;
 mod document;
 mod expectations;
 pub(crate) mod fault;
+mod filter;
+pub mod form;
 mod hops;
 mod layer;
 mod matrix;
+mod point;
 pub mod schema;
 mod setting;
+mod sources;
 
 pub use case::Case;
-pub(crate) use case::build_link;
+pub(crate) use component::build_link;
 pub use setting::parse_seeds;
 
 use crate::InputError;
 use crate::expect::Expect;
 use crate::traces::Library;
-use case::{Sources, View};
+use case::View;
 use declare::{BEARER, CELL, FLOW, Form, HOP, PATH, RUN, SLICE, TOP, UE};
 use document::{Content, Entry, Node};
 use fault::Fault;
@@ -47,6 +52,7 @@ use matrix::{Dimension, Known, Target};
 use qdelay_core::Span;
 use qdelay_trace::shipped;
 use setting::{Meaning, Setting};
+use sources::Sources;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most combinations that are all checked, for one `[[flow]]`; of more, each value once.
@@ -95,7 +101,7 @@ pub struct Study {
     /// What is said under `[[path.hop]]`.
     hops: Vec<hops::Hop>,
     /// What is said under `[cell]`.
-    cell: Option<cell::Cell>,
+    cell: Option<cell_tables::Cell>,
     flows: Vec<Flow>,
     run: Layer,
     /// The axes but the seed's.
@@ -295,7 +301,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
                 study.path_line = entry.line;
                 (study.path, study.hops) = hops::read(table(entry)?)?;
             }
-            "cell" => study.cell = Some(cell::Cell::read(table(entry)?, entry.line)?),
+            "cell" => study.cell = Some(cell_tables::Cell::read(table(entry)?, entry.line)?),
             "flow" => study.flows = flows(entry)?,
             "run" => study.run = Layer::read(&RUN, table(entry)?)?,
             "fallback" => study.fallback = fallback(table(entry)?)?,
@@ -325,7 +331,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
 
 /// What axes may name.
 fn known_names(study: &Study) -> Known {
-    let of_cell = |cell: &cell::Cell| {
+    let of_cell = |cell: &cell_tables::Cell| {
         let (ues, slices) = (cell.ues.iter(), cell.slices.iter());
         let ues = ues.map(|ue| ue.name.clone()).collect();
         [ues, cell.bearer_names.clone(), slices.map(|slice| slice.name.clone()).collect()]

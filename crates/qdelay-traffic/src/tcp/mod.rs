@@ -11,6 +11,7 @@
 
 mod ack;
 mod endpoint;
+mod ns3_state;
 mod profile;
 mod rack;
 mod rate_sample;

@@ -29,35 +29,6 @@ use super::sender::{DUPLICATE_THRESHOLD, Emit, Resend, Sender};
 use crate::control::{Controller, Event, Recovery};
 use qdelay_core::Time;
 
-/// What ns-3's recovery remembers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ns3State {
-    /// Duplicates since the last advance that reported nothing (`m_dupAckCount`).
-    duplicates: u32,
-    /// Whether `high_seq` guards against another recovery by counting (`m_recoverActive`).
-    guarded: bool,
-    /// Whether no advance has come in this recovery (`m_isFirstPartialAck`).
-    first_advance: bool,
-    /// `nxt` at the last timeout: round trips are measured again when more is acknowledged (`m_history`, which a timeout
-    /// empties and retransmissions do not enter).
-    pub(super) unmeasured_end: u64,
-}
-
-impl Ns3State {
-    /// `ReTxTimeout`.
-    pub(super) fn on_timeout(&mut self, nxt: u64) {
-        self.unmeasured_end = nxt;
-        self.duplicates = 0;
-        self.guarded = true;
-    }
-}
-
-impl Default for Ns3State {
-    fn default() -> Ns3State {
-        Ns3State { duplicates: 0, guarded: false, first_advance: true, unmeasured_end: 0 }
-    }
-}
-
 impl Sender {
     /// Runs the state machine for an acknowledgement that delivered `delivered` segments. Leaves in `ack.counted` how many
     /// of them the window may grow by, none where it may not.

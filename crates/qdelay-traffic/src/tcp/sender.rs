@@ -4,11 +4,11 @@
 //! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` holds what an acknowledgement says, `recovery.rs` the states of loss
 //! recovery and `recovery_ns3.rs` those of ns-3, `transmit.rs` what may be sent.
 
+use super::ns3_state::Ns3State;
 use super::profile::{LossDetection, Profile};
 use super::rack::Rack;
 use super::rate_sample::RateSampler;
 use super::receiver::Receiver;
-use super::recovery_ns3::Ns3State;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::timer;

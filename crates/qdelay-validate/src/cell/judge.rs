@@ -3,41 +3,20 @@
 //! gives it too.
 
 use super::cases::{Asked, Row};
+use super::figures::Figures;
 use super::store::Attempt;
-use qdelay_sim::Outcome;
 use qdelay_study::results::SCHEMA_VERSION;
 use qdelay_study::results::{Audit, round};
 use qdelay_terminal::error::Failure;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// The flow whose delay is looked at.
-const GAME: &str = "game";
 /// Ratios have to be as near as this part.
 const NEAR: f64 = 0.25;
 /// Half of the MAC's period: no scheme can do better in the mean.
 const LEAST_MS: f64 = 5.0;
 /// Cases whose simulated delays differ by less than this part have no order.
 const TIE: f64 = 0.1;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// Mean delay of the game's packets, from the node until the MAC has taken them.
-    pub game_mean_ms: f64,
-    /// Packets sent over those that the MAC could have sent.
-    pub utilization: f64,
-}
-
-impl Figures {
-    /// Of an outcome.
-    pub fn of(outcome: &Outcome) -> Figures {
-        let mut groups = outcome.detail.iter().flat_map(|detail| &detail.groups);
-        let game = groups.find(|group| group.name == GAME);
-        let game_mean_ms = game.map_or(0.0, |group| group.queue_delay.summary().mean);
-        Figures { game_mean_ms: round(game_mean_ms), utilization: round(outcome.utilization) }
-    }
-}
 
 /// What came of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

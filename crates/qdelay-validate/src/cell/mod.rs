@@ -11,6 +11,7 @@
 //! | `judge`, `print` | bounds and order; the table and JSON |
 
 mod cases;
+mod figures;
 mod judge;
 mod print;
 mod store;
@@ -18,7 +19,8 @@ mod store;
 use crate::options::Validate;
 use crate::store::Store;
 use cases::Row;
-use judge::{Figures, Report};
+use figures::Figures;
+use judge::Report;
 use qdelay_emu::netns::user;
 use qdelay_real::RealTime;
 use qdelay_study::compare::cases::Axes;

@@ -1,7 +1,7 @@
 //! A run in real time, as it is kept.
 
 use super::cases::Row;
-use super::judge::Figures;
+use super::figures::Figures;
 use crate::store::Entry;
 use qdelay_study::engine::Ran;
 use qdelay_study::results::Audit;

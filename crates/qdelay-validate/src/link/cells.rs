@@ -3,7 +3,7 @@
 use super::super::mahimahi;
 use super::super::reference::{MAHIMAHI, Table};
 use super::super::{parse_qdisc, parse_transport};
-use super::judge::Figures;
+use super::figures::Figures;
 use qdelay_core::Span;
 use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Scenario, Uplink};
 use qdelay_study::scenario::Case;

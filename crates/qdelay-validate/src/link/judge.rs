@@ -5,13 +5,12 @@
 
 use super::super::verdict::{self, Measure};
 use super::cells::{Against, Cell};
+use super::figures::Figures;
 use super::phases::Simulated;
 use super::store::Attempt;
-use qdelay_path::TraceLink;
-use qdelay_sim::Outcome;
 use qdelay_study::results::Audit;
 use qdelay_terminal::error::Failure;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The part of the cells that has to match.
@@ -21,35 +20,6 @@ const DELAY: f64 = 0.3;
 /// Allowed where the other figure is below [`TINY_MS`]; mahimahi's table has it everywhere.
 const ALLOWED_MS: f64 = 5.0;
 const TINY_MS: f64 = 10.0;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// Through the bottleneck.
-    pub throughput_mbps: f64,
-    /// Departure less arrival at the bottleneck.
-    pub delay_mean_ms: f64,
-    /// Its 99th percentile.
-    pub delay_p99_ms: f64,
-}
-
-impl Figures {
-    /// Of an outcome; throughput with the TUN header of each packet of so many seconds, as mahimahi counts, if any.
-    pub fn of(outcome: &Outcome, header_seconds: Option<u64>) -> Figures {
-        let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
-        let headers_mbps = header_seconds.map_or(0.0, |seconds| header_bits / seconds as f64 / 1e6);
-        Figures {
-            throughput_mbps: outcome.throughput_mbps + headers_mbps,
-            delay_mean_ms: outcome.queue_delay_ms.mean,
-            delay_p99_ms: outcome.queue_delay_ms.p99,
-        }
-    }
-
-    /// Throughput, mean, p99.
-    pub fn all(&self) -> [f64; 3] {
-        [self.throughput_mbps, self.delay_mean_ms, self.delay_p99_ms]
-    }
-}
 
 /// How near a real run is to the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

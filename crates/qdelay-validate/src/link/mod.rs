@@ -13,6 +13,7 @@
 //! | `judge`, `print` | bounds and counts; the table and JSON |
 
 mod cells;
+mod figures;
 mod judge;
 mod phases;
 mod print;

@@ -5,7 +5,7 @@
 //! more than a simulated one: its program was started, and waited for the other end's word.
 
 use super::cells::{Cell, Run};
-use super::judge::Figures;
+use super::figures::Figures;
 use super::store::Attempt;
 use qdelay_core::{Span, Time};
 use qdelay_sim::{Direction, PacketRecord, Recorder, Scenario};

@@ -1,6 +1,7 @@
 //! The table of cells, and JSON.
 
-use super::judge::{Counts, Figures, Judged, MARK, Nearness, Report};
+use super::figures::Figures;
+use super::judge::{Counts, Judged, MARK, Nearness, Report};
 use qdelay_study::results::pretty;
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};

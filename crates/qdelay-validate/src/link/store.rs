@@ -1,7 +1,7 @@
 //! A run in real time, as it is kept.
 
 use super::cells::Cell;
-use super::judge::Figures;
+use super::figures::Figures;
 use crate::store::Entry;
 use qdelay_core::Time;
 use qdelay_study::engine::Ran;

@@ -1,0 +1,43 @@
+//! Figures as the page has them: so many digits, and no more.
+
+use qdelay_study::results::Delay;
+use serde::{Serialize, Serializer};
+
+/// Tables show three decimals of what they are given.
+pub(super) const FIGURE_DIGITS: usize = 6;
+
+/// A number with so many significant digits, whole ones without a point.
+pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
+
+impl<const DIGITS: usize> Serialize for Short<DIGITS> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded: f64 = format!("{:.*e}", DIGITS - 1, self.0).parse().unwrap_or(self.0);
+        // Below 2^53 every whole number is exact.
+        if rounded.fract() == 0.0 && rounded.abs() < 9e15 {
+            serializer.serialize_i64(rounded as i64)
+        } else {
+            serializer.serialize_f64(rounded)
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct DelayPart {
+    mean: Short<FIGURE_DIGITS>,
+    p50: Short<FIGURE_DIGITS>,
+    p95: Short<FIGURE_DIGITS>,
+    p99: Short<FIGURE_DIGITS>,
+    p999: Short<FIGURE_DIGITS>,
+    max: Short<FIGURE_DIGITS>,
+}
+
+pub(super) fn delay_part(delay: &Delay) -> DelayPart {
+    DelayPart {
+        mean: Short(delay.mean),
+        p50: Short(delay.p50),
+        p95: Short(delay.p95),
+        p99: Short(delay.p99),
+        p999: Short(delay.p999),
+        max: Short(delay.max),
+    }
+}

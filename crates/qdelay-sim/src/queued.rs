@@ -1,0 +1,27 @@
+//! What is queued at one time.
+
+use qdelay_core::qdisc::Qdisc;
+use qdelay_path::{NodeId, Path};
+
+/// What is queued at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Queued {
+    /// Packets.
+    pub packets: u64,
+    /// The mean of [`Qdisc::green_bias`] over the queues that have one.
+    pub green_bias: Option<f64>,
+}
+
+impl Queued {
+    /// In `queues` of `path`.
+    pub fn of(path: &Path, queues: impl Iterator<Item = NodeId>) -> Queued {
+        let (mut packets, mut sum, mut biased) = (0, 0.0, 0_u32);
+        for queue in queues {
+            packets += path.inside(queue).packets;
+            if let Some(bias) = path.qdisc(queue).and_then(|qdisc| qdisc.green_bias()) {
+                (sum, biased) = (sum + bias, biased + 1);
+            }
+        }
+        Queued { packets, green_bias: (biased > 0).then(|| sum / f64::from(biased)) }
+    }
+}

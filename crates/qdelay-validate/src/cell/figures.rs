@@ -1,0 +1,27 @@
+//! What of a run is compared.
+
+use qdelay_sim::Outcome;
+use qdelay_study::results::round;
+use serde::{Deserialize, Serialize};
+
+/// The flow whose delay is looked at.
+pub const GAME: &str = "game";
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Mean delay of the game's packets, from the node until the MAC has taken them.
+    pub game_mean_ms: f64,
+    /// Packets sent over those that the MAC could have sent.
+    pub utilization: f64,
+}
+
+impl Figures {
+    /// Of an outcome.
+    pub fn of(outcome: &Outcome) -> Figures {
+        let mut groups = outcome.detail.iter().flat_map(|detail| &detail.groups);
+        let game = groups.find(|group| group.name == GAME);
+        let game_mean_ms = game.map_or(0.0, |group| group.queue_delay.summary().mean);
+        Figures { game_mean_ms: round(game_mean_ms), utilization: round(outcome.utilization) }
+    }
+}
