@@ -20,7 +20,7 @@ FUZZ_FRESH ?= 1000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build bench bench-real stream soak check fuzz mutants validate clean rust
+.PHONY: help run test browser build bench bench-real stream soak check fingerprints fingerprints-check fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
 	@echo "make soak      links under load for SOAK_SECONDS=$(SOAK_SECONDS), memory and files watched (root)"
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
+	@echo "make fingerprints  writes the digests of all figures anew; 'git diff' then says which have moved (make fingerprints-check compares)"
 	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES);"
 	@echo "               then GUIDED_SECONDS=$(GUIDED_SECONDS) guided by coverage, where there is cargo-fuzz (fuzz/README.md)"
 	@echo "make mutants   a random sample of mutants of the pure crates: MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) (hours; goes on where it was ended)"
@@ -119,6 +120,15 @@ bench: build
 		| awk '$$1 == "speed" { side = !side; sum[side] += $$2 } $$1 == "memory" { memory = $$2 } \
 			END { print "  " sum[0] / sum[1] " of the speed, " memory " MB" }'
 	@rm -f "$${TMPDIR:-/tmp}/qdelay-bench.parquet"
+
+# Figures by digest, those of minutes included.
+FINGERPRINTS = cargo test --quiet --locked --package qdelay --package qdelay-emu --test fingerprints -- --include-ignored
+fingerprints: build
+	QDELAY_REGENERATE=1 QDELAY_COMMAND="$(abspath $(QDELAY))" $(FINGERPRINTS)
+	@git diff --stat -- 'crates/*/tests/fingerprints' 2>/dev/null || true
+
+fingerprints-check: build
+	QDELAY_COMMAND="$(abspath $(QDELAY))" $(FINGERPRINTS)
 
 # Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB; then what
 # coverage guides, where cargo-fuzz and a nightly toolchain are.

@@ -23,6 +23,7 @@
 //!
 //! The program of this crate runs all tests of the workspace and ends with what was skipped: see [`suite`].
 
+pub mod fingerprints;
 mod need;
 mod report;
 mod seeds;
