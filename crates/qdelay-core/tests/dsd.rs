@@ -33,7 +33,7 @@ fn every_call_is_the_models_under_any_service() {
                     pair.enqueue(now, Pkt { id: id as u64, arrival: now, bytes, capable, flow, dscp, class });
                     let told = pair.fates[before..].iter();
                     evicted += told
-                        .filter(|(_, fate)| matches!(fate, Fate::Tail(other) if *other != id as u64))
+                        .filter(|(_, fate)| matches!(fate, Fate::Drop("tail_limit", other) if *other != id as u64))
                         .count();
                 }
                 Call::Serve => {
@@ -42,13 +42,15 @@ fn every_call_is_the_models_under_any_service() {
             }
         }
         for (_, fate) in pair.fates {
-            let name = format!("{fate:?}").split('(').next().map(str::to_string);
-            *seen.entry(name).or_insert(0_u64) += 1;
+            let (Fate::Drop(reason, _) | Fate::Mark(reason, _)) = fate;
+            *seen.entry((fate.is_mark(), reason)).or_insert(0_u64) += 1;
         }
     });
     assert!(evicted > 100, "green made room for blue {evicted} times");
-    for name in ["Tail", "Sojourn", "Late", "Green", "Red", "RedForced", "MarkRed", "MarkGreen"] {
-        assert!(seen.get(&Some(name.to_string())).is_some_and(|count| *count > 1_000), "{seen:?}");
+    let drops = ["tail_limit", "sojourn_bound", "would_be_late", "green_loss", "red", "red_forced"];
+    let marks = ["red", "green_loss"];
+    for of in drops.map(|reason| (false, reason)).into_iter().chain(marks.map(|reason| (true, reason))) {
+        assert!(seen.get(&of).is_some_and(|count| *count > 1_000), "{of:?}: {seen:?}");
     }
 }
 
@@ -90,7 +92,7 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
         let left = run(&mut pair, &arrivals, &link);
         check_promises(&pair, &arrivals, &left, d);
         let refused: BTreeSet<u64> = (pair.fates.iter())
-            .filter(|(_, fate)| matches!(fate, Fate::Green(_)))
+            .filter(|(_, fate)| matches!(fate, Fate::Drop("green_loss", _)))
             .map(|(_, fate)| fate.id())
             .collect();
         refusals += refused.len() as u64;
@@ -129,8 +131,11 @@ fn on_a_line_with_red_deadlines_are_kept() {
         let mut pair = Pair::new(format!("seed {seed}: {text}"), &text, model, seed);
         let left = run(&mut pair, &arrivals, &Link::Line(rate));
         check_promises(&pair, &arrivals, &left, d);
-        red +=
-            pair.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Red(_) | Fate::RedForced(_))).count();
+        red += pair
+            .fates
+            .iter()
+            .filter(|(_, fate)| matches!(fate, Fate::Drop("red", _) | Fate::Drop("red_forced", _)))
+            .count();
     });
     assert!(red > 10_000, "{red}");
 }
@@ -150,10 +155,10 @@ fn with_a_bias_of_one_what_is_accepted_makes_it() {
                 Plain(Subject::new(&format!("dsd:rate={rate}bit:bound=20ms:limit=60:g=1:test={test}"), seed));
             run(&mut line, &arrivals, &Link::Line(rate));
             let fates = line.0.ear.0;
-            let count = fates.iter().filter(|fate| matches!(fate, Fate::Sojourn(_))).count();
+            let count = fates.iter().filter(|fate| matches!(fate, Fate::Drop("sojourn_bound", _))).count();
             *stale.entry(test).or_insert(0) += count;
             *late.entry(test).or_insert(0) +=
-                fates.iter().filter(|fate| matches!(fate, Fate::Late(_))).count();
+                fates.iter().filter(|fate| matches!(fate, Fate::Drop("would_be_late", _))).count();
         }
     });
     assert_eq!((stale["residual"], stale["exact"]), (0, 0), "{stale:?}");
@@ -397,11 +402,11 @@ fn green_makes_room_for_blue() {
     subject.enqueue(0, packet(1, 1000, false, 0));
     subject.enqueue(0, green(2));
     subject.enqueue(1_010_000, packet(3, 1000, false, 0));
-    assert_eq!(subject.ear.0, [Fate::Tail(2)], "its duplicate has room");
+    assert_eq!(subject.ear.0, [Fate::Drop("tail_limit", 2)], "its duplicate has room");
     subject.enqueue(3_000_000, packet(4, 1000, false, 0));
     assert_eq!(
         subject.ear.0,
-        [Fate::Tail(2), Fate::Tail(4)],
+        [Fate::Drop("tail_limit", 2), Fate::Drop("tail_limit", 4)],
         "the link is slower than its rate: blue alone fills the queue"
     );
     assert_eq!(drive::drain(&mut subject, 3_000_000), [0, 1, 3]);

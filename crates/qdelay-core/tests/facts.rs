@@ -82,13 +82,13 @@ impl Line {
     fn drops(&self) -> Vec<Ns> {
         self.fates
             .iter()
-            .filter(|(_, f)| matches!(f, Fate::Codel(_) | Fate::Pie(_)))
+            .filter(|(_, f)| matches!(f, Fate::Drop("codel", _) | Fate::Drop("pie", _)))
             .map(|(at, _)| *at)
             .collect()
     }
 
     fn marks(&self) -> Vec<Ns> {
-        let is_mark = |f: &Fate| matches!(f, Fate::MarkCodel(_) | Fate::MarkPie(_));
+        let is_mark = |f: &Fate| matches!(f, Fate::Mark("codel", _) | Fate::Mark("pie", _));
         self.fates.iter().filter(|(_, f)| is_mark(f)).map(|(at, _)| *at).collect()
     }
 }
@@ -276,7 +276,7 @@ fn bode_serves_the_last_three() {
     }
     assert_eq!(subject.dequeue(20 * MS).map(|p| p.handle), Some(0), "exactly at the bound is in time");
     assert_eq!(subject.dequeue(20 * MS + 1).map(|p| p.handle), Some(7));
-    assert_eq!(subject.ear.0, (1..7).map(Fate::Sojourn).collect::<Vec<_>>());
+    assert_eq!(subject.ear.0, (1..7).map(|id| Fate::Drop("sojourn_bound", id)).collect::<Vec<_>>());
     assert_eq!(subject.dequeue(SECOND).map(|p| p.handle), Some(8));
     assert_eq!(subject.dequeue(2 * SECOND).map(|p| p.handle), Some(9));
     assert_eq!(subject.dequeue(2 * SECOND), None);
@@ -399,12 +399,12 @@ fn red_drops_the_share_that_its_average_asks_for() {
 #[test]
 fn red_does_not_mark_where_it_must_drop() {
     let mut held = Held::new("min=2:max=4:probability=1:gentle=off:ecn=on", 5, 4);
-    assert!(matches!(held.arrive(), Some(Fate::RedForced(_))));
+    assert!(matches!(held.arrive(), Some(Fate::Drop("red_forced", _))));
     held.serve();
     assert!((0..20).any(|_| {
         let fate = held.arrive();
         held.serve();
-        assert!(fate.is_none_or(|fate| matches!(fate, Fate::MarkRed(_))));
+        assert!(fate.is_none_or(|fate| matches!(fate, Fate::Mark("red", _))));
         fate.is_some()
     }));
 }
@@ -489,8 +489,10 @@ fn red_does_nothing_below_min_and_takes_nothing_above_twice_max() {
     }
     // The average has passed 20 on the way: avg_L of the paper.
     let taken = subject.qdisc.backlog().packets;
-    let forced = subject.ear.0.iter().filter(|fate| matches!(fate, Fate::RedForced(_))).count() as u64;
-    let first = (0..500).find(|id| subject.ear.0.contains(&Fate::RedForced(*id))).expect("there are some");
+    let forced =
+        subject.ear.0.iter().filter(|fate| matches!(fate, Fate::Drop("red_forced", _))).count() as u64;
+    let first =
+        (0..500).find(|id| subject.ear.0.contains(&Fate::Drop("red_forced", *id))).expect("there are some");
     assert_eq!(forced, 500 - first, "from the first on, all");
     assert!(taken <= first && taken > 20, "{taken} {first}");
     subject.ear.0.clear();

@@ -99,11 +99,15 @@ fn drr_takes_the_room_from_the_longest_queue() {
         send(&mut subject, id, 0, 500);
     }
     send(&mut subject, 4, 0, 500);
-    assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Longest(4)]);
+    assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Drop("longest_flow", 4)]);
     send(&mut subject, 5, 1, 40);
-    assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Longest(3)]);
+    assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Drop("longest_flow", 3)]);
     send(&mut subject, 6, 1, 1500);
-    assert_eq!(std::mem::take(&mut subject.ear.0), [Fate::Longest(6)], "bytes count, not packets");
+    assert_eq!(
+        std::mem::take(&mut subject.ear.0),
+        [Fate::Drop("longest_flow", 6)],
+        "bytes count, not packets"
+    );
     assert_eq!(drain(&mut subject, 0), [0, 1, 5, 2], "frames of 514 bytes: two are a turn");
 }
 
@@ -134,7 +138,7 @@ fn sfq_shares_the_link_equally() {
 #[test]
 fn sfq_takes_the_room_from_the_longest_queue() {
     let [heavy, light] = two();
-    for (headdrop, fate) in [("off", Fate::Longest(3)), ("on", Fate::Longest(0))] {
+    for (headdrop, fate) in [("off", Fate::Drop("longest_flow", 3)), ("on", Fate::Drop("longest_flow", 0))] {
         let mut subject = Subject::new(&format!("sfq:limit=4:headdrop={headdrop}"), 1);
         for id in 0..4 {
             subject.enqueue(0, packet(id, 100, false, heavy));
@@ -142,7 +146,7 @@ fn sfq_takes_the_room_from_the_longest_queue() {
         subject.enqueue(0, packet(4, 1500, false, light));
         assert_eq!(subject.ear.0, [fate], "packets count, not bytes");
     }
-    for (headdrop, fate) in [("off", Fate::Tail(2)), ("on", Fate::Head(0))] {
+    for (headdrop, fate) in [("off", Fate::Drop("tail_limit", 2)), ("on", Fate::Drop("head_limit", 0))] {
         let mut subject = Subject::new(&format!("sfq:depth=2:headdrop={headdrop}"), 1);
         for id in 0..3 {
             subject.enqueue(0, packet(id, 100, false, heavy));
@@ -214,7 +218,7 @@ fn fq_codel_drops_from_the_head_of_the_fattest_flow() {
         }
         // 101 packets: half of 101 000 bytes is reached with the 51st.
         let lost = if lost == 50 { 51 } else { lost };
-        assert_eq!(subject.ear.0, (0..lost).map(Fate::Longest).collect::<Vec<_>>());
+        assert_eq!(subject.ear.0, (0..lost).map(|id| Fate::Drop("longest_flow", id)).collect::<Vec<_>>());
     }
 }
 
@@ -240,7 +244,7 @@ fn fq_codel_isolates_a_sparse_flow() {
         }
     }
     assert!(worst <= 2 * MS, "{worst}");
-    let codel = |fate: &Fate| matches!(fate, Fate::Codel(_));
+    let codel = |fate: &Fate| matches!(fate, Fate::Drop("codel", _));
     assert!(subject.ear.0.iter().filter(|fate| codel(fate)).count() > 1000);
     assert!(subject.ear.0.iter().all(|fate| fate.id() % 2 == 0), "all drops are of the heavy flow");
 }
@@ -266,7 +270,7 @@ fn fq_codel_forgets_the_delay_of_an_emptied_flow() {
                 }
             }
         }
-        assert!(subject.ear.0.iter().any(|fate| matches!(fate, Fate::Codel(_))));
+        assert!(subject.ear.0.iter().any(|fate| matches!(fate, Fate::Drop("codel", _))));
         assert!(subject.ear.0.iter().all(|fate| fate.id() % 2 == 0), "all drops are of the heavy flow");
     }
 }
@@ -292,7 +296,7 @@ fn priority_starves_what_is_below() {
         }
         assert_eq!(subject.dequeue(step * MS).map(|p| p.dscp), Some(46));
     }
-    assert!(subject.ear.0.iter().all(|fate| matches!(fate, Fate::Tail(_))));
+    assert!(subject.ear.0.iter().all(|fate| matches!(fate, Fate::Drop("tail_limit", _))));
     // BoDe drops at dequeue: all but those in time and the last three.
     let next = subject.dequeue(999 * MS + 1).map(|p| p.handle);
     assert_eq!(next, Some(2 * 980 + 1), "arrived at 980 ms");

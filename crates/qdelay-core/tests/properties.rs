@@ -352,7 +352,7 @@ impl Books {
             } else {
                 self.gone[index] = true;
             }
-            if let (Fate::Sojourn(_), Some((target, ..))) = (fate, setup.bode) {
+            if let (Fate::Drop("sojourn_bound", _), Some((target, ..))) = (fate, setup.bode) {
                 assert!(now - self.sent[index].arrival.as_nanos() > target, "dropped within the bound");
             }
             seen.push(Seen::Fate(now, fate));
@@ -362,7 +362,7 @@ impl Books {
     /// After a poll that may have been due.
     fn timer(&mut self, setup: &Setup, subject: &mut Subject, now: Ns, seen: &mut Vec<Seen>) {
         assert!(setup.poll_drops || subject.ear.0.is_empty(), "a poll dropped something");
-        assert!(subject.ear.0.iter().all(|fate| matches!(fate, Fate::Tail(_))));
+        assert!(subject.ear.0.iter().all(|fate| matches!(fate, Fate::Drop("tail_limit", _))));
         self.hear(setup, subject, now, seen);
         self.balance(setup, subject);
     }

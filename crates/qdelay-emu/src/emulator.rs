@@ -23,7 +23,9 @@ use crate::pool::{Pool, Slot};
 use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
 use qdelay_path::stack::StackError;
-use qdelay_path::{AuditError, BuildError, BuildProblem, Count, LinkUsage, NodeId, Path, PathError};
+use qdelay_path::{
+    AuditError, BuildError, BuildProblem, ByReason, Count, LinkUsage, NodeId, Path, PathError,
+};
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
 
@@ -341,6 +343,14 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             .filter_map(|node| self.path.counters(node))
             .map(|node| node.dropped(reason))
             .sum()
+    }
+
+    /// Packets that came from `port` and were dropped on the path, by reason.
+    pub fn drops_by_reason(&self, port: Port) -> ByReason<DropReason> {
+        let mut sum = ByReason::default();
+        let nodes = self.direction(port).filter_map(|node| self.path.counters(node));
+        nodes.for_each(|node| sum.add_all(&node.dropped));
+        sum
     }
 
     /// Packets that came from `port` and were marked on the path.

@@ -1,6 +1,6 @@
 //! Counts of what passes, by direction and class: what snapshots and Prometheus are made of.
 //!
-//! A [`Tap`] of fixed size that allocates nothing and asks nobody. All counts go up only, so that any number of readers can each
+//! A [`Tap`] that asks nobody, and allocates nothing but at the first drop or mark of a reason in a class. All counts go up only, so that any number of readers can each
 //! look when they like and take the difference to what they saw before.
 //!
 //! A class is a codepoint (RFC 2474), as the packet carries it. Delays are kept twice: per class in [`SojournBuckets`], whose
@@ -12,8 +12,8 @@ use crate::emulator::{Event, EventKind, Tap};
 use crate::plan::{Places, Role};
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::{DropReason, MarkReason, Span};
-use qdelay_path::Count;
 use qdelay_path::stack::StackError;
+use qdelay_path::{ByReason, Count};
 
 /// Upper bounds of [`SojournBuckets`] in nanoseconds, each belonging to its bucket: 0.5 ms to 10 s.
 pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
@@ -54,7 +54,7 @@ impl SojournBuckets {
 }
 
 /// What has happened to the packets of one class that came from one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounts {
     /// Came to the queue.
     pub offered: Count,
@@ -68,26 +68,28 @@ pub struct ClassCounts {
     pub dropped_at_queue: Count,
     /// How long they waited in the queue.
     pub sojourn: SojournBuckets,
-    dropped: [Count; DropReason::ALL.len()],
-    marked: [Count; MarkReason::ALL.len()],
+    /// Dropped on the path.
+    pub dropped: ByReason<DropReason>,
+    /// Marked.
+    pub marked: ByReason<MarkReason>,
 }
 
 impl ClassCounts {
     /// Dropped for `reason`.
     pub fn dropped(&self, reason: DropReason) -> Count {
-        self.dropped[reason as usize]
+        self.dropped.of(reason)
     }
     /// Dropped for any reason.
     pub fn dropped_total(&self) -> Count {
-        self.dropped.iter().copied().sum()
+        self.dropped.total()
     }
     /// Marked for `reason`.
     pub fn marked(&self, reason: MarkReason) -> Count {
-        self.marked[reason as usize]
+        self.marked.of(reason)
     }
     /// Marked for any reason.
     pub fn marked_total(&self) -> Count {
-        self.marked.iter().copied().sum()
+        self.marked.total()
     }
     /// In the queue now.
     pub fn backlog(&self) -> Count {
@@ -105,12 +107,8 @@ impl ClassCounts {
         self.sent = self.sent + other.sent;
         self.delivered = self.delivered + other.delivered;
         self.dropped_at_queue = self.dropped_at_queue + other.dropped_at_queue;
-        for (mine, theirs) in self.dropped.iter_mut().zip(other.dropped) {
-            *mine = *mine + theirs;
-        }
-        for (mine, theirs) in self.marked.iter_mut().zip(other.marked) {
-            *mine = *mine + theirs;
-        }
+        self.dropped.add_all(&other.dropped);
+        self.marked.add_all(&other.marked);
         for (mine, theirs) in self.sojourn.counts.iter_mut().zip(other.sojourn.counts) {
             *mine += theirs;
         }
@@ -262,9 +260,9 @@ impl Tap for Metrics {
             }
             EventKind::Departed if is_link => counts.sent.add(packet),
             EventKind::Delivered => counts.delivered.add(packet),
-            EventKind::Marked(reason) => counts.marked[reason as usize].add(packet),
+            EventKind::Marked(reason) => counts.marked.add(reason, packet),
             EventKind::Dropped(reason) => {
-                counts.dropped[reason as usize].add(packet);
+                counts.dropped.add(reason, packet);
                 if is_queue {
                     counts.dropped_at_queue.add(packet);
                 }

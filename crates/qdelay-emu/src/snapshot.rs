@@ -11,7 +11,7 @@ use crate::emulator::Tap;
 use crate::metrics::{ClassCounts, HasMetrics, Spread};
 use crate::stall::Stalls;
 use qdelay_core::dscp;
-use qdelay_core::{DropReason, MarkReason, Span, Time};
+use qdelay_core::{Span, Time};
 use qdelay_path::{Count, LinkUsage};
 use qdelay_record::{DelaySummary, Recorder};
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,7 @@ impl Sample {
             let of = metrics.map(|metrics| metrics.port(port));
             PortSample {
                 classes: of
-                    .map(|of| of.classes().map(|(class, counts)| (class, *counts)).collect())
+                    .map(|of| of.classes().map(|(class, counts)| (class, counts.clone())).collect())
                     .unwrap_or_default(),
                 sojourn: of.map(|of| of.sojourn().clone()).unwrap_or_default(),
                 usage: usage[port.index()],
@@ -206,13 +206,11 @@ impl Totals {
             delivered: less(now.delivered, before.delivered),
             dropped: less(now.dropped_total(), before.dropped_total()),
             marked: less(now.marked_total(), before.marked_total()),
-            drops_by_reason: DropReason::ALL
-                .into_iter()
-                .filter_map(|reason| named(reason.name(), less(now.dropped(reason), before.dropped(reason))))
+            drops_by_reason: (now.dropped.iter())
+                .filter_map(|(reason, count)| named(reason.name(), less(count, before.dropped(reason))))
                 .collect(),
-            marks_by_reason: MarkReason::ALL
-                .into_iter()
-                .filter_map(|reason| named(reason.name(), less(now.marked(reason), before.marked(reason))))
+            marks_by_reason: (now.marked.iter())
+                .filter_map(|(reason, count)| named(reason.name(), less(count, before.marked(reason))))
                 .collect(),
         }
     }
@@ -449,7 +447,7 @@ fn direction(
     let (nothing, start) = (ClassCounts::default(), LinkUsage::default());
     let mbps = |bytes: u64| if seconds > 0.0 { round(bytes as f64 * 8.0 / seconds / 1e6) } else { 0.0 };
     let total = now.total();
-    let interval = Totals::between(&before.map_or(nothing, PortSample::total), &total);
+    let interval = Totals::between(&before.map(PortSample::total).unwrap_or_default(), &total);
     let (offered, earlier) =
         (now.usage.offered_bytes, before.map_or(start, |before| before.usage).offered_bytes);
     let class = |(dscp, counts): &(u8, ClassCounts)| {

@@ -72,7 +72,7 @@ fn giants() {
     }
     let emulator = jumbo.emulator();
     let (measures, drops) =
-        (emulator.measures(Port::Outside), emulator.drops(Port::Outside, DropReason::TailLimit));
+        (emulator.measures(Port::Outside), emulator.drops(Port::Outside, DropReason::TAIL_LIMIT));
     assert_eq!((measures.arrived.bytes, measures.delivered.bytes, drops.packets), (12_073, 12_073, 0));
 }
 
@@ -225,7 +225,7 @@ fn records_have_all_times() {
     assert_eq!(records.len(), 23);
     let down: Vec<_> = records.iter().filter(|record| record.direction == Direction::Data).collect();
     // One is on the line, one in the queue, and the third finds no room.
-    assert_eq!(down[0].fate, Fate::Dropped(DropReason::TailLimit));
+    assert_eq!(down[0].fate, Fate::Dropped(DropReason::TAIL_LIMIT));
     assert_eq!((down[0].dequeued, down[0].departed, down[0].ended), (None, None, us(100)));
     let last = down[2];
     assert_eq!((last.arrival, last.dequeued), (Some(us(100)), Some(us(12_100))));

@@ -17,7 +17,8 @@ use qdelay_emu::device::Port;
 use qdelay_emu::metrics::{ClassCounts, SOJOURN_BOUNDS_NANOS, SojournBuckets};
 use qdelay_emu::snapshot::{PortSample, Sample};
 use qdelay_emu::stall::Stalls;
-use qdelay_path::Count;
+use qdelay_path::{ByReason, Count, drop_reasons, mark_reasons};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Of what [`text`] makes.
@@ -96,14 +97,14 @@ impl Scrape {
             ("dropped_bytes", "IP bytes of these packets"),
         ];
         self.counts(out, names, "reason", |counts| {
-            DropReason::ALL.map(|reason| (reason.name(), counts.dropped(reason))).to_vec()
+            by_reason(drop_reasons(), &counts.dropped, DropReason::name)
         })?;
         let names = [
             ("marked_packets", "Packets marked with congestion experienced"),
             ("marked_bytes", "IP bytes of these packets"),
         ];
         self.counts(out, names, "reason", |counts| {
-            MarkReason::ALL.map(|reason| (reason.name(), counts.marked(reason))).to_vec()
+            by_reason(mark_reasons(), &counts.marked, MarkReason::name)
         })
     }
 
@@ -237,6 +238,16 @@ fn counter(family: &mut MetricEncoder<'_>, labels: &impl EncodeLabelSet, value: 
     ConstCounter::new(value).encode(family.encode_family(labels)?)
 }
 
+/// The counts of all reasons that are declared, also of those that there were none for, and of any others that there were.
+fn by_reason<R: Copy + Ord>(
+    declared: impl Iterator<Item = R>,
+    counts: &ByReason<R>,
+    name: fn(R) -> &'static str,
+) -> Vec<(&'static str, Count)> {
+    let reasons: BTreeSet<R> = declared.chain(counts.iter().map(|(reason, _)| reason)).collect();
+    reasons.into_iter().map(|reason| (name(reason), counts.of(reason))).collect()
+}
+
 fn single(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {
     ConstCounter::new(value).encode(out.encode_descriptor(name, help, None, MetricType::Counter)?)
 }
@@ -262,8 +273,10 @@ mod tests {
         let mut counts = ClassCounts::default();
         (counts.offered, counts.dequeued, counts.sent) = (count(7), count(4), count(4));
         (counts.delivered, counts.dropped_at_queue, counts.sojourn) = (count(3), count(1), sojourn);
-        let down =
-            PortSample { classes: vec![(0, counts), (46, counts), (63, counts)], ..PortSample::default() };
+        let down = PortSample {
+            classes: vec![(0, counts.clone()), (46, counts.clone()), (63, counts)],
+            ..PortSample::default()
+        };
         let mut up = PortSample::default();
         up.usage.offered_bytes = u64::MAX;
         let outside = vec![("send_full", 3)];
@@ -322,6 +335,33 @@ mod tests {
             "qdelay_link_capacity_bytes_total{direction=\"down\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+        // What has not happened is there too, with zero: a rate over it is known from the start.
+        for reason in [
+            "air",
+            "codel",
+            "green_loss",
+            "head_limit",
+            "longest_flow",
+            "loss",
+            "pie",
+            "reassembly",
+            "red",
+            "red_forced",
+            "rlc_max_retransmissions",
+            "rlc_reestablished",
+            "sojourn_bound",
+            "tail_limit",
+            "unroutable",
+            "would_be_late",
+        ] {
+            let line =
+                format!("dropped_packets_total{{direction=\"down\",class=\"be\",reason=\"{reason}\"}} 0");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
+        }
+        for reason in ["ce_threshold", "codel", "green_loss", "pie", "red"] {
+            let line = format!("marked_bytes_total{{direction=\"down\",class=\"63\",reason=\"{reason}\"}} 0");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
         }
         assert!(!text.contains("qdelay_link_capacity_bytes_total{direction=\"up\"}"));
         assert!(text.contains(&format!("qdelay_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"))));

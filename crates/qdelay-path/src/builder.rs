@@ -175,7 +175,7 @@ impl<Q> PathBuilder<Q> {
         self
     }
     /// What the queue `queue`, in front of a cell, and its bearer may hold together: an arrival that does not fit is dropped
-    /// ([`DropReason::TailLimit`](qdelay_core::DropReason::TailLimit)) before the discipline hears of it.
+    /// ([`DropReason::TAIL_LIMIT`](qdelay_core::DropReason::TAIL_LIMIT)) before the discipline hears of it.
     #[must_use]
     pub fn buffer(mut self, queue: &str, buffer: BearerBuffer) -> Self {
         self.buffers.push((queue.to_string(), buffer));

@@ -26,7 +26,7 @@ pub(crate) struct Rule {
 }
 
 /// The rules of a classifier. What no rule takes goes to the default output, and where there is none is dropped
-/// ([`qdelay_core::DropReason::Unroutable`]).
+/// ([`qdelay_core::DropReason::UNROUTABLE`]).
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub(crate) key: Key,

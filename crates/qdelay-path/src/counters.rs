@@ -2,8 +2,9 @@
 
 use crate::NodeId;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
-use qdelay_core::{DropReason, MarkReason, Packet};
+use qdelay_core::{DropReason, MarkReason, Packet, qdisc};
 
 /// Packets and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +48,70 @@ impl fmt::Display for Count {
     }
 }
 
+/// Why nodes of a path drop packets, as far as it is declared: the path's own reasons, those of disciplines and of radio bearers.
+pub fn drop_reasons() -> impl Iterator<Item = DropReason> {
+    let bearers = qdelay_ran::rlc::DROPS;
+    qdisc::DROPS.iter().copied().chain([DropReason::OF_ANY_PATH, bearers]).flatten().copied()
+}
+
+/// Why nodes of a path mark packets, as far as it is declared.
+pub fn mark_reasons() -> impl Iterator<Item = MarkReason> {
+    qdisc::MARKS.iter().copied().flatten().copied()
+}
+
+/// Counts by reason, of the reasons that there were so far, in the order of their names. A count of a reason costs a look at
+/// those before it; only the first of a reason may allocate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByReason<R>(Vec<(R, Count)>);
+
+impl<R> Default for ByReason<R> {
+    fn default() -> ByReason<R> {
+        ByReason(Vec::new())
+    }
+}
+
+impl<R: Copy + Ord> ByReason<R> {
+    /// Counts one more packet.
+    #[inline]
+    pub fn add(&mut self, reason: R, packet: &Packet) {
+        self.count(reason).add(packet);
+    }
+    /// Adds what another has counted.
+    pub fn add_all(&mut self, other: &ByReason<R>) {
+        for &(reason, count) in &other.0 {
+            let mine = self.count(reason);
+            *mine = *mine + count;
+        }
+    }
+    /// Those of `reason`.
+    pub fn of(&self, reason: R) -> Count {
+        self.iter().find(|(known, _)| *known == reason).map_or(Count::default(), |(_, count)| count)
+    }
+    /// Those of all reasons.
+    pub fn total(&self) -> Count {
+        self.iter().map(|(_, count)| count).sum()
+    }
+    /// Each reason and its count.
+    pub fn iter(&self) -> impl Iterator<Item = (R, Count)> + '_ {
+        self.0.iter().copied()
+    }
+
+    #[inline]
+    fn count(&mut self, reason: R) -> &mut Count {
+        let place = self.0.iter().position(|(known, _)| *known == reason);
+        let place = place.unwrap_or_else(|| self.first_of(reason));
+        &mut self.0[place].1
+    }
+    #[cold]
+    fn first_of(&mut self, reason: R) -> usize {
+        let place = self.0.partition_point(|(known, _)| *known < reason);
+        self.0.insert(place, (reason, Count::default()));
+        place
+    }
+}
+
 /// What happened at one node since the path was built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came from another node or from the host.
     pub received: Count,
@@ -56,34 +119,28 @@ pub struct Counters {
     pub forwarded: Count,
     /// Came from the host (a part of `received`).
     pub ingress: Count,
-    dropped: [Count; DropReason::ALL.len()],
-    marked: [Count; MarkReason::ALL.len()],
+    /// Dropped here.
+    pub dropped: ByReason<DropReason>,
+    /// Marked here.
+    pub marked: ByReason<MarkReason>,
 }
 
 impl Counters {
     /// Dropped here for `reason`.
     pub fn dropped(&self, reason: DropReason) -> Count {
-        self.dropped[reason as usize]
+        self.dropped.of(reason)
     }
     /// Dropped here for any reason.
     pub fn dropped_total(&self) -> Count {
-        self.dropped.iter().copied().sum()
+        self.dropped.total()
     }
     /// Marked here for `reason`.
     pub fn marked(&self, reason: MarkReason) -> Count {
-        self.marked[reason as usize]
+        self.marked.of(reason)
     }
     /// Marked here for any reason.
     pub fn marked_total(&self) -> Count {
-        self.marked.iter().copied().sum()
-    }
-    #[inline]
-    pub(crate) fn count_drop(&mut self, packet: &Packet, reason: DropReason) {
-        self.dropped[reason as usize].add(packet);
-    }
-    #[inline]
-    pub(crate) fn count_mark(&mut self, packet: &Packet, reason: MarkReason) {
-        self.marked[reason as usize].add(packet);
+        self.marked.total()
     }
 }
 
@@ -153,3 +210,30 @@ impl fmt::Display for AuditError {
     }
 }
 impl core::error::Error for AuditError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_reason_is_counted_and_names_are_in_order() {
+        let [late, early] = ["late", "early"].map(DropReason::new);
+        let packet = |bytes| Packet { bytes, ..Packet::default() };
+        let mut counts = ByReason::default();
+        for (reason, bytes) in [(late, 100), (early, 40), (DropReason::new("late"), 60)] {
+            counts.add(reason, &packet(bytes));
+        }
+        let counted: Vec<_> = counts.iter().collect();
+        assert_eq!(
+            counted,
+            [(early, Count { packets: 1, bytes: 40 }), (late, Count { packets: 2, bytes: 160 })]
+        );
+        assert_eq!(counts.of(DropReason::LOSS), Count::default());
+        let mut sum = ByReason::default();
+        sum.add(DropReason::LOSS, &packet(1));
+        sum.add_all(&counts);
+        sum.add_all(&counts);
+        assert_eq!(sum.total(), Count { packets: 7, bytes: 401 });
+        assert_eq!(sum.of(late), Count { packets: 4, bytes: 320 });
+    }
+}

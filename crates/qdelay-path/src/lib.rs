@@ -32,7 +32,7 @@ pub mod stack;
 
 pub use builder::{NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
-pub use counters::{AuditError, Count, Counters, LinkUsage};
+pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
 pub use inputs::PullOrder;
 pub use link::{AnyLink, LINKS, Line, RateLink, Shaper, TraceLink, Uplink, is_rate, parse_link};

@@ -3,7 +3,7 @@
 mod common;
 use common::{Event, Log, drain, ms, packet, queue};
 use qdelay_core::pacer::{Credit, PacerSetting};
-use qdelay_core::{DropReason, Packet, Rate, Span, Time};
+use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
 use qdelay_ran::radio::{Bler, Channel};
 use qdelay_ran::rlc::RlcSetting;
@@ -120,8 +120,11 @@ fn the_split_adds_up() {
                 }
                 Event::Dropped { node, reason, .. } => {
                     assert_eq!(node, cell);
-                    let expected =
-                        [DropReason::Air, DropReason::Reassembly, DropReason::RlcMaxRetransmissions];
+                    let expected = [
+                        qdelay_ran::rlc::AIR,
+                        qdelay_ran::rlc::REASSEMBLY,
+                        qdelay_ran::rlc::MAX_RETRANSMISSIONS,
+                    ];
                     assert!(expected.contains(&reason), "{reason:?}");
                     dropped += 1;
                 }

@@ -109,7 +109,7 @@ fn what_a_hop_drops_ends_there() {
     drain(path, Time::NEVER, &mut log);
     // One is being sent and two wait.
     let queue = path.node("hop/a").unwrap();
-    let dropped = |handle| Event::Dropped { now: ms(1), node: queue, handle, reason: DropReason::TailLimit };
+    let dropped = |handle| Event::Dropped { now: ms(1), node: queue, handle, reason: DropReason::TAIL_LIMIT };
     let drops: Vec<&Event> = log.events.iter().filter(|e| matches!(e, Event::Dropped { .. })).collect();
     assert_eq!(drops, [&dropped(3), &dropped(4)]);
     let counters = path.counters(queue).unwrap();

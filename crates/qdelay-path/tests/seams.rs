@@ -58,7 +58,7 @@ fn what_no_rule_takes_is_dropped() {
     let mut path = hierarchy(AnyPacer::PASS_THROUGH, &[]).build(1).unwrap();
     let (entry, mut log) = (path.node(ENTRY).unwrap(), Log::default());
     path.ingress(ms(1), entry, Packet { flow: 1, ..packet(9, 100) }, &mut log).unwrap();
-    let reason = DropReason::Unroutable;
+    let reason = DropReason::UNROUTABLE;
     assert_eq!(log.events, [Event::Dropped { now: ms(1), node: entry, handle: 9, reason }]);
     assert_eq!(path.counters(entry).unwrap().dropped(reason), Count { packets: 1, bytes: 100 });
     path.audit().unwrap();

@@ -3,7 +3,7 @@
 mod cell_common;
 use cell_common::*;
 use qdelay_core::pacer::SizeUnit;
-use qdelay_core::{DropReason, Random, Span, Time};
+use qdelay_core::{Random, Span, Time};
 use qdelay_ran::radio::{Bler, Channel, Control};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
@@ -103,7 +103,7 @@ fn transmissions_are_geometric_trials() {
         counts[repeated as usize] += 1;
     }
     for (time, _, handle, reason) in host.dropped() {
-        assert_eq!((time - arrivals[handle as usize].0, reason), (700_000 + 28 * MS, DropReason::Air));
+        assert_eq!((time - arrivals[handle as usize].0, reason), (700_000 + 28 * MS, qdelay_ran::rlc::AIR));
         counts[4] += 1;
     }
     for (n, &count) in counts.iter().enumerate() {

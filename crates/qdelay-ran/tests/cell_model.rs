@@ -7,7 +7,7 @@ mod cell_common;
 use cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::pacer::{Served, SizeUnit};
-use qdelay_core::{DropReason, Random, Rate, Span, Time};
+use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_ran::radio::{Bler, Channel, Control, Quality, Radio, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
@@ -226,7 +226,7 @@ impl Model {
                 for (job, taken) in jobs {
                     let split = Split { air: Span::from_nanos(at - taken), reassembly: Span::ZERO };
                     let what = if block.lost {
-                        What::Dropped(job.handle, DropReason::Air)
+                        What::Dropped(job.handle, qdelay_ran::rlc::AIR)
                     } else {
                         What::Delivered(job.handle, split)
                     };

@@ -136,7 +136,7 @@ fn a_lost_block_loses_its_packets_and_only_those() {
         let second = bearer.transmit(ms(1), 2000, &mut host).block.unwrap();
         bearer.received(ms(5), second, &mut host);
         bearer.lost(ms(30), first, &mut host);
-        assert_eq!(host.dropped, [(0, DropReason::Air), (1, DropReason::Air)]);
+        assert_eq!(host.dropped, [(0, qdelay_ran::rlc::AIR), (1, qdelay_ran::rlc::AIR)]);
         while bearer.next_deadline() < Time::NEVER {
             let now = bearer.next_deadline();
             bearer.poll(now, &mut host);
@@ -234,7 +234,7 @@ fn too_many_retransmissions_end_the_packets() {
         }
         assert_eq!(bearer.counts().reestablished, 1);
         assert_eq!(host.dropped.len(), 2);
-        assert!(host.dropped.iter().any(|drop| drop.1 == DropReason::RlcMaxRetransmissions));
+        assert!(host.dropped.iter().any(|drop| drop.1 == qdelay_ran::rlc::MAX_RETRANSMISSIONS));
         assert_eq!(bearer.inside(), Backlog::default());
         assert_eq!(bearer.remaining(), Backlog::default());
         // It goes on.
@@ -271,7 +271,7 @@ fn what_has_arrived_whole_is_delivered_when_the_entity_begins_anew() {
         bearer.poll(now, &mut host);
     }
     assert_eq!(host.numbers(), [1]);
-    assert_eq!(host.dropped, [(0, DropReason::RlcReestablished)]);
+    assert_eq!(host.dropped, [(0, qdelay_ran::rlc::REESTABLISHED)]);
     assert_eq!(bearer.inside(), Backlog::default());
 }
 

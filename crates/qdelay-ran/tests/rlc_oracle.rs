@@ -211,7 +211,7 @@ fn run(setting: RlcSetting, mut model: impl Model, air: Air, seed: u64) -> Outco
     }
     let dropped = host.dropped.len();
     let ended = host.ended.iter().filter(|&&ended| ended).count();
-    let air = host.dropped.iter().filter(|drop| drop.1 == DropReason::Air).count();
+    let air = host.dropped.iter().filter(|drop| drop.1 == qdelay_ran::rlc::AIR).count();
     Outcome {
         offered: host.ended.len(),
         delivered: ended - dropped,

@@ -23,6 +23,9 @@ const ROWS: usize = 1 << 16;
 pub struct PacketFile {
     writer: SerializedFileWriter<File>,
     rows: Rows,
+    /// Why packets were dropped so far.
+    reasons: Vec<DropReason>,
+    /// What can become of a packet: `delivered`, then the names of `reasons`.
     fates: Vec<ByteArray>,
     /// The first error; what comes after it is not written.
     failed: Option<ParquetError>,
@@ -42,7 +45,7 @@ struct Rows {
     departed: Optional,
     ended: Vec<i64>,
     /// A place in `PacketFile::fates`.
-    fate: Vec<u8>,
+    fate: Vec<u16>,
 }
 
 /// Times that a packet may not have lived to see.
@@ -97,9 +100,8 @@ impl PacketFile {
         let writer = schema(COLUMNS)
             .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(COLUMNS))))
             .map_err(io_error)?;
-        let reasons = DropReason::ALL.iter().map(|reason| ByteArray::from(reason.name()));
-        let fates = std::iter::once(ByteArray::from("delivered")).chain(reasons).collect();
-        Ok(PacketFile { writer, rows: Rows::default(), fates, failed: None })
+        let fates = vec![ByteArray::from("delivered")];
+        Ok(PacketFile { writer, rows: Rows::default(), reasons: Vec::new(), fates, failed: None })
     }
 
     /// Writes what is left and ends the file.
@@ -113,6 +115,17 @@ impl PacketFile {
             None => self.writer.close().map(drop),
         };
         closed.map_err(io_error)
+    }
+
+    /// Where the name of `reason` is in `fates`.
+    fn place_of(&mut self, reason: DropReason) -> u16 {
+        let known = self.reasons.iter().position(|known| *known == reason);
+        let place = known.unwrap_or_else(|| {
+            self.reasons.push(reason);
+            self.fates.push(ByteArray::from(reason.name()));
+            self.reasons.len() - 1
+        });
+        place as u16 + 1
     }
 
     fn flush(&mut self) {
@@ -187,6 +200,10 @@ impl Recorder for PacketFile {
 
     #[inline]
     fn packet(&mut self, record: &PacketRecord) {
+        let fate = match record.fate {
+            Fate::Delivered => 0,
+            Fate::Dropped(reason) => self.place_of(reason),
+        };
         let rows = &mut self.rows;
         rows.flow.push(record.flow as i32);
         rows.acknowledgement.push(record.direction == Direction::Acknowledgement);
@@ -198,10 +215,7 @@ impl Recorder for PacketFile {
         rows.dequeued.push(record.dequeued);
         rows.departed.push(record.departed);
         rows.ended.push(nanos(record.ended));
-        rows.fate.push(match record.fate {
-            Fate::Delivered => 0,
-            Fate::Dropped(reason) => reason as u8 + 1,
-        });
+        rows.fate.push(fate);
         if rows.flow.len() == ROWS {
             self.flush();
         }

@@ -1,8 +1,8 @@
 //! What a run gives: the measures of `docs/measures.md`.
 
 use core::fmt;
-use qdelay_core::{DropReason, MarkReason, Span};
-use qdelay_path::{CellUsage, Counters, NodeId, Path, SliceUsage};
+use qdelay_core::Span;
+use qdelay_path::{ByReason, CellUsage, Counters, NodeId, Path, SliceUsage};
 use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
 use qdelay_traffic::playout::Heard;
 use qdelay_traffic::voice::Quality;
@@ -461,24 +461,20 @@ pub struct NodeOutcome {
 }
 
 impl ReasonCount {
-    /// What nodes have dropped together, by reason.
-    pub fn drops<'a>(nodes: impl IntoIterator<Item = &'a Counters> + Clone) -> Vec<ReasonCount> {
-        let packets =
-            |reason| nodes.clone().into_iter().map(|counters| counters.dropped(reason).packets).sum();
-        DropReason::ALL
-            .map(|reason| ReasonCount { reason: reason.name(), packets: packets(reason) })
-            .into_iter()
-            .filter(|count| count.packets > 0)
+    /// What nodes have dropped together, by reason, in the order of their names.
+    pub fn drops<'a>(nodes: impl IntoIterator<Item = &'a Counters>) -> Vec<ReasonCount> {
+        let mut sum = ByReason::default();
+        nodes.into_iter().for_each(|counters| sum.add_all(&counters.dropped));
+        sum.iter()
+            .map(|(reason, count)| ReasonCount { reason: reason.name(), packets: count.packets })
             .collect()
     }
-    /// What nodes have marked together, by reason.
-    pub fn marks<'a>(nodes: impl IntoIterator<Item = &'a Counters> + Clone) -> Vec<ReasonCount> {
-        let packets =
-            |reason| nodes.clone().into_iter().map(|counters| counters.marked(reason).packets).sum();
-        MarkReason::ALL
-            .map(|reason| ReasonCount { reason: reason.name(), packets: packets(reason) })
-            .into_iter()
-            .filter(|count| count.packets > 0)
+    /// What nodes have marked together, by reason, in the order of their names.
+    pub fn marks<'a>(nodes: impl IntoIterator<Item = &'a Counters>) -> Vec<ReasonCount> {
+        let mut sum = ByReason::default();
+        nodes.into_iter().for_each(|counters| sum.add_all(&counters.marked));
+        sum.iter()
+            .map(|(reason, count)| ReasonCount { reason: reason.name(), packets: count.packets })
             .collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What came of a link with a command behind it: figures, verdict and exit status.
 
 use crate::cli::Link;
-use qdelay_core::{DropReason, Span, Time};
+use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, Measures, Tap};
@@ -79,9 +79,9 @@ impl Used {
 impl Figures {
     pub fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, used: Used) -> Figures {
         let Measures { arrived, delivered, malformed, sojourn, queue_delay, .. } = emulator.measures(port);
-        let by_reason = |reason: DropReason| (reason.name(), emulator.drops(port, reason).packets);
+        let drops = emulator.drops_by_reason(port);
         let drops: BTreeMap<&str, u64> =
-            DropReason::ALL.map(by_reason).into_iter().filter(|(_, n)| *n > 0).collect();
+            drops.iter().map(|(reason, count)| (reason.name(), count.packets)).collect();
         Figures {
             packets_arrived: arrived.packets,
             packets_delivered: delivered.packets,

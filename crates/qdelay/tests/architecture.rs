@@ -346,6 +346,16 @@ fn every_crate_is_described() {
     }
 }
 
+/// Every reason of a drop or a mark that a component declares is explained.
+#[test]
+fn every_reason_is_in_the_documentation() {
+    let text = read(&root().join("docs/measures.md"));
+    let drops = qdelay_path::drop_reasons().map(|reason| reason.name());
+    for name in drops.chain(qdelay_path::mark_reasons().map(|reason| reason.name())) {
+        assert!(text.contains(&format!("`{name}`")), "docs/measures.md does not say what {name} is");
+    }
+}
+
 /// A page for each discipline and pacer, with a row for each parameter that says what its declaration says.
 #[test]
 fn every_discipline_and_pacer_has_a_page_with_its_parameters() {

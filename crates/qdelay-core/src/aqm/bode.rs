@@ -23,8 +23,8 @@
 //! * The published program counts whole milliseconds; here time is in nanoseconds.
 
 use super::Verdict;
-use crate::Span;
 use crate::qdisc::Backlog;
+use crate::{DropReason, Span};
 
 /// The law of BoDe. It has no state: the verdict depends on the packet in hand and on what remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub struct Bode {
 }
 
 impl Bode {
+    /// It had waited longer than the queue's bound when its turn came.
+    pub const SOJOURN_BOUND: DropReason = DropReason::new("sojourn_bound");
+
     /// What to do with the packet just taken from the head after `sojourn`, with `remaining` left behind it.
     #[inline]
     pub fn decide(&self, sojourn: Span, remaining: Backlog) -> Verdict {

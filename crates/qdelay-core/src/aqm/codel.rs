@@ -31,7 +31,7 @@
 //! * Linux: the newest kernels stop after 256 drops in one dequeue; here the queue's length bounds the loop.
 
 use super::Verdict;
-use crate::{Ecn, MarkReason, Span, Time};
+use crate::{DropReason, Ecn, MarkReason, Span, Time};
 
 /// Whose arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +109,13 @@ enum Phase {
 }
 
 impl Codel {
+    /// The control law chose it as it left the queue.
+    pub const DROP: DropReason = DropReason::new("codel");
+    /// The control law chose it.
+    pub const MARK: MarkReason = MarkReason::new("codel");
+    /// It had waited longer than `ce_threshold`.
+    pub const CE_THRESHOLD: MarkReason = MarkReason::new("ce_threshold");
+
     /// The law at rest.
     pub fn new(parameters: CodelParameters) -> Codel {
         let flavour = parameters.flavour;
@@ -142,7 +149,7 @@ impl Codel {
             }
         }
         if sojourn > self.ce_threshold && matches!(ecn, Ecn::Ect0 | Ecn::Ect1) {
-            return Verdict::Mark(MarkReason::CeThreshold);
+            return Verdict::Mark(Codel::CE_THRESHOLD);
         }
         Verdict::Forward
     }
@@ -204,7 +211,7 @@ impl Codel {
                 self.enter(now);
                 if self.marks(ecn) {
                     self.phase = Phase::Dropping;
-                    return Verdict::Mark(MarkReason::Codel);
+                    return Verdict::Mark(Codel::MARK);
                 }
                 self.phase = Phase::Entered;
                 Verdict::Drop
@@ -231,7 +238,7 @@ impl Codel {
         self.newton_step();
         if self.marks(ecn) {
             self.drop_next = self.control_law(self.drop_next);
-            return Verdict::Mark(MarkReason::Codel);
+            return Verdict::Mark(Codel::MARK);
         }
         self.phase = Phase::Looping;
         Verdict::Drop
@@ -434,7 +441,7 @@ mod tests {
     #[test]
     fn marks_replace_drops() {
         let mut law = Codel::new(CodelParameters { ecn: true, ..CodelParameters::default() });
-        let mark = Verdict::Mark(MarkReason::Codel);
+        let mark = Verdict::Mark(Codel::MARK);
         let decide = |law: &mut Codel, ms, ecn| law.decide(Span::from_millis(50), at(ms), MANY, ecn);
         assert_eq!(decide(&mut law, 0.0, Ecn::Ect0), Verdict::Forward);
         assert_eq!(decide(&mut law, 100.0, Ecn::Ect0), mark, "on entry");
@@ -459,7 +466,7 @@ mod tests {
         let mut law = Codel::new(CodelParameters { ce_threshold, ..CodelParameters::default() });
         let mut decide = |us, ecn| law.decide(Span::from_micros(us), at(1.0), MANY, ecn);
         assert_eq!(decide(1000, Ecn::Ect1), Verdict::Forward);
-        assert_eq!(decide(1001, Ecn::Ect1), Verdict::Mark(MarkReason::CeThreshold));
+        assert_eq!(decide(1001, Ecn::Ect1), Verdict::Mark(Codel::CE_THRESHOLD));
         assert_eq!(decide(1001, Ecn::NotEct), Verdict::Forward);
         assert_eq!(decide(1001, Ecn::Ce), Verdict::Forward);
     }

@@ -137,13 +137,13 @@ impl Duplicates {
             match red.admit(queued, arrival.bytes, arrival.now, random) {
                 RedVerdict::Forward => {}
                 RedVerdict::Early if arrival.is_capable => is_marked = true,
-                RedVerdict::Early => return Duplicate::Refused(DropReason::Red),
-                RedVerdict::Forced => return Duplicate::Refused(DropReason::RedForced),
+                RedVerdict::Early => return Duplicate::Refused(Red::EARLY),
+                RedVerdict::Forced => return Duplicate::Refused(Red::FORCED),
             }
         }
         let bytes = queued.bytes.saturating_add(u64::from(arrival.bytes));
         if queued.packets >= self.limit.packets || bytes > self.limit.bytes {
-            return Duplicate::Refused(DropReason::TailLimit);
+            return Duplicate::Refused(DropReason::TAIL_LIMIT);
         }
         if place > self.end {
             (self.end, self.carry) = (place, 0);
@@ -195,7 +195,7 @@ mod tests {
         for n in 1..4 {
             assert_eq!(offer(&mut queue, 5 * MS), begins((5 + n) * MS));
         }
-        assert_eq!(offer(&mut queue, 5 * MS), Duplicate::Refused(DropReason::TailLimit));
+        assert_eq!(offer(&mut queue, 5 * MS), Duplicate::Refused(DropReason::TAIL_LIMIT));
         queue.advance(6 * MS, Time::ZERO);
         assert_eq!(queue.backlog(), Backlog { packets: 3, bytes: 3000 });
         queue.advance(6 * MS + 1, Time::ZERO);
@@ -207,7 +207,7 @@ mod tests {
     fn by_service_places_are_bytes() {
         let mut queue = Duplicates::new(Pace::Service, LIMIT, None);
         (0..3).for_each(|n| assert_eq!(offer(&mut queue, 0), begins(1000 * n)));
-        assert_eq!(offer(&mut queue, 0), Duplicate::Refused(DropReason::TailLimit));
+        assert_eq!(offer(&mut queue, 0), Duplicate::Refused(DropReason::TAIL_LIMIT));
         queue.advance(1000, Time::ZERO);
         assert_eq!(offer(&mut queue, 1000), begins(3000));
         queue.restart(2000, Time::ZERO);

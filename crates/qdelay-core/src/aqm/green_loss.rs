@@ -25,7 +25,7 @@
 //! * `full_bytes`: size of a full packet (1500).
 
 use super::greedy::{Colour, Estimate, throughput_loss};
-use crate::{Random, Span, Time};
+use crate::{DropReason, MarkReason, Random, Span, Time};
 
 /// The parameters of the green loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +62,11 @@ pub struct GreenLoss {
 }
 
 impl GreenLoss {
+    /// It asked for low delay, and was refused so that asking brings no more throughput.
+    pub const DROP: DropReason = DropReason::new("green_loss");
+    /// It asked for low delay, and was marked so that asking brings no more throughput.
+    pub const MARK: MarkReason = MarkReason::new("green_loss");
+
     /// A law that refuses nothing until it first moves.
     pub fn new(parameters: GreenLossParameters) -> GreenLoss {
         let (blue, green) = Default::default();

@@ -33,7 +33,7 @@
 //! * Updates lie on a fixed grid of `tupdate` from the start of the run. A timer that runs late runs once.
 
 use super::Verdict;
-use crate::{Ecn, MarkReason, Random, Span, Time};
+use crate::{DropReason, Ecn, MarkReason, Random, Span, Time};
 
 /// Bytes of one measurement of the departure rate (DQ_THRESHOLD, section 5.2).
 const MEASUREMENT_BYTES: u64 = 1 << 14;
@@ -138,6 +138,11 @@ struct DepartureRate {
 }
 
 impl Pie {
+    /// The drop probability chose it as it arrived.
+    pub const DROP: DropReason = DropReason::new("pie");
+    /// The drop probability chose it.
+    pub const MARK: MarkReason = MarkReason::new("pie");
+
     /// The law at rest at the start of a run.
     pub fn new(parameters: PieParameters) -> Pie {
         Pie {
@@ -163,7 +168,7 @@ impl Pie {
         }
         self.accumulated = 0.0;
         if self.parameters.ecn && ecn.is_capable() && self.probability < self.parameters.ecn_threshold {
-            Verdict::Mark(MarkReason::Pie)
+            Verdict::Mark(Pie::MARK)
         } else {
             Verdict::Drop
         }
@@ -440,7 +445,7 @@ mod tests {
             let mut law = Pie { accumulated: 8.5, ..congested(parameters, probability) };
             law.admit(MANY, 1500, ecn, &mut random())
         };
-        assert_eq!(signal(0.09, Ecn::Ect0), Verdict::Mark(MarkReason::Pie));
+        assert_eq!(signal(0.09, Ecn::Ect0), Verdict::Mark(Pie::MARK));
         assert_eq!(signal(0.09, Ecn::NotEct), Verdict::Drop);
         assert_eq!(signal(0.1, Ecn::Ect0), Verdict::Drop);
     }

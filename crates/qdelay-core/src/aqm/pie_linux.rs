@@ -32,7 +32,7 @@
 //! * Steps saturate: in the kernel a change of more than 100 s in the delay overflows.
 
 use super::{PieParameters, Verdict};
-use crate::{Ecn, MarkReason, Random, Span, Time};
+use crate::{Ecn, Random, Span, Time};
 
 /// Probability one.
 const ONE: u64 = u64::MAX >> 8;
@@ -99,7 +99,7 @@ impl LinuxPie {
             return Verdict::Forward;
         }
         if self.ecn && self.probability <= ONE / 10 && ecn.is_capable() {
-            return Verdict::Mark(MarkReason::Pie);
+            return Verdict::Mark(super::Pie::MARK);
         }
         self.accumulated = 0;
         Verdict::Drop
@@ -360,7 +360,7 @@ mod tests {
             };
             law.admit(MANY, 1500, Ecn::Ect0, &mut random)
         };
-        assert_eq!(signal(ONE / 10), Verdict::Mark(MarkReason::Pie));
+        assert_eq!(signal(ONE / 10), Verdict::Mark(crate::aqm::Pie::MARK));
         assert_eq!(signal(ONE / 10 + 1), Verdict::Drop);
     }
 

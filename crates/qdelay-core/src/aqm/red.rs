@@ -37,7 +37,7 @@
 //! * After an arrival that was forced out the count is 0, as in the paper; Linux sets it to -1 (`red_action`).
 
 use crate::qdisc::Backlog;
-use crate::{Random, Rate, Time};
+use crate::{DropReason, MarkReason, Random, Rate, Time};
 
 /// What RED measures a queue in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,6 +115,13 @@ pub struct Red {
 }
 
 impl Red {
+    /// The drop probability chose it as it arrived.
+    pub const EARLY: DropReason = DropReason::new("red");
+    /// It arrived while the average was above the upper threshold.
+    pub const FORCED: DropReason = DropReason::new("red_forced");
+    /// The drop probability chose it.
+    pub const MARK: MarkReason = MarkReason::new("red");
+
     /// The law at rest, with an average of zero.
     pub fn new(parameters: RedParameters) -> Red {
         Red {

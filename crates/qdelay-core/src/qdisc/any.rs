@@ -11,13 +11,19 @@ macro_rules! held {
 pub(super) use held;
 
 /// Makes `COMPONENTS` and `AnyQdisc` of the registry in `qdisc/mod.rs`. A line is `module::Discipline`, followed by `in Box` where
-/// the discipline is large or holds others. The module has `COMPONENT`, and the discipline `build`.
+/// the discipline is large or holds others. The module has `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
 macro_rules! disciplines {
     ($($module:ident::$Discipline:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Discipline;)*
 
         /// Every discipline, in the order they are listed.
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),*];
+
+        /// Why each of [`COMPONENTS`] drops packets, in their order.
+        pub static DROPS: &[&[DropReason]] = &[$($module::DROPS),*];
+
+        /// Why each of [`COMPONENTS`] marks packets, in their order.
+        pub static MARKS: &[&[MarkReason]] = &[$($module::MARKS),*];
 
         /// Any discipline of [`COMPONENTS`].
         #[derive(Clone, Debug)]

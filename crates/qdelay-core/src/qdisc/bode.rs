@@ -6,7 +6,7 @@ use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{Backlog, Limit, Qdisc, Ring};
 use crate::aqm::{self, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Packet, Sink, Span};
+use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
 /// What `bode` is and takes.
@@ -48,6 +48,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Bode::SOJOURN_BOUND];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The BoDe discipline.
 #[derive(Clone, Debug)]
@@ -97,7 +102,7 @@ impl Qdisc for Bode {
         if self.ring.has_room_for(&packet) {
             self.ring.push(packet);
         } else {
-            context.sink.dropped(&packet, DropReason::TailLimit);
+            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
         }
     }
     #[inline]
@@ -107,7 +112,7 @@ impl Qdisc for Bode {
             if self.law.decide(context.now.since(packet.arrival), self.ring.backlog()) == Verdict::Forward {
                 return Some(packet);
             }
-            context.sink.dropped(&packet, DropReason::SojournBound);
+            context.sink.dropped(&packet, aqm::Bode::SOJOURN_BOUND);
         }
     }
     #[inline]
@@ -137,7 +142,7 @@ mod tests {
         (0..10).for_each(|_| bench.enqueue(0, 100));
         assert_eq!(bench.dequeue(20), Some(0), "at the bound");
         assert_eq!(bench.dequeue(21), Some(7));
-        assert_eq!(bench.drops(DropReason::SojournBound), 6);
+        assert_eq!(bench.drops(aqm::Bode::SOJOURN_BOUND), 6);
         assert_eq!([bench.dequeue(900), bench.dequeue(999), bench.dequeue(999)], [Some(8), Some(9), None]);
         assert_eq!(bench.log.dropped.len(), 6);
     }
@@ -147,17 +152,17 @@ mod tests {
         let mut bench = Bench::new("bode:target=20ms");
         (0..10).for_each(|ms| bench.enqueue(ms, 100));
         assert_eq!(bench.dequeue(24), Some(4));
-        assert_eq!(bench.drops(DropReason::SojournBound), 4);
+        assert_eq!(bench.drops(aqm::Bode::SOJOURN_BOUND), 4);
     }
 
     #[test]
     fn nobody_who_is_served_with_enough_behind_waited_longer() {
         let mut bench = Bench::new("bode:target=20ms:limit=100");
         bench.overload(500, 3);
-        assert!(bench.drops(DropReason::SojournBound) > 0);
-        assert_eq!(bench.drops(DropReason::TailLimit), 0, "20 ms of 3 packets never fill it");
+        assert!(bench.drops(aqm::Bode::SOJOURN_BOUND) > 0);
+        assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 0, "20 ms of 3 packets never fill it");
         (0..200).for_each(|_| bench.enqueue(501, 1500));
-        assert!(bench.drops(DropReason::TailLimit) > 0);
+        assert!(bench.drops(DropReason::TAIL_LIMIT) > 0);
     }
 
     #[test]

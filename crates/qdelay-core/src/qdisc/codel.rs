@@ -7,7 +7,7 @@ use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
 use super::{Backlog, Limit, Qdisc, Ring};
 use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, ThesisCodel, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, Packet, Sink, Span};
+use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
 /// What `codel` is and takes.
@@ -68,6 +68,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Codel::DROP];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
 /// The CoDel discipline.
 #[derive(Clone, Debug)]
@@ -146,7 +151,7 @@ impl Qdisc for Codel {
         if self.ring.has_room_for(&packet) {
             self.ring.push(packet);
         } else {
-            context.sink.dropped(&packet, DropReason::TailLimit);
+            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
         }
     }
 
@@ -194,7 +199,7 @@ fn dequeue_standard<S: Sink>(
                 context.sink.marked(&packet, reason);
                 return Some(packet);
             }
-            Verdict::Drop => context.sink.dropped(&packet, DropReason::Codel),
+            Verdict::Drop => context.sink.dropped(&packet, aqm::Codel::DROP),
         }
     }
 }
@@ -210,7 +215,7 @@ fn dequeue_mahimahi<S: Sink>(
     while more {
         let Some(victim) = ring.pop() else { break };
         more = law.victim(victim.arrival, context.now, ring.backlog().bytes);
-        context.sink.dropped(&victim, DropReason::Codel);
+        context.sink.dropped(&victim, aqm::Codel::DROP);
     }
     Some(head)
 }
@@ -232,7 +237,7 @@ fn dequeue_thesis<S: Sink>(
             break;
         }
         for _ in 0..2 {
-            context.sink.dropped(&packet, DropReason::Codel);
+            context.sink.dropped(&packet, aqm::Codel::DROP);
             packet = ring.pop()?;
         }
         is_lost = law.after_loss(context.now.since(packet.arrival), context.now);
@@ -244,7 +249,6 @@ fn dequeue_thesis<S: Sink>(
 mod tests {
     use super::super::testing::{Bench, error};
     use super::*;
-    use crate::MarkReason;
 
     #[test]
     fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {
@@ -252,7 +256,7 @@ mod tests {
             let mut bench = Bench::new(&format!("codel:variant={variant}"));
             let left = bench.overload(2000, 2);
             assert!((1990..=2000).contains(&left), "{variant}");
-            assert!(bench.drops(DropReason::Codel) > 50, "{variant}");
+            assert!(bench.drops(aqm::Codel::DROP) > 50, "{variant}");
         }
     }
 
@@ -262,7 +266,7 @@ mod tests {
         (0..100).for_each(|_| bench.enqueue(0, 1500));
         assert_eq!(bench.dequeue(10), Some(0));
         assert_eq!(bench.dequeue(110), Some(2));
-        assert_eq!(bench.log.dropped, [(1, DropReason::Codel)]);
+        assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP)]);
     }
 
     #[test]
@@ -271,7 +275,7 @@ mod tests {
         (0..100).for_each(|_| bench.enqueue(0, 1500));
         assert_eq!(bench.dequeue(10), Some(0));
         assert_eq!(bench.dequeue(110), Some(1));
-        assert_eq!(bench.log.dropped, [(2, DropReason::Codel)]);
+        assert_eq!(bench.log.dropped, [(2, aqm::Codel::DROP)]);
         assert_eq!(bench.dequeue(111), Some(3));
     }
 
@@ -281,7 +285,7 @@ mod tests {
         (0..5).for_each(|_| bench.enqueue(0, 1500));
         assert_eq!(bench.dequeue(10), Some(0));
         assert_eq!(bench.dequeue(110), Some(3));
-        assert_eq!(bench.log.dropped, [(1, DropReason::Codel), (2, DropReason::Codel)]);
+        assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP), (2, aqm::Codel::DROP)]);
         // Nothing would be left to send.
         assert_eq!(bench.dequeue(210), Some(4));
         assert_eq!(bench.log.dropped.len(), 2);
@@ -294,7 +298,7 @@ mod tests {
         (0..100).for_each(|_| bench.enqueue(0, 1500));
         bench.dequeue(10);
         assert_eq!(bench.dequeue(110), Some(1));
-        assert_eq!(bench.log.marked, [(1, MarkReason::Codel)]);
+        assert_eq!(bench.log.marked, [(1, aqm::Codel::MARK)]);
         assert!(bench.log.dropped.is_empty());
     }
 
@@ -303,7 +307,7 @@ mod tests {
         let mut bench = Bench::new("codel:limit=1:mtu=1b");
         assert_eq!(bench.dequeue(0), None);
         (0..2).for_each(|_| bench.enqueue(0, 1500));
-        assert_eq!(bench.log.dropped, [(1, DropReason::TailLimit)]);
+        assert_eq!(bench.log.dropped, [(1, DropReason::TAIL_LIMIT)]);
         assert_eq!([bench.dequeue(500), bench.dequeue(700)], [Some(0), None]);
     }
 

@@ -2,12 +2,15 @@
 
 use crate::aqm::Colour;
 use crate::component::{Parameter, Unit};
-use crate::{Ecn, Packet, dscp};
+use crate::{DropReason, Ecn, Packet, dscp};
 use alloc::format;
 use alloc::string::String;
 
 /// The word for the ECN codepoint.
 const ECT1: &str = "ect1";
+
+/// It asked for low delay, and would not have been served within the bound.
+pub const WOULD_BE_LATE: DropReason = DropReason::new("would_be_late");
 
 /// `green`: who has asked for low delay.
 pub(super) const GREEN: Parameter = Parameter {

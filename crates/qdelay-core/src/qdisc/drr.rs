@@ -30,11 +30,11 @@
 //! * Linux: its classes have a limit each, no shared one, and filters put packets into them; it steals from nobody.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, Measure, OVERHEAD, QUANTUM};
+use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{Backlog, Limit, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Packet, Sink};
+use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::format;
 
 /// What `drr` is and takes.
@@ -65,6 +65,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 /// What makes packets one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,7 +160,7 @@ impl Drr {
         while self.is_over_limit() {
             let longest = self.queues.longest();
             let Some(packet) = self.queues.pop_tail(longest) else { return };
-            sink.dropped(&packet, DropReason::LongestFlow);
+            sink.dropped(&packet, LONGEST_FLOW);
         }
     }
 }
@@ -260,15 +265,11 @@ mod tests {
         let mut bench = Bench::new("drr:limit=4");
         bench.enqueue_flow(1, 0, &[1500; 3]);
         bench.enqueue_flow(2, 0, &[1500; 2]);
-        assert_eq!(bench.log.dropped, [(2, DropReason::LongestFlow)], "flow 1 has three");
+        assert_eq!(bench.log.dropped, [(2, LONGEST_FLOW)], "flow 1 has three");
         bench.enqueue_flow(1, 0, &[1500]);
-        assert_eq!(
-            bench.log.dropped[1],
-            (5, DropReason::LongestFlow),
-            "and with its arrival has three again"
-        );
+        assert_eq!(bench.log.dropped[1], (5, LONGEST_FLOW), "and with its arrival has three again");
         bench.enqueue_flow(3, 0, &[40]);
-        assert_eq!(bench.drops(DropReason::LongestFlow), 3);
+        assert_eq!(bench.drops(LONGEST_FLOW), 3);
         assert_eq!(bench.qdisc.backlog().packets, 4);
     }
 
@@ -281,7 +282,7 @@ mod tests {
         }
         bench.class = 20;
         bench.enqueue(0, 500);
-        assert_eq!(bench.log.dropped, [(3, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(3, LONGEST_FLOW)]);
     }
 
     #[test]
@@ -289,9 +290,9 @@ mod tests {
         let mut bench = Bench::new("drr:limit_bytes=1000b");
         bench.enqueue_flow(1, 0, &[300; 3]);
         bench.enqueue_flow(2, 0, &[590]);
-        assert_eq!(bench.log.dropped, [(2, DropReason::LongestFlow), (1, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(2, LONGEST_FLOW), (1, LONGEST_FLOW)]);
         bench.enqueue_flow(3, 0, &[1001]);
-        assert_eq!(bench.log.dropped[2], (4, DropReason::LongestFlow));
+        assert_eq!(bench.log.dropped[2], (4, LONGEST_FLOW));
         assert_eq!(bench.dequeue_many(0, 9), [0, 3]);
     }
 
@@ -303,7 +304,7 @@ mod tests {
         // Flow 1 has 400 left in this turn, and loses its 900 to flow 2 and 3, who hold less each.
         bench.enqueue_flow(2, 0, &[400]);
         bench.enqueue_flow(3, 0, &[400]);
-        assert_eq!(bench.log.dropped, [(1, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(1, LONGEST_FLOW)]);
         bench.enqueue_flow(1, 0, &[400]);
         assert_eq!(bench.dequeue_many(0, 9), [4, 2, 3]);
     }
@@ -313,7 +314,7 @@ mod tests {
         let mut bench = Bench::new("drr:overhead=0:quantum=500b:limit_bytes=1000b");
         bench.enqueue_flow(1, 0, &[900]);
         bench.enqueue_flow(2, 0, &[450]);
-        assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(0, LONGEST_FLOW)]);
         assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(1));
         assert_eq!(bench.dequeue_many(0, 9), [1]);
         bench.enqueue_flow(1, 0, &[500]);

@@ -13,13 +13,13 @@
 //! * The paper gives no details. As nothing is reordered and nothing that was accepted is dropped, the bound is kept exactly
 //!   at a constant rate; without `rate` the wait is estimated, and green packets that wait longer are served all the same.
 
-use super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
+use super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW, WOULD_BE_LATE};
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::service_rate::ServiceRate;
 use super::{Backlog, Qdisc, Ring};
 use crate::aqm::Colour;
 use crate::component::{Arguments, Component, ComponentError, Kind};
-use crate::{Context, DropReason, Packet, Rate, Sink, Span, Time};
+use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 
 /// What `fcfs_green` is and takes.
 pub static COMPONENT: Component = Component {
@@ -30,6 +30,11 @@ pub static COMPONENT: Component = Component {
     parameters: &[RATE, OVERHEAD, BOUND, GREEN, WINDOW, LIMIT, LIMIT_BYTES],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, WOULD_BE_LATE];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 #[derive(Clone, Debug)]
 enum Clock {
@@ -88,9 +93,9 @@ impl Qdisc for FcfsGreen {
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
         let is_green = self.signs.colour_of(&packet) == Colour::Green;
         if !self.ring.has_room_for(&packet) {
-            context.sink.dropped(&packet, DropReason::TailLimit);
+            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
         } else if is_green && self.wait(context.now) > self.bound {
-            context.sink.dropped(&packet, DropReason::WouldBeLate);
+            context.sink.dropped(&packet, WOULD_BE_LATE);
         } else {
             self.ring.push(packet);
         }
@@ -138,7 +143,7 @@ mod tests {
         bench.dscp = 46;
         bench.enqueue(0, 1000);
         bench.enqueue(0, 1000);
-        assert_eq!(bench.log.dropped, [(4, DropReason::WouldBeLate)], "3 ms is in time, 4 ms is not");
+        assert_eq!(bench.log.dropped, [(4, WOULD_BE_LATE)], "3 ms is in time, 4 ms is not");
         assert_eq!([1, 2, 3, 4].map(|ms| bench.dequeue(ms)), [Some(1), Some(2), Some(3), None]);
     }
 
@@ -148,8 +153,8 @@ mod tests {
         (0..12).for_each(|_| bench.enqueue(0, 1000));
         bench.dscp = 46;
         bench.enqueue(0, 1000);
-        assert_eq!(bench.drops(DropReason::TailLimit), 3);
-        assert_eq!(bench.drops(DropReason::WouldBeLate), 0);
+        assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 3);
+        assert_eq!(bench.drops(WOULD_BE_LATE), 0);
     }
 
     #[test]
@@ -157,7 +162,7 @@ mod tests {
         let mut bench = Bench::new("fcfs_green:bound=3ms:green=ef");
         bench.dscp = 46;
         bench.overload(1000, 2);
-        assert!(bench.drops(DropReason::WouldBeLate) > 900);
+        assert!(bench.drops(WOULD_BE_LATE) > 900);
         assert!(bench.qdisc.backlog().packets <= 5, "{:?}", bench.qdisc.backlog());
     }
 

@@ -10,11 +10,14 @@
 
 use super::Backlog;
 use super::longest::Longest;
-use crate::Packet;
 use crate::component::{Parameter, Unit};
+use crate::{DropReason, Packet};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+
+/// The queue was full and it stood in the flow that held the most.
+pub const LONGEST_FLOW: DropReason = DropReason::new("longest_flow");
 
 /// `quantum`: bytes a bucket may send in its turn.
 pub(super) const QUANTUM: Parameter = Parameter {

@@ -32,12 +32,12 @@
 //! * `variant=linux` is [`crate::aqm::Codel`]'s, with the differences listed there.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, Measure, OVERHEAD, QUANTUM};
+use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT, MTU};
 use super::{Backlog, Limit, Qdisc};
 use crate::aqm::{self, CodelFlavour, CodelParameters, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, Packet, Sink, Span};
+use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -124,6 +124,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW, aqm::Codel::DROP];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
 /// The parameters of FQ-CoDel; [`FqCodelParameters::default`] are the RFC's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +236,7 @@ impl FqCodel {
         let half = self.queues.backlog_of(bucket).bytes / 2;
         let (mut packets, mut bytes) = (0, 0);
         while let Some(packet) = self.queues.pop_head(bucket) {
-            sink.dropped(&packet, DropReason::LongestFlow);
+            sink.dropped(&packet, LONGEST_FLOW);
             packets += 1;
             bytes += u64::from(packet.bytes);
             if packets == self.drop_batch || bytes >= half {
@@ -258,7 +263,7 @@ impl FqCodel {
                     context.sink.marked(&packet, reason);
                     return Some(packet);
                 }
-                Verdict::Drop => context.sink.dropped(&packet, DropReason::Codel),
+                Verdict::Drop => context.sink.dropped(&packet, aqm::Codel::DROP),
             }
         }
     }
@@ -353,7 +358,6 @@ impl Qdisc for FqCodel {
 mod tests {
     use super::super::testing::{Bench, error, fair_in_random_traffic};
     use super::*;
-    use crate::MarkReason;
     use alloc::string::String;
 
     /// Flows 0 to 9 are in buckets of their own, and these are in their order.
@@ -422,7 +426,7 @@ mod tests {
             // Flow 2 is new, and flow 1 has had its turn; flow 1's law has been late for an interval by then.
             let left = bench.dequeue_many(111, 4);
             assert_eq!(left, [100, 2, 101, 3], "{variant}");
-            assert_eq!(bench.log.dropped, [(1, DropReason::Codel)], "{variant}");
+            assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP)], "{variant}");
         }
     }
 
@@ -432,13 +436,13 @@ mod tests {
         bench.ecn = Ecn::Ect0;
         bench.enqueue_flow(1, 0, &[1500; 100]);
         assert_eq!([bench.dequeue(10), bench.dequeue(111)], [Some(0), Some(1)]);
-        assert_eq!(bench.log.marked, [(1, MarkReason::Codel)]);
+        assert_eq!(bench.log.marked, [(1, aqm::Codel::MARK)]);
         let mut bench = Bench::new("fq_codel:ecn=off:ce_threshold=1ms");
         bench.ecn = Ecn::Ect0;
         bench.enqueue_flow(1, 0, &[1500; 3]);
         bench.dequeue_many(2, 3);
         assert_eq!(bench.log.marked.len(), 3);
-        assert_eq!(bench.log.marked[0], (0, MarkReason::CeThreshold));
+        assert_eq!(bench.log.marked[0], (0, aqm::Codel::CE_THRESHOLD));
     }
 
     /// What is left is counted over all buckets: 2000 bytes of another flow are enough for a drop.
@@ -450,7 +454,7 @@ mod tests {
             bench.enqueue_flow(2, 0, &[1000; 3][..others]);
             bench.dequeue(10);
             bench.dequeue(120);
-            assert_eq!(bench.drops(DropReason::Codel), drops);
+            assert_eq!(bench.drops(aqm::Codel::DROP), drops);
         }
     }
 
@@ -461,7 +465,7 @@ mod tests {
         bench.enqueue_flow(2, 0, &[1500; 5]);
         assert!(bench.log.dropped.is_empty());
         bench.enqueue_flow(1, 0, &[100]);
-        let lost = |handle| (handle, DropReason::LongestFlow);
+        let lost = |handle| (handle, LONGEST_FLOW);
         assert_eq!(bench.log.dropped, [lost(5), lost(6), lost(7)], "4500 of 7500 bytes");
         assert_eq!(bench.qdisc.backlog(), Backlog { packets: 8, bytes: 3600 });
     }
@@ -470,10 +474,10 @@ mod tests {
     fn a_batch_is_bounded_and_there_is_one_per_arrival() {
         let mut bench = Bench::new("fq_codel:limit=10:drop_batch=2");
         bench.enqueue_flow(1, 0, &[1500; 11]);
-        assert_eq!(bench.drops(DropReason::LongestFlow), 2);
+        assert_eq!(bench.drops(LONGEST_FLOW), 2);
         let mut bench = Bench::new("fq_codel:limit=200");
         bench.enqueue_flow(1, 0, &[1500; 201]);
-        assert_eq!(bench.drops(DropReason::LongestFlow), 64);
+        assert_eq!(bench.drops(LONGEST_FLOW), 64);
     }
 
     #[test]
@@ -482,7 +486,7 @@ mod tests {
         bench.enqueue_flow(1, 0, &[1500; 2]);
         assert!(bench.log.dropped.is_empty(), "at the limit");
         bench.enqueue_flow(2, 0, &[1]);
-        assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(0, LONGEST_FLOW)]);
         let mut bench = Bench::new("fq_codel:memory=1b");
         bench.enqueue_flow(1, 0, &[1500]);
         assert_eq!(
@@ -505,7 +509,7 @@ mod tests {
         bench.enqueue_flow(first, 0, &[500; 2]);
         bench.enqueue_flow(second, 0, &[500; 2]);
         bench.enqueue_flow(3, 0, &[500]);
-        assert_eq!(bench.log.dropped, [(2, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(2, LONGEST_FLOW)]);
     }
 
     #[test]
@@ -520,7 +524,7 @@ mod tests {
         }
         let mut bench = Bench::new("fq_codel");
         assert_eq!(bench.overload(2000, 2), 2000);
-        assert!(bench.drops(DropReason::Codel) > 50);
+        assert!(bench.drops(aqm::Codel::DROP) > 50);
     }
 
     #[test]

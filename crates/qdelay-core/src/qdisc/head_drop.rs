@@ -10,7 +10,7 @@
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{Backlog, Limit, Qdisc, Ring};
 use crate::component::{Arguments, Component, ComponentError, Kind};
-use crate::{Context, DropReason, Packet, Sink};
+use crate::{Context, DropReason, MarkReason, Packet, Sink};
 
 /// What `headdrop` is and takes.
 pub static COMPONENT: Component = Component {
@@ -21,6 +21,11 @@ pub static COMPONENT: Component = Component {
     parameters: &[LIMIT, LIMIT_BYTES],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 /// A first-in first-out queue that drops at its head.
 #[derive(Clone, Debug)]
@@ -46,12 +51,12 @@ impl Qdisc for HeadDrop {
     #[inline]
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
         if u64::from(packet.bytes) > self.ring.limit().bytes {
-            context.sink.dropped(&packet, DropReason::TailLimit);
+            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
             return;
         }
         while !self.ring.has_room_for(&packet) {
             let Some(oldest) = self.ring.pop() else { break };
-            context.sink.dropped(&oldest, DropReason::HeadLimit);
+            context.sink.dropped(&oldest, DropReason::HEAD_LIMIT);
         }
         self.ring.push(packet);
     }
@@ -84,7 +89,7 @@ mod tests {
     fn the_oldest_makes_room() {
         let mut bench = Bench::new("headdrop:limit=2");
         (0..4).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.log.dropped, [(0, DropReason::HeadLimit), (1, DropReason::HeadLimit)]);
+        assert_eq!(bench.log.dropped, [(0, DropReason::HEAD_LIMIT), (1, DropReason::HEAD_LIMIT)]);
         assert_eq!([bench.dequeue(1), bench.dequeue(1), bench.dequeue(1)], [Some(2), Some(3), None]);
     }
 
@@ -94,7 +99,7 @@ mod tests {
         for bytes in [300, 300, 300, 900] {
             bench.enqueue(0, bytes);
         }
-        assert_eq!(bench.drops(DropReason::HeadLimit), 3);
+        assert_eq!(bench.drops(DropReason::HEAD_LIMIT), 3);
         assert_eq!(bench.dequeue(1), Some(3));
     }
 
@@ -103,7 +108,7 @@ mod tests {
         let mut bench = Bench::new("headdrop:limit_bytes=1000b");
         bench.enqueue(0, 300);
         bench.enqueue(0, 1001);
-        assert_eq!(bench.log.dropped, [(1, DropReason::TailLimit)]);
+        assert_eq!(bench.log.dropped, [(1, DropReason::TAIL_LIMIT)]);
         assert_eq!(bench.dequeue(1), Some(0));
     }
 }

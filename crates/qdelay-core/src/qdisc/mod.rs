@@ -26,14 +26,16 @@ mod tail_drop;
 #[cfg(test)]
 mod testing;
 
+pub use colour::WOULD_BE_LATE;
 pub use drr::DrrBy;
 pub use dsd::{DsdParameters, GreenTest};
+pub use flow_queues::LONGEST_FLOW;
 pub use fq_codel::FqCodelParameters;
 pub use ring::{Limit, Ring};
 pub use sfq::SfqParameters;
 
 use crate::component::{Arguments, Component, ComponentError};
-use crate::{Context, Packet, Rate, Sink, Time};
+use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Time};
 use alloc::boxed::Box;
 use alloc::format;
 

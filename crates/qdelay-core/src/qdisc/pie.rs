@@ -11,7 +11,7 @@ use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
 use super::{Backlog, Limit, Qdisc, Ring};
 use crate::aqm::{self, LinuxPie, MahimahiPie, PieEstimator, PieParameters, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, Packet, Sink, Span, Time};
+use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::string::String;
 
@@ -121,6 +121,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Pie::DROP];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[aqm::Pie::MARK];
 
 /// The PIE discipline.
 #[derive(Clone, Debug)]
@@ -254,7 +259,7 @@ impl Qdisc for Pie {
                 Law::Linux(law) => law.refused(),
                 Law::Mahimahi(_) => {}
             }
-            context.sink.dropped(&packet, DropReason::TailLimit);
+            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
             return;
         }
         let backlog_bytes = self.ring.backlog().bytes;
@@ -270,7 +275,7 @@ impl Qdisc for Pie {
                 context.sink.marked(&packet, reason);
             }
             Verdict::Drop => {
-                context.sink.dropped(&packet, DropReason::Pie);
+                context.sink.dropped(&packet, aqm::Pie::DROP);
                 return;
             }
         }
@@ -337,7 +342,7 @@ mod tests {
             let mut bench = Bench::new(text);
             let left = bench.overload(20_000, 2);
             assert!((19_900..=20_000).contains(&left), "{text}");
-            assert!(bench.drops(DropReason::Pie) > 10_000, "{text}");
+            assert!(bench.drops(aqm::Pie::DROP) > 10_000, "{text}");
             // Against an overload that does not yield it holds near the target, a packet being a millisecond.
             // mahimahi's steps of a whole probability make it swing.
             let most = if text.contains("mahimahi") { 500 } else { 100 };
@@ -391,7 +396,7 @@ mod tests {
         for text in ALL {
             let mut bench = Bench::new(&format!("{text}:limit=10"));
             (0..20).for_each(|_| bench.enqueue(0, 1500));
-            assert_eq!(bench.drops(DropReason::TailLimit), 10);
+            assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 10);
         }
     }
 

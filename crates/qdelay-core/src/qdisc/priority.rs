@@ -24,7 +24,7 @@ use crate::component::{
     Arguments, Component, ComponentError, Kind, Parameter, Unit, Value, find_outside_brackets,
     split_outside_brackets,
 };
-use crate::{Context, Packet, Sink, Time, dscp};
+use crate::{Context, DropReason, MarkReason, Packet, Sink, Time, dscp};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -62,6 +62,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: Some("classes"),
 };
+
+/// Why it drops, beside its classes.
+pub(super) const DROPS: &[DropReason] = &[];
+/// Why it marks, beside its classes.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The priority discipline.
 #[derive(Clone, Debug)]
@@ -228,7 +233,6 @@ impl Qdisc for Priority {
 mod tests {
     use super::super::testing::{Bench, at, error};
     use super::*;
-    use crate::DropReason;
 
     const BODE: &str = "priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop";
 
@@ -301,7 +305,7 @@ mod tests {
         assert_eq!(bench.dequeue(60), Some(7), "the first seven are beyond 50 ms, the last three are spared");
         assert_eq!([bench.dequeue(60), bench.dequeue(60)], [Some(8), Some(9)]);
         assert_eq!(bench.dequeue(100), Some(10), "within 100 ms");
-        assert_eq!(bench.drops(DropReason::SojournBound), 7);
+        assert_eq!(bench.drops(crate::aqm::Bode::SOJOURN_BOUND), 7);
         assert_eq!(limits("priority:ef@[taildrop:limit=3]+rest@[taildrop:limit=5]"), [3, 5, 0]);
     }
 
@@ -344,7 +348,7 @@ mod tests {
     fn every_packet_ends_in_one_place() {
         let mut bench = Bench::new("priority:ef@[pie:limit=50]+rest@[priority:be@red+rest@codel]");
         let left = bench.overload(2000, 2);
-        assert!(left > 1950 && bench.drops(DropReason::Red) > 500, "{left}");
+        assert!(left > 1950 && bench.drops(crate::aqm::Red::EARLY) > 500, "{left}");
     }
 
     #[test]

@@ -110,6 +110,11 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Red::EARLY, aqm::Red::FORCED];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[aqm::Red::MARK];
+
 /// The RED discipline.
 #[derive(Clone, Debug)]
 pub struct Red {
@@ -177,9 +182,9 @@ impl Qdisc for Red {
         let verdict = self.law.admit(self.ring.backlog(), packet.bytes, context.now, context.random);
         let is_marked = verdict == RedVerdict::Early && self.ecn && packet.ecn.is_capable();
         let refused = match verdict {
-            RedVerdict::Forced => Some(DropReason::RedForced),
-            RedVerdict::Early if !is_marked => Some(DropReason::Red),
-            _ if !self.ring.has_room_for(&packet) => Some(DropReason::TailLimit),
+            RedVerdict::Forced => Some(aqm::Red::FORCED),
+            RedVerdict::Early if !is_marked => Some(aqm::Red::EARLY),
+            _ if !self.ring.has_room_for(&packet) => Some(DropReason::TAIL_LIMIT),
             _ => None,
         };
         if let Some(reason) = refused {
@@ -188,7 +193,7 @@ impl Qdisc for Red {
         }
         if is_marked {
             packet.ecn = Ecn::Ce;
-            context.sink.marked(&packet, MarkReason::Red);
+            context.sink.marked(&packet, aqm::Red::MARK);
         }
         self.ring.push(packet);
     }
@@ -239,9 +244,9 @@ mod tests {
             let mut bench = Bench::new(text);
             let left = bench.overload(4000, 2);
             assert!(left > 3950, "{text}: the average lags, so that the queue runs empty now and then");
-            let drops = bench.drops(DropReason::Red) + bench.drops(DropReason::RedForced);
-            assert!(drops > 3950 && bench.drops(DropReason::Red) > 500, "{text}");
-            assert_eq!(bench.drops(DropReason::TailLimit), 0, "{text}");
+            let drops = bench.drops(aqm::Red::EARLY) + bench.drops(aqm::Red::FORCED);
+            assert!(drops > 3950 && bench.drops(aqm::Red::EARLY) > 500, "{text}");
+            assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 0, "{text}");
             let packets = average(&bench) / if text.contains("bytes") { 1500.0 } else { 1.0 };
             assert!((12.0..30.0).contains(&packets), "{text}: {packets}");
         }
@@ -251,10 +256,10 @@ mod tests {
     fn early_and_forced_drops_tell_their_reasons() {
         let mut bench = Bench::new(SHARP);
         (0..3).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.log.dropped, [(1, DropReason::Red), (2, DropReason::Red)]);
+        assert_eq!(bench.log.dropped, [(1, aqm::Red::EARLY), (2, aqm::Red::EARLY)]);
         let mut bench = Bench::new("red:weight=1:min=0:max=1:gentle=off");
         (0..2).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.log.dropped, [(1, DropReason::RedForced)]);
+        assert_eq!(bench.log.dropped, [(1, aqm::Red::FORCED)]);
     }
 
     #[test]
@@ -262,12 +267,12 @@ mod tests {
         let mut bench = Bench::new(&format!("{SHARP}:ecn=on"));
         bench.ecn = Ecn::Ect0;
         (0..6).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.log.marked, [1, 2, 3].map(|handle| (handle, MarkReason::Red)));
-        assert_eq!(bench.log.dropped, [4, 5].map(|handle| (handle, DropReason::RedForced)));
+        assert_eq!(bench.log.marked, [1, 2, 3].map(|handle| (handle, aqm::Red::MARK)));
+        assert_eq!(bench.log.dropped, [4, 5].map(|handle| (handle, aqm::Red::FORCED)));
         assert_eq!(bench.dequeue(0), Some(0));
         bench.ecn = Ecn::NotEct;
         bench.enqueue(0, 100);
-        assert_eq!(bench.log.dropped.last(), Some(&(6, DropReason::Red)), "not capable");
+        assert_eq!(bench.log.dropped.last(), Some(&(6, aqm::Red::EARLY)), "not capable");
     }
 
     #[test]
@@ -276,15 +281,15 @@ mod tests {
         bench.ecn = Ecn::Ect0;
         (0..2).for_each(|_| bench.enqueue(0, 100));
         bench.enqueue(0, 100);
-        assert_eq!(bench.log.marked, [(1, MarkReason::Red)]);
-        assert_eq!(bench.log.dropped, [(2, DropReason::TailLimit)]);
+        assert_eq!(bench.log.marked, [(1, aqm::Red::MARK)]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::TAIL_LIMIT)]);
     }
 
     #[test]
     fn the_law_hears_of_an_arrival_that_finds_no_room() {
         let mut bench = Bench::new("red:weight=0.5:limit_bytes=150b");
         (0..3).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.drops(DropReason::TailLimit), 2);
+        assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 2);
         assert_eq!(average(&bench), 0.75);
     }
 

@@ -30,11 +30,11 @@
 //! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`), the first one unseeded. There are no filters.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, Measure, OVERHEAD, QUANTUM};
+use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT};
 use super::{Backlog, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Packet, Sink, Span, Time};
+use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -79,6 +79,11 @@ pub static COMPONENT: Component = Component {
     ],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT, LONGEST_FLOW];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The parameters of SFQ; [`SfqParameters::default`] are Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,9 +203,9 @@ impl Sfq {
     #[cold]
     fn refuse<S: Sink>(&mut self, bucket: u32, packet: Packet, sink: &mut S) {
         if !self.parameters.headdrop {
-            sink.dropped(&packet, DropReason::TailLimit);
+            sink.dropped(&packet, DropReason::TAIL_LIMIT);
         } else if let Some(oldest) = self.queues.pop_head(bucket) {
-            sink.dropped(&oldest, DropReason::HeadLimit);
+            sink.dropped(&oldest, DropReason::HEAD_LIMIT);
             self.queues.push(bucket, packet);
         }
     }
@@ -214,7 +219,7 @@ impl Sfq {
             false => self.queues.pop_tail(longest),
         };
         if let Some(packet) = packet {
-            sink.dropped(&packet, DropReason::LongestFlow);
+            sink.dropped(&packet, LONGEST_FLOW);
             self.leave_if_empty(longest);
         }
     }
@@ -231,7 +236,7 @@ impl Sfq {
         for packet in moving.drain(..) {
             let bucket = self.bucket(&packet);
             if self.is_at_depth(bucket) {
-                sink.dropped(&packet, DropReason::TailLimit);
+                sink.dropped(&packet, DropReason::TAIL_LIMIT);
             } else {
                 self.append(bucket, packet);
             }
@@ -336,7 +341,7 @@ mod tests {
     #[test]
     fn a_full_bucket_drops_the_arrival_or_its_oldest() {
         for (headdrop, lost, left) in
-            [("off", (2, DropReason::TailLimit), [0, 3, 1]), ("on", (0, DropReason::HeadLimit), [1, 3, 2])]
+            [("off", (2, DropReason::TAIL_LIMIT), [0, 3, 1]), ("on", (0, DropReason::HEAD_LIMIT), [1, 3, 2])]
         {
             let mut bench = Bench::new(&format!("sfq:depth=2:headdrop={headdrop}:quantum=1000b:overhead=0"));
             bench.enqueue_flow(1, 0, &[1000; 3]);
@@ -353,13 +358,9 @@ mod tests {
             let mut bench = Bench::new(&format!("sfq:limit=5:headdrop={headdrop}"));
             bench.enqueue_flow(1, 0, &[40; 3]);
             bench.enqueue_flow(2, 0, &[1500; 3]);
-            assert_eq!(
-                bench.drops(DropReason::LongestFlow),
-                1,
-                "as many packets each: the lower bucket loses"
-            );
+            assert_eq!(bench.drops(LONGEST_FLOW), 1, "as many packets each: the lower bucket loses");
             bench.enqueue_flow(1, 0, &[40]);
-            assert_eq!(bench.drops(DropReason::LongestFlow), 2);
+            assert_eq!(bench.drops(LONGEST_FLOW), 2);
             assert_eq!(bench.qdisc.backlog().packets, 5);
             let lower = flow_hash::bucket(1, 0, 1024) < flow_hash::bucket(2, 0, 1024);
             assert_eq!(bench.log.dropped[0].0, if lower { lost } else { lost + 3 });
@@ -374,7 +375,7 @@ mod tests {
         bench.enqueue_flow(flows[0], 0, &[100]);
         bench.enqueue_flow(flows[1], 0, &[100]);
         bench.enqueue_flow(flows[2], 0, &[100]);
-        assert_eq!(bench.log.dropped, [(0, DropReason::LongestFlow)]);
+        assert_eq!(bench.log.dropped, [(0, LONGEST_FLOW)]);
         assert_eq!(bench.dequeue(0), Some(1));
         bench.enqueue_flow(flows[0], 0, &[100]);
         assert_eq!(bench.dequeue_many(0, 9), [2, 3], "behind, not in its old place");
@@ -431,7 +432,7 @@ mod tests {
             second += 1;
             bench.poll(1000 * second);
         }
-        assert_eq!(bench.log.dropped, [(2, DropReason::TailLimit), (3, DropReason::TailLimit)]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::TAIL_LIMIT), (3, DropReason::TAIL_LIMIT)]);
         assert_eq!(bench.dequeue_many(1000 * second, 9), [0, 1]);
     }
 

@@ -9,7 +9,7 @@
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{Backlog, Limit, Qdisc, Ring};
 use crate::component::{Arguments, Component, ComponentError, Kind};
-use crate::{Context, DropReason, Packet, Sink};
+use crate::{Context, DropReason, MarkReason, Packet, Sink};
 
 /// What `taildrop` is and takes.
 pub static COMPONENT: Component = Component {
@@ -20,6 +20,11 @@ pub static COMPONENT: Component = Component {
     parameters: &[LIMIT, LIMIT_BYTES],
     positional: None,
 };
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[];
 
 /// A first-in first-out queue that drops at its tail.
 #[derive(Clone, Debug)]
@@ -47,7 +52,7 @@ impl Qdisc for TailDrop {
         if self.ring.has_room_for(&packet) {
             self.ring.push(packet);
         } else {
-            context.sink.dropped(&packet, DropReason::TailLimit);
+            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
         }
     }
     #[inline]
@@ -79,7 +84,7 @@ mod tests {
     fn keeps_order_and_drops_arrivals_at_a_full_queue() {
         let mut bench = Bench::new("taildrop:limit=2");
         (0..4).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.log.dropped, [(2, DropReason::TailLimit), (3, DropReason::TailLimit)]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::TAIL_LIMIT), (3, DropReason::TAIL_LIMIT)]);
         assert_eq!(bench.qdisc.backlog(), Backlog { packets: 2, bytes: 200 });
         assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(0));
         assert_eq!([bench.dequeue(1), bench.dequeue(1), bench.dequeue(1)], [Some(0), Some(1), None]);
@@ -107,7 +112,7 @@ mod tests {
         for bytes in [600, 500, 400, 1] {
             bench.enqueue(0, bytes);
         }
-        assert_eq!(bench.log.dropped, [(1, DropReason::TailLimit), (3, DropReason::TailLimit)]);
+        assert_eq!(bench.log.dropped, [(1, DropReason::TAIL_LIMIT), (3, DropReason::TAIL_LIMIT)]);
         assert_eq!(bench.qdisc.backlog().bytes, 1000);
     }
 }

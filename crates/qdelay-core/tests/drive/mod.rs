@@ -4,7 +4,7 @@
 
 use crate::models::{Fate, MS, Model, Ns, Pkt, bucket};
 use qdelay_core::component::Arguments;
-use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, Qdisc};
+use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, DROPS, MARKS, Qdisc};
 use qdelay_core::{Context, DropReason, Ecn, MarkReason, Packet, Random, Sink, Time};
 use std::collections::BTreeSet;
 
@@ -27,36 +27,13 @@ pub struct Ear(pub Vec<Fate>);
 
 impl Sink for Ear {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        let id = packet.handle;
-        self.0.push(match reason {
-            DropReason::TailLimit => Fate::Tail(id),
-            DropReason::HeadLimit => Fate::Head(id),
-            DropReason::SojournBound => Fate::Sojourn(id),
-            DropReason::Codel => Fate::Codel(id),
-            DropReason::Pie => Fate::Pie(id),
-            DropReason::Red => Fate::Red(id),
-            DropReason::RedForced => Fate::RedForced(id),
-            DropReason::LongestFlow => Fate::Longest(id),
-            DropReason::WouldBeLate => Fate::Late(id),
-            DropReason::GreenLoss => Fate::Green(id),
-            DropReason::Loss
-            | DropReason::Unroutable
-            | DropReason::Air
-            | DropReason::Reassembly
-            | DropReason::RlcMaxRetransmissions
-            | DropReason::RlcReestablished => panic!("no discipline drops for {}", reason.name()),
-        });
+        assert!(DROPS.iter().any(|of| of.contains(&reason)), "nobody declares {reason:?}");
+        self.0.push(Fate::Drop(reason.name(), packet.handle));
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
-        let id = packet.handle;
+        assert!(MARKS.iter().any(|of| of.contains(&reason)), "nobody declares {reason:?}");
         assert_eq!(packet.ecn, Ecn::Ce, "a marked packet carries the mark");
-        self.0.push(match reason {
-            MarkReason::Codel => Fate::MarkCodel(id),
-            MarkReason::CeThreshold => Fate::MarkThreshold(id),
-            MarkReason::Pie => Fate::MarkPie(id),
-            MarkReason::Red => Fate::MarkRed(id),
-            MarkReason::GreenLoss => Fate::MarkGreen(id),
-        });
+        self.0.push(Fate::Mark(reason.name(), packet.handle));
     }
 }
 
@@ -185,7 +162,10 @@ pub fn compare(what: &str, subject: &mut Subject, model: &mut dyn Model, workloa
             let carries = p.ecn == Ecn::Ce;
             assert_eq!(carries, marked.contains(&p.handle), "{what}: step {step}: the mark of {}", p.handle);
         }
-        decisions += expected.iter().filter(|f| !matches!(f, Fate::Tail(_) | Fate::Head(_))).count() as u64;
+        decisions += expected
+            .iter()
+            .filter(|f| !matches!(f, Fate::Drop("tail_limit", _) | Fate::Drop("head_limit", _)))
+            .count() as u64;
         subject.ear.0.clear();
     }
     decisions

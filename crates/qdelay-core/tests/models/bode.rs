@@ -20,7 +20,7 @@ impl Model for Bode {
         if self.room.admits(&self.queue, &packet) {
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         }
     }
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt> {
@@ -31,7 +31,7 @@ impl Model for Bode {
             if in_time || last || small {
                 return Some(head);
             }
-            log.push(Fate::Sojourn(head.id));
+            log.push(Fate::Drop("sojourn_bound", head.id));
         }
         None
     }

@@ -75,11 +75,11 @@ impl Codel {
                 self.count += 1;
                 if self.ecn && victim.capable {
                     // A marked packet goes on its way: one mark a dequeue.
-                    log.push(Fate::MarkCodel(victim.id));
+                    log.push(Fate::Mark("codel", victim.id));
                     self.drop_next = self.law(self.drop_next, self.count);
                     return p;
                 }
-                log.push(Fate::Codel(victim.id));
+                log.push(Fate::Drop("codel", victim.id));
                 (p, ok_to_drop) = self.dodequeue(now);
                 if ok_to_drop {
                     self.drop_next = self.law(self.drop_next, self.count);
@@ -90,9 +90,9 @@ impl Codel {
         } else if ok_to_drop {
             let victim = p.expect("ok to drop means there is one");
             if self.ecn && victim.capable {
-                log.push(Fate::MarkCodel(victim.id));
+                log.push(Fate::Mark("codel", victim.id));
             } else {
-                log.push(Fate::Codel(victim.id));
+                log.push(Fate::Drop("codel", victim.id));
                 (p, _) = self.dodequeue(now);
             }
             self.dropping = true;
@@ -112,15 +112,15 @@ impl Model for Codel {
         if self.room.admits(&self.queue, &packet) {
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         }
     }
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt> {
         let before = log.len();
         let p = self.decide(now, log)?;
-        let marked = log[before..].contains(&Fate::MarkCodel(p.id));
+        let marked = log[before..].contains(&Fate::Mark("codel", p.id));
         if self.ce_threshold.is_some_and(|limit| now - p.arrival > limit) && p.capable && !marked {
-            log.push(Fate::MarkThreshold(p.id));
+            log.push(Fate::Mark("ce_threshold", p.id));
         }
         Some(p)
     }
@@ -192,7 +192,7 @@ impl Model for CodelMahimahi {
         if self.room.admits(&self.queue, &packet) {
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         }
     }
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt> {
@@ -207,7 +207,7 @@ impl Model for CodelMahimahi {
             }
             while now >= self.drop_next && self.dropping {
                 let (gone, ok_to_drop) = self.dodequeue(now);
-                log.push(Fate::Codel(gone.id));
+                log.push(Fate::Drop("codel", gone.id));
                 self.count += 1;
                 if ok_to_drop {
                     self.drop_next = self.law(self.drop_next, self.count);
@@ -217,7 +217,7 @@ impl Model for CodelMahimahi {
             }
         } else if ok_to_drop {
             let (gone, _) = self.dodequeue(now);
-            log.push(Fate::Codel(gone.id));
+            log.push(Fate::Drop("codel", gone.id));
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.lastcount);
             let recent = now.wrapping_sub(self.drop_next) < 16 * self.interval_ms;
@@ -282,9 +282,9 @@ impl CodelThesis {
             self.first_above_time = 0;
             return None;
         }
-        log.push(Fate::Codel(m.id));
+        log.push(Fate::Drop("codel", m.id));
         let gone = self.queue.pop_front()?;
-        log.push(Fate::Codel(gone.id));
+        log.push(Fate::Drop("codel", gone.id));
         self.dodequeue(now)
     }
 }
@@ -294,7 +294,7 @@ impl Model for CodelThesis {
         if self.room.admits(&self.queue, &packet) {
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         }
     }
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt> {

@@ -81,7 +81,7 @@ impl Model for Drr {
             }
             let longest = self.longest();
             let victim = self.queues.get_mut(&longest).and_then(|queue| queue.packets.pop_back());
-            log.push(Fate::Longest(victim.expect("the longest queue is not empty").id));
+            log.push(Fate::Drop("longest_flow", victim.expect("the longest queue is not empty").id));
         }
     }
 

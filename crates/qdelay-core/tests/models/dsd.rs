@@ -334,7 +334,7 @@ impl Dsd {
     fn drop_stale(&mut self, now: Ns, log: &mut Vec<Fate>) {
         while self.green.front().is_some_and(|p| p.arrival + self.d < now) {
             let packet = self.green.pop_front().expect("there is one");
-            self.gone(1, packet.bytes, Fate::Sojourn(packet.id), log);
+            self.gone(1, packet.bytes, Fate::Drop("sojourn_bound", packet.id), log);
         }
     }
 
@@ -354,7 +354,7 @@ impl Dsd {
         };
         if is_chosen && !(self.ecn && packet.capable) {
             self.refuse();
-            return log.push(Fate::Green(packet.id));
+            return log.push(Fate::Drop("green_loss", packet.id));
         }
         // Add dup to the virtual queue.
         let mut said = Vec::new();
@@ -376,9 +376,9 @@ impl Dsd {
             let begins = *self.begins.back().expect("it has just come");
             while self.is_full(&packet) {
                 let Some(newest) = self.green.pop_back() else {
-                    return self.gone(0, packet.bytes, Fate::Tail(packet.id), log);
+                    return self.gone(0, packet.bytes, Fate::Drop("tail_limit", packet.id), log);
                 };
-                self.gone(1, newest.bytes, Fate::Tail(newest.id), log);
+                self.gone(1, newest.bytes, Fate::Drop("tail_limit", newest.id), log);
             }
             if let Some(fate) = mark {
                 self.gone(0, packet.bytes, fate, log);
@@ -395,16 +395,16 @@ impl Dsd {
             }
         }
         if !self.passes(&packet, now) {
-            return self.gone(1, packet.bytes, Fate::Late(packet.id), log);
+            return self.gone(1, packet.bytes, Fate::Drop("would_be_late", packet.id), log);
         }
         if self.is_full(&packet) {
-            return self.gone(1, packet.bytes, Fate::Tail(packet.id), log);
+            return self.gone(1, packet.bytes, Fate::Drop("tail_limit", packet.id), log);
         }
         if let Some(fate) = mark {
             self.gone(1, packet.bytes, fate, log);
         } else if is_chosen {
             self.refuse();
-            log.push(Fate::MarkGreen(packet.id));
+            log.push(Fate::Mark("green_loss", packet.id));
         }
         self.green.push_back(packet);
     }
@@ -497,9 +497,9 @@ impl Model for FcfsGreen {
         let ahead: u64 = self.queue.iter().map(|p| u64::from(p.bytes) + self.overhead).sum();
         let begins = self.busy_until.max(now) + self.takes(ahead);
         if !self.room.admits(&self.queue, &packet) {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         } else if matches!(packet.dscp, 44..=46) && begins > now + self.d {
-            log.push(Fate::Late(packet.id));
+            log.push(Fate::Drop("would_be_late", packet.id));
         } else {
             self.queue.push_back(packet);
         }

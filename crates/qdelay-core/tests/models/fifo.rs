@@ -13,7 +13,7 @@ impl Model for TailDrop {
         if self.room.admits(&self.queue, &packet) {
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         }
     }
     fn dequeue(&mut self, _: Ns, _: &mut Vec<Fate>) -> Option<Pkt> {
@@ -35,7 +35,7 @@ impl Model for HeadDrop {
         self.queue.push_back(packet);
         while !self.room.allows(self.queue.len(), total(&self.queue)) {
             let oldest = self.queue.pop_front().expect("an empty queue is within its limits");
-            log.push(Fate::Head(oldest.id));
+            log.push(Fate::Drop("head_limit", oldest.id));
         }
     }
     fn dequeue(&mut self, _: Ns, _: &mut Vec<Fate>) -> Option<Pkt> {

@@ -106,7 +106,7 @@ impl FqCodel {
         let (mut count, mut len) = (0, 0);
         loop {
             let victim = law.queue_mut().pop_front().expect("the threshold is reached before the end");
-            log.push(Fate::Longest(victim.id));
+            log.push(Fate::Drop("longest_flow", victim.id));
             count += 1;
             len += u64::from(victim.bytes);
             if count == self.drop_batch || len >= threshold {

@@ -105,11 +105,11 @@ impl CodelLinux {
                 self.count = self.count.wrapping_add(1);
                 self.newton_step();
                 if self.ecn && victim.capable {
-                    log.push(Fate::MarkCodel(victim.id));
+                    log.push(Fate::Mark("codel", victim.id));
                     self.drop_next = self.law(self.drop_next);
                     return packet;
                 }
-                log.push(Fate::Codel(victim.id));
+                log.push(Fate::Drop("codel", victim.id));
                 packet = self.queue.pop_front();
                 if self.should_drop(packet, now) {
                     self.drop_next = self.law(self.drop_next);
@@ -120,9 +120,9 @@ impl CodelLinux {
         } else if drop {
             let victim = packet.expect("should_drop is false without a packet");
             if self.ecn && victim.capable {
-                log.push(Fate::MarkCodel(victim.id));
+                log.push(Fate::Mark("codel", victim.id));
             } else {
-                log.push(Fate::Codel(victim.id));
+                log.push(Fate::Drop("codel", victim.id));
                 packet = self.queue.pop_front();
                 self.should_drop(packet, now);
             }
@@ -147,15 +147,15 @@ impl Model for CodelLinux {
         if self.room.admits(&self.queue, &packet) {
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         }
     }
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt> {
         let start = log.len();
         let packet = self.decide(codel_time(now), log)?;
-        let marked = log[start..].contains(&Fate::MarkCodel(packet.id));
+        let marked = log[start..].contains(&Fate::Mark("codel", packet.id));
         if self.ce_threshold.is_some_and(|limit| after(self.ldelay, limit)) && packet.capable && !marked {
-            log.push(Fate::MarkThreshold(packet.id));
+            log.push(Fate::Mark("ce_threshold", packet.id));
         }
         Some(packet)
     }
@@ -314,15 +314,15 @@ impl Model for PieLinux {
     }
     fn enqueue(&mut self, _: Ns, packet: Pkt, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
         if !self.room.admits(&self.queue, &packet) {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
             self.accu_prob = 0;
         } else if !self.drop_early(u64::from(packet.bytes), uniform) {
             self.queue.push_back(packet);
         } else if self.ecn && packet.capable && self.prob <= MAX_PROB / 10 {
-            log.push(Fate::MarkPie(packet.id));
+            log.push(Fate::Mark("pie", packet.id));
             self.queue.push_back(packet);
         } else {
-            log.push(Fate::Pie(packet.id));
+            log.push(Fate::Drop("pie", packet.id));
             self.accu_prob = 0;
         }
     }

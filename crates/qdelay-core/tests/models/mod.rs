@@ -39,42 +39,20 @@ pub struct Pkt {
 /// What became of a packet in one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    Tail(u64),
-    Head(u64),
-    Sojourn(u64),
-    Codel(u64),
-    Pie(u64),
-    Red(u64),
-    RedForced(u64),
-    Longest(u64),
-    Late(u64),
-    Green(u64),
-    MarkCodel(u64),
-    MarkThreshold(u64),
-    MarkPie(u64),
-    MarkRed(u64),
-    MarkGreen(u64),
+    /// Dropped for the reason of this name.
+    Drop(&'static str, u64),
+    /// Marked for it.
+    Mark(&'static str, u64),
 }
 
 impl Fate {
     /// The packet it happened to.
     pub fn id(self) -> u64 {
-        match self {
-            Fate::Tail(i) | Fate::Head(i) | Fate::Sojourn(i) | Fate::Codel(i) | Fate::Pie(i) => i,
-            Fate::Red(i) | Fate::RedForced(i) | Fate::Longest(i) | Fate::Late(i) | Fate::Green(i) => i,
-            Fate::MarkCodel(i) | Fate::MarkThreshold(i) | Fate::MarkPie(i) => i,
-            Fate::MarkRed(i) | Fate::MarkGreen(i) => i,
-        }
+        let (Fate::Drop(_, id) | Fate::Mark(_, id)) = self;
+        id
     }
     pub fn is_mark(self) -> bool {
-        matches!(
-            self,
-            Fate::MarkCodel(_)
-                | Fate::MarkThreshold(_)
-                | Fate::MarkPie(_)
-                | Fate::MarkRed(_)
-                | Fate::MarkGreen(_)
-        )
+        matches!(self, Fate::Mark(..))
     }
 }
 

@@ -168,7 +168,7 @@ impl Model for Pie {
     fn enqueue(&mut self, _: Ns, packet: Pkt, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
         if !self.room.admits(&self.queue, &packet) {
             self.accu = 0.0;
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
             return;
         }
         // Section 4.4. The current delay is an estimate of this moment where it can be had at any moment (5.2).
@@ -178,9 +178,9 @@ impl Model for Pie {
         }
         if self.burst == 0 && self.drop_early(packet.bytes, uniform) {
             if packet.capable && self.mark_below.is_some_and(|limit| self.drop_prob < limit) {
-                log.push(Fate::MarkPie(packet.id));
+                log.push(Fate::Mark("pie", packet.id));
             } else {
-                log.push(Fate::Pie(packet.id));
+                log.push(Fate::Drop("pie", packet.id));
                 return;
             }
         }
@@ -311,9 +311,9 @@ impl Model for PieMahimahi {
     fn enqueue(&mut self, now: Ns, packet: Pkt, uniform: &mut dyn FnMut() -> f64, log: &mut Vec<Fate>) {
         self.calculate(now / MS);
         if !self.room.admits(&self.queue, &packet) {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
         } else if self.drop_early(uniform) {
-            log.push(Fate::Pie(packet.id));
+            log.push(Fate::Drop("pie", packet.id));
         } else {
             self.queue.push_back(packet);
         }

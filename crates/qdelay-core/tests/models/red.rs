@@ -100,22 +100,22 @@ impl Model for Red {
             self.count = -1;
         } else if self.is_forced() {
             self.count = 0;
-            log.push(Fate::RedForced(packet.id));
+            log.push(Fate::Drop("red_forced", packet.id));
             return;
         } else if self.is_chosen(&packet, uniform) {
             self.count = 0;
             mark = self.ecn && packet.capable;
             if !mark {
-                log.push(Fate::Red(packet.id));
+                log.push(Fate::Drop("red", packet.id));
                 return;
             }
         }
         if !self.room.admits(&self.queue, &packet) {
-            log.push(Fate::Tail(packet.id));
+            log.push(Fate::Drop("tail_limit", packet.id));
             return;
         }
         if mark {
-            log.push(Fate::MarkRed(packet.id));
+            log.push(Fate::Mark("red", packet.id));
         }
         self.queue.push_back(packet);
     }

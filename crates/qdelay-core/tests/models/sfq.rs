@@ -78,7 +78,7 @@ impl Sfq {
         let index = self.longest();
         let packets = &mut self.slots.get_mut(&index).expect("it exists").packets;
         let victim = if self.headdrop { packets.pop_front() } else { packets.pop_back() };
-        log.push(Fate::Longest(victim.expect("the longest is not empty").id));
+        log.push(Fate::Drop("longest_flow", victim.expect("the longest is not empty").id));
         if packets.is_empty() {
             self.ring.retain(|i| *i != index);
         }
@@ -94,7 +94,7 @@ impl Sfq {
         self.slots.clear();
         for packet in all {
             if self.is_full(&packet) {
-                log.push(Fate::Tail(packet.id));
+                log.push(Fate::Drop("tail_limit", packet.id));
             } else {
                 self.append(packet);
             }
@@ -127,12 +127,12 @@ impl Model for Sfq {
         }
         if self.is_full(&packet) {
             if !self.headdrop {
-                log.push(Fate::Tail(packet.id));
+                log.push(Fate::Drop("tail_limit", packet.id));
                 return;
             }
             let index = bucket(packet.flow, self.perturbation, self.flows);
             let packets = &mut self.slots.get_mut(&index).expect("it is full").packets;
-            log.push(Fate::Head(packets.pop_front().expect("it is full").id));
+            log.push(Fate::Drop("head_limit", packets.pop_front().expect("it is full").id));
             packets.push_back(packet);
             return;
         }

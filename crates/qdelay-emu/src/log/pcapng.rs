@@ -28,6 +28,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// `if_tsresol`: times count 10^-9 s.
@@ -59,6 +60,28 @@ pub struct PcapngLog {
     log: Log,
     layout: Layout,
     snap: usize,
+    reasons: Reasons,
+}
+
+/// Most reasons of drops that a capture tells apart; those of further ones are left out of its comments.
+const REASONS: usize = 256;
+
+/// The numbers of reasons in the ring: given on the data path as they occur, read on the log's thread, without a lock.
+#[derive(Clone, Debug)]
+struct Reasons(Arc<[OnceLock<DropReason>]>);
+
+impl Reasons {
+    fn new() -> Reasons {
+        Reasons((0..REASONS).map(|_| OnceLock::new()).collect())
+    }
+    /// The number of `reason`; only the data path may ask.
+    fn number(&self, reason: DropReason) -> u64 {
+        let place = self.0.iter().position(|known| *known.get_or_init(|| reason) == reason);
+        place.unwrap_or(REASONS) as u64
+    }
+    fn name(&self, number: u64) -> &'static str {
+        self.0.get(number as usize).and_then(OnceLock::get).map_or("", |reason| reason.name())
+    }
 }
 
 /// The last word of a record, from the lowest bits: what happened (8), the port it is recorded at (8), the drop's reason (16),
@@ -101,9 +124,10 @@ impl PcapngLog {
         layout: &Layout,
         options: &PcapngOptions,
     ) -> io::Result<Self> {
-        let encode = Capture::new(layout.clone(), options)?;
+        let reasons = Reasons::new();
+        let encode = Capture::new(layout.clone(), reasons.clone(), options)?;
         let snap = if options.snap == 0 { usize::MAX } else { options.snap as usize };
-        Ok(PcapngLog { log: start(encode, options.ring_bytes)?, layout: layout.clone(), snap })
+        Ok(PcapngLog { log: start(encode, options.ring_bytes)?, layout: layout.clone(), snap, reasons })
     }
 
     /// Records that found no room so far.
@@ -130,7 +154,7 @@ impl Tap for PcapngLog {
         let (port, kind, reason) = match event.kind {
             EventKind::Enqueued if self.layout.places.role(event.node).is_first => (source, ENTERED, 0),
             EventKind::Delivered => (source.other(), LEFT, 0),
-            EventKind::Dropped(reason) => (source, DROPPED, reason as u64),
+            EventKind::Dropped(reason) => (source, DROPPED, self.reasons.number(reason)),
             _ => return,
         };
         let last = u64::from(event.packet.bytes) << 32 | reason << 16 | (port.index() as u64) << 8 | kind;
@@ -142,6 +166,7 @@ impl Tap for PcapngLog {
 /// The file's blocks.
 struct Capture {
     layout: Layout,
+    reasons: Reasons,
     snap: u32,
     began: u64,
     /// Writes to memory.
@@ -149,7 +174,7 @@ struct Capture {
 }
 
 impl Capture {
-    fn new(layout: Layout, options: &PcapngOptions) -> io::Result<Capture> {
+    fn new(layout: Layout, reasons: Reasons, options: &PcapngOptions) -> io::Result<Capture> {
         let application = concat!("qdelay ", env!("CARGO_PKG_VERSION"));
         let section = SectionHeaderBlock {
             // Said, since the times in statistics depend on it: see `end`.
@@ -159,7 +184,7 @@ impl Capture {
         };
         let blocks = PcapNgWriter::with_section_header(Vec::new(), section).map_err(io::Error::other)?;
         let began = u64::try_from(options.began.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Capture { layout, snap: options.snap, began, blocks })
+        Ok(Capture { layout, reasons, snap: options.snap, began, blocks })
     }
 
     fn wall_clock(&self, time: u64) -> u64 {
@@ -194,8 +219,7 @@ impl Encode for Capture {
             ENTERED => vec![EnhancedPacketOption::Flags(INBOUND)],
             LEFT => vec![EnhancedPacketOption::Flags(OUTBOUND)],
             _ => {
-                let reason =
-                    DropReason::ALL.get((last >> 16 & 0xffff) as usize).map_or("", |reason| reason.name());
+                let reason = self.reasons.name(last >> 16 & 0xffff);
                 let comment = format!("dropped by {}: {reason}", self.layout.name(node as usize));
                 vec![EnhancedPacketOption::Comment(comment.into()), EnhancedPacketOption::Flags(0)]
             }

@@ -19,12 +19,12 @@ pub(super) struct Tally<'a, O> {
 
 impl<O: Observer> Sink for Tally<'_, O> {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        self.counters.count_drop(packet, reason);
+        self.counters.dropped.add(reason, packet);
         self.gone.add(packet);
         self.observer.dropped(self.now, self.node, packet, reason);
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
-        self.counters.count_mark(packet, reason);
+        self.counters.marked.add(reason, packet);
         self.observer.marked(self.now, self.node, packet, reason);
     }
 }

@@ -93,7 +93,7 @@ impl<Q: Qdisc> Path<Q> {
                     packet.arrival = now;
                     observer.enqueued(now, to, &packet);
                     if queue.buffer.is_some() && !self.has_room(to, &packet) {
-                        return self.discard(to, &packet, now, DropReason::TailLimit, observer);
+                        return self.discard(to, &packet, now, DropReason::TAIL_LIMIT, observer);
                     }
                     if packet.bytes >= ANNOUNCED_BYTES {
                         self.announce(to, &packet);
@@ -116,7 +116,7 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Delay(delay) => match delay.enter(now, &packet) {
                     Entry::Behind => return,
                     Entry::First(leave) => return self.deadlines.set(to.index(), leave),
-                    Entry::Lost => return self.discard(to, &packet, now, DropReason::Loss, observer),
+                    Entry::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
                     Entry::Through => delay.next,
                 },
                 Role::Exit => {
@@ -132,11 +132,11 @@ impl<Q: Qdisc> Path<Q> {
                         packet.class = route.class.unwrap_or(packet.class);
                         route.to
                     }
-                    None => return self.discard(to, &packet, now, DropReason::Unroutable, observer),
+                    None => return self.discard(to, &packet, now, DropReason::UNROUTABLE, observer),
                 },
                 // The builder connects nothing that pushes to these.
                 Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) => {
-                    return self.discard(to, &packet, now, DropReason::Unroutable, observer);
+                    return self.discard(to, &packet, now, DropReason::UNROUTABLE, observer);
                 }
             };
             node.counters.forwarded.add(&packet);
@@ -157,7 +157,7 @@ impl<Q: Qdisc> Path<Q> {
         reason: DropReason,
         observer: &mut O,
     ) {
-        self.nodes[at.index()].counters.count_drop(packet, reason);
+        self.nodes[at.index()].counters.dropped.add(reason, packet);
         observer.dropped(now, at, packet, reason);
         self.tell_gone(at, now, Count::of(packet));
     }

@@ -25,8 +25,8 @@ use super::prefixes::Prefixes;
 use super::setting::{Am, RlcSetting};
 use super::status::StatusMail;
 use super::{AmCounts, Common, Receiver, Supply, Transmitted};
+use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Time};
 
 /// Both entities.
 #[derive(Clone, Debug)]
@@ -120,8 +120,8 @@ impl Acknowledged {
     fn reestablish<R: Receiver>(&mut self, common: &mut Common, now: Time, failed: u32, receiver: &mut R) {
         self.counts.reestablished += 1;
         self.receiver.reset(&mut self.units, common, now, receiver);
-        self.units.end(common, failed, DropReason::RlcMaxRetransmissions, receiver);
-        common.ledger.end_all(DropReason::RlcReestablished, receiver);
+        self.units.end(common, failed, super::MAX_RETRANSMISSIONS, receiver);
+        common.ledger.end_all(super::REESTABLISHED, receiver);
         self.sender.reset(&mut self.units, common, receiver);
         self.mail.clear();
         common.blocks.void();

@@ -6,8 +6,8 @@ use super::intake::{Bite, Intake};
 use super::ledger::{Ledger, SduId};
 use super::setting::MacHeader;
 use super::{Receiver, Supply, Transmitted};
+use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Time};
 
 /// Number of a PDU among those of a bearer.
 pub(super) type PduId = u32;
@@ -196,7 +196,7 @@ impl InSequence {
                 self.gap(ledger, receiver);
             } else if self.open != Some((element.sdu, first)) {
                 self.gap(ledger, receiver);
-                ledger.doom(element.sdu, DropReason::Reassembly);
+                ledger.doom(element.sdu, super::REASSEMBLY);
                 continue;
             }
             if whole {
@@ -216,7 +216,7 @@ impl InSequence {
     /// What comes next does not follow on what came last.
     pub fn gap<R: Receiver>(&mut self, ledger: &mut Ledger, receiver: &mut R) {
         if let Some((sdu, _)) = self.open.take() {
-            ledger.doom(sdu, DropReason::Reassembly);
+            ledger.doom(sdu, super::REASSEMBLY);
             ledger.release(sdu, receiver);
         }
     }

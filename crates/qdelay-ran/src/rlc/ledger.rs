@@ -103,7 +103,7 @@ impl Ledger {
         let sdu = self.sdus.get_mut(id);
         sdu.holders -= 1;
         if sdu.holders == 0 {
-            let reason = sdu.doom.unwrap_or(DropReason::Reassembly);
+            let reason = sdu.doom.unwrap_or(super::REASSEMBLY);
             self.end(id, reason, receiver);
             self.sdus.remove(id);
         }

@@ -57,6 +57,17 @@ use transparent::Transparent;
 use um_lte::UmLte;
 use um_nr::UmNr;
 
+/// Dropped, since all transmissions of a transport block with a part of it failed, and nothing repeats it (HARQ under UM or TM).
+pub const AIR: DropReason = DropReason::new("air");
+/// Dropped, since the receiver gave up waiting for the missing parts (t-Reassembly, LTE t-Reordering).
+pub const REASSEMBLY: DropReason = DropReason::new("reassembly");
+/// Dropped, since AM repeated a part of it as often as it may.
+pub const MAX_RETRANSMISSIONS: DropReason = DropReason::new("rlc_max_retransmissions");
+/// Dropped, since the entity was established anew while it held the packet.
+pub const REESTABLISHED: DropReason = DropReason::new("rlc_reestablished");
+/// Why a bearer drops packets.
+pub static DROPS: &[DropReason] = &[AIR, REASSEMBLY, MAX_RETRANSMISSIONS, REESTABLISHED];
+
 /// The part of a transport block that belongs to one bearer: from [`Bearer::transmit`] until it is told
 /// [`Bearer::received`] or [`Bearer::lost`], once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

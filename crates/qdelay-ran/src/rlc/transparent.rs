@@ -10,7 +10,7 @@ use super::prefixes::Prefixes;
 use super::setting::MacHeader;
 use super::{Common, Receiver, RlcSetting, Supply, Transmitted};
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Packet, Time};
+use qdelay_core::{Packet, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct Transparent {
@@ -112,7 +112,7 @@ impl Transparent {
             ledger.received(part.unit, now);
             ledger.deliver(part.unit, now, receiver);
         } else {
-            ledger.doom(part.unit, DropReason::Air);
+            ledger.doom(part.unit, super::AIR);
         }
         ledger.release(part.unit, receiver);
     }

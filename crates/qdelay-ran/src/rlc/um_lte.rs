@@ -16,8 +16,8 @@ use super::prefixes::{self, Prefixes};
 use super::setting::{LteUm, MacHeader, RlcSetting};
 use super::{Common, Receiver, Supply, Transmitted};
 use alloc::collections::VecDeque;
+use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct UmLte {
@@ -113,7 +113,7 @@ impl UmLte {
             if arrived {
                 ledger.received(element.sdu, now);
             } else {
-                ledger.doom(element.sdu, DropReason::Air);
+                ledger.doom(element.sdu, super::AIR);
             }
             ledger.bury(element.sdu, receiver);
         }
@@ -163,7 +163,7 @@ impl UmLteReceiver {
         let place = number.saturating_sub(self.awaited) as usize;
         if before || self.waiting.get(place).is_some_and(|&pdu| pdu != NONE) {
             for element in pdus.elements(part.unit) {
-                ledger.doom(element.sdu, DropReason::Reassembly);
+                ledger.doom(element.sdu, super::REASSEMBLY);
                 ledger.bury(element.sdu, receiver);
             }
             pdus.release(part.unit, ledger, receiver);

@@ -17,8 +17,8 @@ use super::prefixes::{self, Prefixes};
 use super::setting::{MacHeader, NrUm, RlcSetting};
 use super::{Common, Receiver, Supply, Transmitted};
 use alloc::collections::VecDeque;
+use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct UmNr {
@@ -141,7 +141,7 @@ impl UmNr {
         receiver: &mut R,
     ) {
         if !arrived {
-            common.ledger.doom(part.unit, DropReason::Air);
+            common.ledger.doom(part.unit, super::AIR);
             common.ledger.bury(part.unit, receiver);
             common.ledger.release(part.unit, receiver);
             return;
@@ -251,7 +251,7 @@ impl UmNrReceiver {
 
 /// The receiver lets go of an SDU that is not whole.
 fn refuse<R: Receiver>(ledger: &mut Ledger, sdu: SduId, receiver: &mut R) {
-    ledger.doom(sdu, DropReason::Reassembly);
+    ledger.doom(sdu, super::REASSEMBLY);
     ledger.bury(sdu, receiver);
     ledger.release(sdu, receiver);
 }

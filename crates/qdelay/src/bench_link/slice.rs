@@ -1,7 +1,6 @@
 //! One slice of the measurement: a load over two devices that are carried by one of two.
 
 use super::load::{Ends, Load, Traffic};
-use qdelay_core::DropReason;
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::copy::copy;
 use qdelay_emu::device::tun::Tun;
@@ -156,8 +155,7 @@ fn link(devices: &mut [Tun; 2], plan: Plan, stop: OwnedFd, ready: &Sender<()>) -
     let carried = cost.of(delivered.iter().sum());
     let (emulator, _, audit) = driver.finish();
     emulator.audit().map_err(io::Error::other)?;
-    let dropped =
-        |port: Port| DropReason::ALL.map(|reason| emulator.drops(port, reason).packets).iter().sum::<u64>();
+    let dropped = |port: Port| emulator.drops_by_reason(port).total().packets;
     let path_drops = Port::ALL.map(dropped).iter().sum();
     Ok(Carried { path_drops, lost_outside: audit.lost(), ..carried })
 }

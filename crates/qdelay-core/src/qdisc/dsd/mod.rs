@@ -76,12 +76,18 @@ mod queues;
 pub use parameters::COMPONENT;
 pub use parameters::{DsdControl, DsdParameters, GreenTest};
 
-use super::colour::Green;
+use super::colour::{Green, WOULD_BE_LATE};
 use super::service_rate::ServiceRate;
 use super::{Backlog, Limit, Qdisc};
-use crate::aqm::{Arrival, Colour, Duplicate, Duplicates, GreenBias, GreenLoss, Pace, Red};
+use crate::aqm::{Arrival, Bode, Colour, Duplicate, Duplicates, GreenBias, GreenLoss, Pace, Red};
 use crate::{Context, DropReason, Ecn, MarkReason, Packet, Rate, Sink, Span, Time};
 use queues::{BlueQueue, GreenQueue};
+
+/// Why it drops.
+pub(super) const DROPS: &[DropReason] =
+    &[DropReason::TAIL_LIMIT, Bode::SOJOURN_BOUND, WOULD_BE_LATE, Red::EARLY, Red::FORCED, GreenLoss::DROP];
+/// Why it marks.
+pub(super) const MARKS: &[MarkReason] = &[Red::MARK, GreenLoss::MARK];
 
 /// What keeps green from gaining throughput.
 #[derive(Clone, Debug)]
@@ -290,7 +296,7 @@ impl Dsd {
                 break;
             }
             if let Some(stale) = self.green.pop() {
-                self.drop(context, Colour::Green, &stale, DropReason::SojournBound);
+                self.drop(context, Colour::Green, &stale, Bode::SOJOURN_BOUND);
             }
         }
     }
@@ -305,7 +311,7 @@ impl Dsd {
         if is_marked {
             packet.ecn = Ecn::Ce;
             self.tell_lost(colour, packet.bytes);
-            context.sink.marked(packet, MarkReason::Red);
+            context.sink.marked(packet, Red::MARK);
         }
     }
 
@@ -317,9 +323,9 @@ impl Dsd {
         while self.is_full_for(&packet) {
             let Some(newest) = self.green.pop_newest() else {
                 // Only a link slower than `rate`, or sizes that its queue counts otherwise, come to this.
-                return self.drop(context, Colour::Blue, &packet, DropReason::TailLimit);
+                return self.drop(context, Colour::Blue, &packet, DropReason::TAIL_LIMIT);
             };
-            self.drop(context, Colour::Green, &newest, DropReason::TailLimit);
+            self.drop(context, Colour::Green, &newest, DropReason::TAIL_LIMIT);
         }
         self.mark(context, Colour::Blue, &mut packet, is_marked);
         let units = self.units(&packet);
@@ -333,7 +339,7 @@ impl Dsd {
         };
         if is_chosen && !(self.marks && packet.ecn.is_capable()) {
             self.tell_refused();
-            return context.sink.dropped(&packet, DropReason::GreenLoss);
+            return context.sink.dropped(&packet, GreenLoss::DROP);
         }
         let duplicate = self.offer(context, &packet);
         self.drop_stale(context);
@@ -341,8 +347,8 @@ impl Dsd {
         let units = self.units(&packet);
         let refused = match duplicate {
             Duplicate::Refused(reason) if !self.fits_below_duplicates(&standing, units) => Some(reason),
-            _ if !self.passes(&standing, units) => Some(DropReason::WouldBeLate),
-            _ if self.is_full_for(&packet) => Some(DropReason::TailLimit),
+            _ if !self.passes(&standing, units) => Some(WOULD_BE_LATE),
+            _ if self.is_full_for(&packet) => Some(DropReason::TAIL_LIMIT),
             _ => None,
         };
         if let Some(reason) = refused {
@@ -353,7 +359,7 @@ impl Dsd {
         if is_chosen && !is_marked {
             self.tell_refused();
             packet.ecn = Ecn::Ce;
-            context.sink.marked(&packet, MarkReason::GreenLoss);
+            context.sink.marked(&packet, GreenLoss::MARK);
         }
         self.green.push(packet, units);
     }
@@ -490,10 +496,10 @@ mod tests {
     #[test]
     fn green_leaves_in_time_or_not_at_all() {
         let mut bench = waiting(LINE, &[Colour::Green, Colour::Green, Colour::Green, Colour::Green]);
-        assert_eq!(bench.log.dropped, [(4, DropReason::WouldBeLate)], "it would wait 4 ms");
+        assert_eq!(bench.log.dropped, [(4, WOULD_BE_LATE)], "it would wait 4 ms");
         assert_eq!(bench.dequeue_many(3, 1), [1]);
         assert_eq!(bench.dequeue(4), None);
-        assert_eq!(bench.drops(DropReason::SojournBound), 2);
+        assert_eq!(bench.drops(Bode::SOJOURN_BOUND), 2);
         assert_eq!(bench.qdisc.backlog(), Backlog::default());
     }
 
@@ -524,14 +530,14 @@ mod tests {
         bench.enqueue(0, 100);
         bench.dscp = 0;
         bench.enqueue(0, 100);
-        assert_eq!(bench.log.marked, [1, 2, 3].map(|handle| (handle, MarkReason::Red)));
+        assert_eq!(bench.log.marked, [1, 2, 3].map(|handle| (handle, Red::MARK)));
         bench.ecn = Ecn::NotEct;
         bench.enqueue(0, 100);
         assert_eq!(bench.log.dropped.len(), 1);
         let mut bench = Bench::new(&red.replace(":ecn=on", ""));
         bench.ecn = Ecn::Ect0;
         (0..2).for_each(|_| bench.enqueue(0, 100));
-        assert_eq!(bench.log.dropped, [(1, DropReason::Red)], "capable, but ecn is off");
+        assert_eq!(bench.log.dropped, [(1, Red::EARLY)], "capable, but ecn is off");
     }
 
     #[test]
