@@ -49,9 +49,12 @@ run: build
 build: rust
 	cargo build --release --locked --package qdelay
 
-# Ends with what was skipped, and "N passed, N failed, N skipped".
-SUITE = cargo run --quiet --locked --profile test --package qdelay-testing -- suite --workspace --locked --no-fail-fast
+# Ends with what was skipped, and "N passed, N failed, N skipped". Everything is built by one call of cargo, the suite itself too:
+# alone it would have dependencies with other features, built for it again.
+BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
+SUITE = $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
 test: check browser stream
+	@$(BUILD_TESTS)
 	@$(SUITE)
 
 # The report is tested in a real one, and a stream is played behind a link. Root gets what is missing, after a moment in which to say
@@ -90,7 +93,7 @@ bench-real: build
 # Links under load for half an hour, memory and file descriptors watched. As root.
 SOAK_SECONDS ?= 1800
 soak: rust
-	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --release --locked --package qdelay --test soak -- --ignored --nocapture
+	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --release --locked --package qdelay --test net soak:: -- --ignored --nocapture
 
 bench: build
 	cargo bench --workspace --locked --bench '*'
@@ -122,7 +125,7 @@ bench: build
 	@rm -f "$${TMPDIR:-/tmp}/qdelay-bench.parquet"
 
 # Figures by digest, those of minutes included.
-FINGERPRINTS = cargo test --quiet --locked --package qdelay --package qdelay-emu --test fingerprints -- --include-ignored
+FINGERPRINTS = cargo test --quiet --locked --package qdelay --package qdelay-emu --test main fingerprints:: -- --include-ignored
 fingerprints: build
 	QDELAY_REGENERATE=1 QDELAY_COMMAND="$(abspath $(QDELAY))" $(FINGERPRINTS)
 	@git diff --stat -- 'crates/*/tests/fingerprints' 2>/dev/null || true
@@ -133,8 +136,9 @@ fingerprints-check: build
 # Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB; then what
 # coverage guides, where cargo-fuzz and a nightly toolchain are.
 fuzz: rust
+	@$(BUILD_TESTS)
 	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) QDELAY_FRESH=$(FUZZ_FRESH) $(SUITE)
-	cargo test --package qdelay-trace --locked --test large -- --ignored
+	cargo test --package qdelay-trace --locked --test main large:: -- --ignored
 	fuzz/run $(GUIDED_SECONDS)
 
 # How many of a random sample of mutants the tests kill. Hours; goes on where it was interrupted.

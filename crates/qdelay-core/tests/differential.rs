@@ -2,21 +2,18 @@
 //! and marked at the same calls, in the same order and for the same reason; the same returned; the same backlog and
 //! head after every call. A failure names its seed, which `QDELAY_SEED` replays.
 
-mod drive;
-mod models;
-
-use drive::{Subject, compare, within, workload};
-use models::bode::Bode;
-use models::codel::{Codel, CodelMahimahi, CodelThesis};
-use models::drr::{By, Drr};
-use models::fifo::{HeadDrop, TailDrop};
-use models::fq_codel::{FqCodel, Law};
-use models::linux::{CodelLinux, PieLinux};
-use models::pie::{Pie, PieMahimahi, Rate};
-use models::priority::{Class, Priority};
-use models::red::Red;
-use models::sfq::Sfq;
-use models::{MS, Model, Ns, Room};
+use crate::drive::{Subject, compare, within, workload};
+use crate::models::bode::Bode;
+use crate::models::codel::{Codel, CodelMahimahi, CodelThesis};
+use crate::models::drr::{By, Drr};
+use crate::models::fifo::{HeadDrop, TailDrop};
+use crate::models::fq_codel::{FqCodel, Law};
+use crate::models::linux::{CodelLinux, PieLinux};
+use crate::models::pie::{Pie, PieMahimahi, Rate};
+use crate::models::priority::{Class, Priority};
+use crate::models::red::Red;
+use crate::models::sfq::Sfq;
+use crate::models::{MS, Model, Ns, Room};
 use qdelay_core::Random;
 use qdelay_testing::for_each_seed;
 use std::collections::VecDeque;

@@ -1,21 +1,19 @@
 //! ABE's duplicate scheduling: call by call against its slow model, and what the paper says of it against a plain queue that
 //! is fed by the same arrivals and the same opportunities. A failure names its seed, which `QDELAY_SEED` replays.
 
-mod colours;
-mod drive;
-mod models;
-
-use colours::cases::{Case, Pair, Wish, case};
-use colours::links::{Link, Plain, Traffic, WHOLE, arrivals, check_promises, flat, opportunities, run};
-use drive::{Call, Subject, compare, packet, within, workload};
-use models::dsd::FcfsGreen;
-use models::{Fate, MS, Ns, Pkt, Room};
+use crate::colours::cases::{Case, Pair, Wish, case};
+use crate::colours::links::{
+    Link, Plain, Traffic, WHOLE, arrivals, check_promises, flat, opportunities, run,
+};
+use crate::drive::{Call, Subject, compare, packet, within, workload};
+use crate::models::dsd::FcfsGreen;
+use crate::models::{Fate, MS, Ns, Pkt, Room};
 use qdelay_core::{Packet, Random};
 use qdelay_testing::for_each_seed;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const SEQUENCES: u64 = 3_000;
-const GREEN: u8 = 46;
+pub const GREEN: u8 = 46;
 
 #[test]
 fn every_call_is_the_models_under_any_service() {
@@ -409,5 +407,5 @@ fn green_makes_room_for_blue() {
         [Fate::Drop("tail_limit", 2), Fate::Drop("tail_limit", 4)],
         "the link is slower than its rate: blue alone fills the queue"
     );
-    assert_eq!(drive::drain(&mut subject, 3_000_000), [0, 1, 3]);
+    assert_eq!(crate::drive::drain(&mut subject, 3_000_000), [0, 1, 3]);
 }

@@ -1,10 +1,7 @@
 //! What the RFCs and the papers say a discipline of one queue does, measured from outside.
 
-mod drive;
-mod models;
-
-use drive::{Subject, drain, packet};
-use models::{Fate, MS, Ns};
+use crate::drive::{Subject, drain, packet};
+use crate::models::{Fate, MS, Ns};
 use qdelay_core::Random;
 use qdelay_core::qdisc::Qdisc;
 

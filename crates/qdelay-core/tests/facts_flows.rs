@@ -1,10 +1,7 @@
 //! What the RFCs and the papers say of the disciplines that tell flows or classes apart, measured from outside.
 
-mod drive;
-mod models;
-
-use drive::{Subject, apart, drain, packet};
-use models::{Fate, MS};
+use crate::drive::{Subject, apart, drain, packet};
+use crate::models::{Fate, MS};
 use qdelay_core::Packet;
 use qdelay_core::qdisc::Qdisc;
 
@@ -158,7 +155,7 @@ fn sfq_takes_the_room_from_the_longest_queue() {
 /// McKenney 1990: flows that meet in a bucket share one turn, and the next perturbation parts them.
 #[test]
 fn sfq_perturbation_parts_flows_that_met() {
-    let met: Vec<u32> = (0..).filter(|flow| models::bucket(*flow, 0, 1024) == 0).take(2).collect();
+    let met: Vec<u32> = (0..).filter(|flow| crate::models::bucket(*flow, 0, 1024) == 0).take(2).collect();
     let mut subject = Subject::new("sfq:perturb=10s:limit=60", 1);
     for id in 0..40 {
         // Twenty of the one, then twenty of the other.

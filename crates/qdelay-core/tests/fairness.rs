@@ -1,9 +1,6 @@
 //! What is proved of the disciplines that share a link between flows, over random arrivals.
 
-mod drive;
-mod models;
-
-use drive::{Subject, apart, packet};
+use crate::drive::{Subject, apart, packet};
 use proptest::prelude::*;
 use qdelay_core::Packet;
 use qdelay_core::qdisc::Qdisc;

@@ -1,9 +1,7 @@
 //! What the pacers do for a bearer that always has something to send: how much of the channel they use, and how much they let
 //! stand in the RLC buffer. The documentation in `docs/algorithms` quotes these figures.
 
-mod pacing;
-
-use pacing::{MS, Outcome, US, at, build, saturate};
+use crate::pacing::{MS, Outcome, US, at, build, saturate};
 use qdelay_core::pacer::{Eligible, Pacer, Signal};
 use std::collections::VecDeque;
 
@@ -114,7 +112,7 @@ fn drql_fills_its_limit_before_it_knows() {
 /// the SDAP queue after the first tenth.
 fn chain(lower: &str, ttis: u64) -> (f64, u64) {
     let (mut usp, mut pacer) = (build("usp:looks=10:max=30000b", MS), build(lower, MS));
-    let (mut sdap, mut rlc) = (VecDeque::new(), pacing::Rlc::default());
+    let (mut sdap, mut rlc) = (VecDeque::new(), crate::pacing::Rlc::default());
     let (mut sent, mut most, mut tick, mut ask) = (0, 0, 1, [0; 2]);
     let mut refused = false;
     while tick <= ttis {

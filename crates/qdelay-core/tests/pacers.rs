@@ -1,11 +1,8 @@
 //! The pacers against the thesis's algorithms, polled: at every poll of a bearer under random load and a random channel the
 //! same packets go. What a pacer says beforehand about the time at which a packet may go holds as well.
 
-mod models;
-mod pacing;
-
-use models::pacers::{Bdp, Drql, DynRlc, EnhancedBdp, Polled, Tti, Usp};
-use pacing::{MS, Rlc, US, at, build};
+use crate::models::pacers::{Bdp, Drql, DynRlc, EnhancedBdp, Polled, Tti, Usp};
+use crate::pacing::{MS, Rlc, US, at, build};
 use proptest::prelude::*;
 use qdelay_core::Random;
 use qdelay_core::pacer::{AnyPacer, COMPONENTS, Eligible, Pacer, Served, Signal};
@@ -124,7 +121,6 @@ fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>
                     Tti {
                         capacity,
                         remaining: served.remaining_bytes,
-                        remaining_packets: served.remaining_packets,
                         sojourns: served.left_sojourn.as_nanos(),
                         left: u64::from(served.left_packets),
                         busy: true,

@@ -1,10 +1,7 @@
 //! What holds for every discipline, over random sequences of operations.
 
-mod drive;
-mod models;
-
-use drive::Subject;
-use models::{Fate, MS, Ns};
+use crate::drive::Subject;
+use crate::models::{Fate, MS, Ns};
 use proptest::prelude::*;
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Ecn, Packet};
@@ -276,7 +273,7 @@ fn run(setup: &Setup, operations: &[Operation], polling: Polling) -> Vec<Seen> {
             Operation::Poll => {}
             Operation::Enqueue { bytes, ecn, flow, dscp, class } => {
                 let handle = books.sent.len() as u64;
-                let packet = Packet { ecn, dscp, class, ..drive::packet(handle, bytes, false, flow) };
+                let packet = Packet { ecn, dscp, class, ..crate::drive::packet(handle, bytes, false, flow) };
                 books.sent.push(Packet { arrival: qdelay_core::Time::from_nanos(now), ..packet });
                 books.gone.push(false);
                 books.marked.push(false);

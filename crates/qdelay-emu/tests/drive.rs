@@ -1,8 +1,6 @@
 //! The driver and the emulator where things go wrong: packets that are none, no memory, devices without room, giants.
 
-mod common;
-
-use common::{Make, direction, number, packet, plan, us};
+use crate::common::{Make, direction, number, packet, plan, us};
 use qdelay_core::{DropReason, Ecn, Span, Time};
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::fake::{FakeDevice, Sending};
@@ -286,8 +284,8 @@ fn ethernet() {
         written.iter().zip([(&headers[0], 1, 1000), (&headers[1], 2, 2000), (&headers[2], 4, 2032)])
     {
         let (link, packet) = bytes.split_at(header.len());
-        assert_eq!((*time, link, common::number(packet)), (us(due), &header[..], number));
-        assert_eq!(common::checksum(&packet[..20]), 0);
+        assert_eq!((*time, link, crate::common::number(packet)), (us(due), &header[..], number));
+        assert_eq!(crate::common::checksum(&packet[..20]), 0);
         assert_eq!(packet.len(), parse(packet).unwrap().bytes as usize);
         marked += u64::from(parse(packet).unwrap().ecn == Ecn::Ce);
     }

@@ -1,8 +1,6 @@
 //! Paths of scenarios with cells, in the emulator: what is measured of packets that wait in several queues.
 
-mod common;
-
-use common::{cells, packet, script, us};
+use crate::common::{cells, packet, script, us};
 use qdelay_core::{Span, Time};
 use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
@@ -127,9 +125,9 @@ fn limits_of_lateness() {
 fn a_cell_is_not_replaced() {
     let [plan, ..] = plans();
     let mut emulator = Emulator::new(plan, Pool::new(1500, 64), ()).unwrap();
-    let error = emulator.replace(Time::ZERO, common::plan("taildrop", "line:1mbit", 1)).unwrap_err();
+    let error = emulator.replace(Time::ZERO, crate::common::plan("taildrop", "line:1mbit", 1)).unwrap_err();
     assert_eq!((error.node.as_str(), error.problem), ("cell", BuildProblem::Fixed));
-    let make = common::Make { version: 4, flow: 1, dscp: 46, ecn: 0, bytes: 100, number: 1 };
+    let make = crate::common::Make { version: 4, flow: 1, dscp: 46, ecn: 0, bytes: 100, number: 1 };
     let slot = emulator.take().unwrap();
     let bytes = packet(make);
     emulator.buffer(slot)[..100].copy_from_slice(&bytes);

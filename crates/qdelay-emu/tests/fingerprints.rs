@@ -1,9 +1,7 @@
 //! What the emulator decides, by digest: the log of all events under a clock that moves in steps, for every discipline, kinds of
 //! links, and cells. The digests stand in `fingerprints/events.tsv`; `make fingerprints` writes them anew.
 
-mod common;
-
-use common::{cells, plan, script, us};
+use crate::common::{cells, plan, script, us};
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Span, Time};
 use qdelay_emu::any_plan::AnyPlan;

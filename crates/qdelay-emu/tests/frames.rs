@@ -2,17 +2,14 @@
 //! with the crate's; marks against a checksum computed from scratch.
 //!
 //! Each target runs for 1 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
-//! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test frames NAME` replays.
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test main frames::NAME` replays.
 
-mod common;
-mod slow_frame;
-
+use crate::common::{Make, checksum, packet};
+use crate::slow_frame::{Seen, codepoint, slow};
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
-use common::{Make, checksum, packet};
 use qdelay_emu::device::Kind;
 use qdelay_emu::frame::{complete_checksum, link_layer, parse, set_ce};
-use slow_frame::{Seen, codepoint, slow};
 use std::time::Duration;
 
 fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
@@ -89,7 +86,7 @@ fn the_slow_parser_agrees() {
         let mut other = data.clone();
         let at = u.choose_index(other.len())?;
         other[at] ^= 1 << u.int_in_range(0..=7)?;
-        if let (Ok(fast_other), Some(slow_other)) = (parse(&other), slow_frame::slow(&other)) {
+        if let (Ok(fast_other), Some(slow_other)) = (parse(&other), crate::slow_frame::slow(&other)) {
             assert_eq!(fast.flow == fast_other.flow, slow.key == slow_other.key, "{data:02x?} {at}");
             alike += u32::from(slow.key == slow_other.key);
         }

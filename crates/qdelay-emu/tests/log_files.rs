@@ -1,13 +1,11 @@
 //! Logs whose file is slow, or cannot be written: the data path neither waits nor fails, and what is missing is counted.
 
-mod common;
-
-use common::{plan, script, us};
+use crate::common::{plan, script, us};
 use qdelay_core::{Packet, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -161,5 +159,3 @@ fn a_full_disk_at_the_very_end() {
     let log = PcapngLog::new(file, &layout(), &PcapngOptions::default()).unwrap();
     assert_eq!(log.close(Time::ZERO).unwrap_err().error.kind(), io::ErrorKind::StorageFull);
 }
-
-qdelay_testing::main!();

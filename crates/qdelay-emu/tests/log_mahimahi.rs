@@ -1,8 +1,6 @@
 //! The log of `mm-link`: a small one written out by hand, and many against a model of mahimahi's link in whole milliseconds.
 
-mod common;
-
-use common::{Make, direction, packet, script};
+use crate::common::{Make, direction, packet, script};
 use proptest::prelude::*;
 use qdelay_core::{Span, Time};
 use qdelay_emu::device::Port;

@@ -1,16 +1,14 @@
 //! Captures, read back by a reader of ours that shares no code with the crate that writes them, and by Wireshark's programs
 //! where there are any.
 
-mod common;
-
-use common::{direction, number, script, us};
+use crate::common::{direction, number, script, us};
 use qdelay_core::{Ecn, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::log::{Layout, PcapngLog, PcapngOptions};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -270,5 +268,3 @@ fn compare_with_tshark(path: &Path, read: &Read) {
     }
     assert_eq!(text.lines().count(), read.packets.len());
 }
-
-qdelay_testing::main!();

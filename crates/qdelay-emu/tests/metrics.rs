@@ -1,10 +1,7 @@
 //! Metrics and snapshots against counts made from the log of all events: for every discipline, random traffic of several
 //! classes, with loss, looked at at random times.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
-mod common;
-
-use common::{Make, packet, plan, script, us};
+use crate::common::{Make, packet, plan, script, us};
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
 use qdelay_emu::clock::FakeClock;
@@ -18,32 +15,9 @@ use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Amount, DirectionSnapshot, Sample, Settings, Snapshot};
 use qdelay_path::NodeId;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use qdelay_testing::allocations;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is the system allocator's; the count is a plain cell of the thread's that needs no allocation.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.with(|calls| calls.set(calls.get() + 1));
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 type Link = Driver<FakeClock, FakeDevice, (), (EventLog, Metrics)>;
 
@@ -259,7 +233,7 @@ fn a_tap_allocates_nothing() {
     let (path, places) = plan.clone().build().unwrap();
     let mut metrics = Metrics::new(&plan).unwrap();
     let bytes = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 2, bytes: 1500, number: 1 });
-    let before = CALLS.with(Cell::get);
+    let before = allocations();
     for number in 0..100_000_u64 {
         let packet = Packet {
             bytes: 1500,
@@ -279,7 +253,7 @@ fn a_tap_allocates_nothing() {
             metrics.event(&Event { time, node, kind, packet, entered, came }, &bytes);
         }
     }
-    assert_eq!(CALLS.with(Cell::get), before);
+    assert_eq!(allocations(), before);
     assert_eq!(metrics.port(Port::Inside).sojourn().count(), 100_000);
     assert_eq!(path.nodes().count(), 8);
 }

@@ -1,11 +1,9 @@
 //! The command in the namespace: its exit status, its signals, its terminal.
 
-mod net_support;
-
-use net_support::{eventually, host, is_alive};
+use crate::net_support::{eventually, host, is_alive};
 use qdelay_emu::netns::Namespace;
 use qdelay_emu::netns::command::exit_code;
-use qdelay_testing::{Need, helper, helper_arguments, skip, test};
+use qdelay_testing::{Need, helper_arguments, skip};
 use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 use std::fs::File;
@@ -183,5 +181,3 @@ impl Screen {
         }
     }
 }
-
-qdelay_testing::main!();

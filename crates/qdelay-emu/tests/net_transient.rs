@@ -1,12 +1,10 @@
 //! Nothing is left of a link: not when it is dropped, not after a panic, not after `kill -9`, and nothing of what the command
 //! has started either.
 
-mod net_support;
-
-use net_support::{Carried, differences, eventually, host, is_alive, link, snapshot};
+use crate::net_support::{Carried, differences, eventually, host, is_alive, link, snapshot};
 use qdelay_emu::link_setup::{LinkSetup, Options};
 use qdelay_emu::netns::Namespace;
-use qdelay_testing::{helper, helper_arguments, test};
+use qdelay_testing::helper_arguments;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +16,7 @@ fn nothing_is_left(host: &Namespace, before: &BTreeMap<String, String>) {
     let mut left = Vec::new();
     let is_clean = (0..100).any(|_| {
         left = differences(before, &host.run(snapshot));
-        left.is_empty() || net_support::pause()
+        left.is_empty() || crate::net_support::pause()
     });
     assert!(is_clean, "{left:#?}");
 }
@@ -63,7 +61,7 @@ fn a_failed_setup_leaves_nothing() {
     let before = host.run(snapshot);
     for name in ["lo", "bad name"] {
         let options = Options { name: name.into(), ..Options::default() };
-        assert!(net_support::link_with(&host, options).is_err());
+        assert!(crate::net_support::link_with(&host, options).is_err());
     }
     nothing_is_left(&host, &before);
 }
@@ -245,5 +243,3 @@ fn kill_9_leaves_nothing() {
     eventually("the devices are gone", || !host.run(snapshot)["devices"].contains("qdelay"));
     nothing_is_left(&host, &before);
 }
-
-qdelay_testing::main!();

@@ -1,13 +1,11 @@
 //! A user who is not root: two private namespaces. A user namespace is entered before there is a second thread, so by helpers.
 
-mod net_support;
-
-use net_support::{Carried, host, link};
+use crate::net_support::{Carried, host, link};
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::link_setup::{LinkSetup, Options, Outside, SetupError};
 use qdelay_emu::netns::command::exit_code;
 use qdelay_emu::netns::{Namespace, NamespaceError, user};
-use qdelay_testing::{Need, helper, helper_arguments, skip, test};
+use qdelay_testing::{Need, helper_arguments, skip};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::mount::MountFlags;
 use std::io::{Read, Write};
@@ -161,5 +159,3 @@ fn without_access() {
     assert!(matches!(error, SetupError::Tun(TunError::NoAccess)), "{error}");
     assert!(matches!(Tun::open("qdelay%d", 1500), Err(TunError::NoAccess)));
 }
-
-qdelay_testing::main!();

@@ -1,11 +1,8 @@
 //! Ethernet frames of real interfaces: veth pairs between namespaces, and real kernels on both sides. Where they cannot be made
 //! the tests are skipped.
 
-mod common;
-mod net_support;
-
-use common::{checksum, direction};
-use net_support::{eventually, pause};
+use crate::common::{checksum, direction};
+use crate::net_support::{eventually, pause};
 use qdelay_core::Span;
 use qdelay_emu::audit::Audit;
 use qdelay_emu::clock::{Clock, RealClock};
@@ -18,7 +15,7 @@ use qdelay_emu::netns::{Namespace, NamespaceError};
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::wait::{WaitOptions, Waiter};
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use rustix::io::Errno;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -460,5 +457,3 @@ fn several_packets_in_one_are_counted() {
     server.read_exact(&mut vec![0; taken]).expect("comes");
     assert_eq!(gateway.end().0.oversized, 0);
 }
-
-qdelay_testing::main!();

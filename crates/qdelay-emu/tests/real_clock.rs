@@ -2,9 +2,7 @@
 //! and the run ends when it is told to. How late they are is printed (`--nocapture`) and never judged: a shared machine may
 //! take its processor away at any time.
 
-mod common;
-
-use common::{Make, number, packet, plan};
+use crate::common::{Make, number, packet, plan};
 use qdelay_core::Span;
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::device::{Device, Port, Received, Sent};

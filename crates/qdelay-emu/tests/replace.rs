@@ -1,9 +1,7 @@
 //! Another link in the middle of traffic: what an emulator decides is what the bare path decides in virtual time, whatever the
 //! clock does; only what differs is replaced; and nothing is lost on the way.
 
-mod common;
-
-use common::{direction, number, plan, script, us};
+use crate::common::{direction, number, plan, script, us};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::fake::FakeDevice;
@@ -183,9 +181,15 @@ fn the_same_decisions() {
 #[test]
 fn a_reload_under_full_load_loses_nothing() {
     let make = |number: u32| {
-        let make =
-            common::Make { version: 4, flow: (number % 5) as u8, dscp: 0, ecn: 0, bytes: 1500, number };
-        common::packet(make)
+        let make = crate::common::Make {
+            version: 4,
+            flow: (number % 5) as u8,
+            dscp: 0,
+            ecn: 0,
+            bytes: 1500,
+            number,
+        };
+        crate::common::packet(make)
     };
     let clock = FakeClock::new();
     let script = (0..2000_u32).map(|number| (us(u64::from(number) * 1000), make(number)));

@@ -2,9 +2,7 @@
 //! virtual time. For every discipline and every link, packets with bytes go through the driver between two devices while the
 //! clock moves in steps far longer than what is due; the log of all events is compared, and what comes out is what went in.
 
-mod common;
-
-use common::{cells, number, plan, script, us};
+use crate::common::{cells, number, plan, script, us};
 use qdelay_core::component::Component;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Packet, Random, Span, Time};
@@ -190,7 +188,7 @@ fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal:
             assert_eq!(frame::parse(bytes).unwrap().ecn, event.ecn, "marked in the bytes, too");
             assert!(*time >= event.time);
             if bytes[0] >> 4 == 4 {
-                assert_eq!(common::checksum(&bytes[..20]), 0);
+                assert_eq!(crate::common::checksum(&bytes[..20]), 0);
             }
             // By the last byte of an address; a flow's packets of several codepoints may be queued apart.
             let flow = (if bytes[0] >> 4 == 4 { bytes[19] } else { 6 + bytes[39] }, event.dscp);

@@ -1,8 +1,6 @@
 //! A loop that stands still: it is seen, what it may have made late is counted, and stamps of a device undo it.
 
-mod common;
-
-use common::{Make, packet, plan, script, us};
+use crate::common::{Make, packet, plan, script, us};
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::Audit;
 use qdelay_emu::clock::FakeClock;

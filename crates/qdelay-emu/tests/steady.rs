@@ -1,9 +1,6 @@
 //! Nothing is allocated for a packet: after a warm-up the driver turns without a single call of the allocator.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
-mod common;
-
-use common::{Make, cells, packet, plan};
+use crate::common::{Make, cells, packet, plan};
 use qdelay_core::Span;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_emu::any_plan::AnyPlan;
@@ -14,32 +11,9 @@ use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::link_layer;
 use qdelay_emu::pool::Pool;
 use qdelay_ran::rlc::RlcSetting;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use qdelay_testing::allocations;
 use std::io;
 use std::os::fd::BorrowedFd;
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is the system allocator's; the count is a plain cell of the thread's that needs no allocation.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.with(|calls| calls.set(calls.get() + 1));
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Hands over bursts of packets of several flows, and takes all.
 struct Source {
@@ -131,7 +105,7 @@ fn steady(plan: AnyPlan, has_frames: bool, what: &str) {
         }
     };
     run(20_000);
-    let before = CALLS.get();
+    let before = allocations();
     run(1000);
-    assert_eq!(CALLS.get() - before, 0, "{what}");
+    assert_eq!(allocations() - before, 0, "{what}");
 }

@@ -1,7 +1,6 @@
 //! Cells on a path: pacers above them that hear what they did, packets in parts, losses on the air.
 
-mod common;
-use common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, drain, ms, packet, queue};
 use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;

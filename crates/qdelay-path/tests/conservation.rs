@@ -1,7 +1,6 @@
 //! Random graphs and random traffic: nothing is lost, nothing overtakes, and polling more or less often changes nothing.
 
-mod common;
-use common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};

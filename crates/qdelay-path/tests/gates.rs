@@ -1,7 +1,6 @@
 //! Gates beside their laws: looking every so often, so many packets at a time, what a packet counts as, in which order.
 
-mod common;
-use common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::pacer::Credit;
 use qdelay_core::{Rate, Span, Time};

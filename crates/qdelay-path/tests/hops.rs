@@ -1,8 +1,7 @@
 //! Links in series in front of the bottleneck, and what access links add: times by hand, and against the recursion of queues in
 //! series (D. V. Lindley 1952, one server after the other).
 
-mod common;
-use common::{Event, Log, drain, ms, packet};
+use crate::common::{Event, Log, drain, ms, packet};
 use proptest::prelude::*;
 use qdelay_core::component::Arguments;
 use qdelay_core::{DropReason, Packet, Rate, Span, Time, qdisc};

@@ -1,7 +1,6 @@
 //! Each link against a slow model that shares no code with it.
 
-mod common;
-use common::{Log, drain, ms, packet, queue};
+use crate::common::{Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_path::*;

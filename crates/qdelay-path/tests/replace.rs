@@ -1,8 +1,7 @@
 //! Replacing nodes in the middle of traffic: nothing is lost, nothing is dropped for it, nothing overtakes, and the packet on
 //! the link ends when it would have.
 
-mod common;
-use common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};

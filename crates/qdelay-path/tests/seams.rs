@@ -1,7 +1,6 @@
 //! Paths of several stages: classifier, queues, gates, links, delays, and signals that travel upstream.
 
-mod common;
-use common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, drain, ms, packet, queue};
 use qdelay_core::pacer::Credit;
 use qdelay_core::{DropReason, Packet, Rate, Span, Time};
 use qdelay_path::*;

@@ -1,8 +1,6 @@
 //! Nothing is allocated for a packet: once its queues have grown, a path runs without a call of the allocator.
-#![allow(unsafe_code, reason = "an allocator that counts")]
 
-mod common;
-use common::{packet, queue};
+use crate::common::{packet, queue};
 use qdelay_core::pacer::PacerSetting;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
@@ -11,30 +9,7 @@ use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::slice::Share;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{CellSlice, HarqSetting, Partition, UeSetting};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is the system allocator's; the count is a plain cell of the thread's that needs no allocation.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.with(|calls| calls.set(calls.get() + 1));
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use qdelay_testing::allocations;
 
 /// Two ways at once: classifier, queue, gate, queue, gate, queue, cell; and queue, gate, line, delay, queue, uplink.
 fn path(law: &str, rlc: RlcSetting, partition: Option<Partition>) -> Path {
@@ -127,9 +102,9 @@ fn nothing_is_allocated_for_a_packet() {
             }
         };
         turn(&mut path, &mut out, 0, 20_000);
-        let (calls, before) = (CALLS.with(Cell::get), out.delivered);
+        let (calls, before) = (allocations(), out.delivered);
         turn(&mut path, &mut out, 20_000, 40_000);
-        let calls = CALLS.with(Cell::get) - calls;
+        let calls = allocations() - calls;
         // Where packets are sent in parts, the stores of a bearer grow when they hold more than ever before: a handful of times,
         // however many packets there are.
         let most = if rlc == RlcSetting::transparent() { 0 } else { 10 };

@@ -1,7 +1,6 @@
 //! The uplink of a UE against a model that looks at every slot.
 
-mod common;
-use common::{Log, drain, ms, packet, queue};
+use crate::common::{Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::{Random, Span, Time};
 use qdelay_path::*;

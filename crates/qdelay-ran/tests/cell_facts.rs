@@ -1,7 +1,6 @@
 //! Cells whose figures are known without simulating: closed forms, shares of schedulers, HARQ as geometric trials.
 
-mod cell_common;
-use cell_common::*;
+use crate::cell_common::*;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_core::{Random, Span, Time};
 use qdelay_ran::radio::{Bler, Channel, Control};

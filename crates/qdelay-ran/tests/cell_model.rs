@@ -3,8 +3,7 @@
 //!
 //! Bearers are transparent here (a packet goes whole), so that the model needs no RLC; `rlc_*.rs` hold RLC against models.
 
-mod cell_common;
-use cell_common::*;
+use crate::cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::{Random, Rate, Span, Time};

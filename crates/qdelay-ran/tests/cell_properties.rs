@@ -1,8 +1,7 @@
 //! Whatever the UEs, modes, channels and losses: nothing is lost or counted twice, idle TTIs are counted as if each were
 //! ticked, and it does not matter how often the host calls.
 
-mod cell_common;
-use cell_common::*;
+use crate::cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_ran::radio::{Bler, CHANNELS, Channel, Control, Reported};

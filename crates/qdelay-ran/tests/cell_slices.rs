@@ -2,10 +2,8 @@
 //! text of the 5G QoS thesis (section 4.4); a slice of the fixed partition against a cell of its own size; and what holds whatever
 //! happens.
 
-mod cell_common;
-mod slices_model;
-
-use cell_common::*;
+use crate::cell_common::*;
+use crate::slices_model::Model;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_ran::radio::{Bler, Channel, Control};
@@ -15,7 +13,6 @@ use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{
     Cell, CellSetting, CellSlice, HarqSetting, Partition, Scheduler, Sharing, SliceUsage, UeSetting,
 };
-use slices_model::Model;
 
 fn slice(percent: u32, bearers: Vec<usize>) -> CellSlice {
     CellSlice { name: String::new(), share: Share::from_percent(percent).unwrap(), scheduler: None, bearers }

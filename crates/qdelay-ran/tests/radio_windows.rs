@@ -6,7 +6,7 @@
 use qdelay_core::{Span, Time};
 use qdelay_ran::radio::{Channel, Control, Quality, Reported};
 use qdelay_ran::tables::{Carrier, CqiToMcs};
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use qdelay_trace::CapacitySteps;
 use qdelay_trace::capacity::{self, Tie};
 
@@ -84,5 +84,3 @@ fn the_pedestrian() {
         assert!((low.0..high.0).contains(&11.02));
     }
 }
-
-qdelay_testing::main!();

@@ -1,17 +1,15 @@
 //! RLC against models that carry real bytes with real headers (`rlc_models`), under random packets, grants, delays and
 //! losses: the same bytes of every grant filled, the same packets partly taken, the same packets delivered at the same time.
 
-mod rlc_models;
-
+use crate::rlc_models::am_lte::{AmLte, AmTimes};
+use crate::rlc_models::am_nr::AmNr;
+use crate::rlc_models::um_lte::UmLte;
+use crate::rlc_models::um_nr::UmNr;
+use crate::rlc_models::{Model, Queue};
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Random, Span, Time};
 use qdelay_ran::rlc::*;
 use qdelay_testing::for_each_seed;
-use rlc_models::am_lte::{AmLte, AmTimes};
-use rlc_models::am_nr::AmNr;
-use rlc_models::um_lte::UmLte;
-use rlc_models::um_nr::UmNr;
-use rlc_models::{Model, Queue};
 use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;

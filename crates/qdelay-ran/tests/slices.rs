@@ -4,14 +4,12 @@
 //! The oracles are written from the text of the 5G QoS thesis (section 4.4) and share no code with the crate. How a case is
 //! sampled is shared, as input.
 
-mod slicing;
-
+use crate::slicing::oracle::{self, Best};
+use crate::slicing::{Case, Size};
 use proptest::prelude::*;
 use qdelay_core::Random;
 use qdelay_ran::slice::{Channel, Eqp, FixedPartition, Grant, SliceError, Tti};
 use qdelay_testing::for_each_seed;
-use slicing::oracle::{self, Best};
-use slicing::{Case, Size};
 
 /// Checks what EQP chose against what the oracle says is due: the whole choice.
 fn check(case: &Case, due: impl Fn(&Case, &oracle::Bounds) -> Best) -> Vec<Grant> {

@@ -2,19 +2,15 @@
 //!
 //! Skipped without a Chromium in `PATH` (or `QDELAY_BROWSER`). `QDELAY_SCREENSHOTS=DIR` leaves pictures of what was looked at.
 
-#[path = "browser/coinciding.rs"]
 mod coinciding;
-#[path = "browser/devtools.rs"]
 mod devtools;
-#[path = "browser/fixture.rs"]
-mod fixture;
-#[path = "browser/paper.rs"]
+pub mod fixture;
 mod paper;
 
 use devtools::Page;
 use fixture::{Fixture, Scratch, expect, texts};
 use qdelay_report as report;
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -534,5 +530,3 @@ fn prints_every_plot_and_pictures_of_all() {
     }
     let _: Value = page.eval("null");
 }
-
-qdelay_testing::main!();

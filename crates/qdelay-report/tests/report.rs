@@ -1,9 +1,6 @@
 //! Reports from folders: what is in the files, and what is said of folders that cannot be used.
 
-#[path = "browser/fixture.rs"]
-mod fixture;
-
-use fixture::{Fixture, Scratch, expect, texts};
+use crate::browser::fixture::{Fixture, Scratch, expect, texts};
 use qdelay_report::{self as report, Options};
 use serde_json::Value;
 use std::fs;
@@ -26,7 +23,7 @@ fn part(page: &str, id: &str) -> Option<Value> {
 #[test]
 fn a_report_is_one_file_that_names_no_other() {
     let scratch = Scratch::new("one-file");
-    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
     let page = html(&[folder]).unwrap();
     assert!(page.starts_with("<!doctype html>"));
     for reference in ["src=\"", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML"] {
@@ -46,7 +43,7 @@ fn a_report_is_one_file_that_names_no_other() {
 #[test]
 fn equal_folders_make_equal_bytes() {
     let scratch = Scratch::new("equal");
-    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
     assert_eq!(html(std::slice::from_ref(&folder)), html(std::slice::from_ref(&folder)));
     assert_eq!(
         report::svg(std::slice::from_ref(&folder), &Options::default()),
@@ -66,7 +63,7 @@ fn no_text_of_a_user_becomes_markup() {
         expects: vec![expect(evil, 1.0, 2.0)],
         ..Fixture::default()
     };
-    let folder = fixture::write(&scratch.0, "study", &fixture);
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &fixture);
     let page = html(std::slice::from_ref(&folder)).unwrap();
     assert!(!page.contains("<script>") && !page.contains("<img") && !page.contains("<!-- "));
     assert_eq!(data(&page)["title"], evil);
@@ -78,8 +75,12 @@ fn no_text_of_a_user_becomes_markup() {
 #[test]
 fn folders_share_axes_and_what_one_does_not_vary_is_its_setting() {
     let scratch = Scratch::new("axes");
-    let many = fixture::write(&scratch.0, "many", &Fixture::default());
-    let one = fixture::write(&scratch.0, "one", &Fixture { qdiscs: texts(&["red"]), ..Fixture::default() });
+    let many = crate::browser::fixture::write(&scratch.0, "many", &Fixture::default());
+    let one = crate::browser::fixture::write(
+        &scratch.0,
+        "one",
+        &Fixture { qdiscs: texts(&["red"]), ..Fixture::default() },
+    );
     // As if the second had no axis of disciplines.
     edit(&one.join("summary.json"), |summary| {
         summary["axes"].as_array_mut().unwrap().retain(|axis| axis["name"] != "path.qdisc");
@@ -104,7 +105,8 @@ fn folders_share_axes_and_what_one_does_not_vary_is_its_setting() {
 #[test]
 fn too_many_bins_leave_the_first_seed_and_then_none() {
     let scratch = Scratch::new("bins");
-    let folder = [fixture::write(&scratch.0, "study", &Fixture { seeds: 3, ..Fixture::default() })];
+    let folder =
+        [crate::browser::fixture::write(&scratch.0, "study", &Fixture { seeds: 3, ..Fixture::default() })];
     let kept = |bins| {
         let page = report::html(&folder, &Options { series_bins: bins, ..Options::default() }).unwrap();
         let with = (0..24).filter(|case| part(&page, &format!("series-{case}")).is_some()).count();
@@ -118,7 +120,8 @@ fn too_many_bins_leave_the_first_seed_and_then_none() {
 #[test]
 fn svg_has_plane_distribution_and_each_case() {
     let scratch = Scratch::new("svg");
-    let folders = ["a", "b"].map(|name| fixture::write(&scratch.0, name, &Fixture::default()));
+    let folders =
+        ["a", "b"].map(|name| crate::browser::fixture::write(&scratch.0, name, &Fixture::default()));
     let pictures = report::svg(&folders, &Options::default()).unwrap();
     let names: Vec<&str> = pictures.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names.len(), 18);
@@ -150,7 +153,7 @@ fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
 #[test]
 fn svg_shows_what_coincides() {
     let scratch = Scratch::new("svg-twins");
-    let folder = fixture::write(
+    let folder = crate::browser::fixture::write(
         &scratch.0,
         "study",
         &Fixture { twins: true, transports: texts(&["cubic"]), ..Fixture::default() },
@@ -181,7 +184,7 @@ fn svg_shows_what_coincides() {
 #[test]
 fn a_case_without_packets_is_drawn() {
     let scratch = Scratch::new("nothing");
-    let folder = fixture::write(
+    let folder = crate::browser::fixture::write(
         &scratch.0,
         "study",
         &Fixture { qdiscs: texts(&["codel"]), transports: texts(&["cubic"]), ..Fixture::default() },
@@ -239,7 +242,7 @@ fn folders_that_are_no_results_are_refused() {
 #[test]
 fn what_a_newer_version_wrote_is_refused() {
     let scratch = Scratch::new("newer");
-    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
     for file in ["cases/003-case/run.json", "cases/003-case/summary.json", "summary.json"] {
         edit(&folder.join(file), |value| value["schema_version"] = 2.into());
         refused(std::slice::from_ref(&folder), &[file, "schema_version is 2", "newer"]);
@@ -250,7 +253,7 @@ fn what_a_newer_version_wrote_is_refused() {
 #[test]
 fn half_a_folder_says_what_is_missing_and_how_to_complete_it() {
     let scratch = Scratch::new("half");
-    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
     fs::remove_file(folder.join("cases/002-case/run.json")).unwrap();
     fs::remove_dir_all(folder.join("cases/005-case")).unwrap();
     refused(
@@ -262,8 +265,8 @@ fn half_a_folder_says_what_is_missing_and_how_to_complete_it() {
 #[test]
 fn two_folders_of_one_name_are_refused() {
     let scratch = Scratch::new("names");
-    let folders =
-        ["a", "b"].map(|parent| fixture::write(&scratch.0.join(parent), "study", &Fixture::default()));
+    let folders = ["a", "b"]
+        .map(|parent| crate::browser::fixture::write(&scratch.0.join(parent), "study", &Fixture::default()));
     refused(&folders, &["same name", "different names"]);
     refused(&[folders[0].clone(), folders[0].join(".")], &["same name"]);
 }
@@ -272,7 +275,7 @@ fn two_folders_of_one_name_are_refused() {
 fn what_does_not_fit_together_is_refused() {
     let scratch = Scratch::new("fit");
     let case = |change: fn(&mut Value), parts: &[&str]| {
-        let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+        let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
         edit(&folder.join("cases/004-case/summary.json"), change);
         refused(std::slice::from_ref(&folder), parts);
     };
@@ -288,7 +291,7 @@ fn what_does_not_fit_together_is_refused() {
     );
     case(|case| case["series"]["bin_s"] = 0.into(), &["bin_s"]);
     case(|case| drop(case["delay_cdf"]["ms"].as_array_mut().unwrap().pop()), &["delay_cdf.ms"]);
-    let folder = fixture::write(&scratch.0, "study", &Fixture::default());
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
     edit(&folder.join("summary.json"), |summary| summary["cases"][0]["id"] = "../outside".into());
     refused(std::slice::from_ref(&folder), &["../outside", "name of a folder"]);
     edit(&folder.join("summary.json"), |summary| summary["cases"] = serde_json::json!([]));

@@ -1,8 +1,6 @@
 //! Runs whose outcome a formula gives.
 
-mod common;
-
-use common::{flow, link, ms, play, probe, rate, scenario, trace};
+use crate::common::{flow, link, ms, play, probe, rate, scenario, trace};
 use qdelay_core::Span;
 use qdelay_sim::{Scenario, Uplink};
 

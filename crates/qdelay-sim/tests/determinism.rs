@@ -1,8 +1,6 @@
 //! The same scenario gives the same outcome, and what is added without a part in the traffic changes nobody's draws.
 
-mod common;
-
-use common::{flow, link, ms, play, probe, rate, scenario};
+use crate::common::{flow, link, ms, play, probe, rate, scenario};
 use qdelay_core::Span;
 use qdelay_sim::{Bottleneck, Outcome, Scenario, Uplink, run};
 

@@ -1,5 +1,5 @@
 //! Disciplines, links and transports as users write them, under arbitrary and mutated text: no panic, and errors that name
-//! what was typed. A failure prints a seed, which `ARBTEST_SEED=0x... cargo test -p qdelay-sim --test fuzz NAME` replays.
+//! what was typed. A failure prints a seed, which `ARBTEST_SEED=0x... cargo test -p qdelay-sim --test main fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;

@@ -1,8 +1,6 @@
 //! Hops in front of the bottleneck: what is told of them against what flows and the path's own counts say.
 
-mod common;
-
-use common::{flow, link, ms, play, probe, scenario};
+use crate::common::{flow, link, ms, play, probe, scenario};
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_sim::{FlowSpec, HopSpec, Scenario, run};

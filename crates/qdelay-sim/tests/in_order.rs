@@ -1,8 +1,6 @@
 //! The delay until a download's data is in order, beside the one-way delay of its packets.
 
-mod common;
-
-use common::{flow, link, play, scenario};
+use crate::common::{flow, link, play, scenario};
 use qdelay_core::Span;
 use qdelay_sim::{FlowSpec, GroupOutcome, Scenario};
 

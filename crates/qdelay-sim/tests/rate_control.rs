@@ -1,8 +1,6 @@
 //! TFRC and adaptive calls in the simulator; second codepoints, and receivers that throw away what is late.
 
-mod common;
-
-use common::{flow, link, ms, play, rate, scenario};
+use crate::common::{flow, link, ms, play, rate, scenario};
 use qdelay_core::{Span, dscp};
 use qdelay_sim::{
     Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Recorder, Scenario, run_recorded,

@@ -1,8 +1,6 @@
 //! Everything that a run sums up, counted again from the list of its packets.
 
-mod common;
-
-use common::{flow, link, ms, probe, scenario};
+use crate::common::{flow, link, ms, probe, scenario};
 use qdelay_core::{Span, Time};
 use qdelay_sim::{
     Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Recorder, Scenario, run, run_recorded,

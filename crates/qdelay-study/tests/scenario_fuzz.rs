@@ -2,9 +2,7 @@
 //! can be built.
 //!
 //! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
-//! `ARBTEST_SEED=0x... cargo test -p qdelay-study --test scenario_fuzz NAME` replays.
-
-mod judge;
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-study --test main scenario_fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
@@ -95,7 +93,7 @@ const PIECES: &[&str] = &[
 #[test]
 fn arbitrary_bytes() {
     fuzz(|u| {
-        judge::scenario(u.bytes(u.len())?);
+        crate::judge::scenario(u.bytes(u.len())?);
         Ok(())
     });
 }
@@ -107,7 +105,7 @@ fn pieces_in_any_order() {
         for _ in 0..u.int_in_range(0..=40)? {
             text += u.choose(PIECES)?;
         }
-        judge::scenario(text.as_bytes());
+        crate::judge::scenario(text.as_bytes());
         Ok(())
     });
 }
@@ -130,7 +128,7 @@ fn mutated_scenarios() {
                 _ => drop(text.splice(at..at, u.choose(PIECES)?.bytes())),
             }
         }
-        judge::scenario(&text);
+        crate::judge::scenario(&text);
         Ok(())
     });
 }

@@ -1,5 +1,5 @@
 //! What is generated from the declarations and committed: the JSON Schema, and the tables of `docs/scenarios.md`.
-//! `QDELAY_REGENERATE=1 cargo test -p qdelay-study --test scenario_schema` writes both anew.
+//! `QDELAY_REGENERATE=1 cargo test -p qdelay-study --test main scenario_schema::` writes both anew.
 
 use qdelay_study::scenario::{Overrides, Study, declare, schema};
 use std::fs;

@@ -1,18 +1,25 @@
-//! Tests that depend on the machine: with network namespaces, a browser, recorded traces, a tool.
+//! Programs of tests, some of which depend on the machine: on network namespaces, a browser, recorded traces, a tool.
 //!
-//! A program of such tests has `harness = false` in its `Cargo.toml`, takes `#[test]` from here and ends with [`main!`]:
+//! A crate has one such program, `tests/main.rs`, which names the files beside it, and a second one where some tests need more than a
+//! user has or change what the whole process shares. Both stand in `Cargo.toml` with `harness = false`, below `autotests = false`. The
+//! macros of this crate are those of all their files, so that a plain `#[test]` is the one from here:
 //!
 //! ```text
-//! use qdelay_testing::{Need, skip, test};
+//! #[macro_use]
+//! extern crate qdelay_testing;
 //!
-//! #[test]
-//! fn a_port_of_the_machine() {
-//!     if !std::path::Path::new("/dev/net/tun").exists() {
-//!         skip(Need::Net, "there is no /dev/net/tun");
+//! mod ports {
+//!     use qdelay_testing::{Need, skip};
+//!
+//!     #[test]
+//!     fn a_port_of_the_machine() {
+//!         if !std::path::Path::new("/dev/net/tun").exists() {
+//!             skip(Need::Net, "there is no /dev/net/tun");
+//!         }
 //!     }
 //! }
 //!
-//! qdelay_testing::main!();
+//! main!();
 //! ```
 //!
 //! A test that calls [`skip`] ends there and counts as ignored, not as passed. Where `QDELAY_REQUIRE` names the need, it
@@ -23,12 +30,15 @@
 //!
 //! The program of this crate runs all tests of the workspace and ends with what was skipped: see [`suite`].
 
+mod counting;
 pub mod fingerprints;
 mod need;
 mod report;
 mod seeds;
 pub mod suite;
+mod turns;
 
+pub use counting::{Counting, allocations};
 pub use inventory;
 pub use need::{Need, Required};
 pub use qdelay_testing_macros::{helper, test};
@@ -99,8 +109,8 @@ pub fn skip(need: Need, reason: impl Display) -> ! {
     resume_unwind(Box::new(Skipped { need: Some(need), reason }));
 }
 
-/// The arguments with which a test's own program runs the function `name`, which has `#[helper]`, instead of tests. It runs
-/// on the main thread and before there is another; a panic is status 101.
+/// The arguments with which a test's own program runs the function `name` of any of its modules, which has `#[helper]`, instead of
+/// tests. It runs on the main thread and before there is another; a panic is status 101.
 pub fn helper_arguments(name: &str) -> [&str; 2] {
     [HELPER, name]
 }
@@ -121,8 +131,12 @@ pub fn run(package: &'static str, program: &'static str) -> ExitCode {
     let _ = REQUIRED.set(required);
     let entries = || inventory::iter::<Entry>.into_iter();
     if let [HELPER, name] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        let helper = entries().find(|entry| entry.kind == Kind::Helper && entry.name() == name);
-        (helper.unwrap_or_else(|| panic!("{program} has no helper {name}")).run)();
+        let is_asked =
+            |entry: &&Entry| entry.kind == Kind::Helper && entry.path.rsplit("::").next() == Some(name);
+        let [helper] = entries().filter(is_asked).collect::<Vec<_>>()[..] else {
+            panic!("{program} has no helper {name}, or several");
+        };
+        (helper.run)();
         return ExitCode::SUCCESS;
     }
     let mut arguments = Arguments::from_args();
@@ -145,8 +159,10 @@ pub fn run(package: &'static str, program: &'static str) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Runs a test on a thread of its own, which has its name in messages, and whose namespaces end with it.
+/// Runs a test on a thread of its own, which has its name in messages, and whose namespaces end with it. In a suite, when it is its
+/// turn.
 fn outcome(package: &str, program: &str, entry: &'static Entry) -> Result<Completion, Failed> {
+    let _turn = turns::wait();
     let thread = std::thread::Builder::new().name(entry.name().to_string()).spawn(entry.run);
     let payload = match thread.map_err(|error| Failed::from(format!("no thread: {error}")))?.join() {
         Ok(()) => return Ok(Completion::Completed),

@@ -1,5 +1,5 @@
-//! `cargo run --profile test -p qdelay-testing -- suite ARGUMENTS`: `cargo test` with these arguments, then the list of what was
-//! skipped and the counts.
+//! `qdelay-testing suite PACKAGES [-- OPTIONS]`: all tests of these packages, which are named as for cargo, then the list of what was
+//! skipped and the counts. The options are those of a program of tests.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
             qdelay_testing::suite::run(&PathBuf::from(target).join("suite"), arguments)
         }
         _ => {
-            eprintln!("qdelay-testing: expected 'suite', and arguments for cargo test");
+            eprintln!("qdelay-testing: expected 'suite', and for cargo which packages, such as --workspace");
             ExitCode::from(2)
         }
     }

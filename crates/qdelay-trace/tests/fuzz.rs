@@ -2,9 +2,7 @@
 //! wherever chunks end, and what is accepted returns through its writer unchanged.
 //!
 //! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
-//! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test fuzz NAME` replays.
-
-mod judge;
+//! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test main fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
@@ -111,7 +109,7 @@ fn mahimahi_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 
 fn check_mahimahi(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
     let limit = if u.ratio(1, 8)? { u.int_in_range(0..=10)? } else { OPPORTUNITIES_MAX };
-    judge::mahimahi(text, limit, &cuts(u, text)?);
+    crate::judge::mahimahi(text, limit, &cuts(u, text)?);
     Ok(())
 }
 
@@ -144,7 +142,7 @@ fn mbps_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 fn check_mbps(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
-    judge::mbps(text, &cuts(u, text)?);
+    crate::judge::mbps(text, &cuts(u, text)?);
     Ok(())
 }
 
@@ -176,7 +174,7 @@ fn csv_text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 fn check_csv(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
-    judge::csv(text, u.arbitrary()?, &cuts(u, text)?);
+    crate::judge::csv(text, u.arbitrary()?, &cuts(u, text)?);
     Ok(())
 }
 
@@ -222,7 +220,7 @@ fn check_cqi(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
     let gap = if u.arbitrary()? { Gap::Hold } else { Gap::OutageAfter(seconds(u)?) };
     let limit = if u.ratio(1, 8)? { u.int_in_range(0..=5)? } else { 10_000 };
     let window = (u.int_in_range(0..=30_000)?, u.int_in_range(0..=30_000)?);
-    judge::cqi(text, gap, limit, window, &cuts(u, text)?);
+    crate::judge::cqi(text, gap, limit, window, &cuts(u, text)?);
     Ok(())
 }
 
@@ -244,7 +242,7 @@ fn cqi_takes_mutated_files() {
 }
 
 fn check_capacity(u: &mut Unstructured<'_>, text: &[u8]) -> Result<()> {
-    judge::capacity(text, &cuts(u, text)?);
+    crate::judge::capacity(text, &cuts(u, text)?);
     Ok(())
 }
 
@@ -298,7 +296,7 @@ fn any_rate_returns_through_text_and_converts_within_half_an_opportunity() {
             start += u.int_in_range(1..=3_000_000_000)?;
         }
         let rates = RateSteps::new(steps, Span::from_nanos(start)).unwrap();
-        judge::rates(&rates);
+        crate::judge::rates(&rates);
         let bytes = rates.mean_mbps() * 1e6 / 8.0 * rates.period().as_secs_f64();
         match convert::to_schedule_limited(&rates, 10_000_000) {
             Ok(schedule) => {

@@ -1,6 +1,5 @@
-//! Inputs of gigabytes. They take some seconds each: `cargo test -p qdelay-trace --test large -- --ignored`.
+//! Inputs of gigabytes. They take some seconds each: `cargo test -p qdelay-trace --test main large:: -- --ignored`.
 
-use qdelay_testing::test;
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
 use qdelay_trace::{Problem, mahimahi};
 
@@ -40,5 +39,3 @@ fn two_gigabytes_are_read_where_the_limit_allows() {
     assert!(schedule.memory_bytes() < 16_000_000, "{}", schedule.memory_bytes());
     assert_eq!(schedule.cursor(false).map(|item| item.count).sum::<u64>(), schedule.opportunities());
 }
-
-qdelay_testing::main!();

@@ -4,7 +4,7 @@
 //! `opportunities_or_samples`, among others). Without it the tests are skipped.
 
 use qdelay_core::Span;
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
 use qdelay_trace::{
     Gap, RateSteps, Schedule, TraceInfo, capacity, convert, cqi, info, mahimahi, mbps, synth,
@@ -184,5 +184,3 @@ fn presets_are_near_what_they_are_modelled_on() {
         near("gaps over 100 ms", per_minute(&made), per_minute(&recorded), 0.4);
     }
 }
-
-qdelay_testing::main!();

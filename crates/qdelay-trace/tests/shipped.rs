@@ -1,6 +1,6 @@
 //! The shipped traces are what the code makes, to the byte, and within their size.
 //!
-//! To make them anew after a wanted change: `QDELAY_REGENERATE=1 cargo test -p qdelay-trace --test shipped`.
+//! To make them anew after a wanted change: `QDELAY_REGENERATE=1 cargo test -p qdelay-trace --test main shipped::`.
 
 use qdelay_core::component::Arguments;
 use qdelay_trace::shipped::{ORIGINS, find};

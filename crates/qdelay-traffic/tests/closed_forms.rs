@@ -1,8 +1,6 @@
 //! Whole connections against formulas: Mathis for Reno, W(t) for Cubic, what BBR must find out about a constant link.
 
-mod common;
-
-use common::{Fate, MSS, Net, Rule, Transit, at, bottleneck, exact, ms, wire};
+use crate::common::{Fate, MSS, Net, Rule, Transit, at, bottleneck, exact, ms, wire};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_traffic::control::{AnyController, ControllerConfig, Recovery};
 use qdelay_traffic::tcp::{LossDetection, Profile};

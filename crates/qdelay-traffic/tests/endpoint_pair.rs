@@ -1,9 +1,7 @@
 //! A pair of TCP endpoints over a link that does everything a link may do. Whatever it does, every byte arrives once and in
 //! order, both sides come to an end, and calls at other times than the announced ones change nothing.
 
-mod common;
-
-use common::{Fate, Net, Rule, Transit, at, exact, ms, profiles, wire};
+use crate::common::{Fate, Net, Rule, Transit, at, exact, ms, profiles, wire};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_traffic::control::ControllerConfig;

@@ -1,9 +1,7 @@
 //! What is sent when nothing is wrong: handshake, acknowledgements, ECN echoes, Nagle, windows. Each in a small run without
 //! chance.
 
-mod common;
-
-use common::{Fate, MSS, Net, Rule, Sent, at, bottleneck, exact, lose, ms, wire};
+use crate::common::{Fate, MSS, Net, Rule, Sent, at, bottleneck, exact, lose, ms, wire};
 use qdelay_core::{Ecn, Rate, Span, Time};
 use qdelay_traffic::control::{ControllerConfig, Recovery};
 use qdelay_traffic::segment::{Segment, flag};

@@ -1,9 +1,7 @@
 //! Losses found and repaired: fast retransmission, proportional rate reduction, tail loss probes. What the RFCs ask for, each
 //! in a small run without chance.
 
-mod common;
-
-use common::{BOTH, Fate, MSS, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
+use crate::common::{BOTH, Fate, MSS, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
 use qdelay_core::{Rate, Span, Time};
 use qdelay_traffic::control::{ControllerConfig, Recovery};
 use qdelay_traffic::segment::{Segment, flag};

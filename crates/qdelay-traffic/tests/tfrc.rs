@@ -1,14 +1,12 @@
 //! TFRC against models that keep the whole history, against the equation, and by its properties.
 
-mod tfrc_models;
-
+use crate::tfrc_models::path::{Fate, Path};
+use crate::tfrc_models::{receiver, sender, throughput};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_traffic::tfrc::{
     DataHeader, Equation, RateConfig, RateControl, Receiver, ReceiverConfig, Report, TfrcConfig,
 };
-use tfrc_models::path::{Fate, Path};
-use tfrc_models::{receiver, sender, throughput};
 
 fn ms(n: u64) -> Span {
     Span::from_millis(n)

@@ -1,9 +1,7 @@
 //! The retransmission timer, and reductions that turn out to have been a mistake: F-RTO, timestamps, duplicate SACKs. Each in a
 //! small run without chance.
 
-mod common;
-
-use common::{BOTH, Fate, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
+use crate::common::{BOTH, Fate, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
 use qdelay_core::{Rate, Span, Time};
 use qdelay_traffic::control::{ControllerConfig, Recovery};
 use qdelay_traffic::tcp::{LossDetection, Profile};

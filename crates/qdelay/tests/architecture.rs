@@ -4,7 +4,7 @@
 //! Nothing is fetched. Where a target without an operating system is installed (`rustup target add x86_64-unknown-none`),
 //! the pure crates are built for it too.
 
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -311,29 +311,6 @@ fn every_outside_dependency_is_explained() {
     }
 }
 
-/// Without the harness of the standard library its `#[test]` removes a function without a word.
-#[test]
-fn programs_without_the_harness_have_tests_of_their_own() {
-    let mut seen = 0;
-    for member in crates_of_cargo().keys() {
-        let folder = root().join("crates").join(member);
-        let manifest = read(&folder.join("Cargo.toml"));
-        let programs = manifest.split("\n[[test]]\n").skip(1);
-        for program in programs.filter(|program| program.contains("\nharness = false\n")) {
-            let name = program.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
-            let path = folder.join("tests").join(name.expect("a name")).with_extension("rs");
-            let source = read(&path);
-            let uses = source.lines().filter(|line| line.starts_with("use qdelay_testing::"));
-            let has_attribute =
-                uses.flat_map(|line| line.split([':', '{', '}', ',', ' ', ';'])).any(|word| word == "test");
-            assert!(has_attribute, "{}: no 'use qdelay_testing::test'", path.display());
-            assert!(source.ends_with("\nqdelay_testing::main!();\n"), "{}: the last line", path.display());
-            seen += 1;
-        }
-    }
-    assert!(seen > 20, "{seen}");
-}
-
 #[test]
 fn every_crate_is_described() {
     let described = read(&root().join("ARCHITECTURE.md"));
@@ -422,5 +399,3 @@ fn pure_crates_build_without_an_operating_system() {
     let output = cargo.current_dir(root()).output().expect("cargo runs");
     assert!(output.status.success(), "for {target}: {}", String::from_utf8_lossy(&output.stderr));
 }
-
-qdelay_testing::main!();

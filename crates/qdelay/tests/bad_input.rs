@@ -1,8 +1,6 @@
 //! Whatever is wrong with the input: status 2 and one line that names the place and what was expected there.
 
-mod common;
-
-use common::{file, folder, refused, run};
+use crate::common::{file, folder, refused, run};
 
 fn refused_trace(name: &str, parts: &[&str]) {
     let parts = [&[name], parts].concat();
@@ -277,7 +275,7 @@ fn output_that_cannot_be_written() {
         &["compare", "--link", "10mbit", "--duration", "1s", "--json"],
     ] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let output = common::command(arguments).stdout(full).output().unwrap();
+        let output = crate::common::command(arguments).stdout(full).output().unwrap();
         let line = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2), "{arguments:?}: {:?}", output.status);
         assert!(line.contains("standard output: ") && line.contains("; expected"), "{arguments:?}: {line}");

@@ -1,8 +1,6 @@
 //! `qdelay bench dumbbell`.
 
-mod common;
-
-use common::{json, succeed};
+use crate::common::{json, succeed};
 
 #[test]
 fn the_dumbbell_fills_its_bottleneck() {
@@ -43,7 +41,7 @@ fn the_cell_is_busy() {
 
 #[test]
 fn runs_of_papers_are_judged() {
-    let output = common::command(&["bench", "papers", "--runs", "1", "--json"]).output().unwrap();
+    let output = crate::common::command(&["bench", "papers", "--runs", "1", "--json"]).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let papers = report["papers"].as_array().unwrap();
     // 625 packets a second.

@@ -1,10 +1,7 @@
 //! Cells in real time: `run --clock real`, `link --scenario` and `validate cell`. Only structure and conservation are checked; how
 //! punctual the machine is is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
-mod common;
-
-use common::{command, file, folder, needs_real_packets, read, refused, succeed};
-use qdelay_testing::test;
+use crate::common::{command, file, folder, needs_real_packets, read, refused, succeed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -182,5 +179,3 @@ fn validation_of_cells() {
     assert!(code == Some(2) && error.contains("--only"), "{error}");
     refused(&["validate", "kernel", "--retries", "1"], &["--retries"]);
 }
-
-qdelay_testing::main!();

@@ -1,8 +1,6 @@
 //! `qdelay compare`: what its output holds, and that nothing but the cost depends on the number of jobs.
 
-mod common;
-
-use common::{file, folder, json, refused, succeed};
+use crate::common::{file, folder, json, refused, succeed};
 use serde_json::Value;
 
 const SHORT: &[&str] = &["compare", "--trace", "synth-lte-driving", "--duration", "3s", "--json"];

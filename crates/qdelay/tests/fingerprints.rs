@@ -2,17 +2,15 @@
 //!
 //! The digests stand in `fingerprints/*.tsv`; `qdelay_testing::fingerprints` says how to read them. `make fingerprints` writes all of
 //! them anew, those of minutes included, which are compared on request only:
-//! `cargo test -p qdelay --test fingerprints -- --include-ignored`. `QDELAY_COMMAND` names another build of the command to take the
+//! `cargo test -p qdelay --test main fingerprints:: -- --include-ignored`. `QDELAY_COMMAND` names another build of the command to take the
 //! figures from, such as that of an older version.
 
-#[path = "fingerprints/compare.rs"]
 mod compare;
-#[path = "fingerprints/figures.rs"]
 mod figures;
 
 use figures::Figure;
 use qdelay_testing::fingerprints::Fingerprints;
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -266,5 +264,3 @@ fn of_references_on_recorded_traces() {
     add_cells(&mut prints, &["mahimahi"], Some(&traces));
     prints.check(&clear());
 }
-
-qdelay_testing::main!();

@@ -1,8 +1,6 @@
 //! A result folder that comes from somebody else: no link in it leads to a file of the user's.
 
-mod common;
-
-use common::{command, file, folder, read, refused, succeed};
+use crate::common::{command, file, folder, read, refused, succeed};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,19 +1,13 @@
 //! `qdelay gateway` from outside: what passes, what is held up, reloads, figures, rights, and what is left behind. Real packets,
 //! in namespaces; no result depends on how long anything takes. Without the right to make namespaces the tests are skipped.
 
-mod common;
-#[path = "gateway_support/mod.rs"]
-mod gateway_support;
-#[path = "gateway_support/openmetrics.rs"]
-mod openmetrics;
-
-use common::{file, folder, refused, run, succeed};
-use gateway_support::{EXPEDITED, LONG, Network, OUTSIDE, eventually, ip, network, receive, send};
-use openmetrics::Metrics;
+use crate::common::{file, folder, refused, run, succeed};
+use crate::gateway_support::openmetrics::Metrics;
+use crate::gateway_support::{EXPEDITED, LONG, Network, OUTSIDE, eventually, ip, network, receive, send};
 use qdelay_emu::device::packet::PacketSocket;
 use qdelay_emu::device::{Device, Sent};
 use qdelay_emu::netns::Namespace;
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use rustix::process::Signal;
 use std::fs;
@@ -568,5 +562,3 @@ fn refused_with_notes(config: &str, expected: &str) {
         "{said}"
     );
 }
-
-qdelay_testing::main!();

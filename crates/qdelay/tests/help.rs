@@ -1,8 +1,6 @@
 //! Help: of every command, within 80 columns, also by `qdelay help COMMAND`.
 
-mod common;
-
-use common::{refused, succeed};
+use crate::common::{refused, succeed};
 
 const COLUMNS: usize = 80;
 

@@ -1,9 +1,7 @@
 //! An interrupt ends the command with status 130; a reader that goes away ends it quietly.
 #![cfg(unix)]
 
-mod common;
-
-use common::{command, folder};
+use crate::common::{command, folder};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
 use std::process::{Child, Stdio};

@@ -2,15 +2,12 @@
 //! that stands for the machine, and no result depends on how long anything takes. Without the right to make namespaces the tests
 //! are skipped.
 
-mod common;
-mod link_support;
-
-use common::{command, folder};
-use link_support::{
+use crate::common::{command, folder};
+use crate::link_support::{
     LONG, Running, TASK, assert_accounted, converse, echo_server, eventually, is_alive, json, link, machine,
     name, network, output, pause, pause_of, run, talking_task, task,
 };
-use qdelay_testing::{Need, helper, skip, test};
+use qdelay_testing::{Need, skip};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
@@ -140,7 +137,7 @@ fn figures_in_text_and_json() {
     let file = name("link-json", "figures.json");
     let options =
         format!("--down 20mbit --up 10mbit --qdisc bode --up-qdisc codel --delay 1ms --json {file}");
-    let (status, text) = run(&machine, &options, &(task(&format!("echo {port}")) + "; exit 3"));
+    let (status, text) = run(&machine, &options, &(task("inside", &format!("echo {port}")) + "; exit 3"));
     assert_eq!(status, Some(3), "{text}");
     assert!(text.contains("\ndown ") && text.contains("\nup ") && text.contains("trustworthy: "), "{text}");
     let value = json(&file);
@@ -176,7 +173,7 @@ fn the_verdict_and_strict() {
     let machine = machine();
     let file = name("link-strict", "figures.json");
     let options = format!("--up 8kbit --hold 256 --json {file}");
-    let flood = task("flood 600");
+    let flood = task("inside", "flood 600");
     let (status, text) = run(&machine, &options, &flood);
     assert_eq!(status, Some(0), "{text}");
     let audit = json(&file)["audit"].clone();
@@ -202,7 +199,8 @@ fn the_verdict_and_strict() {
 fn a_link_that_stands_still_says_so() {
     let machine = machine();
     let file = name("link-still", "figures.json");
-    let mut running = Running::start(&machine, link(&format!("--json {file}"), &talking_task("steady 600")));
+    let mut running =
+        Running::start(&machine, link(&format!("--json {file}"), &talking_task("inside", "steady 600")));
     running.line_after("sent a tenth");
     running.signal(Signal::STOP);
     pause_of(Duration::from_millis(800));
@@ -260,7 +258,7 @@ fn kill_9_of_an_inner_link() {
     let script = format!(
         "sleep 1000 & '{program}' link --quiet -- sh -c 'setsid sleep 1000 & echo $!; kill -9 $PPID; sleep 1000'; \
          echo $?; kill -0 $! && {}; exit $(($? + 8))",
-        task(&format!("echo {port}"))
+        task("inside", &format!("echo {port}"))
     );
     let mut running = Running::start(&machine, link("--quiet", &script));
     let (inner, status) = (running.line(), running.line());
@@ -332,7 +330,7 @@ fn what_is_under_way_at_the_end_arrives() {
         }
     });
     let file = name("link-drain", "figures.json");
-    let words = task(&format!("last words {port}"));
+    let words = task("inside", &format!("last words {port}"));
     for _ in 0..4 {
         // 20 kB take 160 ms on 1 Mbit/s.
         let options = format!("--delay 200ms --up 1mbit --json {file}");
@@ -351,7 +349,7 @@ fn what_is_under_way_at_the_end_arrives() {
     // Not for ever, and not where it is not wanted.
     for (drain, least, most) in [("300ms", 0.3, 30.0), ("0s", 0.0, 30.0)] {
         let options = format!("--up 8kbit --drain {drain} --json {file}");
-        let (status, text) = run(&machine, &options, &task("flood 100"));
+        let (status, text) = run(&machine, &options, &task("inside", "flood 100"));
         assert_eq!(status, Some(0), "{text}");
         let drain = json(&file)["drain"].clone();
         let (seconds, cut) = (drain["seconds"].as_f64().unwrap(), drain["packets_cut"].as_u64().unwrap());
@@ -365,7 +363,7 @@ fn what_is_under_way_at_the_end_arrives() {
 fn what_a_command_has_left_in_its_device_is_carried() {
     let machine = machine();
     let file = name("link-left", "figures.json");
-    let script = format!("echo $$; read go; {}", task("burst 30"));
+    let script = format!("echo $$; read go; {}", task("inside", "burst 30"));
     let mut command = link(&format!("--up 10mbit --quiet --json {file}"), &script);
     command.stdin(Stdio::piped());
     let mut running = Running::start(&machine, command);
@@ -388,7 +386,7 @@ fn two_links_at_once() {
     let machine = machine();
     let before = network(&machine);
     let port = echo_server(&machine);
-    let script = format!("echo $QDELAY_OUTSIDE; read go; {}", task(&format!("echo {port}")));
+    let script = format!("echo $QDELAY_OUTSIDE; read go; {}", task("inside", &format!("echo {port}")));
     let start = || {
         let mut command = link("--down 50mbit --up 50mbit --quiet", &script);
         command.stdin(Stdio::piped());
@@ -416,8 +414,10 @@ fn links_nest() {
     let (outer, inner) = (name("link-nest", "outer.json"), name("link-nest-inner", "inner.json"));
     let program = env!("CARGO_BIN_EXE_qdelay");
     // Through both, to the machine.
-    let script =
-        format!("echo \"$QDELAY_LINK\"; {SERVER}=$FIRST {}; exit $(($? + 5))", task(&format!("echo {port}")));
+    let script = format!(
+        "echo \"$QDELAY_LINK\"; {SERVER}=$FIRST {}; exit $(($? + 5))",
+        task("inside", &format!("echo {port}"))
+    );
     let middle = format!(
         "FIRST=$QDELAY_OUTSIDE exec '{program}' link --up 20mbit --qdisc codel --quiet --json {inner} -- sh -c '{}'",
         script.replace('\'', "'\\''")
@@ -457,7 +457,7 @@ fn an_outage_holds_no_end_up() {
     let (status, text) = run(
         &machine,
         &format!("--up {trace} --down {trace} --json {file}"),
-        &(task("flood 100") + "; exit 6"),
+        &(task("inside", "flood 100") + "; exit 6"),
     );
     assert_eq!(status, Some(6), "{text}");
     let value = json(&file);
@@ -470,7 +470,10 @@ fn an_outage_holds_no_end_up() {
     // And none while packets wait for it, by a signal.
     let mut running = Running::start(
         &machine,
-        link(&format!("--up {trace} --quiet"), &(task("flood 10") + "; echo sent; exec sleep 1000")),
+        link(
+            &format!("--up {trace} --quiet"),
+            &(task("inside", "flood 10") + "; echo sent; exec sleep 1000"),
+        ),
     );
     assert_eq!(running.line(), "sent");
     running.signal(Signal::INT);
@@ -484,7 +487,10 @@ fn malformed_truncated_and_giant_packets_do_no_harm() {
     let file = name("link-malformed", "figures.json");
     for qdisc in ["taildrop", "bode", "fq_codel"] {
         let options = format!("--up-qdisc {qdisc} --qdisc {qdisc} --quiet --json {file}");
-        assert_eq!(run(&machine, &options, &task(&format!("malformed {port}"))), (Some(0), String::new()));
+        assert_eq!(
+            run(&machine, &options, &task("inside", &format!("malformed {port}"))),
+            (Some(0), String::new())
+        );
         let value = json(&file);
         let up = &value["up"];
         assert!(
@@ -521,12 +527,12 @@ fn a_device_that_is_down_carries_nothing() {
     }
     let port = echo_server(&machine);
     let file = name("link-down", "figures.json");
-    let echo = task(&format!("echo {port}"));
+    let echo = task("inside", &format!("echo {port}"));
     // The default route goes with it.
     let script = format!(
         "{echo} && ip link set qdelay0 down && {}; echo $?; ip link set qdelay0 up && \
          ip route add default via $QDELAY_OUTSIDE dev qdelay0 && {echo}; exit $(($? + 20))",
-        task("flood 10") + " 2>/dev/null"
+        task("inside", "flood 10") + " 2>/dev/null"
     );
     let mut running = Running::start(&machine, link(&format!("--up 50mbit --quiet --json {file}"), &script));
     assert_ne!(running.line(), "0", "nothing can be sent");
@@ -539,8 +545,10 @@ fn a_device_that_is_down_carries_nothing() {
     }
     // The same with the other end, which packets cannot be handed to meanwhile: the audit counts them.
     let mut running = {
-        let mut command =
-            link(&format!("--quiet --json {file}"), &format!("echo; read go; {}", task("flood 300")));
+        let mut command = link(
+            &format!("--quiet --json {file}"),
+            &format!("echo; read go; {}", task("inside", "flood 300")),
+        );
         command.stdin(Stdio::piped());
         Running::start(&machine, command)
     };
@@ -569,7 +577,7 @@ fn a_namespace_that_is_killed_ends_the_link() {
     let before = network(&machine);
     let port = echo_server(&machine);
     let program = env!("CARGO_BIN_EXE_qdelay");
-    let load = task(&format!("endless {port}"));
+    let load = task("inside", &format!("endless {port}"));
     let nested =
         format!("{SERVER}=$QDELAY_OUTSIDE '{program}' link --down 20mbit --quiet -- sh -c \"{load}\"");
     for inner in [load.clone(), nested] {
@@ -705,7 +713,8 @@ fn a_full_disk_is_told_and_touches_no_command() {
     let file = name("link-disk-json", "figures.json");
     for option in ["packets", "log", "pcap"] {
         let options = format!("--{option} {}/{option} --force --json {file}", disk.display());
-        let (status, text) = run(&machine, &(options.clone() + " --quiet"), &task(&format!("echo {port}")));
+        let (status, text) =
+            run(&machine, &(options.clone() + " --quiet"), &task("inside", &format!("echo {port}")));
         assert_eq!((status, text.lines().count()), (Some(1), 1), "{option}: {text}");
         let place = format!("qdelay: {}/{option}", disk.display());
         assert!(text.starts_with(&place) && text.contains("No space left"), "{option}: {text}");
@@ -714,7 +723,8 @@ fn a_full_disk_is_told_and_touches_no_command() {
         if option != "packets" {
             assert!(text.contains("it holds the first ") && text.contains(" are missing"), "{text}");
         }
-        let (status, text) = run(&machine, &options, &(task(&format!("echo {port}")) + "; exit $(($? + 8))"));
+        let (status, text) =
+            run(&machine, &options, &(task("inside", &format!("echo {port}")) + "; exit $(($? + 8))"));
         assert_eq!(status, Some(8), "{option}: {text}");
         assert!(text.contains("not trustworthy: ") && text.contains(&place), "{option}: {text}");
         let value = json(&file);
@@ -731,5 +741,3 @@ fn a_full_disk_is_told_and_touches_no_command() {
         });
     }
 }
-
-qdelay_testing::main!();

@@ -4,12 +4,9 @@
 //! The program is copied to where any user may read it, and to a `/dev/net` that only the test sees, so that the driver of
 //! network devices can be one that users may open, and one that they may not. No result depends on how long anything takes.
 
-mod common;
-mod link_support;
-
-use link_support::{LONG, Running, eventually, is_alive, machine, output};
+use crate::link_support::{LONG, Running, eventually, is_alive, machine, output};
 use qdelay_emu::netns::Namespace;
-use qdelay_testing::{Need, helper, helper_arguments, skip, test};
+use qdelay_testing::{Need, helper_arguments, skip};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use rustix::process::Signal;
@@ -75,7 +72,7 @@ fn needs_permission(machine: &Namespace) {
 
 /// What runs behind a link.
 #[helper]
-fn inside() {
+fn reaches() {
     let outside: IpAddr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
     // A ping is answered by the private network.
     let raw = rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
@@ -103,7 +100,7 @@ fn inside() {
 fn a_link_to_a_private_network() {
     let machine = machine_with_driver(0o666);
     needs_permission(&machine);
-    let test = format!("'{TEST}' {}", helper_arguments("inside").join(" "));
+    let test = format!("'{TEST}' {}", helper_arguments("reaches").join(" "));
     let script = format!("id -u; echo $QDELAY_OUTSIDE $QDELAY_OUTSIDE6; {test} && {test}; exit $(($? + 6))");
     let (status, said, complaint) = run(&machine, "--down 20mbit --up 20mbit --delay 1ms --quiet", &script);
     assert_eq!((status, complaint.as_str()), (Some(6), PRIVATE), "{said}");
@@ -121,7 +118,7 @@ fn a_link_to_a_private_network() {
 fn links_of_a_user_nest_and_are_killed_together() {
     let machine = machine_with_driver(0o666);
     needs_permission(&machine);
-    let test = format!("'{TEST}' {}", helper_arguments("inside").join(" "));
+    let test = format!("'{TEST}' {}", helper_arguments("reaches").join(" "));
     // The inner one is made with the rights of the outer's namespace, and leads to the outer's inside.
     let script = format!("'{PROGRAM}' link --quiet -- sh -c \"{test}\"");
     let (status, said, complaint) = run(&machine, "--quiet", &script);
@@ -180,5 +177,3 @@ fn without_new_privileges() {
     let output = output(&machine, command);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
-
-qdelay_testing::main!();

@@ -1,8 +1,6 @@
 //! `qdelay list` shows every component of every registry with every parameter.
 
-mod common;
-
-use common::{json, succeed};
+use crate::common::{json, succeed};
 use qdelay_core::component::Component;
 use qdelay_study::scenario::declare::Form;
 use qdelay_study::scenario::registry;

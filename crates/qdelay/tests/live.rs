@@ -1,13 +1,9 @@
 //! Looking at a link while it runs: the control socket, `qdelay live`, and the foot of the terminal. Real links; no result depends
 //! on how long anything takes. Without the right to make namespaces the tests are skipped.
 
-mod common;
-mod link_support;
-
-use common::{command, folder};
-use link_support::machine;
+use crate::common::{command, folder};
+use crate::link_support::machine;
 use qdelay_emu::netns::Namespace;
-use qdelay_testing::test;
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
@@ -199,7 +195,7 @@ fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
     let run = |arguments: &[&str]| {
         let mut words = vec!["live", path.as_str()];
         words.extend(arguments);
-        let output = common::run(&words);
+        let output = crate::common::run(&words);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
@@ -222,7 +218,7 @@ fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
     let (code, text) = link.end();
     assert!(text.contains("trustworthy"), "the verdict: {text}");
     assert!(code.is_some_and(|code| code > 128), "{code:?}: the command's status: {text}");
-    common::refused(&["live", &path], &["there is no such socket"]);
+    crate::common::refused(&["live", &path], &["there is no such socket"]);
 }
 
 /// A command that does not want to end.
@@ -358,5 +354,3 @@ fn the_whole_terminal() {
     }
     assert_eq!(link.end().0, Some(0));
 }
-
-qdelay_testing::main!();

@@ -1,9 +1,7 @@
 //! How far a command is, as a terminal shows it; and what an interrupt says.
 #![cfg(unix)]
 
-mod common;
-
-use common::{command, file, folder};
+use crate::common::{command, file, folder};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};

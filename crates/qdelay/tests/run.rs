@@ -1,9 +1,7 @@
 //! `qdelay run`: what stands in the folder, resuming after `kill -9`, and what is refused.
 
-mod common;
-
-use common::{file, folder, refused, succeed};
-use qdelay_testing::{Need, skip, test};
+use crate::common::{file, folder, refused, succeed};
+use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,7 +57,8 @@ fn assert_equal(one: &Path, other: &Path) {
 }
 
 fn command(folder: &Path, out: &str, jobs: &str) -> Command {
-    let mut command = common::command(&["run", "matrix.toml", "--out", out, "--jobs", jobs, "--series"]);
+    let mut command =
+        crate::common::command(&["run", "matrix.toml", "--out", out, "--jobs", jobs, "--series"]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -288,7 +287,7 @@ fn another_folder_is_refused() {
     assert!(out_cases(out) == 20);
     succeed(&["run", &other, "--out", out, "--no-report", "--fresh", "--duration", "2s"]);
     assert!(out_cases(out) == 20);
-    let taken = common::folder("run-taken");
+    let taken = crate::common::folder("run-taken");
     file(&taken, "letter.txt", "dear");
     let taken = taken.to_str().unwrap();
     refused(&["run", &other, "--out", taken, "--fresh"], &[taken, "holds 'letter.txt' and no results"]);
@@ -339,7 +338,7 @@ fn a_full_disk_keeps_what_is_done() {
         skip(Need::Net, "nothing can be mounted");
     }
     let out = disk.join("out");
-    let output = common::run(&["run", &matrix, "--out", out.to_str().unwrap(), "--jobs", "2"]);
+    let output = crate::common::run(&["run", &matrix, "--out", out.to_str().unwrap(), "--jobs", "2"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     let there = finished(&out);
     let whole = there > 0
@@ -458,7 +457,7 @@ fn seeds_that_change_nothing_are_one_run() {
         let out = folder.join(name);
         let out = out.to_str().unwrap();
         let arguments = ["run", path.as_str(), "--out", out, "--no-report"];
-        let output = common::command(&arguments).output().unwrap();
+        let output = crate::common::command(&arguments).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let summary = fs::read_to_string(Path::new(out).join("summary.json")).unwrap();
         (text, serde_json::from_str(&summary).unwrap())
@@ -475,5 +474,3 @@ fn seeds_that_change_nothing_are_one_run() {
     assert!(!text.contains("distinct"), "{text}");
     assert_eq!((summary.get("same_runs"), &summary["expects"][0]["verdict"]), (None, &"match".into()));
 }
-
-qdelay_testing::main!();

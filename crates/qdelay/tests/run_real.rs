@@ -1,10 +1,7 @@
 //! `qdelay run --clock real`: real packets in namespaces of their own. Only structure and conservation are checked: how fast
 //! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
-mod common;
-
-use common::{command, file, folder, needs_real_packets, read, refused, run, succeed};
-use qdelay_testing::test;
+use crate::common::{command, file, folder, needs_real_packets, read, refused, run, succeed};
 use serde_json::Value;
 use std::process::Command;
 
@@ -285,5 +282,3 @@ fn options_of_the_other_clock() {
     refused(&["run", "demo/first", "--clock", "real", "--jobs", "2"], &["--jobs", "one after another"]);
     assert!(!run(&["run", "demo/first", "--clock", "mine"]).status.success());
 }
-
-qdelay_testing::main!();

@@ -1,22 +1,18 @@
 //! A long load through links: what memory and files they have stays what it was. Not part of the tests of every day:
 //!
 //! ```text
-//! QDELAY_SOAK_SECONDS=1800 cargo test --release --package qdelay --test soak -- --ignored --nocapture
+//! QDELAY_SOAK_SECONDS=1800 cargo test --release --package qdelay --test net soak:: -- --ignored --nocapture
 //! ```
 //!
 //! Two links carry connections and datagrams both ways from beginning to end, a cellular one under BoDe and one without a bound;
 //! beside them others are started, loaded and ended, some by `kill -9`. After the first interval the memory and the files of the
 //! two must not grow any more. Bounds are numbers of pages, files and packets; time is only how long the load goes on.
 
-mod common;
-mod link_support;
-
-use link_support::{
+use crate::link_support::{
     Running, TASK, assert_accounted, echo_server, eventually, files, json, link, machine, name, network,
     pause_of, resident, talking_task, task, try_converse,
 };
 use qdelay_emu::netns::Namespace;
-use qdelay_testing::{helper, test};
 use rustix::process::Signal;
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -62,7 +58,7 @@ fn datagram_server(machine: &Namespace) -> (u16, Arc<AtomicU64>) {
 
 /// What runs behind a link: "stream-port datagram-port". Ends with its input.
 #[helper]
-fn inside() {
+fn converses() {
     let task = std::env::var(TASK).expect("a task");
     let [stream, datagrams] = [0, 1].map(|index| task.split(' ').nth(index).unwrap().parse::<u16>().unwrap());
     let outside: IpAddr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
@@ -127,7 +123,7 @@ impl Loaded {
     fn start(machine: &Namespace, what: &'static str, options: &str, ports: (u16, u16)) -> Loaded {
         let file = name(&format!("soak-{what}"), "figures.json");
         let options = format!("{options} --hold {HOLD} --quiet --json {file}");
-        let mut command = link(&options, &talking_task(&format!("{} {}", ports.0, ports.1)));
+        let mut command = link(&options, &talking_task("converses", &format!("{} {}", ports.0, ports.1)));
         command.stdin(Stdio::piped());
         Loaded { what, running: Running::start(machine, command), file, right: None }
     }
@@ -211,10 +207,10 @@ fn soak() {
 /// A link that is started, loaded, and ended: by its command, or by `kill -9`.
 fn restart(machine: &Namespace, is_killed: bool, ports: (u16, u16)) {
     let options = "--down 20mbit --up 5mbit --qdisc codel --quiet";
-    let load = task(&format!("{} {}", ports.0, ports.1));
+    let load = task("converses", &format!("{} {}", ports.0, ports.1));
     if !is_killed {
         // Without input it ends as soon as it has begun.
-        let (status, complaint) = link_support::run(machine, options, &load);
+        let (status, complaint) = crate::link_support::run(machine, options, &load);
         assert_eq!((status, complaint.as_str()), (Some(0), ""));
         return;
     }
@@ -226,5 +222,3 @@ fn restart(machine: &Namespace, is_killed: bool, ports: (u16, u16)) {
     running.signal(Signal::KILL);
     assert_eq!(running.end().0.code(), None);
 }
-
-qdelay_testing::main!();

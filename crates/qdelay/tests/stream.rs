@@ -5,11 +5,9 @@
 //! How good the picture was is not checked. Needs root, Node.js with npm, ffmpeg and Chromium (PATH or `CHROME`), and once
 //! the registry of npm; skipped without.
 
-mod common;
-
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
-use qdelay_testing::{Need, skip, test};
+use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -93,7 +91,7 @@ fn demo() -> PathBuf {
 
 /// Runs the demo on `machine`; `results.json`. Skips the test where the browser or ffmpeg lack a codec.
 fn play(machine: &Namespace, demo: &Path) -> Value {
-    let out = common::folder("stream");
+    let out = crate::common::folder("stream");
     let mut command = Command::new("node");
     command
         .arg(demo.join("run.mjs"))
@@ -235,5 +233,3 @@ fn bounded(down: &Value) {
     println!("longest sojourn of a delivered packet: {longest} ms, bound {bound} ms");
     assert!(longest <= bound, "{longest} ms, bound {bound} ms");
 }
-
-qdelay_testing::main!();

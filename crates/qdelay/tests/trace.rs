@@ -1,8 +1,6 @@
 //! `qdelay trace`: what goes out comes back in, and no file is half-written or lost.
 
-mod common;
-
-use common::{file, folder, json, refused, succeed};
+use crate::common::{file, folder, json, refused, succeed};
 use std::fs;
 
 #[test]

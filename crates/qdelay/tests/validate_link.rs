@@ -1,10 +1,7 @@
 //! `qdelay validate link`: structure only, on a made-up trace. How near real packets are to the simulator depends on how much else
 //! the machine has to do; whether it can be judged at all does too. Without root, iperf3 or namespaces each test is skipped.
 
-mod common;
-
-use common::{command, folder, needs_real_packets};
-use qdelay_testing::test;
+use crate::common::{command, folder, needs_real_packets};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -78,5 +75,3 @@ fn beside_mahimahi_what_is_not_there_is_not_judged() {
         assert!(error.contains("none of the traces is at hand"), "{error}");
     }
 }
-
-qdelay_testing::main!();

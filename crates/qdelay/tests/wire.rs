@@ -7,15 +7,11 @@
 
 #![allow(unsafe_code)] // The address of a packet socket (packet(7)), which rustix has not.
 
-mod common;
-mod link_support;
-
-use link_support::{
+use crate::link_support::{
     Running, TASK, assert_accounted, converse, json, link, machine, name, resident, talking_task,
 };
 use qdelay_core::qdisc;
 use qdelay_emu::netns::Namespace;
-use qdelay_testing::{helper, test};
 use rustix::net::addr::{SocketAddrArg, SocketAddrLen, SocketAddrOpaque};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -324,7 +320,7 @@ fn inner(outer: IpAddr) -> IpAddr {
 
 /// What runs behind a link.
 #[helper]
-fn inside() {
+fn exchanges() {
     let task = std::env::var(TASK).expect("a task");
     let [port, mtu] = [0, 1].map(|index| task.split(' ').nth(index).unwrap().parse::<u16>().unwrap());
     let outside = |name: &str| std::env::var(name).unwrap().parse::<IpAddr>().unwrap();
@@ -357,7 +353,7 @@ fn send_from(machine: &Namespace, seed: u64, frames: u32, ends: Ends, mtu: usize
 fn attack(machine: &Namespace, port: u16, options: &str, mtu: u16) {
     let file = name(&format!("wire-{mtu}"), "figures.json");
     let options = format!("{options} --mtu {mtu} --hold {HOLD} --quiet --json {file}");
-    let mut command = link(&options, &talking_task(&format!("{port} {mtu}")));
+    let mut command = link(&options, &talking_task("exchanges", &format!("{port} {mtu}")));
     command.stdin(Stdio::piped());
     let mut running = Running::start(machine, command);
     let addresses = running.line_after("wire: ");
@@ -429,5 +425,3 @@ fn dual_echo_server(machine: &Namespace) -> u16 {
     });
     port
 }
-
-qdelay_testing::main!();

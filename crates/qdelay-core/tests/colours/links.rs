@@ -1,8 +1,8 @@
 //! Links that a queue stands above, arrivals, and what is promised of every packet.
 
 use super::cases::Pair;
-use crate::GREEN;
 use crate::drive::{Subject, packet, within};
+use crate::dsd::GREEN;
 use crate::models::fifo::TailDrop;
 use crate::models::{Fate, MS, Model, Ns, Pkt, Room};
 use qdelay_core::{Packet, Random};

@@ -1,7 +1,5 @@
 //! Workloads, and the harness that drives an implementation and records what it says.
 
-#![allow(dead_code)]
-
 use crate::models::{Fate, MS, Model, Ns, Pkt, bucket};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, DROPS, MARKS, Qdisc};

@@ -3,8 +3,6 @@
 //! They share no code with the crate (own packet, own arithmetic, `VecDeque` and `f64` throughout) and follow the
 //! source they are named after step by step, so that a reader can hold the source beside them.
 
-#![allow(dead_code)]
-
 pub mod bode;
 pub mod codel;
 pub mod drr;

@@ -8,7 +8,6 @@ use super::Ns;
 pub struct Tti {
     pub capacity: u64,
     pub remaining: u64,
-    pub remaining_packets: u64,
     /// Sojourns of the packets that left.
     pub sojourns: u64,
     pub left: u64,

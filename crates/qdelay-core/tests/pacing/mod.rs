@@ -1,7 +1,5 @@
 //! A bearer for the tests of pacers: an upper queue, the pacer, an RLC buffer, and a MAC that serves it every TTI.
 
-#![allow(dead_code)]
-
 use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
 use qdelay_core::{Span, Time};
 use std::collections::VecDeque;

@@ -1,5 +1,4 @@
 //! What the tests share: packets made and read by other code than the crate's.
-#![allow(dead_code, reason = "each test uses a part")]
 
 pub mod cells;
 

@@ -1,6 +1,5 @@
 //! What tests with real devices share. Each runs in namespaces of its own, so that the machine's network is not touched,
 //! and is skipped where they cannot be made.
-#![allow(dead_code)] // Every test takes another part of it.
 
 use qdelay_emu::device::copy::{Copied, copy};
 use qdelay_emu::device::tun::{Tun, TunError};

@@ -1,5 +1,4 @@
 //! What the tests of whole paths share.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{DropReason, Packet, Time};

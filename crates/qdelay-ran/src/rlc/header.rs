@@ -1,4 +1,4 @@
-//! Sizes of headers, to the byte. `tests/rlc_headers.rs` writes and reads the headers themselves, bit by bit.
+//! Sizes of headers, to the byte. `tests/rlc_models` writes and reads the headers themselves, bit by bit.
 
 use super::setting::MacHeader;
 

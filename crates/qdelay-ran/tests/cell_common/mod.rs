@@ -1,5 +1,4 @@
 //! A host for cells under test: plain queues, and a log of all that is told.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;

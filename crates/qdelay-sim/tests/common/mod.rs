@@ -1,5 +1,4 @@
 //! Scenarios in a few words.
-#![allow(dead_code)]
 
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};

@@ -3,7 +3,6 @@
 //! The oracle (`oracle.rs`) counts for itself what was sent, what has arrived and what was acknowledged, in 64-bit sequence
 //! numbers of its own, and checks after every event that the endpoints' own account agrees with it. A rule per direction
 //! (`link.rs`) decides what the link does to a segment.
-#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 mod link;
 mod oracle;

@@ -1,6 +1,5 @@
 //! TFRC as RFC 5348 has it, with the whole history at hand and every formula evaluated anew. Times in nanoseconds, rates in
 //! bytes a second.
-#![allow(dead_code)]
 
 pub mod path;
 pub mod receiver;

@@ -1,6 +1,6 @@
 //! A receiver that keeps every packet.
 
-use super::{inverse, throughput};
+use super::inverse;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
@@ -273,10 +273,5 @@ impl Model {
         self.was_silent = true;
         self.timer = None;
         None
-    }
-
-    /// The rate that the equation has for what was found.
-    pub fn fair_rate(&self, rtt_s: f64) -> f64 {
-        throughput(self.s, rtt_s, self.p, self.b, self.least_timeout)
     }
 }

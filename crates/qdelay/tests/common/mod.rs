@@ -1,5 +1,4 @@
 //! Runs the command that was built, and looks at what it left.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use qdelay_testing::{Need, skip};
 use serde_json::Value;

@@ -3,7 +3,8 @@
 //! ```text
 //! inside: eth0 10.9.0.2 -- in0 :gateway: out0 -- eth0 10.9.0.1 :outside
 //! ```
-#![allow(dead_code, reason = "each test uses its own part")]
+
+pub mod openmetrics;
 
 use crate::common::{command, folder};
 use qdelay_emu::device::offload::{Offload, Offloads};

@@ -1,8 +1,7 @@
 //! What the tests of `qdelay link` share: a namespace that stands for the machine, commands in it, and what runs behind a link.
 //! Every wait has an end, and whoever is waited for in vain is killed.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
-use super::common::{command, folder};
+use crate::common::{command, folder};
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
 use qdelay_testing::{Need, helper_arguments, skip};
@@ -15,7 +14,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What the helper `inside` of a file is to do. It is started behind a link, as a command that every machine has: this program.
+/// What a helper is to do that is started behind a link, as a command that every machine has: this program.
 pub const TASK: &str = "QDELAY_TEST_TASK";
 /// Only a failing test waits so long.
 pub const LONG: Duration = Duration::from_secs(60);
@@ -62,15 +61,15 @@ pub fn link(options: &str, script: &str) -> Command {
     command(&words)
 }
 
-/// A script that does `task` with this program: the helper `inside` of its file.
-pub fn task(task: &str) -> String {
-    talking_task(task) + " >/dev/null"
+/// A script that has this program's helper do `task`.
+pub fn task(helper: &str, task: &str) -> String {
+    talking_task(helper, task) + " >/dev/null"
 }
 
 /// As [`task`], and what it prints is to be read.
-pub fn talking_task(task: &str) -> String {
+pub fn talking_task(helper: &str, task: &str) -> String {
     let program = std::env::current_exe().unwrap();
-    format!("{TASK}='{task}' '{}' {}", program.display(), helper_arguments("inside").join(" "))
+    format!("{TASK}='{task}' '{}' {}", program.display(), helper_arguments(helper).join(" "))
 }
 
 /// Runs it to its end on `machine`, without input.

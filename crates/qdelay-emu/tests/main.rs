@@ -1,0 +1,27 @@
+//! The loop, its clock, its logs and its figures, over devices that are made up. `net.rs` has real ones.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod common;
+mod slow_frame;
+
+mod drive;
+mod dumbbell;
+mod fingerprints;
+mod frames;
+mod log_files;
+mod log_mahimahi;
+mod log_pcapng;
+mod metrics;
+mod real_clock;
+mod replace;
+mod same_decisions;
+mod stalls;
+mod steady;
+
+/// `metrics` and `steady` look at what the loop asks for.
+#[global_allocator]
+static ALLOCATOR: qdelay_testing::Counting = qdelay_testing::Counting;
+
+main!();

@@ -1,0 +1,9 @@
+//! Papers: their claims judged, and the pages of them.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod page;
+mod papers;
+
+main!();

@@ -1,0 +1,22 @@
+//! Whole paths: conservation, slow models of links, seams between nodes, and what a path allocates.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod common;
+
+mod cells;
+mod conservation;
+mod gates;
+mod hops;
+mod oracles;
+mod replace;
+mod seams;
+mod steady;
+mod uplink;
+
+/// `steady` looks at what a path asks for.
+#[global_allocator]
+static ALLOCATOR: qdelay_testing::Counting = qdelay_testing::Counting;
+
+main!();

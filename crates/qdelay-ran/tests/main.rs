@@ -1,0 +1,21 @@
+//! Bearers, cells and channels from outside: against slow models, random operations, and what standards and theses say.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod cell_common;
+mod rlc_models;
+mod slices_model;
+mod slicing;
+
+mod cell_facts;
+mod cell_model;
+mod cell_properties;
+mod cell_slices;
+mod radio_windows;
+mod rlc_bearer;
+mod rlc_oracle;
+mod rlc_prefixes;
+mod slices;
+
+main!();

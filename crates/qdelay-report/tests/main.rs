@@ -1,0 +1,9 @@
+//! Reports: as text, and in a browser.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod browser;
+mod report;
+
+main!();

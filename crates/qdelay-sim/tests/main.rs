@@ -1,0 +1,17 @@
+//! Whole runs: closed forms, determinism, records counted again, random scenarios.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod common;
+
+mod cell;
+mod closed_forms;
+mod determinism;
+mod fuzz;
+mod hops;
+mod in_order;
+mod rate_control;
+mod records;
+
+main!();

@@ -1,0 +1,19 @@
+//! Scenario files, what they refuse and what they run to, beside oracles; expectations; the schema.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod judge;
+
+mod bearers;
+mod cell;
+mod cell_series;
+mod expect_oracle;
+mod scenario;
+mod scenario_errors;
+mod scenario_fuzz;
+mod scenario_schema;
+mod scenario_shipped;
+mod slices;
+
+main!();

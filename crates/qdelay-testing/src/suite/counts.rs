@@ -1,0 +1,86 @@
+//! What programs of tests say at their end, added up.
+
+use std::fmt;
+
+/// Numbers of tests, as programs sum them up.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Counts {
+    /// Those that passed.
+    pub passed: u64,
+    /// Those that failed, and one for each program that ended without a result.
+    pub failed: u64,
+    /// Those that something was missing for, or that are run on request.
+    pub skipped: u64,
+    /// Programs that have begun and have not come to a result.
+    unfinished: u64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+impl Counts {
+    /// Takes a line of a test program into account.
+    fn line(&mut self, line: &str) {
+        if line.starts_with("running ") && (line.ends_with(" test") || line.ends_with(" tests")) {
+            self.unfinished += 1;
+        }
+        let Some((_, sums)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
+        let number = |what: &str| {
+            let sum = sums.split("; ").find_map(|sum| sum.strip_suffix(what));
+            sum.and_then(|sum| sum.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.unfinished = self.unfinished.saturating_sub(1);
+        self.passed += number("passed");
+        self.failed += number("failed");
+        self.skipped += number("ignored");
+    }
+
+    /// Takes into account what a program said until its end. One that failed and has no test to show for it counts as a failure, as one
+    /// that was killed does.
+    pub fn add(&mut self, output: &str, is_passed: bool) {
+        let before = self.failed;
+        output.lines().for_each(|line| self.line(line));
+        self.failed += std::mem::take(&mut self.unfinished);
+        self.failed += u64::from(!is_passed && self.failed == before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(text: &str) -> Counts {
+        let mut counts = Counts::default();
+        counts.add(text, true);
+        counts
+    }
+
+    #[test]
+    fn results_are_added_up() {
+        let text = "running 3 tests\ntest a ... ok\n\
+                    test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+                    running 1 test\n\
+                    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 5 filtered out; finished in 1.00s\n";
+        assert_eq!(counts(text).to_string(), "2 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_program_without_a_result_has_failed() {
+        let text = "running 3 tests\ntest a ... ok\nrunning 1 test\n\
+                    test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+        assert_eq!(counts(text).to_string(), "1 passed, 1 failed, 0 skipped");
+    }
+
+    #[test]
+    fn a_program_that_fails_without_a_word_has_failed() {
+        let mut counts = Counts::default();
+        counts.add("", false);
+        assert_eq!(counts.to_string(), "0 passed, 1 failed, 0 skipped");
+    }
+}

@@ -1,0 +1,233 @@
+//! All tests of the workspace; at the end what was skipped, and how many passed, failed and were skipped.
+//!
+//! Cargo builds the programs and says which there are. They run side by side, those first that took longest the last time; as many
+//! tests run at once as the machine has processors, whichever program they are of (`turns.rs`), so that none is idle while one program
+//! ends with its longest test. What a program says is shown when it has ended, and stays in the suite's folder.
+
+mod counts;
+mod programs;
+
+use crate::report::{self, SKIPPED_FILE};
+use crate::turns::{self, TURNS};
+use counts::Counts;
+use programs::Program;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is started: a program, or the examples in the documentation of all crates, which cargo builds and runs.
+enum Job {
+    Program(Program),
+    Documentation,
+}
+
+impl Job {
+    fn title(&self) -> String {
+        match self {
+            Job::Program(program) => program.title(),
+            Job::Documentation => "examples in the documentation".into(),
+        }
+    }
+
+    fn options(&self) -> String {
+        match self {
+            Job::Program(program) => program.options(),
+            Job::Documentation => "--doc".into(),
+        }
+    }
+
+    /// Whether its tests wait for turns themselves: those of this crate's harness do.
+    fn waits_for_turns(&self) -> bool {
+        matches!(self, Job::Program(program) if !program.is_unit)
+    }
+}
+
+/// A run of the suite.
+struct Suite<'a> {
+    cargo: OsString,
+    /// For cargo: which packages.
+    packages: &'a [String],
+    /// For the programs.
+    options: &'a [String],
+    folder: PathBuf,
+}
+
+/// What has been found so far.
+#[derive(Default)]
+struct Found {
+    counts: Counts,
+    /// Options of `cargo test` for each job that failed.
+    failed: Vec<String>,
+    /// Seconds by title.
+    times: BTreeMap<String, f64>,
+}
+
+/// Runs what `cargo test` would with these arguments. Lists, times and what the programs said stand in `folder`.
+///
+/// The status is that of cargo where it cannot build, and 1 where a test has failed.
+pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let (packages, options) = (&arguments[..end], arguments.get(end + 1..).unwrap_or_default());
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let programs = match programs::build(&cargo, packages) {
+        Ok(Ok(programs)) => programs,
+        Ok(Err(status)) => {
+            return ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+        }
+        Err(error) => return refuse(format_args!("cargo: {error}")),
+    };
+    // Tests start in other folders.
+    let run = std::path::absolute(folder).and_then(|folder| {
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("skipped.tsv"), "")?;
+        Suite { cargo, packages, options, folder }.run(programs)
+    });
+    match run {
+        Ok(is_passed) if is_passed => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => refuse(format_args!("{}: {error}", folder.display())),
+    }
+}
+
+fn refuse(complaint: impl Display) -> ExitCode {
+    eprintln!("qdelay-testing: {complaint}");
+    ExitCode::from(2)
+}
+
+impl Suite<'_> {
+    /// Runs everything, and says whether all is well.
+    fn run(&self, programs: Vec<Program>) -> io::Result<bool> {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        turns::lay_out(&self.turns(), processors)?;
+        let before = fs::read_to_string(self.times()).unwrap_or_default();
+        let jobs = in_order(programs, &before);
+        let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(Found::default()));
+        std::thread::scope(|scope| {
+            // One more than there are turns: while a program has one test left, another uses the turn.
+            for _ in 0..=processors {
+                scope.spawn(|| {
+                    while let Some(job) = next(&jobs) {
+                        self.end(&job, self.carry_out(&job), &found);
+                    }
+                });
+            }
+        });
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let times = found.times.iter().map(|(title, seconds)| format!("{title}\t{seconds:.1}\n"));
+        fs::write(self.times(), times.collect::<String>())?;
+        let skipped = fs::read_to_string(self.skipped())?;
+        for options in &found.failed {
+            println!("failed: cargo test {options}");
+        }
+        println!("{}{}", report::grouped(&skipped), found.counts);
+        Ok(found.failed.is_empty())
+    }
+
+    fn turns(&self) -> PathBuf {
+        self.folder.join("turns")
+    }
+
+    fn times(&self) -> PathBuf {
+        self.folder.join("times.tsv")
+    }
+
+    fn skipped(&self) -> PathBuf {
+        self.folder.join("skipped.tsv")
+    }
+
+    /// Runs a job to its end: whether it ended well, what it said, how long it took.
+    fn carry_out(&self, job: &Job) -> io::Result<(bool, Vec<u8>, Duration)> {
+        let mut command = match job {
+            Job::Program(program) => {
+                let mut command = Command::new(&program.executable);
+                command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+                command
+            }
+            Job::Documentation => {
+                let mut command = Command::new(&self.cargo);
+                command.args(["test", "--doc", "--quiet"]).args(self.packages).arg("--");
+                command
+            }
+        };
+        let _turn = if job.waits_for_turns() {
+            command.env(TURNS, self.turns());
+            None
+        } else {
+            command.arg("--test-threads=1").env_remove(TURNS);
+            Some(turns::wait_in(&self.turns())?)
+        };
+        // A file, because what a test leaves running may keep a pipe open.
+        let path = self.folder.join(job.title().replace(' ', "-") + ".txt");
+        let output = File::create(&path)?;
+        command.args(self.options).env(SKIPPED_FILE, self.skipped());
+        command.stdout(output.try_clone()?).stderr(output);
+        #[allow(clippy::disallowed_methods, reason = "the order of the next run, and for the reader")]
+        let begin = Instant::now();
+        let status = command.status()?;
+        Ok((status.success(), fs::read(&path)?, begin.elapsed()))
+    }
+
+    /// Shows what a job has said, and counts.
+    fn end(&self, job: &Job, outcome: io::Result<(bool, Vec<u8>, Duration)>, found: &Mutex<Found>) {
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (is_passed, output, time) = outcome.unwrap_or_else(|error| {
+            (false, format!("{}: {error}\n", job.title()).into_bytes(), Duration::ZERO)
+        });
+        let seconds = time.as_secs_f64();
+        // Whoever reads may go away; the tests go on.
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "     Running {} ({seconds:.1} s)", job.title());
+        let _ = out.write_all(&output);
+        found.counts.add(&String::from_utf8_lossy(&output), is_passed);
+        if !is_passed {
+            found.failed.push(job.options());
+        }
+        found.times.insert(job.title(), seconds);
+    }
+}
+
+fn next(jobs: &Mutex<std::vec::IntoIter<Job>>) -> Option<Job> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
+/// The longest first, as a list of times has it; before them what it does not have, programs of whole crates first.
+fn in_order(programs: Vec<Program>, times: &str) -> Vec<Job> {
+    let seconds = |title: &str| {
+        times.lines().find_map(|line| line.strip_prefix(title)?.strip_prefix('\t')?.parse::<f64>().ok())
+    };
+    let mut jobs: Vec<Job> = programs.into_iter().map(Job::Program).collect();
+    jobs.sort_by_key(|job| !job.waits_for_turns());
+    jobs.push(Job::Documentation);
+    jobs.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|job| seconds(&job.title()).unwrap_or(f64::INFINITY));
+        b.total_cmp(&a)
+    });
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_took_longest_begins() {
+        let program = |name: &str, is_unit: bool| Program {
+            package: "a".into(),
+            name: name.into(),
+            is_unit,
+            executable: PathBuf::new(),
+            folder: PathBuf::new(),
+        };
+        let programs = ["x", "y", "z"].map(|name| program(name, false));
+        let all = programs.into_iter().chain([program("u", true)]);
+        let jobs = in_order(all.collect(), "a x\t1.5\na z\t20.0\na xx\t100\n");
+        let titles: Vec<String> = jobs.iter().map(Job::title).collect();
+        assert_eq!(titles, ["a y", "a unit tests of u", "examples in the documentation", "a z", "a x"]);
+    }
+}

@@ -1,0 +1,90 @@
+//! The programs that hold the tests of a workspace, as cargo builds and names them.
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+/// A program of tests.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Program {
+    /// The crate, and the program's name in it.
+    pub package: String,
+    pub name: String,
+    /// Whether these are the tests beside a library's or a command's code, which the standard library's harness runs.
+    pub is_unit: bool,
+    pub executable: PathBuf,
+    /// The folder of the crate, in which cargo would start it.
+    pub folder: PathBuf,
+}
+
+impl Program {
+    /// Reads a message of cargo; nothing where it is about something else.
+    fn of_message(line: &str) -> Option<Self> {
+        let message: Value = serde_json::from_str(line).ok()?;
+        if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+            return None;
+        }
+        let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+        Some(Self {
+            package: folder.file_name()?.to_str()?.to_string(),
+            name: message["target"]["name"].as_str()?.to_string(),
+            is_unit: message["target"]["kind"][0] != "test",
+            executable: message["executable"].as_str()?.into(),
+            folder,
+        })
+    }
+
+    /// What it is called in lists.
+    pub fn title(&self) -> String {
+        format!("{} {}{}", self.package, if self.is_unit { "unit tests of " } else { "" }, self.name)
+    }
+
+    /// The options of `cargo test` for this program alone.
+    pub fn options(&self) -> String {
+        let target = match (self.is_unit, self.executable_of_library()) {
+            (false, _) => format!("--test {}", self.name),
+            (true, true) => "--lib".to_string(),
+            (true, false) => format!("--bin {}", self.name),
+        };
+        format!("-p {} {target}", self.package)
+    }
+
+    /// A library is called as its crate is, with underscores.
+    fn executable_of_library(&self) -> bool {
+        self.name == self.package.replace('-', "_") && self.folder.join("src/lib.rs").exists()
+    }
+}
+
+/// Has cargo build the programs of the packages that `arguments` choose; or its status where it cannot.
+pub(super) fn build(cargo: &OsStr, arguments: &[String]) -> io::Result<Result<Vec<Program>, ExitStatus>> {
+    let mut command = Command::new(cargo);
+    command.arg("test").args(arguments);
+    command.args(["--tests", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+    let programs = lines.map_while(Result::ok).filter_map(|line| Program::of_message(&line)).collect();
+    let status = child.wait()?;
+    Ok(if status.success() { Ok(programs) } else { Err(status) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_cargo() {
+        let line = r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/a-b/Cargo.toml","target":{"kind":["KIND"],"name":"NAME"},"profile":{"test":true},"executable":"/t/x"}"#;
+        let read = |kind: &str, name: &str| {
+            Program::of_message(&line.replace("KIND", kind).replace("NAME", name)).unwrap()
+        };
+        let program = read("test", "main");
+        assert_eq!((program.title(), program.options()), ("a-b main".into(), "-p a-b --test main".into()));
+        let program = read("bin", "a-b");
+        assert_eq!(program.title(), "a-b unit tests of a-b");
+        assert_eq!(program.options(), "-p a-b --bin a-b");
+        assert_eq!(Program::of_message(&line.replace("\"test\":true", "\"test\":false")), None);
+        assert_eq!(Program::of_message("text"), None);
+    }
+}

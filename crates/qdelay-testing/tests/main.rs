@@ -1,0 +1,4 @@
+//! The harness itself, by that of the standard library; and whether every test of the workspace is run by one of both.
+
+mod every_file;
+mod outcomes;

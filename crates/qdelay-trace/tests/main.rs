@@ -1,0 +1,14 @@
+//! Formats, statistics, conversion and synthesis of traces from outside.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod judge;
+
+mod fuzz;
+mod large;
+mod recorded;
+mod shipped;
+mod wrap;
+
+main!();

@@ -1,0 +1,19 @@
+//! Transports and applications from outside: two endpoints over a toy link, slow models, closed forms.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod common;
+mod tfrc_models;
+
+mod audio;
+mod closed_forms;
+mod emodel;
+mod endpoint_pair;
+mod exchange;
+mod playout;
+mod recovery;
+mod tfrc;
+mod timeouts;
+
+main!();

@@ -1,0 +1,23 @@
+//! The command from outside: output, errors, exit status; and what holds for the workspace. `net.rs` has the tests with real packets.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+#[allow(dead_code, reason = "the other program uses the rest")]
+mod common;
+
+mod architecture;
+mod bad_input;
+mod bench;
+mod compare;
+mod fingerprints;
+mod foreign_results;
+mod help;
+mod interrupt;
+mod list;
+mod progress;
+mod run;
+mod trace;
+mod validate;
+
+main!();

@@ -1,0 +1,22 @@
+//! The command with packets of real programs, in network namespaces. Where the machine has none to give, these tests are skipped.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+#[allow(dead_code, reason = "the other program uses the rest")]
+mod common;
+mod gateway_support;
+mod link_support;
+
+mod cell_real;
+mod gateway;
+mod link;
+mod link_user;
+mod live;
+mod run_real;
+mod soak;
+mod stream;
+mod validate_link;
+mod wire;
+
+main!();
