@@ -6,9 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use qdelay_core::component::Arguments;
 use qdelay_core::{Ecn, Random, Span, Time};
 use qdelay_fuzz::Input;
-use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::control::{AnyController, Reno};
 use qdelay_traffic::segment::Segment;
-use qdelay_traffic::tcp::{Endpoint, Phase};
+use qdelay_traffic::tcp::{Endpoint, Phase, TcpConfig};
 use qdelay_traffic::transport::{COMPONENTS, TransportConfig};
 use std::collections::VecDeque;
 
@@ -59,13 +59,13 @@ fuzz_target!(|data: &[u8]| {
     let Some(arguments) = input.line().and_then(|text| Arguments::parse(COMPONENTS, text).ok()) else {
         return;
     };
-    let Ok(TransportConfig::Tcp { profile, controller, .. }) = TransportConfig::build(&arguments) else {
+    let Ok(TransportConfig::Tcp(TcpConfig { profile, controller, .. })) = TransportConfig::build(&arguments) else {
         return;
     };
-    let end = |controller: ControllerConfig, name| {
-        Endpoint::new(profile, controller.build(), Random::derive(1, name, "controller"))
+    let end = |controller: AnyController, name| {
+        Endpoint::new(profile, controller, Random::derive(1, name, "controller"))
     };
-    let ends = [end(controller, "a"), end(ControllerConfig::Reno, "b")];
+    let ends = [end(controller, "a"), end(Reno.into(), "b")];
     let mut net = Net { ends, flying: Default::default(), now: Time::ZERO, out: Vec::new(), written: 0 };
     net.ends[0].connect(net.now, &mut net.out);
     net.send(0);

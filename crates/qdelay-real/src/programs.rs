@@ -8,7 +8,7 @@ use qdelay_emu::netns::Namespace;
 use qdelay_emu::netns::command::Running;
 use qdelay_sim::{FlowSpec, Scenario};
 use qdelay_study::results::Irtt;
-use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::control::Controller;
 use qdelay_traffic::transport::TransportConfig;
 use rustix::event::{Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -237,12 +237,8 @@ fn program(
 }
 
 fn iperf3(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) -> Option<Vec<String>> {
-    let TransportConfig::Tcp { controller, .. } = flow.transport else { return None };
-    let controller = match controller {
-        ControllerConfig::Bbr(_) => "bbr",
-        ControllerConfig::Reno => "reno",
-        _ => "cubic",
-    };
+    let TransportConfig::Tcp(tcp) = flow.transport else { return None };
+    let controller = tcp.controller.in_kernel()?;
     let interval = if scenario.duration <= FINE { "0.1" } else { "1" };
     let mut arguments: Vec<String> =
         ["--json", "--congestion", controller, "--interval", interval].map(String::from).into();

@@ -3,9 +3,11 @@
 use super::MTU;
 use super::irtt;
 use qdelay_sim::{FlowSpec, Scenario};
-use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::control::{AnyController, Controller};
 use qdelay_traffic::tcp::{Pacing, Profile};
 use qdelay_traffic::transport::TransportConfig;
+use rustix::net::sockopt::set_tcp_congestion;
+use rustix::net::{AddressFamily, SocketType, socket};
 use std::process::{Command, Stdio};
 
 /// Flows at a time: each TCP flow is two processes.
@@ -82,22 +84,22 @@ pub fn wants_pacing(scenario: &Scenario) -> bool {
 /// Nothing where there is no choice: BBR always is.
 fn paced(flow: &FlowSpec) -> Option<bool> {
     match flow.transport {
-        TransportConfig::Tcp { controller: ControllerConfig::Bbr(_), .. } => None,
-        TransportConfig::Tcp { profile, .. } => Some(profile.pacing == Pacing::Always),
-        _ => None,
+        TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
+        TransportConfig::Tcp(tcp) => Some(tcp.profile.pacing == Pacing::Always),
+        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
     }
 }
 
 fn ecn(flow: &FlowSpec) -> Option<bool> {
     match flow.transport {
-        TransportConfig::Tcp { profile, .. } => Some(profile.ecn),
-        _ => None,
+        TransportConfig::Tcp(tcp) => Some(tcp.profile.ecn),
+        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
     }
 }
 
 /// Whether it is iperf3's.
 pub fn is_tcp(flow: &FlowSpec) -> bool {
-    matches!(flow.transport, TransportConfig::Tcp { .. })
+    matches!(flow.transport, TransportConfig::Tcp(_))
 }
 
 fn check_flow(flow: &FlowSpec) -> Result<(), String> {
@@ -111,17 +113,20 @@ fn check_flow(flow: &FlowSpec) -> Result<(), String> {
     }
     match flow.transport {
         // It ends a transfer when all is written, and throws away what has not arrived by then.
-        TransportConfig::Tcp { bytes: Some(_), .. } => {
+        TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {
             Err(format!("'{}': iperf3 delivers no exact number of bytes; expected no bytes", flow.typed))
         }
         // The kernel has knobs of its own, which are not ours to turn for one flow.
-        TransportConfig::Tcp { profile, .. } if !is_kernel(profile) => Err(format!(
-            "'{}': the kernel's TCP is what it is; expected cubic, bbr or reno, with ecn or pacing=always at most",
-            flow.typed
+        TransportConfig::Tcp(tcp) if !is_kernel(tcp.profile) => Err(format!(
+            "'{}': the kernel's TCP is what it is; expected {}, with ecn or pacing=always at most",
+            flow.typed,
+            controls()
         )),
+        TransportConfig::Tcp(tcp) => check_control(flow, &tcp.controller),
         TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => Err(format!(
-            "'{}': no program here speaks TFRC; expected cubic, bbr, reno, udp, voip or gaming",
-            flow.typed
+            "'{}': no program here speaks TFRC; expected {}, udp, voip or gaming",
+            flow.typed,
+            controls()
         )),
         TransportConfig::Udp(udp) if udp.echo && !irtt::is_call(flow) => Err(format!(
             "'{}': only irtt's server sends datagrams back, of a call without pauses; expected echo=off",
@@ -131,8 +136,36 @@ fn check_flow(flow: &FlowSpec) -> Result<(), String> {
             "'{}': packets of {} bytes would be fragmented; expected a size of at most {MTU}",
             flow.typed, udp.bytes
         )),
-        _ => Ok(()),
+        TransportConfig::Udp(_) => Ok(()),
     }
+}
+
+/// The congestion controls that a kernel may have, for messages.
+fn controls() -> String {
+    AnyController::names_in_kernel().collect::<Vec<_>>().join(", ")
+}
+
+/// Whether this machine's kernel has the control.
+fn check_control(flow: &FlowSpec, control: &AnyController) -> Result<(), String> {
+    let typed = &flow.typed;
+    let Some(name) = control.in_kernel() else {
+        return Err(format!(
+            "'{typed}': the kernel's TCP has no such congestion control; expected {}",
+            controls()
+        ));
+    };
+    let refused = |error: rustix::io::Errno| format!("'{typed}': a TCP socket cannot be made: {error}");
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).map_err(refused)?;
+    // The kernel looks for a module of the name. Who may use it is another question, which the flows' namespaces settle.
+    if set_tcp_congestion(&socket, name) != Err(rustix::io::Errno::NOENT) {
+        return Ok(());
+    }
+    let there = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let there = there.map(|names| names.split_ascii_whitespace().collect::<Vec<_>>().join(", "));
+    Err(format!(
+        "'{typed}': this kernel has no congestion control '{name}', nor a module of it; it has {}",
+        there.unwrap_or_else(|error| format!("none that can be read: {error}"))
+    ))
 }
 
 /// Whether the kernel can be made to do as `profile` says.

@@ -4,9 +4,9 @@ use crate::controlled::Controlled;
 use crate::scenario::{FlowSpec, OtherMark};
 use qdelay_core::{Random, Span, Time};
 use qdelay_record::DelayHistogram;
-use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::control::Reno;
 use qdelay_traffic::playout::Playout;
-use qdelay_traffic::tcp::Endpoint;
+use qdelay_traffic::tcp::{Endpoint, TcpConfig};
 use qdelay_traffic::transport::TransportConfig;
 use qdelay_traffic::udp::{UdpConfig, UdpSource};
 use qdelay_traffic::voice::Call;
@@ -117,13 +117,12 @@ impl Flow {
         let name = format!("flow-{index}");
         let start = Time::ZERO + spec.start;
         let ends = match spec.transport {
-            TransportConfig::Tcp { profile, controller, bytes } => {
+            TransportConfig::Tcp(TcpConfig { profile, controller, bytes }) => {
                 let random = |purpose| Random::derive(seed, &name, purpose);
                 // The far end sends acknowledgements only; its controller has nothing to do.
-                let idle = ControllerConfig::Reno.build();
                 Ends::Tcp {
-                    sender: Box::new(Endpoint::new(profile, controller.build(), random("sender"))),
-                    receiver: Box::new(Endpoint::new(profile, idle, random("receiver"))),
+                    sender: Box::new(Endpoint::new(profile, controller, random("sender"))),
+                    receiver: Box::new(Endpoint::new(profile, Reno.into(), random("receiver"))),
                     bytes,
                 }
             }

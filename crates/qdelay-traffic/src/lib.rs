@@ -6,6 +6,7 @@ pub mod audio;
 pub mod biases;
 pub mod control;
 pub mod emodel;
+mod gaming;
 pub mod playout;
 pub mod segment;
 pub mod tcp;

@@ -1,7 +1,79 @@
 //! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
 
+use crate::transport::parameter;
 use crate::voice::Call;
+use alloc::string::ToString;
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
+
+static COMPONENT: Component = Component {
+    kind: Kind::Transport,
+    name: "udp",
+    about: "Datagrams at a constant rate, or on and off",
+    source: "BoDe section VII-C",
+    parameters: &[
+        Parameter {
+            default: "2mbit",
+            min: "1bit",
+            ..parameter("rate", Unit::Rate, "Rate of IP packets while on", "BoDe section VII-C")
+        },
+        Parameter {
+            default: "1200b",
+            min: "28",
+            max: "65535",
+            ..parameter("size", Unit::Bytes, "IP packet size", "")
+        },
+        Parameter {
+            min: "1us",
+            ..parameter("on", Unit::Span, "Mean length of the on periods; without it always on", "")
+        },
+        Parameter { default: "0", ..parameter("off", Unit::Span, "Mean length of the off periods", "") },
+        Parameter {
+            default: "constant",
+            ..parameter(
+                "periods",
+                Unit::Choice(&["constant", "exponential"]),
+                "How period lengths are distributed",
+                "",
+            )
+        },
+        PHASE,
+        ECHO,
+    ],
+    positional: Some("rate"),
+};
+pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
+
+pub(crate) const PHASE: Parameter = Parameter {
+    default: "0",
+    ..parameter("phase", Unit::Span, "From the start of the flow to its first datagram", "")
+};
+pub(crate) const ECHO: Parameter = Parameter {
+    default: "off",
+    ..parameter(
+        "echo",
+        Unit::Switch,
+        "Whether the far end sends each datagram back, so that round trips are measured",
+        "off; as irtt does",
+    )
+};
+
+pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> {
+    let off = arguments.span("off").unwrap_or(Span::ZERO);
+    if arguments.span("on").is_none() && !off.is_zero() {
+        let message = "off is given without on; expected both, or neither for a constant rate".to_string();
+        return Err(ComponentError { typed: arguments.typed().to_string(), message });
+    }
+    let rate = arguments.rate("rate").unwrap_or(Rate::from_bps(2_000_000));
+    let bytes = arguments.whole("size").unwrap_or(1200) as u32;
+    let gaps = Gaps::OnOff {
+        gap: rate.time_for(u64::from(bytes)),
+        on: arguments.span("on").unwrap_or(Span::MAX),
+        off,
+        exponential: arguments.text("periods") == Some("exponential"),
+    };
+    Ok(UdpConfig::new(bytes, gaps).with_common(arguments))
+}
 
 /// When datagrams leave and how large they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +140,12 @@ impl UdpConfig {
     /// Datagrams of `bytes` bytes from the start of the flow on, one way.
     pub const fn new(bytes: u32, gaps: Gaps) -> UdpConfig {
         UdpConfig { bytes, phase: Span::ZERO, gaps, echo: false, call: None }
+    }
+
+    /// The same with what [`PHASE`] and [`ECHO`] say.
+    pub(crate) fn with_common(self, arguments: &Arguments) -> UdpConfig {
+        let phase = arguments.span(PHASE.name).unwrap_or(Span::ZERO);
+        UdpConfig { phase, echo: arguments.switch(ECHO.name) == Some(true), ..self }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Fate, MSS, Net, Rule, Transit, at, bottleneck, exact, ms, wire};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_traffic::control::{AnyController, ControllerConfig, Recovery};
+use qdelay_traffic::control::{AnyController, Cubic, CubicConfig, Recovery, Reno};
 use qdelay_traffic::tcp::{LossDetection, Profile};
 
 fn large(profile: Profile) -> Profile {
@@ -25,7 +25,7 @@ fn reno_under_random_loss() {
                     if t.is_data() && random.unit() < loss { Fate::lost() } else { queue(t) }
                 },
             );
-        let mut net = Net::new(profile, ControllerConfig::Reno, forward, wire(rtt / 2));
+        let mut net = Net::new(profile, Reno, forward, wire(rtt / 2));
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 50);
@@ -48,13 +48,13 @@ fn reno_under_random_loss() {
 #[test]
 fn cubic_follows_its_curve() {
     for lost in [1000u64, 6000] {
-        let profile = large(Profile { hystart: false, ..exact() });
-        let config = qdelay_traffic::control::CubicConfig { hystart: false, ..Default::default() };
+        let profile = large(exact());
+        let config = CubicConfig { hystart: false, ..Default::default() };
         let forward: Rule = Box::new(move |t: &Transit| {
             let first = t.seq == 1 + lost * MSS && t.is_data() && t.attempt == 0;
             if first { Fate::lost() } else { Fate::after(ms(100)) }
         });
-        let mut net = Net::new(profile, ControllerConfig::Cubic(config), forward, wire(ms(100)));
+        let mut net = Net::new(profile, Cubic::new(config), forward, wire(ms(100)));
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 50);
@@ -90,7 +90,7 @@ fn bbr_learns_the_link() {
     for (mbps, rtt) in [(10.0, 40u64), (50.0, 20), (2.0, 100), (100.0, 100)] {
         let queue = bottleneck(Rate::from_mbps(mbps), 1000, ms(rtt / 2));
         let mut net =
-            Net::new(Profile::linux(), ControllerConfig::named("bbr").unwrap(), queue, wire(ms(rtt / 2)));
+            Net::new(Profile::linux(), AnyController::named("bbr").unwrap(), queue, wire(ms(rtt / 2)));
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 50);

@@ -4,7 +4,7 @@
 use crate::common::{Fate, Net, Rule, Transit, at, exact, ms, profiles, wire};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
-use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::control::{AnyController, Reno};
 use qdelay_traffic::tcp::Profile;
 
 /// One direction of a link.
@@ -25,7 +25,7 @@ struct Weather {
 struct Case {
     seed: u64,
     profile: Profile,
-    controller: ControllerConfig,
+    controller: AnyController,
     forward: Weather,
     back: Weather,
     /// Nothing gets through from the first to the second, one way or both; milliseconds.
@@ -145,12 +145,6 @@ fn profile() -> impl Strategy<Value = Profile> {
     )
 }
 
-/// Linux's and ns-3's.
-fn controllers() -> Vec<ControllerConfig> {
-    let linux = ControllerConfig::NAMES.iter().filter_map(|name| ControllerConfig::named(name));
-    linux.chain([ControllerConfig::Ns3Reno, ControllerConfig::Ns3Cubic { hystart: true }]).collect()
-}
-
 fn case() -> impl Strategy<Value = Case> {
     let outage = prop_oneof![
         4 => Just(None),
@@ -163,7 +157,7 @@ fn case() -> impl Strategy<Value = Case> {
     let writes = prop::collection::vec((gap, any::<bool>(), size), 1..4);
     // Close to the wrap of the timestamp clock, 2^32 microseconds, or at zero.
     let start = prop_oneof![3 => Just(0u64), 1 => 4_290_000..4_295_000u64];
-    let controller = prop::sample::select(controllers());
+    let controller = prop::sample::select(AnyController::each().to_vec());
     (any::<u64>(), profile(), controller, weather(), weather(), outage, writes, both, start).prop_map(
         |(seed, profile, controller, forward, back, outage, writes, both, start)| {
             let mut now = 0;
@@ -247,7 +241,7 @@ fn a_pacing_rate_of_zero_does_not_stop_the_sender() {
     let case = |seed, window, forward, back, outage, write, start| Case {
         seed,
         profile: Profile { initial_window: window, ack_every: 1, ..Profile::linux() },
-        controller: ControllerConfig::named("bbr").unwrap(),
+        controller: AnyController::named("bbr").unwrap(),
         forward,
         back,
         outage: Some(outage),
@@ -288,8 +282,7 @@ fn lossy(probability: f64, delay: Span, seed: u64, purpose: &str) -> Rule {
 #[test]
 fn heavy_loss_both_ways() {
     for profile in profiles() {
-        for name in ControllerConfig::NAMES {
-            let controller = ControllerConfig::named(name).unwrap();
+        for controller in AnyController::each() {
             for seed in 0..4 {
                 let (data, acks) = (lossy(0.2, ms(20), seed, "data"), lossy(0.2, ms(20), seed, "acks"));
                 let mut net = Net::new(profile, controller, data, acks);
@@ -303,7 +296,7 @@ fn heavy_loss_both_ways() {
 #[test]
 fn half_of_the_acknowledgements_lost() {
     for profile in profiles() {
-        let mut net = Net::new(profile, ControllerConfig::Reno, wire(ms(10)), lossy(0.5, ms(10), 3, "acks"));
+        let mut net = Net::new(profile, Reno, wire(ms(10)), lossy(0.5, ms(10), 3, "acks"));
         net.download(500_000);
         net.finish(Span::from_secs(1800));
     }
@@ -314,7 +307,7 @@ fn half_of_the_acknowledgements_lost() {
 #[test]
 fn long_outages() {
     for profile in profiles() {
-        for name in ControllerConfig::NAMES {
+        for controller in AnyController::each() {
             for (seconds, both) in [(10, false), (60, true), (300, false)] {
                 let (from, to) = (at(300), at(300 + seconds * 1000));
                 let cut = move |t: &Transit| (from..to).contains(&t.now);
@@ -323,7 +316,7 @@ fn long_outages() {
                 let back = Box::new(
                     move |t: &Transit| if both && cut(t) { Fate::lost() } else { Fate::after(ms(30)) },
                 );
-                let mut net = Net::new(profile, ControllerConfig::named(name).unwrap(), forward, back);
+                let mut net = Net::new(profile, controller, forward, back);
                 net.download(3_000_000);
                 net.finish(Span::from_secs(seconds + 120 + 60));
                 let counts = net.ends[0].sender().counts();
@@ -345,7 +338,7 @@ fn tiny_receive_buffers() {
         {
             let profile = Profile { mss, receive_buffer: buffer, receive_buffer_max: buffer, ..profile };
             let forward = lossy(0.05, ms(5), buffer, "data");
-            let mut net = Net::new(profile, ControllerConfig::Reno, forward, wire(ms(5)));
+            let mut net = Net::new(profile, Reno, forward, wire(ms(5)));
             // Linux offers 162/256 of a buffer.
             let offered = buffer * 162 / 256;
             net.edge_may_be_passed = offered < u64::from(mss);
@@ -374,8 +367,7 @@ fn nothing_to_send_but_the_end() {
 #[test]
 fn both_directions_at_once() {
     for profile in profiles() {
-        for name in ControllerConfig::NAMES {
-            let controller = ControllerConfig::named(name).unwrap();
+        for controller in AnyController::each() {
             let mut net = Net::new(
                 profile,
                 controller,
@@ -398,7 +390,7 @@ fn marks_reduce_the_window_and_lose_nothing() {
         let profile = Profile { ecn: true, ..base };
         let mut random = Random::derive(1, "marks", "");
         let forward = Box::new(move |_: &Transit| Fate { mark: random.unit() < 0.02, ..Fate::after(ms(20)) });
-        let mut net = Net::new(profile, ControllerConfig::Reno, forward, wire(ms(20)));
+        let mut net = Net::new(profile, Reno, forward, wire(ms(20)));
         net.download(3_000_000);
         net.finish(Span::from_secs(60));
         let counts = net.ends[0].sender().counts();
@@ -433,7 +425,7 @@ fn sequence_numbers_wrap() {
         free = free.max(t.now) + rate.time_for(u64::from(t.segment.ip_bytes()));
         Fate::after(free.since(t.now) + ms(1))
     });
-    let mut net = Net::new(profile, ControllerConfig::named("cubic").unwrap(), forward, wire(ms(1)));
+    let mut net = Net::new(profile, AnyController::named("cubic").unwrap(), forward, wire(ms(1)));
     net.keep_log = false;
     net.download((1 << 33) + (1 << 30));
     net.finish(Span::from_secs(60));
@@ -445,7 +437,7 @@ fn equal_runs_are_equal() {
     let run = |seed| {
         let mut net = Net::new(
             exact(),
-            ControllerConfig::named("bbr").unwrap(),
+            AnyController::named("bbr").unwrap(),
             lossy(0.02, ms(15), seed, "there"),
             lossy(0.02, ms(15), seed, "back"),
         );

@@ -3,7 +3,7 @@
 
 use crate::common::{Fate, MSS, Net, Rule, Sent, at, bottleneck, exact, lose, ms, wire};
 use qdelay_core::{Ecn, Rate, Span, Time};
-use qdelay_traffic::control::{ControllerConfig, Recovery};
+use qdelay_traffic::control::{AnyController, Recovery, Reno};
 use qdelay_traffic::segment::{Segment, flag};
 use qdelay_traffic::tcp::{Phase, Profile, Receiver};
 
@@ -39,7 +39,7 @@ fn a_lost_answer_to_the_syn() {
         left -= u32::from(drop);
         if drop { Fate::lost() } else { Fate::after(ms(20)) }
     });
-    let mut net = Net::new(exact(), ControllerConfig::Reno, wire(ms(20)), back);
+    let mut net = Net::new(exact(), Reno, wire(ms(20)), back);
     net.download(100 * MSS);
     net.finish(Span::from_secs(5));
     // Both ends send again after one and after two seconds more; the third answer gets through.
@@ -70,7 +70,7 @@ fn handshake_segments_twice() {
     let twice = || -> Rule {
         Box::new(|t| if t.is_syn() { Fate::twice(ms(20), ms(500)) } else { Fate::after(ms(20)) })
     };
-    let mut net = Net::new(exact(), ControllerConfig::Reno, twice(), twice());
+    let mut net = Net::new(exact(), Reno, twice(), twice());
     net.download(1000 * MSS);
     net.finish(Span::from_secs(5));
     let counts = net.ends[0].sender().counts();
@@ -83,7 +83,7 @@ fn handshake_segments_twice() {
 #[test]
 fn quick_acknowledgements_at_the_start() {
     let plain = Profile { eager_acks: false, ..Profile::linux() };
-    let mut net = Net::line(plain, ControllerConfig::Reno, |_| false);
+    let mut net = Net::line(plain, Reno, |_| false);
     net.connect();
     net.write(0, 200 * MSS);
     net.run_until(at(2000));
@@ -155,7 +155,7 @@ fn an_old_duplicate_does_not_change_the_echo() {
 #[test]
 fn retransmissions_are_not_ecn_capable() {
     let profile = Profile { ecn: true, ..exact() };
-    let mut net = Net::line(profile, ControllerConfig::Reno, lose(&[150, 160], 1));
+    let mut net = Net::line(profile, Reno, lose(&[150, 160], 1));
     net.download(400 * MSS);
     net.finish(Span::from_secs(5));
     for sent in net.data(0) {
@@ -175,7 +175,7 @@ fn retransmissions_are_not_ecn_capable() {
 fn an_echo_lasts_until_it_is_answered() {
     let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
     let forward: Rule = Box::new(move |t| Fate { mark: (150..155).contains(&(t.seq / MSS)), ..queue(t) });
-    let mut net = Net::new(Profile { ecn: true, ..exact() }, ControllerConfig::Reno, forward, wire(ms(20)));
+    let mut net = Net::new(Profile { ecn: true, ..exact() }, Reno, forward, wire(ms(20)));
     net.download(500 * MSS);
     net.finish(Span::from_secs(5));
     let counts = net.ends[0].sender().counts();
@@ -233,7 +233,7 @@ fn the_receive_window_is_filled_and_respected() {
 fn the_receive_window_grows_as_needed() {
     let goodput = |profile| {
         let queue = bottleneck(Rate::from_mbps(100.0), 1000, ms(50));
-        let mut net = Net::new(profile, ControllerConfig::named("cubic").unwrap(), queue, wire(ms(50)));
+        let mut net = Net::new(profile, AnyController::named("cubic").unwrap(), queue, wire(ms(50)));
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 40);
@@ -251,7 +251,7 @@ fn the_receive_window_grows_as_needed() {
 /// RFC 9293 section 3.8.3, RFC 5681 section 4.1: after an idle time the window is the initial one again.
 #[test]
 fn the_window_restarts_after_idle_time() {
-    let mut net = Net::line(exact(), ControllerConfig::Reno, |_| false);
+    let mut net = Net::line(exact(), Reno, |_| false);
     net.connect();
     net.write(0, 300 * MSS);
     net.run_until(at(5000));

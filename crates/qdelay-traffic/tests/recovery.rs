@@ -3,7 +3,7 @@
 
 use crate::common::{BOTH, Fate, MSS, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
 use qdelay_core::{Rate, Span, Time};
-use qdelay_traffic::control::{ControllerConfig, Recovery};
+use qdelay_traffic::control::{AnyController, COMPONENTS, Controller, Ns3Cubic, Ns3Reno, Recovery, Reno};
 use qdelay_traffic::segment::{Segment, flag};
 use qdelay_traffic::tcp::Profile;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ fn a_single_loss_is_repaired_by_one_fast_retransmission() {
     for detection in BOTH {
         // Both parities: the acknowledgement of the segment before the hole may be held back when the hole shows.
         for lost in [100, 101, 150, 151] {
-            let mut net = Net::line(found_by(detection), ControllerConfig::Reno, lose(&[lost], 1));
+            let mut net = Net::line(found_by(detection), Reno, lose(&[lost], 1));
             net.download(400 * MSS);
             net.finish(Span::from_secs(5));
             let counts = net.ends[0].sender().counts();
@@ -43,7 +43,7 @@ fn a_single_loss_is_repaired_by_one_fast_retransmission() {
 fn a_loss_is_repaired_at_the_third_duplicate() {
     for detection in BOTH {
         for lost in [[100, 220], [101, 221]] {
-            let mut net = Net::line(found_by(detection), ControllerConfig::Reno, lose(&lost, 1));
+            let mut net = Net::line(found_by(detection), Reno, lose(&lost, 1));
             net.download(600 * MSS);
             net.finish(Span::from_secs(5));
             let again = net.again(0);
@@ -66,7 +66,7 @@ fn lost_acknowledgements_are_no_reordering() {
         let top = t.segment.sack_blocks().iter().map(|b| u64::from(b.1)).max().unwrap_or(0);
         if top == seq(102) || top == seq(104) { Fate::lost() } else { Fate::after(ms(20)) }
     });
-    let mut net = Net::new(exact(), ControllerConfig::Reno, forward, back);
+    let mut net = Net::new(exact(), Reno, forward, back);
     net.download(600 * MSS);
     net.finish(Span::from_secs(5));
     let last = *net.again(0).last().unwrap();
@@ -85,7 +85,7 @@ fn reordering_within_a_quarter_of_the_round_trip_costs_nothing() {
         fate.copies[0] = fate.copies[0].map(|delay| delay + late + first);
         fate
     });
-    let mut net = Net::new(exact(), ControllerConfig::Reno, forward, wire(ms(20)));
+    let mut net = Net::new(exact(), Reno, forward, wire(ms(20)));
     net.download(800 * MSS);
     net.finish(Span::from_secs(5));
     let counts = net.ends[0].sender().counts();
@@ -103,7 +103,7 @@ fn persistent_reordering_widens_the_window() {
         fate.copies[0] = fate.copies[0].map(|delay| delay + late);
         fate
     });
-    let mut net = Net::new(exact(), ControllerConfig::Reno, forward, wire(ms(20)));
+    let mut net = Net::new(exact(), Reno, forward, wire(ms(20)));
     net.download(4000 * MSS);
     net.finish(Span::from_secs(20));
     let counts = net.ends[0].sender().counts();
@@ -119,7 +119,7 @@ fn persistent_reordering_widens_the_window() {
 fn a_lost_retransmission_is_found_by_time() {
     for times in [2, 3, 4] {
         let profile = Profile { receive_buffer: 4_000_000, receive_buffer_max: 4_000_000, ..exact() };
-        let mut net = Net::line(profile, ControllerConfig::Reno, lose(&[200], times));
+        let mut net = Net::line(profile, Reno, lose(&[200], times));
         net.download(1000 * MSS);
         net.finish(Span::from_secs(10));
         let counts = net.ends[0].sender().counts();
@@ -132,7 +132,7 @@ fn a_lost_retransmission_is_found_by_time() {
 fn a_burst_of_losses_takes_one_recovery() {
     let lost: Vec<u64> = (100..130).collect();
     for detection in BOTH {
-        let mut net = Net::line(found_by(detection), ControllerConfig::Reno, lose(&lost, 1));
+        let mut net = Net::line(found_by(detection), Reno, lose(&lost, 1));
         net.download(600 * MSS);
         net.finish(Span::from_secs(10));
         let counts = net.ends[0].sender().counts();
@@ -178,10 +178,10 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
         &[110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128],
         &[100, 102, 104, 106, 108, 110, 112, 114, 116, 118, 120, 122, 124, 126, 128, 130, 132, 134, 136, 138],
     ];
-    for name in ["reno", "cubic"] {
+    let controls = COMPONENTS.iter().filter_map(|component| AnyController::named(component.name));
+    for controller in controls.filter(|controller| !controller.owns_window()) {
         for detection in BOTH {
             for lost in patterns {
-                let controller = ControllerConfig::named(name).unwrap();
                 let mut net = Net::line(found_by(detection), controller, lose(lost, 1));
                 net.connect();
                 net.write(0, 800 * MSS);
@@ -214,12 +214,15 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
                         (total.saturating_sub(out)).max(news) + 1
                     };
                     let allowed = allowed.max(u64::from(out == 0));
-                    assert!(sent <= allowed, "{name} {detection:?} {lost:?}: {sent} sent, {allowed} allowed");
+                    assert!(
+                        sent <= allowed,
+                        "{controller:?} {detection:?} {lost:?}: {sent} sent, {allowed} allowed"
+                    );
                     out += sent;
                 }
                 assert!(acks > 10);
                 let counts = net.ends[0].sender().counts();
-                assert_eq!(counts.retransmits as usize, lost.len(), "{name} {detection:?}");
+                assert_eq!(counts.retransmits as usize, lost.len(), "{controller:?} {detection:?}");
             }
         }
     }
@@ -229,8 +232,7 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
 #[test]
 fn the_window_after_recovery() {
     for (name, factor) in [("reno", 0.5), ("cubic", 0.7)] {
-        let profile = Profile { hystart: false, ..exact() };
-        let mut net = Net::line(profile, ControllerConfig::named(name).unwrap(), lose(&[150], 1));
+        let mut net = Net::line(exact(), AnyController::named(name).unwrap(), lose(&[150], 1));
         net.connect();
         net.write(0, 800 * MSS);
         let mut before = 0;
@@ -256,7 +258,7 @@ fn the_window_after_recovery() {
 fn tail_losses_are_repaired_by_a_probe() {
     for tail in 1..6u64 {
         let lost: Vec<u64> = (200 - tail..200).collect();
-        let mut net = Net::line(exact(), ControllerConfig::Reno, lose(&lost, 1));
+        let mut net = Net::line(exact(), Reno, lose(&lost, 1));
         net.download(200 * MSS);
         let (mut srtt, mut last) = (Span::ZERO, net.now);
         while net.ends[0].sender().counts().probes == 0 {
@@ -282,7 +284,7 @@ fn tail_losses_are_repaired_by_a_probe() {
 #[test]
 fn a_lost_probe_is_followed_by_the_timer() {
     let (mut once, mut twice) = (lose(&[198], 1), lose(&[199], 2));
-    let mut net = Net::line(exact(), ControllerConfig::Reno, move |t| once(t) || twice(t));
+    let mut net = Net::line(exact(), Reno, move |t| once(t) || twice(t));
     net.download(200 * MSS);
     net.finish(Span::from_secs(5));
     let counts = net.ends[0].sender().counts();
@@ -300,7 +302,7 @@ fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
         if t.is_data() && lost { Fate::lost() } else { Fate::after(ms(20)) }
     });
     let back: Rule = Box::new(move |t| Fate::after(if t.now > at(start) { ms(80) } else { ms(20) }));
-    let mut net = Net::new(Profile { quick_acks: 1000, ..exact() }, ControllerConfig::Reno, forward, back);
+    let mut net = Net::new(Profile { quick_acks: 1000, ..exact() }, Reno, forward, back);
     net.connect();
     // Forty milliseconds, twenty times: the round trip is well known.
     for i in 0..20 {
@@ -326,7 +328,7 @@ fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
 #[test]
 fn a_single_loss_in_ns3() {
     for (controller, beta) in
-        [(ControllerConfig::Ns3Reno, 0.5), (ControllerConfig::Ns3Cubic { hystart: false }, 0.7)]
+        [(AnyController::from(Ns3Reno::default()), 0.5), (Ns3Cubic::new(false).into(), 0.7)]
     {
         let mut net = Net::line(Profile::ns3(), controller, lose(&[150], 1));
         net.download(2_000 * MSS);
@@ -349,7 +351,7 @@ fn a_single_loss_in_ns3() {
 /// In ns-3 only the timer finds a lost retransmission.
 #[test]
 fn a_lost_retransmission_in_ns3_takes_a_timeout() {
-    let mut net = Net::line(Profile::ns3(), ControllerConfig::Ns3Cubic { hystart: false }, lose(&[150], 2));
+    let mut net = Net::line(Profile::ns3(), Ns3Cubic::new(false), lose(&[150], 2));
     net.download(1_000 * MSS);
     net.finish(Span::from_secs(20));
     let counts = net.ends[0].sender().counts();
@@ -359,7 +361,7 @@ fn a_lost_retransmission_in_ns3_takes_a_timeout() {
 /// In ns-3 nothing sent before a timeout is measured afterwards, not even by the timestamp that its retransmission returns.
 #[test]
 fn no_round_trip_is_measured_over_a_timeout_in_ns3() {
-    let mut net = Net::line(Profile::ns3(), ControllerConfig::Ns3Reno, lose(&[119], 1));
+    let mut net = Net::line(Profile::ns3(), Ns3Reno::default(), lose(&[119], 1));
     net.download(120 * MSS);
     while net.ends[0].sender().counts().timeouts == 0 {
         net.run_until(net.now + ms(1));

@@ -3,7 +3,7 @@
 
 use crate::common::{BOTH, Fate, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
 use qdelay_core::{Rate, Span, Time};
-use qdelay_traffic::control::{ControllerConfig, Recovery};
+use qdelay_traffic::control::{Recovery, Reno};
 use qdelay_traffic::tcp::{LossDetection, Profile};
 
 // ---- Timeouts ----
@@ -62,7 +62,7 @@ fn a_spurious_timeout_is_undone() {
                 free = free.max(paused) + Rate::from_mbps(10.0).time_for(u64::from(t.segment.ip_bytes()));
                 Fate::after(free.since(t.now) + ms(20))
             });
-            let mut net = Net::new(found_by(detection), ControllerConfig::Reno, forward, wire(ms(20)));
+            let mut net = Net::new(found_by(detection), Reno, forward, wire(ms(20)));
             net.connect();
             net.write(0, 1 << 40);
             net.run_until(from);
@@ -96,7 +96,7 @@ fn losses_that_an_undo_forgot_are_found_again() {
                     if (from + ms(40)..to).contains(&t.now) { Fate::lost() } else { Fate::after(ms(20)) }
                 },
             );
-        let mut net = Net::new(found_by(detection), ControllerConfig::Reno, forward, back);
+        let mut net = Net::new(found_by(detection), Reno, forward, back);
         net.connect();
         net.write(0, 1 << 40);
         net.run_until(at(6000));
@@ -114,7 +114,7 @@ fn a_real_timeout_is_not_undone() {
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
         let forward: Rule =
             Box::new(move |t| if (from..to).contains(&t.now) { Fate::lost() } else { queue(t) });
-        let mut net = Net::new(found_by(detection), ControllerConfig::Reno, forward, wire(ms(20)));
+        let mut net = Net::new(found_by(detection), Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
         net.run_until(at(3000));
@@ -138,7 +138,7 @@ fn a_duplicate_sack_undoes() {
             }
             fate
         });
-        let mut net = Net::new(found_by(detection), ControllerConfig::Reno, forward, wire(ms(20)));
+        let mut net = Net::new(found_by(detection), Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
         let mut before = net.ends[0].sender().window();
@@ -176,7 +176,7 @@ fn a_late_original_undoes() {
         });
         // Without a queue, so that the round trip of the retransmission cannot be taken for that of the original.
         let profile = Profile { receive_buffer: 90_000, receive_buffer_max: 90_000, ..found_by(detection) };
-        let mut net = Net::new(profile, ControllerConfig::Reno, forward, wire(ms(20)));
+        let mut net = Net::new(profile, Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
         net.run_until(at(1500));
@@ -208,7 +208,7 @@ fn a_duplicate_made_by_the_network_does_not_undo() {
             }
             fate
         });
-        let mut net = Net::new(found_by(detection), ControllerConfig::Reno, forward, wire(ms(20)));
+        let mut net = Net::new(found_by(detection), Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
         net.run_until(at(1500));

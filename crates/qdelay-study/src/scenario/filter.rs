@@ -12,7 +12,7 @@ pub(super) enum Protocol {
 
 impl Protocol {
     pub fn of(transport: &TransportConfig) -> Protocol {
-        if let TransportConfig::Tcp { .. } = transport { Protocol::Tcp } else { Protocol::Udp }
+        if let TransportConfig::Tcp(_) = transport { Protocol::Tcp } else { Protocol::Udp }
     }
 }
 

@@ -24,10 +24,12 @@
 //! * One-way delays are differences of two clocks that agree, as they do in the simulator.
 
 pub mod choice;
+mod component;
 mod listener;
 mod source;
 
 pub use choice::Utility;
+pub(crate) use component::{COMPONENTS, build};
 pub use listener::Listener;
 pub use source::{AudioPacket, AudioTimes, Source};
 

@@ -1,166 +1,141 @@
-//! One of the controllers, chosen by configuration, without dynamic dispatch.
+//! One of the controllers, without dynamic dispatch: what the registry in `control/mod.rs` makes of its lines.
 
-use super::{
-    AckSample, Bbr, BbrConfig, Connection, Controller, Cubic, CubicConfig, Event, Ns3Cubic, Ns3Reno,
-    Recovery, Reno, Window,
-};
-use qdelay_core::{Random, Rate};
+use super::Controller;
+use crate::tcp::Profile;
+use qdelay_core::component::{Arguments, Component};
 
-/// Which controller, and its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControllerConfig {
-    /// Reno; no parameters.
-    Reno,
-    /// CUBIC.
-    Cubic(CubicConfig),
-    /// BBR version 1.
-    Bbr(BbrConfig),
-    /// NewReno as in ns-3; no parameters.
-    Ns3Reno,
-    /// CUBIC as in ns-3.
-    Ns3Cubic {
-        /// Whether HyStart watches slow start.
-        hystart: bool,
-    },
-}
+/// Makes [`AnyController`], [`COMPONENTS`](super::COMPONENTS) and the delegation of every call out of one line for each controller.
+///
+/// First come those that users can name, as `file::Controller`: the file has the `COMPONENT` and a `build`, which is given
+/// the arguments and the profile. Behind the semicolon are those that a `build` chooses for some profile.
+macro_rules! controls {
+    ($($file:ident :: $named:ident),+; $($chosen:ident),+ $(,)?) => {
+        controls!(@any $($named),+, $($chosen),+);
 
-impl ControllerConfig {
-    /// The names that [`ControllerConfig::named`] knows: Linux's.
-    pub const NAMES: [&str; 3] = ["reno", "cubic", "bbr"];
+        /// The controllers that users can name, in the order they are listed.
+        pub static COMPONENTS: &[&Component] = &[$(&$file::COMPONENT),+];
 
-    /// The controller of this name with Linux's defaults.
-    pub fn named(name: &str) -> Option<ControllerConfig> {
-        match name {
-            "reno" => Some(ControllerConfig::Reno),
-            "cubic" => Some(ControllerConfig::Cubic(CubicConfig::default())),
-            "bbr" => Some(ControllerConfig::Bbr(BbrConfig::default())),
-            _ => None,
+        impl AnyController {
+            /// The controller that `arguments` of one of [`COMPONENTS`] describe, in the world of `profile`.
+            pub fn build(arguments: &Arguments, profile: &Profile) -> Option<AnyController> {
+                $(if arguments.component().name == $file::COMPONENT.name {
+                    return Some($file::build(arguments, profile));
+                })+
+                None
+            }
         }
-    }
+    };
 
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            ControllerConfig::Reno | ControllerConfig::Ns3Reno => "reno",
-            ControllerConfig::Cubic(_) | ControllerConfig::Ns3Cubic { .. } => "cubic",
-            ControllerConfig::Bbr(_) => "bbr",
+    (@any $($controller:ident),+) => {
+        /// Any of the controllers.
+        #[derive(Clone, Copy, Debug)]
+        #[allow(clippy::large_enum_variant)] // one per connection, and the indirection would cost every acknowledgement
+        pub enum AnyController {
+            $(#[doc = concat!("See [`", stringify!($controller), "`].")] $controller($controller),)+
         }
-    }
 
-    /// A controller for one connection.
-    pub fn build(&self) -> AnyController {
-        match *self {
-            ControllerConfig::Reno => AnyController::Reno(Reno),
-            ControllerConfig::Cubic(config) => AnyController::Cubic(Cubic::new(config)),
-            ControllerConfig::Bbr(config) => AnyController::Bbr(Bbr::new(config)),
-            ControllerConfig::Ns3Reno => AnyController::Ns3Reno(Ns3Reno::default()),
-            ControllerConfig::Ns3Cubic { hystart } => AnyController::Ns3Cubic(Ns3Cubic::new(hystart)),
+        $(impl From<$controller> for AnyController {
+            fn from(controller: $controller) -> AnyController {
+                AnyController::$controller(controller)
+            }
+        })+
+
+        impl AnyController {
+            /// Each of them with its defaults.
+            pub fn each() -> [AnyController; [$(stringify!($controller)),+].len()] {
+                [$($controller::default().into()),+]
+            }
         }
-    }
-}
 
-/// Any of the controllers.
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::large_enum_variant)] // one per connection, and the indirection would cost every acknowledgement
-pub enum AnyController {
-    /// See [`Reno`].
-    Reno(Reno),
-    /// See [`Cubic`].
-    Cubic(Cubic),
-    /// See [`Bbr`].
-    Bbr(Bbr),
-    /// See [`Ns3Reno`].
-    Ns3Reno(Ns3Reno),
-    /// See [`Ns3Cubic`].
-    Ns3Cubic(Ns3Cubic),
-}
-
-macro_rules! each {
-    ($any:expr, $controller:ident => $call:expr) => {
-        match $any {
-            AnyController::Reno($controller) => $call,
-            AnyController::Cubic($controller) => $call,
-            AnyController::Bbr($controller) => $call,
-            AnyController::Ns3Reno($controller) => $call,
-            AnyController::Ns3Cubic($controller) => $call,
+        #[warn(clippy::missing_trait_methods, reason = "a call that is not passed on would have the trait's answer")]
+        impl Controller for AnyController {
+            fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random) {
+                match self { $(AnyController::$controller(c) => c.init(connection, window, random),)+ }
+            }
+            fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
+                match self { $(AnyController::$controller(c) => c.ssthresh(connection, window),)+ }
+            }
+            #[inline]
+            fn grow(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
+                match self { $(AnyController::$controller(c) => c.grow(connection, window, sample),)+ }
+            }
+            #[inline]
+            fn owns_window(&self) -> bool {
+                match self { $(AnyController::$controller(c) => c.owns_window(),)+ }
+            }
+            #[inline]
+            fn control(
+                &mut self,
+                connection: &Connection,
+                window: &mut Window,
+                sample: &AckSample,
+                random: &mut Random,
+            ) {
+                match self { $(AnyController::$controller(c) => c.control(connection, window, sample, random),)+ }
+            }
+            #[inline]
+            fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
+                match self { $(AnyController::$controller(c) => c.delivered(connection, window, sample),)+ }
+            }
+            fn set_recovery(&mut self, connection: &Connection, window: &mut Window, to: Recovery) {
+                match self { $(AnyController::$controller(c) => c.set_recovery(connection, window, to),)+ }
+            }
+            fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {
+                match self { $(AnyController::$controller(c) => c.event(connection, window, event),)+ }
+            }
+            fn undo(&mut self, connection: &Connection, window: &Window, prior: u32) -> u32 {
+                match self { $(AnyController::$controller(c) => c.undo(connection, window, prior),)+ }
+            }
+            #[inline]
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { $(AnyController::$controller(c) => c.pacing_rate(),)+ }
+            }
+            #[inline]
+            fn marks_app_limited(&self) -> bool {
+                match self { $(AnyController::$controller(c) => c.marks_app_limited(),)+ }
+            }
+            fn min_burst(&self) -> u32 {
+                match self { $(AnyController::$controller(c) => c.min_burst(),)+ }
+            }
+            fn in_kernel(&self) -> Option<&'static str> {
+                match self { $(AnyController::$controller(c) => c.in_kernel(),)+ }
+            }
         }
     };
 }
+pub(super) use controls;
 
-impl Controller for AnyController {
-    fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random) {
-        each!(self, c => c.init(connection, window, random));
+impl super::AnyController {
+    /// The controller of this name with the defaults of Linux.
+    pub fn named(name: &str) -> Option<super::AnyController> {
+        let component: &'static Component = super::COMPONENTS.iter().find(|c| c.name == name)?;
+        super::AnyController::build(&Arguments::defaults(component), &Profile::linux())
     }
 
-    fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
-        each!(self, c => c.ssthresh(connection, window))
-    }
-
-    #[inline]
-    fn grow(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
-        each!(self, c => c.grow(connection, window, sample));
-    }
-
-    #[inline]
-    fn owns_window(&self) -> bool {
-        each!(self, c => c.owns_window())
-    }
-
-    #[inline]
-    fn control(
-        &mut self,
-        connection: &Connection,
-        window: &mut Window,
-        sample: &AckSample,
-        random: &mut Random,
-    ) {
-        each!(self, c => c.control(connection, window, sample, random));
-    }
-
-    #[inline]
-    fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
-        each!(self, c => c.delivered(connection, window, sample));
-    }
-
-    fn set_recovery(&mut self, connection: &Connection, window: &mut Window, to: Recovery) {
-        each!(self, c => c.set_recovery(connection, window, to));
-    }
-
-    fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {
-        each!(self, c => c.event(connection, window, event));
-    }
-
-    fn undo(&mut self, connection: &Connection, window: &Window, prior: u32) -> u32 {
-        each!(self, c => c.undo(connection, window, prior))
-    }
-
-    #[inline]
-    fn pacing_rate(&self) -> Option<Rate> {
-        each!(self, c => c.pacing_rate())
-    }
-
-    #[inline]
-    fn marks_app_limited(&self) -> bool {
-        each!(self, c => c.marks_app_limited())
-    }
-
-    fn min_burst(&self) -> u32 {
-        each!(self, c => c.min_burst())
+    /// The names by which users know what a Linux kernel may have as well.
+    pub fn names_in_kernel() -> impl Iterator<Item = &'static str> {
+        let names = super::COMPONENTS.iter().map(|component| component.name);
+        names.filter(|name| super::AnyController::named(name).is_some_and(|c| c.in_kernel().is_some()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::{AnyController, COMPONENTS, Controller};
+    use alloc::format;
+    use alloc::vec::Vec;
+    use qdelay_core::component::Kind;
 
     #[test]
     fn names_build_what_they_say() {
-        for name in ControllerConfig::NAMES {
-            let config = ControllerConfig::named(name);
-            assert_eq!(config.map(|c| c.name()), Some(name));
-            let owns = config.map(|c| c.build().owns_window());
-            assert_eq!(owns, Some(name == "bbr"));
+        for component in COMPONENTS {
+            assert_eq!(component.kind, Kind::Transport);
+            let built = AnyController::named(component.name).map(|controller| format!("{controller:?}"));
+            let each = AnyController::each().map(|controller| format!("{controller:?}"));
+            assert!(built.is_some_and(|built| each.contains(&built)), "{}", component.name);
         }
-        assert_eq!(ControllerConfig::named("vegas"), None);
+        assert_eq!(AnyController::named("bbr").map(|c| c.owns_window()), Some(true));
+        assert!(AnyController::named("vegas").is_none());
+        assert_eq!(AnyController::names_in_kernel().collect::<Vec<_>>(), ["cubic", "bbr", "reno"]);
     }
 }

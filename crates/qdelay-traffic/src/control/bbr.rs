@@ -33,10 +33,34 @@ mod window;
 
 use super::jiffies::Jiffies;
 use super::windowed_max::WindowedMax;
-use super::{AckSample, Connection, Controller, Event, Recovery, Window};
+use super::{AckSample, AnyController, Connection, Controller, Event, Recovery, Window};
+use crate::tcp::{self, Profile};
 use aggregation::Aggregation;
 use policer::{Policer, Verdict};
+use qdelay_core::component::{Arguments, Component, Parameter, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
+
+static PARAMETERS: [Parameter; tcp::KNOBS.len() + 1] = tcp::with_knobs(&[Parameter {
+    name: "aggregation",
+    unit: Unit::Switch,
+    default: "on",
+    min: "",
+    max: "",
+    about: "Whether the window allows for acknowledgements that come together",
+    source: "Linux from 5.1",
+}]);
+
+pub(super) static COMPONENT: Component = tcp::component(
+    "bbr",
+    "TCP with BBR version 1",
+    "Cardwell et al., ACM Queue 14(5), 2016; Linux tcp_bbr.c",
+    &PARAMETERS,
+);
+
+pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
+    let aggregation = arguments.switch("aggregation") != Some(false);
+    Bbr::new(BbrConfig { aggregation, ..BbrConfig::default() }).into()
+}
 
 /// Fraction bits of a bandwidth in segments per microsecond.
 const BW_BITS: u32 = 24;
@@ -147,6 +171,12 @@ pub struct Bbr {
     prior_cwnd: u32,
     prior_recovery: Recovery,
     packet_conservation: bool,
+}
+
+impl Default for Bbr {
+    fn default() -> Bbr {
+        Bbr::new(BbrConfig::default())
+    }
 }
 
 impl Bbr {
@@ -407,6 +437,11 @@ impl Controller for Bbr {
 
     fn min_burst(&self) -> u32 {
         if self.pacing_rate < SINGLE_BELOW { 1 } else { 2 }
+    }
+
+    fn in_kernel(&self) -> Option<&'static str> {
+        // Which kernel allows for aggregation is a matter of its version.
+        Some("bbr")
     }
 }
 

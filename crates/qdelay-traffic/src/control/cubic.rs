@@ -20,8 +20,31 @@ use super::cubic_law::{BETA_SCALE, Law};
 use super::hystart::Hystart;
 use super::jiffies::Jiffies;
 use super::reno::{avoid_congestion, slow_start};
-use super::{AckSample, Connection, Controller, Event, Recovery, Window};
+use super::{AckSample, AnyController, Connection, Controller, Event, Ns3Cubic, Recovery, Window};
+use crate::tcp::{self, Profile, RecoveryRule};
 use qdelay_core::Random;
+use qdelay_core::component::{Arguments, Component, Parameter, Unit};
+
+static PARAMETERS: [Parameter; tcp::KNOBS.len() + 1] = tcp::with_knobs(&[Parameter {
+    name: "hystart",
+    unit: Unit::Switch,
+    default: "on",
+    min: "",
+    max: "",
+    about: "Whether slow start may end by HyStart",
+    source: "Linux tcp_cubic.c, module parameter hystart",
+}]);
+
+pub(super) static COMPONENT: Component =
+    tcp::component("cubic", "TCP with CUBIC, Linux's default", "RFC 9438; Linux tcp_cubic.c", &PARAMETERS);
+
+pub(super) fn build(arguments: &Arguments, profile: &Profile) -> AnyController {
+    let hystart = arguments.switch("hystart") != Some(false);
+    match profile.recovery_rule {
+        RecoveryRule::Linux => Cubic::new(CubicConfig { hystart, ..CubicConfig::default() }).into(),
+        RecoveryRule::Ns3 => Ns3Cubic::new(hystart).into(),
+    }
+}
 
 /// Parameters of [`Cubic`]; [`CubicConfig::default`] is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +86,12 @@ pub struct Cubic {
     min_rtt: u32,
     jiffies: Jiffies,
     config: CubicConfig,
+}
+
+impl Default for Cubic {
+    fn default() -> Cubic {
+        Cubic::new(CubicConfig::default())
+    }
 }
 
 impl Cubic {
@@ -148,6 +177,10 @@ impl Controller for Cubic {
             let tick = self.jiffies.at(connection.now);
             self.law.skip_idle(tick, tick.saturating_sub(last));
         }
+    }
+
+    fn in_kernel(&self) -> Option<&'static str> {
+        self.config.hystart.then_some("cubic")
     }
 }
 

@@ -13,7 +13,9 @@
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
-//! [`AnyController`] is one of them, chosen by configuration.
+//! [`AnyController`] is one of them. A new one is a file, its `mod` line and a line of the registry below: the file has the
+//! controller with its [`Default`], the `COMPONENT` by which users name it with [TCP's knobs](crate::tcp::with_knobs) and its
+//! own parameters, and `build`.
 
 mod any;
 mod bbr;
@@ -28,14 +30,21 @@ mod reno;
 mod toy;
 mod windowed_max;
 
-pub use any::{AnyController, ControllerConfig};
 pub use bbr::{Bbr, BbrConfig, Mode};
 pub use cubic::{Cubic, CubicConfig};
 pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
 
+use crate::tcp::Profile;
+use any::controls;
+use qdelay_core::component::{Arguments, Component};
 use qdelay_core::{Random, Rate, Span, Time};
+
+controls! {
+    cubic::Cubic, bbr::Bbr, reno::Reno;
+    Ns3Cubic, Ns3Reno
+}
 
 /// Where loss recovery stands, as in Linux's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -216,4 +225,7 @@ pub trait Controller {
     fn min_burst(&self) -> u32 {
         2
     }
+
+    /// What a Linux kernel that does the same calls it (`TCP_CONGESTION`); `None` where no kernel does.
+    fn in_kernel(&self) -> Option<&'static str>;
 }

@@ -71,6 +71,12 @@ pub struct Ns3Cubic {
     samples: u32,
 }
 
+impl Default for Ns3Cubic {
+    fn default() -> Ns3Cubic {
+        Ns3Cubic::new(true)
+    }
+}
+
 impl Ns3Cubic {
     /// A controller; with `hystart` off only a loss ends slow start.
     pub fn new(hystart: bool) -> Ns3Cubic {
@@ -224,6 +230,10 @@ impl Controller for Ns3Cubic {
             self.found = false;
             self.begin_round(connection);
         }
+    }
+
+    fn in_kernel(&self) -> Option<&'static str> {
+        None
     }
 }
 

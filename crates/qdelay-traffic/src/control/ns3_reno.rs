@@ -54,6 +54,10 @@ impl Controller for Ns3Reno {
             Event::TransmitStart | Event::WindowRestart => {}
         }
     }
+
+    fn in_kernel(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,20 @@
 //! is in flight. Differences from Linux: none; compared call by
 //! call with the functions of Linux 6.12.117, compiled outside the kernel.
 
-use super::{AckSample, Connection, Controller, Window};
+use super::{AckSample, AnyController, Connection, Controller, Ns3Reno, Window};
+use crate::tcp::{self, Profile, RecoveryRule};
 use qdelay_core::Random;
+use qdelay_core::component::{Arguments, Component};
+
+pub(super) static COMPONENT: Component =
+    tcp::component("reno", "TCP with Reno's additive increase", "RFC 5681; Linux tcp_cong.c", &tcp::KNOBS);
+
+pub(super) fn build(_: &Arguments, profile: &Profile) -> AnyController {
+    match profile.recovery_rule {
+        RecoveryRule::Linux => Reno.into(),
+        RecoveryRule::Ns3 => Ns3Reno::default().into(),
+    }
+}
 
 /// The Reno controller. All of its state is the shared [`Window`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +45,10 @@ impl Controller for Reno {
         if left > 0 {
             avoid_congestion(window, window.cwnd, left);
         }
+    }
+
+    fn in_kernel(&self) -> Option<&'static str> {
+        Some("reno")
     }
 }
 

@@ -1,7 +1,8 @@
 //! TCP as a state machine: told the time and what arrives, it says what to send and when it wants to be called.
 //!
 //! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and `transmit` continue the
-//! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; `profile` names the worlds it can behave like.
+//! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; `profile` names the worlds it can behave like, `component` the
+//! knobs of users.
 //!
 //! # Differences from the reference
 //! * All segments but the last of a stream are full: applications write in bulk, and the sender cuts no segment again.
@@ -10,6 +11,7 @@
 //! * SACK and timestamps are always on.
 
 mod ack;
+mod component;
 mod endpoint;
 mod ns3_state;
 mod profile;
@@ -24,6 +26,8 @@ mod sender;
 mod timer;
 mod transmit;
 
+pub(crate) use component::{COMPONENTS, build};
+pub use component::{KNOBS, TcpConfig, component, with_knobs};
 pub use endpoint::{Endpoint, Phase};
 pub use profile::{LossDetection, Pacing, Profile, RecoveryRule, RoundTripRule, TimeoutRule};
 pub use receiver::Receiver;

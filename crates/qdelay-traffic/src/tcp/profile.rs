@@ -95,8 +95,6 @@ pub struct Profile {
     pub bursts: bool,
     /// Whether ECN is negotiated (RFC 3168).
     pub ecn: bool,
-    /// Whether slow start may end by HyStart.
-    pub hystart: bool,
     /// Receive buffer at the start, bytes.
     pub receive_buffer: u64,
     /// The most that autotuning lets it grow to, bytes; equal to `receive_buffer` for none.
@@ -132,7 +130,6 @@ impl Profile {
             pacing: Pacing::Controller,
             bursts: true,
             ecn: false,
-            hystart: true,
             receive_buffer: 131_072,
             receive_buffer_max: 6_291_456,
         }

@@ -202,14 +202,14 @@ mod tests {
     use super::super::profile::Profile;
     use super::super::scoreboard::Record;
     use super::*;
-    use crate::control::ControllerConfig;
+    use crate::control::Ns3Cubic;
     use qdelay_core::Random;
 
     const MSS: u32 = 1448;
 
     /// `flight` segments in flight, reducing to `threshold`.
     fn reducing(flight: u32, threshold: u32) -> Sender {
-        let controller = ControllerConfig::Ns3Cubic { hystart: true }.build();
+        let controller = Ns3Cubic::new(true).into();
         let mut sender = Sender::new(Profile::ns3(), controller, Random::derive(1, "test", "tcp"), 0);
         (0..flight).for_each(|n| {
             let record = Record { seq: u64::from(n * MSS), len: MSS, ..Record::default() };

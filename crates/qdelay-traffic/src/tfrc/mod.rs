@@ -38,12 +38,14 @@
 //!   then, or the packets that came are the first interval.
 //! * Without a sample of the round trip and without a packet sent since, the no-feedback timer changes nothing (section 4.4).
 
+mod component;
 pub mod equation;
 pub mod intervals;
 mod rate;
 mod receiver;
 mod sender;
 
+pub(crate) use component::{ACK_EVERY, COMPONENTS, MIN_RTO, build, equation};
 pub use equation::Equation;
 pub use rate::{RateConfig, RateControl};
 pub use receiver::{Receiver, ReceiverConfig};

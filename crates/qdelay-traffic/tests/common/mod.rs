@@ -10,7 +10,7 @@ mod oracle;
 pub use link::{Fate, Rule, Transit, bottleneck, lose, wire};
 use oracle::{Stream, widen};
 use qdelay_core::{Ecn, Random, Rate, Span, Time};
-use qdelay_traffic::control::ControllerConfig;
+use qdelay_traffic::control::{AnyController, Reno};
 use qdelay_traffic::segment::{Segment, flag};
 use qdelay_traffic::tcp::{Endpoint, LossDetection, Phase, Profile};
 use std::cmp::Reverse;
@@ -104,12 +104,13 @@ pub struct Net {
     pub arrived: Option<(usize, Segment)>,
 }
 
-pub fn endpoint(profile: Profile, controller: ControllerConfig, name: &str) -> Endpoint {
-    Endpoint::new(profile, controller.build(), Random::derive(1, name, "controller"))
+pub fn endpoint(profile: Profile, controller: AnyController, name: &str) -> Endpoint {
+    Endpoint::new(profile, controller, Random::derive(1, name, "controller"))
 }
 
 impl Net {
-    pub fn new(profile: Profile, controller: ControllerConfig, forward: Rule, back: Rule) -> Net {
+    pub fn new(profile: Profile, controller: impl Into<AnyController>, forward: Rule, back: Rule) -> Net {
+        let controller = controller.into();
         Net {
             ends: [endpoint(profile, controller, "a"), endpoint(profile, controller, "b")],
             rules: [forward, back],
@@ -132,7 +133,7 @@ impl Net {
     /// A line of 10 Mbit/s with a long queue and a round trip of 40 ms; `drop` decides which of the data is lost.
     pub fn line(
         profile: Profile,
-        controller: ControllerConfig,
+        controller: impl Into<AnyController>,
         mut drop: impl FnMut(&Transit) -> bool + 'static,
     ) -> Net {
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
@@ -144,7 +145,7 @@ impl Net {
     pub fn reno(profile: Profile, rtt: Span, mut drop: impl FnMut(&Transit) -> bool + 'static) -> Net {
         let one_way = rtt / 2;
         let forward = Box::new(move |t: &Transit| if drop(t) { Fate::lost() } else { Fate::after(one_way) });
-        Net::new(profile, ControllerConfig::Reno, forward, wire(one_way))
+        Net::new(profile, Reno, forward, wire(one_way))
     }
 
     pub fn connect(&mut self) {
