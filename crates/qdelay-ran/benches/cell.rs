@@ -8,10 +8,11 @@
 use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_ran::mac::{MaxThroughput, ProportionalFair};
 use qdelay_ran::radio::{Bler, Channel};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
-use qdelay_ran::{Cell, CellSetting, HarqSetting, Scheduler, Source, Split, UeSetting};
+use qdelay_ran::{Cell, CellSetting, HarqSetting, Source, Split, UeSetting};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
@@ -134,7 +135,7 @@ fn main() {
     let nr =
         CellSetting::new(Carrier::nr(1, 106, McsTable::Qam64, 1, Overhead::default()).expect("a carrier"));
     let mcs = |n: usize| Channel::Mcs(10 + (n % 19) as u8);
-    let fair = Scheduler::ProportionalFair { window: Span::from_millis(100) };
+    let fair = ProportionalFair { window: Span::from_millis(100) };
     let harq = HarqSetting { bler: Bler::new(0.1, Bler::SLOPE).expect("a rate"), ..HarqSetting::default() };
     let fading = |n: usize| Channel::parse(&format!("fading:snr={}", 5 + n % 20)).expect("a channel");
     let (um, am) = (RlcSetting::lte_um(), RlcSetting::lte_am());
@@ -144,6 +145,6 @@ fn main() {
     measure("round robin, UM, fading", lte(), |n| ue(fading(n), um), seconds);
     measure("proportional fair, UM", lte().scheduler(fair), |n| ue(mcs(n), um), seconds);
     measure("proportional fair, UM, fading", lte().scheduler(fair), |n| ue(fading(n), um), seconds);
-    measure("max throughput, UM", lte().scheduler(Scheduler::MaxThroughput), |n| ue(mcs(n), um), seconds);
+    measure("max throughput, UM", lte().scheduler(MaxThroughput), |n| ue(mcs(n), um), seconds);
     measure("NR 0.5 ms, round robin, UM", nr, |n| ue(mcs(n), RlcSetting::nr_um()), seconds);
 }

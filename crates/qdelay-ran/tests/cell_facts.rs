@@ -3,6 +3,7 @@
 use crate::cell_common::*;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_core::{Random, Span, Time};
+use qdelay_ran::mac::{MaxThroughput, ProportionalFair, RoundRobin};
 use qdelay_ran::radio::{Bler, Channel, Control};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
@@ -153,7 +154,7 @@ fn shares_of_the_schedulers() {
     };
     let alone: Vec<f64> = mcs.iter().map(|&mcs| shares(lte(50).ue(one(mcs, um))).0[0] as f64).collect();
     // Round robin: a third of the resource blocks each. Proportional fair: a third of the TTIs each.
-    for scheduler in [Scheduler::RoundRobin, Scheduler::ProportionalFair { window: ms(50) }] {
+    for scheduler in [Scheduler::from(RoundRobin), ProportionalFair { window: ms(50) }.into()] {
         let (sent, usage) = with(scheduler);
         for (sent, alone) in sent.iter().zip(&alone) {
             near(*sent, alone / 3.0, 0.06);
@@ -161,7 +162,7 @@ fn shares_of_the_schedulers() {
         assert_eq!((usage.wasted_rbs, usage.unfit_rbs), (50, 0), "all but the first TTI");
         near(usage.offered_bytes, alone.iter().sum::<f64>() / 3.0, 0.06);
     }
-    let (sent, _) = with(Scheduler::MaxThroughput);
+    let (sent, _) = with(MaxThroughput.into());
     assert_eq!(sent[..2], [0, 0]);
     near(sent[2], alone[2], 1e-9);
 }
@@ -170,7 +171,7 @@ fn shares_of_the_schedulers() {
 fn proportional_fair_gives_a_bursty_ue_its_turn() {
     // A UE that sends a packet now and then has a small average: it waits for the next TTI only.
     let um = RlcSetting::lte_um();
-    let setting = lte(25).scheduler(Scheduler::ProportionalFair { window: ms(100) });
+    let setting = lte(25).scheduler(ProportionalFair { window: ms(100) });
     let mut cell = build(setting.ue(one(28, um)).ue(one(10, um)));
     let mut arrivals = backlog(0, 3000, 1500);
     arrivals.extend((1..41).map(|n| (n * 20 * MS + 500_000, 1, 200)));
@@ -316,7 +317,7 @@ fn what_is_wrong_is_said() {
     for tti in [Span::ZERO, Span::from_micros(1500), Span::from_micros(125), Span::from_secs(10)] {
         assert!(message(cell().tti(tti)).contains("expected 1 to 1000 whole slots of 1ms"));
     }
-    let window = Scheduler::ProportionalFair { window: Span::from_micros(500) };
+    let window = ProportionalFair { window: Span::from_micros(500) };
     assert!(message(cell().scheduler(window)).contains("at least the TTI, 1ms"));
     let rtt = HarqSetting { rtt: Some(ms(3)), ..HarqSetting::default() };
     assert!(message(cell().harq(rtt)).contains("after 3ms; expected at least the time on the air, 4ms"));

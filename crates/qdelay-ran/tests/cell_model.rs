@@ -7,6 +7,7 @@ use crate::cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::{Random, Rate, Span, Time};
+use qdelay_ran::mac::{ProportionalFair, RoundRobin};
 use qdelay_ran::radio::{Bler, Channel, Control, Quality, Radio, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
@@ -299,7 +300,7 @@ impl Model {
             carried.push((ue, bytes));
             self.send(now, Block { ue, quality, groups, sent: tti, repeated: 0, lost: false, jobs });
         }
-        if self.plan.scheduler == Scheduler::RoundRobin
+        if self.plan.scheduler == RoundRobin.into()
             && let Some(ue) = failed
             && !self.held_over
         {
@@ -364,7 +365,7 @@ impl Model {
         let (mut shares, mut left) = (Vec::new(), groups);
         self.held_over = false;
         match self.plan.scheduler {
-            Scheduler::RoundRobin => {
+            Scheduler::RoundRobin(_) => {
                 for ue in order {
                     if left == 0 {
                         break;
@@ -390,13 +391,14 @@ impl Model {
                     }
                 }
             }
-            Scheduler::Eqp { .. } => unreachable!("slices have a model of their own"),
-            Scheduler::ProportionalFair { .. } | Scheduler::MaxThroughput => {
+            Scheduler::Eqp(_) => unreachable!("slices have a model of their own"),
+            Scheduler::ProportionalFair(_) | Scheduler::MaxThroughput(_) => {
                 let metric = |model: &Model, ue: usize| {
                     let rate = model.carries(tti, model.known[ue], &[(0, all)]).1 as f64;
-                    match model.plan.scheduler {
-                        Scheduler::ProportionalFair { .. } => rate / (model.lately[ue] + 1.0),
-                        _ => rate,
+                    if let Scheduler::ProportionalFair(_) = model.plan.scheduler {
+                        rate / (model.lately[ue] + 1.0)
+                    } else {
+                        rate
                     }
                 };
                 while left > 0 {
@@ -421,7 +423,7 @@ impl Model {
 
     /// What UEs got of the TTI goes into their averages, which then are a TTI older.
     fn remember(&mut self, carried: &[(usize, u64)]) {
-        if let Scheduler::ProportionalFair { window } = self.plan.scheduler {
+        if let Scheduler::ProportionalFair(ProportionalFair { window }) = self.plan.scheduler {
             let decay = (-(self.plan.tti() as f64) / window.as_nanos() as f64).exp();
             for (ue, lately) in self.lately.iter_mut().enumerate() {
                 let bytes: u64 = carried.iter().filter(|one| one.0 == ue).map(|one| one.1).sum();
@@ -538,10 +540,12 @@ fn plans() -> impl Strategy<Value = Plan> {
         0..3 * MS,
         prop::sample::select(vec![SizeUnit::Bytes, SizeUnit::Packets]),
     );
+    // Slices have a model of their own.
+    let planned: Vec<Scheduler> =
+        schedulers().filter(|scheduler| !matches!(scheduler, Scheduler::Eqp(_))).collect();
     let law = prop_oneof![
-        Just(Scheduler::RoundRobin),
-        Just(Scheduler::MaxThroughput),
-        (10_u64..200).prop_map(|n| Scheduler::ProportionalFair { window: ms(n) }),
+        3 => prop::sample::select(planned),
+        1 => (10_u64..200).prop_map(|n| ProportionalFair { window: ms(n) }.into()),
     ];
     let sharing = prop_oneof![Just(Sharing::Priority), Just(Sharing::EqualShare)];
     let control = (1_u32..12, 0_u32..12, 0_u32..3, 0_u16..6).prop_map(|(period, first, count, reserved)| {

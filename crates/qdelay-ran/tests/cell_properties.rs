@@ -4,6 +4,7 @@
 use crate::cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Span, Time};
+use qdelay_ran::mac::ProportionalFair;
 use qdelay_ran::radio::{Bler, CHANNELS, Channel, Control, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
@@ -49,10 +50,9 @@ fn setting() -> impl Strategy<Value = CellSetting> {
         nr(3, 66),
     ]);
     let law = prop_oneof![
-        Just(Scheduler::RoundRobin),
-        Just(Scheduler::MaxThroughput),
+        3 => prop::sample::select(schedulers().collect::<Vec<_>>()),
         // At least the longest TTI below.
-        (11_u64..200).prop_map(|n| Scheduler::ProportionalFair { window: ms(n) }),
+        1 => (11_u64..200).prop_map(|n| ProportionalFair { window: ms(n) }.into()),
     ];
     let sharing = prop::sample::select(vec![Sharing::Priority, Sharing::EqualShare]);
     let harq = (prop::sample::select(vec![0.0, 0.1, 0.6]), 0_u8..4, 0_u8..4);
@@ -61,6 +61,9 @@ fn setting() -> impl Strategy<Value = CellSetting> {
         |(carrier, slots, phase, law, sharing, (loss, retransmissions, combining_mcs), control, ues)| {
             let bler = Bler::new(loss, Bler::SLOPE).unwrap();
             let tti = carrier.slot() * slots;
+            // Slices want all slots of a TTI to be alike.
+            let is_sliced = matches!(law, Scheduler::Eqp(_));
+            let control = if is_sliced && slots > 1 { Control::NONE } else { control };
             let setting = CellSetting::new(carrier)
                 .tti(tti)
                 .phase(Span::from_nanos(phase))

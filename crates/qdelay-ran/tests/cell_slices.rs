@@ -6,6 +6,7 @@ use crate::cell_common::*;
 use crate::slices_model::Model;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Random, Span, Time};
+use qdelay_ran::mac::Eqp;
 use qdelay_ran::radio::{Bler, Channel, Control};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::slice::Share;
@@ -133,7 +134,7 @@ fn what_cannot_be() {
     );
     assert!(Cell::new(two(eqp(100), 50).tti(ms(2)), 1, "cell").is_ok());
     assert!(Cell::new(two(eqp(100), 50).control(control), 1, "cell").is_ok());
-    let nested = two(eqp(100), 50).scheduler(Scheduler::Eqp { limit_rbs: 100 });
+    let nested = two(eqp(100), 50).scheduler(Eqp { limit_rbs: 100 });
     assert!(error(nested).contains("makes each UE a slice"));
 }
 
@@ -142,7 +143,7 @@ fn what_cannot_be() {
 fn a_slice_for_each_ue() {
     for ues in [3_u32, 10, 40] {
         let rlc = RlcSetting::lte_um();
-        let mut setting = lte().scheduler(Scheduler::Eqp { limit_rbs: 50 });
+        let mut setting = lte().scheduler(Eqp { limit_rbs: 50 });
         for n in 0..ues {
             setting = setting.ue(ue(if n % 2 == 0 { 28 } else { 10 }, rlc, 1));
         }
@@ -176,11 +177,9 @@ fn rlc_of(which: usize) -> RlcSetting {
 
 fn half() -> impl Strategy<Value = Half> {
     let ue = (0_u8..28, prop::collection::vec(1_u8..4, 1..4));
-    let scheduler = prop::sample::select(vec![
-        Scheduler::RoundRobin,
-        Scheduler::ProportionalFair { window: ms(20) },
-        Scheduler::MaxThroughput,
-    ]);
+    let of_slices: Vec<Scheduler> =
+        schedulers().filter(|scheduler| !matches!(scheduler, Scheduler::Eqp(_))).collect();
+    let scheduler = prop::sample::select(of_slices);
     (prop::collection::vec(ue, 1..6), scheduler).prop_map(|(ues, scheduler)| Half { ues, scheduler })
 }
 

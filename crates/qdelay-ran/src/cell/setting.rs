@@ -2,7 +2,7 @@
 
 use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
-use crate::mac::{Scheduler, Sharing};
+use crate::mac::{RoundRobin, Scheduler, Sharing};
 use crate::radio::{Channel, Control, RadioError, Reported};
 use crate::rlc::{Mode, RlcError, RlcSetting};
 use crate::slice::{Share, SliceError};
@@ -81,7 +81,7 @@ impl CellSetting {
         CellSetting {
             tti: carrier.slot(),
             carrier,
-            scheduler: Scheduler::RoundRobin,
+            scheduler: RoundRobin.into(),
             sharing: Sharing::Priority,
             harq: HarqSetting::default(),
             air: None,
@@ -101,7 +101,8 @@ impl CellSetting {
     }
     /// Which UE gets which resource blocks.
     #[must_use]
-    pub fn scheduler(self, scheduler: Scheduler) -> CellSetting {
+    pub fn scheduler(self, scheduler: impl Into<Scheduler>) -> CellSetting {
+        let scheduler = scheduler.into();
         CellSetting { scheduler, ..self }
     }
     /// How the bearers of a UE share what it gets.
@@ -202,11 +203,7 @@ impl CellSetting {
         {
             return Err(CellError::Tti { tti: self.tti, slot });
         }
-        if let Scheduler::ProportionalFair { window } = self.scheduler
-            && window < self.tti
-        {
-            return Err(CellError::Window { window, tti: self.tti });
-        }
+        self.scheduler.check(self.tti)?;
         let (rtt, air) = (self.tti * self.harq_ttis(), self.air_span());
         if self.harq.retransmissions > 0 && rtt < air {
             return Err(CellError::HarqRtt { rtt, air });
@@ -217,22 +214,15 @@ impl CellSetting {
         if self.partition.is_some() && self.slots() > 1 && self.control != Control::NONE {
             return Err(CellError::Partition { tti: self.tti });
         }
-        let is_eqp = |scheduler: Option<Scheduler>| matches!(scheduler, Some(Scheduler::Eqp { .. }));
-        if self.partition.is_some()
-            && (is_eqp(Some(self.scheduler)) || self.slices.iter().any(|slice| is_eqp(slice.scheduler)))
-        {
+        let divides = |scheduler: Scheduler| scheduler.divides().is_some();
+        let of_slices = || self.slices.iter().filter_map(|slice| slice.scheduler);
+        if self.partition.is_some() && (divides(self.scheduler) || of_slices().any(divides)) {
             return Err(CellError::SchedulerOfSlice);
         }
-        if is_eqp(Some(self.scheduler)) && self.slots() > 1 && self.control != Control::NONE {
+        if divides(self.scheduler) && self.slots() > 1 && self.control != Control::NONE {
             return Err(CellError::Partition { tti: self.tti });
         }
-        for slice in &self.slices {
-            if let Some(Scheduler::ProportionalFair { window }) = slice.scheduler
-                && window < self.tti
-            {
-                return Err(CellError::Window { window, tti: self.tti });
-            }
-        }
+        of_slices().try_for_each(|scheduler| scheduler.check(self.tti))?;
         for (ue, setting) in self.ues.iter().enumerate() {
             if setting.bearers.is_empty() || setting.bearers.len() > MAX_BEARERS {
                 return Err(CellError::Bearers { ue, found: setting.bearers.len() });

@@ -2,7 +2,7 @@
 
 use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
-use crate::mac::{Candidate, Frame, Look, Prbs, Sharing};
+use crate::mac::{Candidate, Frame, Law as _, Look, Prbs, Sharing};
 use crate::rlc::Transmitted;
 use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::qdisc::Backlog;

@@ -6,43 +6,36 @@
 //!
 //! The papers' cells have one UE, where every scheduler does the same. Priorities count among the bearers of a UE
 //! ([`Sharing`]), not among UEs.
+//!
+//! A new one is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type of the settings with
+//! [`Setting`], and what it remembers with [`Law`].
 
-mod component;
+mod any;
+mod eqp;
 mod frame;
+mod max_throughput;
 mod proportional_fair;
 mod ranked;
 mod round_robin;
 mod turns;
 
-pub use component::COMPONENTS;
 pub(crate) use frame::{Frame, Grid, Prbs};
 pub(crate) use turns::Turns;
 
+use crate::cell::{CellError, Partition};
 use crate::radio::Quality;
+use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
-use proportional_fair::ProportionalFair;
+use any::schedulers;
 use qdelay_core::Span;
-use round_robin::RoundRobin;
+use qdelay_core::component::{Arguments, Component, ComponentError};
 
-/// Which UE gets which resource blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
-    /// The same number of groups to each, up to what it wants; who gets one more takes turns.
-    RoundRobin,
-    /// To whom has the highest rate for what it got lately, as much as it wants (Jalali, Padovani and Pankaj, VTC 2000);
-    /// then to the next.
-    ProportionalFair {
-        /// Over how long "lately" is. At least a TTI.
-        window: Span,
-    },
-    /// To whom has the highest rate, as much as it wants; then to the next.
-    MaxThroughput,
-    /// To bearers whose packets go whole, as many as possible: elastic quantum partition, with each UE a slice of its own of the same
-    /// share ([`crate::slice`]). Of a cell that is not divided otherwise.
-    Eqp {
-        /// The most resource blocks that a UE may have borrowed.
-        limit_rbs: u32,
-    },
+schedulers! {
+    round_robin::RoundRobin,
+    proportional_fair::ProportionalFair,
+    max_throughput::MaxThroughput,
+    eqp::Eqp,
 }
 
 /// How the bearers of a UE share what it gets in a TTI.
@@ -108,75 +101,49 @@ pub(crate) trait Look {
     fn look(&mut self, candidate: &mut Candidate);
 }
 
-/// A scheduler with what it remembers from TTI to TTI.
-#[derive(Clone, Debug)]
-pub(crate) enum State {
-    RoundRobin(RoundRobin),
-    ProportionalFair(ProportionalFair),
-    MaxThroughput(ranked::Next),
+/// A scheduler as it is set: what a file of this folder has beside its `COMPONENT`.
+pub(crate) trait Setting: Copy {
+    /// The same with what it remembers from TTI to TTI.
+    type Law: Law;
+
+    /// What `arguments` of its `COMPONENT` say.
+    fn build(arguments: &Arguments) -> Self;
+
+    /// Of a cell of so many UEs.
+    fn start(self, ues: usize, tti: Span) -> Self::Law;
+
+    /// Whether it fits a cell of this TTI.
+    fn check(self, tti: Span) -> Result<(), CellError>;
+
+    /// How it divides the cell with a slice for each UE, where that takes the place of all planning. It is not for a slice then.
+    fn divides(self) -> Option<Partition>;
 }
 
-impl State {
-    pub fn new(scheduler: Scheduler, ues: usize, tti: Span) -> State {
-        match scheduler {
-            // The other one plans nothing itself.
-            Scheduler::RoundRobin | Scheduler::Eqp { .. } => State::RoundRobin(RoundRobin::default()),
-            Scheduler::ProportionalFair { window } => {
-                State::ProportionalFair(ProportionalFair::new(ues, tti, window))
-            }
-            Scheduler::MaxThroughput => State::MaxThroughput(ranked::Next::default()),
-        }
-    }
-
+/// A scheduler with what it remembers from TTI to TTI.
+pub(crate) trait Law {
     /// Plans TTI number `tti`: shares out `groups`, and puts the numbers of the candidates that get some into `plan`, which
     /// is empty, in the order they stand on the carrier. Candidates stand in the order of their UEs.
-    pub fn plan<L: Look>(
+    fn plan<L: Look>(
         &mut self,
         tti: u64,
         candidates: &mut [Candidate],
         groups: u16,
         look: &mut L,
         plan: &mut Vec<u32>,
-    ) {
-        match self {
-            State::RoundRobin(law) => law.plan(candidates, groups, look, plan),
-            State::ProportionalFair(law) => law.plan(tti, candidates, groups, look, plan),
-            State::MaxThroughput(next) => {
-                next.plan(candidates, groups, look, plan, |candidate| candidate.rate_bytes as f64);
-            }
-        }
-    }
+    );
 
     /// TTI number `tti` begins, in which something else decides how much each candidate gets.
-    pub fn begin(&mut self, tti: u64) {
-        if let State::ProportionalFair(law) = self {
-            law.begin(tti);
-        }
-    }
+    fn begin(&mut self, tti: u64);
 
     /// How the policy ranks a candidate whose channel is known, in the TTI that has begun: the highest first, equal ones in
     /// turn.
-    pub fn metric(&self, candidate: &Candidate) -> f64 {
-        match self {
-            State::RoundRobin(_) => 0.0,
-            State::ProportionalFair(law) => law.metric(candidate),
-            State::MaxThroughput(_) => candidate.rate_bytes as f64,
-        }
-    }
+    fn metric(&self, candidate: &Candidate) -> f64;
 
     /// What the plan gave `ue` carried a new block of `bytes`.
-    pub fn carried(&mut self, ue: u32, bytes: u64) {
-        if let State::ProportionalFair(law) = self {
-            law.carried(ue, bytes);
-        }
-    }
+    fn carried(&mut self, ue: u32, bytes: u64);
 
     /// What the plan gave `ue` was of no use to it: it is first the next time, where there is an order.
-    pub fn failed(&mut self, ue: u32) {
-        if let State::RoundRobin(law) = self {
-            law.failed(ue);
-        }
-    }
+    fn failed(&mut self, ue: u32);
 }
 
 #[cfg(test)]

@@ -13,16 +13,60 @@
 //!   taken at the beginning of the TTI, that is the same.
 
 use super::ranked::Next;
-use super::{Candidate, Look};
+use super::{Candidate, Look, Setting};
+use crate::cell::{CellError, Partition};
 use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Span;
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Scheduler,
+    name: "proportional_fair",
+    about: "Resource blocks to the UE with the highest rate for what it got lately.",
+    source: "Jalali, Padovani and Pankaj, VTC 2000",
+    parameters: &[Parameter {
+        name: "window",
+        unit: Unit::Span,
+        default: "100ms",
+        min: "125us",
+        max: "1000s",
+        about: "Over how long the throughput is averaged; at least a TTI.",
+        source: "ns-3 lte: 99 TTIs of 1 ms",
+    }],
+    positional: None,
+};
+
+/// To whom has the highest rate for what it got lately, as much as it wants; then to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProportionalFair {
+    /// Over how long "lately" is. At least a TTI.
+    pub window: Span,
+}
+
+impl Setting for ProportionalFair {
+    type Law = Law;
+
+    fn build(arguments: &Arguments) -> ProportionalFair {
+        ProportionalFair { window: arguments.span("window").unwrap_or(Span::from_millis(100)) }
+    }
+    fn start(self, ues: usize, tti: Span) -> Law {
+        Law::new(ues, tti, self.window)
+    }
+    fn check(self, tti: Span) -> Result<(), CellError> {
+        let window = self.window;
+        if window < tti { Err(CellError::Window { window, tti }) } else { Ok(()) }
+    }
+    fn divides(self) -> Option<Partition> {
+        None
+    }
+}
 
 /// Weights begin anew at this power of e, far below where they overflow.
 const HIGHEST_EXPONENT: f64 = 300.0;
 
 #[derive(Clone, Debug)]
-pub(crate) struct ProportionalFair {
+pub(crate) struct Law {
     next: Next,
     /// `T` of each UE, times the weight of now.
     weighted: Vec<f64>,
@@ -34,13 +78,15 @@ pub(crate) struct ProportionalFair {
     weight: f64,
 }
 
-impl ProportionalFair {
-    pub fn new(ues: usize, tti: Span, window: Span) -> ProportionalFair {
+impl Law {
+    fn new(ues: usize, tti: Span, window: Span) -> Law {
         let decay = tti.as_secs_f64() / window.as_secs_f64();
-        ProportionalFair { next: Next::default(), weighted: vec![0.0; ues], decay, base: 0, weight: 1.0 }
+        Law { next: Next::default(), weighted: vec![0.0; ues], decay, base: 0, weight: 1.0 }
     }
+}
 
-    pub fn plan<L: Look>(
+impl super::Law for Law {
+    fn plan<L: Look>(
         &mut self,
         tti: u64,
         candidates: &mut [Candidate],
@@ -53,8 +99,7 @@ impl ProportionalFair {
         self.next.plan(candidates, groups, look, plan, |candidate| metric(weighted, weight, candidate));
     }
 
-    /// TTI number `tti` begins.
-    pub fn begin(&mut self, tti: u64) {
+    fn begin(&mut self, tti: u64) {
         let mut exponent = self.decay * tti.saturating_sub(self.base) as f64;
         if exponent > HIGHEST_EXPONENT {
             let factor = libm::exp(-exponent);
@@ -64,16 +109,17 @@ impl ProportionalFair {
         self.weight = libm::exp(exponent);
     }
 
-    /// What the UE with the highest of goes first, in the TTI that has begun.
-    pub fn metric(&self, candidate: &Candidate) -> f64 {
+    fn metric(&self, candidate: &Candidate) -> f64 {
         metric(&self.weighted, self.weight, candidate)
     }
 
-    pub fn carried(&mut self, ue: u32, bytes: u64) {
+    fn carried(&mut self, ue: u32, bytes: u64) {
         if let Some(weighted) = self.weighted.get_mut(ue as usize) {
             *weighted += (1.0 - libm::exp(-self.decay)) * bytes as f64 * self.weight;
         }
     }
+
+    fn failed(&mut self, _: u32) {}
 }
 
 #[inline]
@@ -84,12 +130,13 @@ fn metric(weighted: &[f64], weight: f64, candidate: &Candidate) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Law as _;
     use super::super::testing::{Known, candidates};
     use super::*;
 
     /// Bytes each of the UEs, all with more data than fits, gets in `ttis` TTIs.
     fn run(rates: &[u64], window: Span, ttis: u64) -> Vec<u64> {
-        let mut law = ProportionalFair::new(rates.len(), Span::from_millis(1), window);
+        let mut law = Law::new(rates.len(), Span::from_millis(1), window);
         let wanted: Vec<(u32, u16, u16)> = (0..rates.len() as u32).map(|ue| (ue, 99, 1)).collect();
         let (mut served, mut plan) = (vec![0; rates.len()], Vec::new());
         for tti in 0..ttis {
@@ -121,7 +168,7 @@ mod tests {
     #[test]
     fn it_decides_as_the_recursion_of_the_paper() {
         let (rates, decay) = ([500_u64, 900, 400], libm::exp(-0.02));
-        let mut law = ProportionalFair::new(3, Span::from_millis(1), Span::from_millis(50));
+        let mut law = Law::new(3, Span::from_millis(1), Span::from_millis(50));
         let wanted = [(0, 99, 1), (1, 99, 1), (2, 99, 1)];
         let mut lately = [0.0; 3];
         for tti in 0..2000_u64 {

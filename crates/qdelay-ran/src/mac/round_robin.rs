@@ -4,20 +4,54 @@
 //! more. The next TTI begins behind the UE that got the last group, so that over time all get as many; or with the first
 //! one that got none because what was left was of no use to it, so that nobody starves who needs most of the carrier.
 
-use super::{Candidate, Look};
+use super::{Candidate, Look, Setting};
+use crate::cell::{CellError, Partition};
 use alloc::vec::Vec;
+use qdelay_core::Span;
+use qdelay_core::component::{Arguments, Component, Kind};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Scheduler,
+    name: "round_robin",
+    about: "As many resource block groups to each UE, up to what it wants.",
+    source: "OpenAirInterface, ns-3 lte",
+    parameters: &[],
+    positional: None,
+};
+
+/// The same number of groups to each, up to what it wants; who gets one more takes turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundRobin;
+
+impl Setting for RoundRobin {
+    type Law = Law;
+
+    fn build(_: &Arguments) -> RoundRobin {
+        RoundRobin
+    }
+    fn start(self, _: usize, _: Span) -> Law {
+        Law::default()
+    }
+    fn check(self, _: Span) -> Result<(), CellError> {
+        Ok(())
+    }
+    fn divides(self) -> Option<Partition> {
+        None
+    }
+}
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RoundRobin {
+pub(crate) struct Law {
     /// The first UE of the next TTI.
     next: u32,
     /// It was left out, and comes first whatever else.
     held: bool,
 }
 
-impl RoundRobin {
-    pub fn plan<L: Look>(
+impl super::Law for Law {
+    fn plan<L: Look>(
         &mut self,
+        _: u64,
         candidates: &mut [Candidate],
         groups: u16,
         look: &mut L,
@@ -69,33 +103,42 @@ impl RoundRobin {
         }
     }
 
-    fn granted(&mut self, ue: u32) {
-        if !self.held {
-            self.next = ue + 1;
-        }
+    fn begin(&mut self, _: u64) {}
+    fn metric(&self, _: &Candidate) -> f64 {
+        0.0
     }
+    fn carried(&mut self, _: u32, _: u64) {}
 
-    pub fn failed(&mut self, ue: u32) {
+    fn failed(&mut self, ue: u32) {
         if !self.held {
             (self.next, self.held) = (ue, true);
         }
     }
 }
 
+impl Law {
+    fn granted(&mut self, ue: u32) {
+        if !self.held {
+            self.next = ue + 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Law as _;
     use super::super::testing::{Known, candidates};
     use super::*;
 
-    fn plan(law: &mut RoundRobin, wanted: &[(u32, u16, u16)], groups: u16) -> Vec<(u32, u16)> {
+    fn plan(law: &mut Law, wanted: &[(u32, u16, u16)], groups: u16) -> Vec<(u32, u16)> {
         let (mut candidates, mut plan) = (candidates(wanted), Vec::new());
-        law.plan(&mut candidates, groups, &mut Known(wanted), &mut plan);
+        law.plan(0, &mut candidates, groups, &mut Known(wanted), &mut plan);
         plan.iter().map(|&n| (candidates[n as usize].ue, candidates[n as usize].groups)).collect()
     }
 
     #[test]
     fn all_get_as_many_and_the_odd_one_goes_round() {
-        let mut law = RoundRobin::default();
+        let mut law = Law::default();
         let wanted = [(0, 99, 1), (1, 99, 1)];
         assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (1, 6)]);
         assert_eq!(plan(&mut law, &wanted, 13), [(1, 7), (0, 6)]);
@@ -104,17 +147,17 @@ mod tests {
 
     #[test]
     fn what_one_does_not_want_goes_to_the_others() {
-        let mut law = RoundRobin::default();
+        let mut law = Law::default();
         assert_eq!(plan(&mut law, &[(0, 2, 1), (3, 99, 1), (7, 4, 1)], 13), [(0, 2), (3, 7), (7, 4)]);
-        assert_eq!(plan(&mut RoundRobin::default(), &[(5, 3, 1)], 13), [(5, 3)]);
-        assert_eq!(plan(&mut RoundRobin::default(), &[(5, 99, 1)], 13), [(5, 13)]);
-        assert_eq!(plan(&mut RoundRobin::default(), &[(2, 0, 0), (5, 1, 1)], 13), [(5, 1)], "an outage");
-        assert_eq!(plan(&mut RoundRobin::default(), &[(2, 9, 1), (5, 9, 1)], 0), []);
+        assert_eq!(plan(&mut Law::default(), &[(5, 3, 1)], 13), [(5, 3)]);
+        assert_eq!(plan(&mut Law::default(), &[(5, 99, 1)], 13), [(5, 13)]);
+        assert_eq!(plan(&mut Law::default(), &[(2, 0, 0), (5, 1, 1)], 13), [(5, 1)], "an outage");
+        assert_eq!(plan(&mut Law::default(), &[(2, 9, 1), (5, 9, 1)], 0), []);
     }
 
     #[test]
     fn more_ues_than_groups_take_turns() {
-        let mut law = RoundRobin::default();
+        let mut law = Law::default();
         let wanted = [(0, 9, 1), (1, 9, 1), (2, 9, 1), (3, 9, 1), (4, 9, 1)];
         assert_eq!(plan(&mut law, &wanted, 3), [(0, 1), (1, 1), (2, 1)]);
         assert_eq!(plan(&mut law, &wanted, 3), [(3, 1), (4, 1), (0, 1)]);
@@ -123,7 +166,7 @@ mod tests {
 
     #[test]
     fn who_needs_the_whole_carrier_is_first_the_next_time() {
-        let mut law = RoundRobin::default();
+        let mut law = Law::default();
         let wanted = [(0, 9, 1), (1, 13, 13), (2, 9, 1)];
         assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (2, 6)]);
         assert_eq!(plan(&mut law, &wanted, 13), [(1, 13)]);
@@ -133,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_least_share_is_caught_up_with() {
-        let mut law = RoundRobin::default();
+        let mut law = Law::default();
         assert_eq!(plan(&mut law, &[(0, 9, 4), (1, 9, 1)], 10), [(0, 5), (1, 5)]);
     }
 }

@@ -1,8 +1,10 @@
 //! A host for cells under test: plain queues, and a log of all that is told.
 
+use qdelay_core::component::Arguments;
 use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_ran::mac::{COMPONENTS, Scheduler};
 use qdelay_ran::{Cell, Source, Split};
 use std::collections::VecDeque;
 
@@ -10,6 +12,11 @@ pub const MS: u64 = 1_000_000;
 
 pub fn ms(n: u64) -> Span {
     Span::from_millis(n)
+}
+
+/// Every scheduler with its defaults.
+pub fn schedulers() -> impl Iterator<Item = Scheduler> {
+    COMPONENTS.iter().map(|component| Scheduler::build(&Arguments::defaults(component)).unwrap())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

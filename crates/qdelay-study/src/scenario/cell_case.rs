@@ -16,7 +16,7 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_path::PullOrder;
 use qdelay_ran::cell::CellError;
 use qdelay_ran::harq::HarqSetting;
-use qdelay_ran::mac::{Scheduler, Sharing};
+use qdelay_ran::mac::{RoundRobin, Scheduler, Sharing};
 use qdelay_ran::radio::{Bler, Control, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::qos::QosClass;
@@ -274,7 +274,7 @@ impl<'a> CellView<'a> {
             Meaning::Component(arguments) => {
                 Scheduler::build(arguments).map_err(|error| self.cell.fault("scheduler", error))?
             }
-            _ => Scheduler::RoundRobin,
+            _ => RoundRobin.into(),
         };
         let bler = Bler::new(self.cell.get("bler").number(), Bler::SLOPE)
             .map_err(|error| self.cell.fault("bler", error))?;

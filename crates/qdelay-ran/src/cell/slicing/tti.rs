@@ -4,7 +4,7 @@ use super::heads::{Heads, Waiting};
 use super::{Law, NONE, Part, Slicing, Wish};
 use crate::cell::tti::{Filled, Radios};
 use crate::cell::{Cell, Source};
-use crate::mac::{Candidate, Frame, Look, Sharing};
+use crate::mac::{Candidate, Frame, Law as _, Look, Sharing};
 use qdelay_core::Time;
 
 /// Sizes of packets that are asked for at once.

@@ -1,0 +1,133 @@
+//! One of the schedulers, without dynamic dispatch: what the registry in `mac/mod.rs` makes of its lines.
+
+use super::{COMPONENTS, Scheduler};
+use qdelay_core::component::{Arguments, ComponentError};
+
+/// Makes `COMPONENTS`, `Scheduler` and `State` of lines `module::Scheduler`. The module has `COMPONENT`, and the type `Setting`.
+macro_rules! schedulers {
+    ($($module:ident::$Scheduler:ident),+ $(,)?) => {
+        $(pub use $module::$Scheduler;)+
+
+        /// The schedulers that text can name, in the order they are listed.
+        pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),+];
+
+        /// Which UE gets which resource blocks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Scheduler {
+            $(#[doc = concat!("[`", stringify!($Scheduler), "`].")] $Scheduler($Scheduler),)+
+        }
+
+        $(impl From<$Scheduler> for Scheduler {
+            fn from(scheduler: $Scheduler) -> Scheduler {
+                Scheduler::$Scheduler(scheduler)
+            }
+        })+
+
+        impl Scheduler {
+            /// The scheduler that `arguments` describe.
+            ///
+            /// # Errors
+            /// A component that is no scheduler.
+            pub fn build(arguments: &Arguments) -> Result<Scheduler, ComponentError> {
+                let name = arguments.component().name;
+                $(if name == $module::COMPONENT.name {
+                    return Ok(<$Scheduler as Setting>::build(arguments).into());
+                })+
+                let message = format!("'{name}' is not a scheduler");
+                Err(ComponentError { typed: arguments.typed().to_string(), message })
+            }
+
+            /// Whether it fits a cell of this TTI.
+            pub(crate) fn check(self, tti: Span) -> Result<(), CellError> {
+                match self { $(Scheduler::$Scheduler(setting) => setting.check(tti),)+ }
+            }
+
+            /// See [`Setting::divides`].
+            pub(crate) fn divides(self) -> Option<Partition> {
+                match self { $(Scheduler::$Scheduler(setting) => setting.divides(),)+ }
+            }
+        }
+
+        /// A scheduler with what it remembers from TTI to TTI.
+        #[derive(Clone, Debug)]
+        pub(crate) enum State {
+            $($Scheduler(<$Scheduler as Setting>::Law),)+
+        }
+
+        impl State {
+            pub fn new(scheduler: Scheduler, ues: usize, tti: Span) -> State {
+                match scheduler {
+                    $(Scheduler::$Scheduler(setting) => State::$Scheduler(setting.start(ues, tti)),)+
+                }
+            }
+        }
+
+        impl Law for State {
+            #[inline]
+            fn plan<L: Look>(
+                &mut self,
+                tti: u64,
+                candidates: &mut [Candidate],
+                groups: u16,
+                look: &mut L,
+                plan: &mut Vec<u32>,
+            ) {
+                match self { $(State::$Scheduler(law) => law.plan(tti, candidates, groups, look, plan),)+ }
+            }
+            #[inline]
+            fn begin(&mut self, tti: u64) {
+                match self { $(State::$Scheduler(law) => law.begin(tti),)+ }
+            }
+            #[inline]
+            fn metric(&self, candidate: &Candidate) -> f64 {
+                match self { $(State::$Scheduler(law) => law.metric(candidate),)+ }
+            }
+            #[inline]
+            fn carried(&mut self, ue: u32, bytes: u64) {
+                match self { $(State::$Scheduler(law) => law.carried(ue, bytes),)+ }
+            }
+            #[inline]
+            fn failed(&mut self, ue: u32) {
+                match self { $(State::$Scheduler(law) => law.failed(ue),)+ }
+            }
+        }
+    };
+}
+pub(super) use schedulers;
+
+impl Scheduler {
+    /// The scheduler that `text` describes, such as `proportional_fair:window=50ms`.
+    ///
+    /// # Errors
+    /// As [`Arguments::parse`].
+    pub fn parse(text: &str) -> Result<Scheduler, ComponentError> {
+        Scheduler::build(&Arguments::parse(COMPONENTS, text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Eqp, MaxThroughput, ProportionalFair, RoundRobin};
+    use super::*;
+    use alloc::string::ToString;
+    use qdelay_core::Span;
+    use qdelay_core::component::Kind;
+
+    #[test]
+    fn names() {
+        let is = |text: &str, expected: Scheduler| assert_eq!(Scheduler::parse(text), Ok(expected), "{text}");
+        is("round_robin", RoundRobin.into());
+        is("max_throughput", MaxThroughput.into());
+        is("proportional_fair", ProportionalFair { window: Span::from_millis(100) }.into());
+        is("proportional_fair:window=1s", ProportionalFair { window: Span::from_secs(1) }.into());
+        is("eqp:limit=50", Eqp { limit_rbs: 50 }.into());
+        let message = Scheduler::parse("fifo").unwrap_err().to_string();
+        assert!(message.contains(
+            "unknown scheduler 'fifo'; known: round_robin, proportional_fair, max_throughput, eqp"
+        ));
+        for component in COMPONENTS {
+            assert_eq!(component.kind, Kind::Scheduler);
+            assert!(Scheduler::build(&Arguments::defaults(component)).is_ok());
+        }
+    }
+}

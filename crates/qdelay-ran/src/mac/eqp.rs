@@ -1,0 +1,44 @@
+//! Elastic quantum partition as a scheduler: each UE is a slice of its own of the same share (5G QoS thesis, sections 4.4 and
+//! 4.6), so that bearers whose packets go whole are as many as possible.
+//!
+//! The partition decides all; nothing is planned here.
+
+use super::Setting;
+use super::round_robin::{Law, RoundRobin};
+use crate::cell::CellError;
+use crate::cell::partition::{LIMIT, Partition, limit_rbs};
+use qdelay_core::Span;
+use qdelay_core::component::{Arguments, Component, Kind};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Scheduler,
+    name: "eqp",
+    about: "Elastic quantum partition: as many whole packets as fit; over time the same to each UE. Not of a slice.",
+    source: "5G QoS thesis, sections 4.4 and 4.6",
+    parameters: &[LIMIT],
+    positional: None,
+};
+
+/// To bearers whose packets go whole, as many as possible. Of a cell that is not divided otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eqp {
+    /// The most resource blocks that a UE may have borrowed.
+    pub limit_rbs: u32,
+}
+
+impl Setting for Eqp {
+    type Law = Law;
+
+    fn build(arguments: &Arguments) -> Eqp {
+        Eqp { limit_rbs: limit_rbs(arguments) }
+    }
+    fn start(self, ues: usize, tti: Span) -> Law {
+        RoundRobin.start(ues, tti)
+    }
+    fn check(self, _: Span) -> Result<(), CellError> {
+        Ok(())
+    }
+    fn divides(self) -> Option<Partition> {
+        Some(Partition::Elastic { limit_rbs: self.limit_rbs })
+    }
+}

@@ -1,0 +1,60 @@
+//! Maximum throughput: to the UE with the highest rate as much as it wants, then to the next; equals take turns. The others may
+//! starve (ns-3's `lte`, maximum throughput).
+
+use super::{Candidate, Look, Setting, ranked};
+use crate::cell::{CellError, Partition};
+use alloc::vec::Vec;
+use qdelay_core::Span;
+use qdelay_core::component::{Arguments, Component, Kind};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Scheduler,
+    name: "max_throughput",
+    about: "Resource blocks to the UE with the highest rate; the others may starve.",
+    source: "ns-3 lte (maximum throughput)",
+    parameters: &[],
+    positional: None,
+};
+
+/// To whom has the highest rate, as much as it wants; then to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxThroughput;
+
+impl Setting for MaxThroughput {
+    type Law = Law;
+
+    fn build(_: &Arguments) -> MaxThroughput {
+        MaxThroughput
+    }
+    fn start(self, _: usize, _: Span) -> Law {
+        Law::default()
+    }
+    fn check(self, _: Span) -> Result<(), CellError> {
+        Ok(())
+    }
+    fn divides(self) -> Option<Partition> {
+        None
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Law(ranked::Next);
+
+impl super::Law for Law {
+    fn plan<L: Look>(
+        &mut self,
+        _: u64,
+        candidates: &mut [Candidate],
+        groups: u16,
+        look: &mut L,
+        plan: &mut Vec<u32>,
+    ) {
+        self.0.plan(candidates, groups, look, plan, |candidate| candidate.rate_bytes as f64);
+    }
+    fn begin(&mut self, _: u64) {}
+    fn metric(&self, candidate: &Candidate) -> f64 {
+        candidate.rate_bytes as f64
+    }
+    fn carried(&mut self, _: u32, _: u64) {}
+    fn failed(&mut self, _: u32) {}
+}
