@@ -1,7 +1,7 @@
 //! Elastic quantum partition as a scheduler: each UE is a slice of its own of the same share (5G QoS thesis, sections 4.4 and
 //! 4.6), so that bearers whose packets go whole are as many as possible.
 //!
-//! The partition decides all; nothing is planned here.
+//! The partition decides all ([`crate::slice`]); nothing is planned here.
 
 use super::Setting;
 use super::round_robin::{Law, RoundRobin};
