@@ -126,7 +126,7 @@ impl Watch {
     }
 
     /// A packet is offered to the bottleneck's queue.
-    #[inline]
+    #[inline(never)]
     pub fn enqueued(&mut self, now: Time, packet: &Packet) {
         self.settle();
         self.offered_at = now;
@@ -145,7 +145,7 @@ impl Watch {
     }
 
     /// A packet is out of the bottleneck's queue and on its way.
-    #[inline]
+    #[inline(never)]
     pub fn dequeued(&mut self, packet: &Packet) {
         self.settle();
         self.out_of_queue(packet);
@@ -158,7 +158,7 @@ impl Watch {
     }
 
     /// A packet has left the bottleneck; `counts` where it belongs to the figures of delay, `warm` after the warm-up.
-    #[inline]
+    #[inline(never)]
     pub fn departed(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool) {
         let binned = self.bins.is_some();
         if let Some(bins) = &mut self.bins {
@@ -220,7 +220,7 @@ impl Watch {
     }
 
     /// A packet has come to its receiver `delay` after it was sent.
-    #[inline]
+    #[inline(never)]
     pub fn delivered(&mut self, packet: &Packet, delay: Span, counts: bool) {
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
         let between = |one: Span, other: Span| one.max(other).saturating_sub(one.min(other));

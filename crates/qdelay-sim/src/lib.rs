@@ -7,7 +7,6 @@ mod cell;
 mod cell_series;
 mod codepoints;
 mod contents;
-mod controlled;
 mod detail;
 mod figures;
 mod flow;

@@ -34,11 +34,16 @@ pub struct Meter<'a, R> {
 /// Set in the handle of a packet that goes back to the sender.
 pub const ACKNOWLEDGEMENT: u64 = 1 << 63;
 
+/// Calls of every packet are inlined into the path's loops, however large; what only cells, groups and series need is not, so
+/// that they stay small.
 impl<R: Recorder> Observer for Meter<'_, R> {
-    #[inline]
+    #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if node != self.queue {
-            return self.enqueued_in_cell(now, node, packet);
+            if self.cell.is_some() {
+                self.enqueued_in_cell(now, node, packet);
+            }
+            return;
         }
         self.figures.enqueued(now, packet);
         if R::ON {
@@ -46,10 +51,13 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if node != self.queue {
-            return self.dequeued_in_cell(now, node, packet);
+            if self.cell.is_some() {
+                self.dequeued_in_cell(now, node, packet);
+            }
+            return;
         }
         self.figures.dequeued(now, packet);
         if R::ON {
@@ -57,17 +65,15 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
         if node != self.link {
             return self.figures.departed_elsewhere(now, node, packet);
         }
-        match &mut self.cell {
-            None => self.figures.departed(now, packet),
-            Some(cell) => {
-                cell.departed(now, packet, self.figures.counts(now, packet));
-                self.figures.departed(now, &cell.as_it_came(packet));
-            }
+        if self.cell.is_some() {
+            self.departed_from_cell(now, packet);
+        } else {
+            self.figures.departed(now, packet);
         }
         if R::ON {
             self.passages.of(slot(packet)).departed = now;
@@ -113,7 +119,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let at_receiver = node == self.receivers;
         if at_receiver && self.figures.watches() {
@@ -139,8 +145,16 @@ impl<R: Recorder> Meter<'_, R> {
         }
     }
 
+    /// A packet has left the cell that is the bottleneck.
+    #[inline(never)]
+    fn departed_from_cell(&mut self, now: Time, packet: &Packet) {
+        let Some(cell) = &mut self.cell else { return };
+        cell.departed(now, packet, self.figures.counts(now, packet));
+        self.figures.departed(now, &cell.as_it_came(packet));
+    }
+
     /// A packet is offered to a queue other than the bottleneck's only one.
-    #[inline]
+    #[inline(never)]
     fn enqueued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let Some(cell) = &mut self.cell else { return };
         let place = cell.place(node.index());
@@ -153,7 +167,7 @@ impl<R: Recorder> Meter<'_, R> {
     }
 
     /// A packet is taken from such a queue.
-    #[inline]
+    #[inline(never)]
     fn dequeued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let Some(cell) = &mut self.cell else { return };
         if matches!(cell.place(node.index()), Place::Rlc(_)) {

@@ -4,8 +4,9 @@ use core::fmt;
 use qdelay_core::Span;
 use qdelay_path::{ByReason, CellUsage, Counters, NodeId, Path, SliceUsage};
 use qdelay_record::{DelayHistogram, DelaySummary, OccupancySummary};
-use qdelay_traffic::playout::Heard;
-use qdelay_traffic::voice::Quality;
+
+pub use qdelay_traffic::audio::AudioOutcome;
+pub use qdelay_traffic::voice::VoiceOutcome;
 
 /// The measures of one run. Equal scenarios give equal outcomes.
 #[derive(Clone, Debug, PartialEq)]
@@ -415,32 +416,6 @@ pub struct FlowOutcome {
     pub voice: Option<VoiceOutcome>,
     /// Of an adaptive call: what it did, after the warm-up.
     pub audio: Option<AudioOutcome>,
-}
-
-/// What an adaptive call did. Shares are of the time from its start to its stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AudioOutcome {
-    /// It sent mainly with its own codepoint.
-    pub green_share: f64,
-    /// It sent mainly with its other codepoint.
-    pub blue_share: f64,
-    /// It sent nothing.
-    pub off_share: f64,
-    /// Changes of codepoint.
-    pub changes: u64,
-    /// Times it gave up for a while.
-    pub hang_ups: u64,
-    /// Rate of the codec while on and off, without headers and error correction, Mbit/s.
-    pub codec_mbps: f64,
-}
-
-/// What was heard of a call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VoiceOutcome {
-    /// What became of its packets.
-    pub heard: Heard,
-    /// How that is rated.
-    pub quality: Quality,
 }
 
 /// What went through a node.

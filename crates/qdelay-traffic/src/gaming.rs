@@ -2,7 +2,7 @@
 //!
 //! Source: Irazabal 2021 (5G QoS thesis), section 3.6.
 
-use crate::transport::parameter;
+use crate::parameter::parameter;
 use crate::udp::{ECHO, Gaps, PHASE, UdpConfig};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};

@@ -1,6 +1,6 @@
 //! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
 
-use crate::transport::parameter;
+use crate::parameter::parameter;
 use crate::voice::Call;
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};

@@ -203,7 +203,11 @@ impl CellSetting {
         {
             return Err(CellError::Tti { tti: self.tti, slot });
         }
-        self.scheduler.check(self.tti)?;
+        let fits = |scheduler: Scheduler| match scheduler.longest_tti() {
+            window if window < self.tti => Err(CellError::Window { window, tti: self.tti }),
+            _ => Ok(()),
+        };
+        fits(self.scheduler)?;
         let (rtt, air) = (self.tti * self.harq_ttis(), self.air_span());
         if self.harq.retransmissions > 0 && rtt < air {
             return Err(CellError::HarqRtt { rtt, air });
@@ -222,7 +226,7 @@ impl CellSetting {
         if divides(self.scheduler) && self.slots() > 1 && self.control != Control::NONE {
             return Err(CellError::Partition { tti: self.tti });
         }
-        of_slices().try_for_each(|scheduler| scheduler.check(self.tti))?;
+        of_slices().try_for_each(fits)?;
         for (ue, setting) in self.ues.iter().enumerate() {
             if setting.bearers.is_empty() || setting.bearers.len() > MAX_BEARERS {
                 return Err(CellError::Bearers { ue, found: setting.bearers.len() });

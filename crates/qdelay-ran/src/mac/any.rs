@@ -37,13 +37,13 @@ macro_rules! schedulers {
                 Err(ComponentError { typed: arguments.typed().to_string(), message })
             }
 
-            /// Whether it fits a cell of this TTI.
-            pub(crate) fn check(self, tti: Span) -> Result<(), CellError> {
-                match self { $(Scheduler::$Scheduler(setting) => setting.check(tti),)+ }
+            /// See [`Setting::longest_tti`].
+            pub(crate) fn longest_tti(self) -> Span {
+                match self { $(Scheduler::$Scheduler(setting) => setting.longest_tti(),)+ }
             }
 
             /// See [`Setting::divides`].
-            pub(crate) fn divides(self) -> Option<Partition> {
+            pub(crate) fn divides(self) -> Option<u32> {
                 match self { $(Scheduler::$Scheduler(setting) => setting.divides(),)+ }
             }
         }

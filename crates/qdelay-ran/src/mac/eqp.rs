@@ -5,8 +5,7 @@
 
 use super::Setting;
 use super::round_robin::{Law, RoundRobin};
-use crate::cell::CellError;
-use crate::cell::partition::{LIMIT, Partition, limit_rbs};
+use crate::cell::partition::{LIMIT, limit_rbs};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
@@ -35,10 +34,10 @@ impl Setting for Eqp {
     fn start(self, ues: usize, tti: Span) -> Law {
         RoundRobin.start(ues, tti)
     }
-    fn check(self, _: Span) -> Result<(), CellError> {
-        Ok(())
+    fn longest_tti(self) -> Span {
+        Span::MAX
     }
-    fn divides(self) -> Option<Partition> {
-        Some(Partition::Elastic { limit_rbs: self.limit_rbs })
+    fn divides(self) -> Option<u32> {
+        Some(self.limit_rbs)
     }
 }

@@ -2,7 +2,6 @@
 //! starve (ns-3's `lte`, maximum throughput).
 
 use super::{Candidate, Look, Setting, ranked};
-use crate::cell::{CellError, Partition};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
@@ -29,10 +28,10 @@ impl Setting for MaxThroughput {
     fn start(self, _: usize, _: Span) -> Law {
         Law::default()
     }
-    fn check(self, _: Span) -> Result<(), CellError> {
-        Ok(())
+    fn longest_tti(self) -> Span {
+        Span::MAX
     }
-    fn divides(self) -> Option<Partition> {
+    fn divides(self) -> Option<u32> {
         None
     }
 }

@@ -22,7 +22,6 @@ mod turns;
 pub(crate) use frame::{Frame, Grid, Prbs};
 pub(crate) use turns::Turns;
 
-use crate::cell::{CellError, Partition};
 use crate::radio::Quality;
 use alloc::format;
 use alloc::string::ToString;
@@ -112,11 +111,12 @@ pub(crate) trait Setting: Copy {
     /// Of a cell of so many UEs.
     fn start(self, ues: usize, tti: Span) -> Self::Law;
 
-    /// Whether it fits a cell of this TTI.
-    fn check(self, tti: Span) -> Result<(), CellError>;
+    /// It has no sense in a cell whose TTI is longer.
+    fn longest_tti(self) -> Span;
 
-    /// How it divides the cell with a slice for each UE, where that takes the place of all planning. It is not for a slice then.
-    fn divides(self) -> Option<Partition>;
+    /// The most resource blocks that a UE may borrow, where elastic quantum partition with a slice for each UE takes the place of
+    /// all planning. It is not for a slice then.
+    fn divides(self) -> Option<u32>;
 }
 
 /// A scheduler with what it remembers from TTI to TTI.

@@ -14,7 +14,6 @@
 
 use super::ranked::Next;
 use super::{Candidate, Look, Setting};
-use crate::cell::{CellError, Partition};
 use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Span;
@@ -53,11 +52,10 @@ impl Setting for ProportionalFair {
     fn start(self, ues: usize, tti: Span) -> Law {
         Law::new(ues, tti, self.window)
     }
-    fn check(self, tti: Span) -> Result<(), CellError> {
-        let window = self.window;
-        if window < tti { Err(CellError::Window { window, tti }) } else { Ok(()) }
+    fn longest_tti(self) -> Span {
+        self.window
     }
-    fn divides(self) -> Option<Partition> {
+    fn divides(self) -> Option<u32> {
         None
     }
 }

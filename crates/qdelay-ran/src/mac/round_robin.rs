@@ -5,7 +5,6 @@
 //! one that got none because what was left was of no use to it, so that nobody starves who needs most of the carrier.
 
 use super::{Candidate, Look, Setting};
-use crate::cell::{CellError, Partition};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
@@ -32,10 +31,10 @@ impl Setting for RoundRobin {
     fn start(self, _: usize, _: Span) -> Law {
         Law::default()
     }
-    fn check(self, _: Span) -> Result<(), CellError> {
-        Ok(())
+    fn longest_tti(self) -> Span {
+        Span::MAX
     }
-    fn divides(self) -> Option<Partition> {
+    fn divides(self) -> Option<u32> {
         None
     }
 }

@@ -299,7 +299,7 @@ impl<'a> View<'a> {
         let mut specs = Vec::new();
         for (group, (flow, settings)) in self.study.flows.iter().zip(&self.flows).enumerate() {
             let transport = settings.get("transport");
-            let Meaning::Transport(config) = transport.meaning else { continue };
+            let Meaning::Transport(config) = &transport.meaning else { continue };
             let count = settings.get("count").whole();
             let destinations = self.destinations(group)?;
             let several = count > 1 || destinations.len() > 1;
@@ -322,7 +322,7 @@ impl<'a> View<'a> {
                     extra_rtt: settings.span("extra_rtt"),
                     ue,
                     qfi,
-                    ..FlowSpec::new(&transport.text, config)
+                    ..FlowSpec::new(&transport.text, **config)
                 });
             }
         }

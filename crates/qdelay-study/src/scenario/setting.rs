@@ -42,7 +42,7 @@ pub(crate) enum Meaning {
     /// A discipline that can be built.
     Qdisc(Arguments),
     /// A transport.
-    Transport(TransportConfig),
+    Transport(Box<TransportConfig>),
     /// A link; its text is checked, and built by whoever has the cache.
     Link,
     /// A name.
@@ -124,7 +124,7 @@ impl Setting {
                 let arguments = component::read(&Form::Transport, path, node)?;
                 let config =
                     TransportConfig::build(&arguments).map_err(|error| Fault::new(node.line, path, error))?;
-                (arguments.typed().to_string(), Meaning::Transport(config))
+                (arguments.typed().to_string(), Meaning::Transport(Box::new(config)))
             }
             Form::Link => (component::read_link(path, node)?, Meaning::Link),
             Form::Uplink => uplink(path, node)?,

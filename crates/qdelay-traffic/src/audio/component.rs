@@ -1,8 +1,8 @@
 //! A call that adapts, as users name it.
 
 use super::{AudioConfig, Utility};
+use crate::parameter::parameter;
 use crate::tfrc::{ACK_EVERY, MIN_RTO, equation};
-use crate::transport::parameter;
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 

@@ -25,11 +25,13 @@
 
 pub mod choice;
 mod component;
+mod ends;
 mod listener;
 mod source;
 
 pub use choice::Utility;
 pub(crate) use component::{COMPONENTS, build};
+pub use ends::{AudioEnds, AudioOutcome};
 pub use listener::Listener;
 pub use source::{AudioPacket, AudioTimes, Source};
 

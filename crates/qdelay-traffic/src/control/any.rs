@@ -1,7 +1,7 @@
 //! One of the controllers, without dynamic dispatch: what the registry in `control/mod.rs` makes of its lines.
 
 use super::Controller;
-use crate::tcp::Profile;
+use crate::profile::Profile;
 use qdelay_core::component::{Arguments, Component};
 
 /// Makes [`AnyController`], [`COMPONENTS`](super::COMPONENTS) and the delegation of every call out of one line for each controller.
@@ -136,6 +136,7 @@ mod tests {
         }
         assert_eq!(AnyController::named("bbr").map(|c| c.owns_window()), Some(true));
         assert!(AnyController::named("vegas").is_none());
-        assert_eq!(AnyController::names_in_kernel().collect::<Vec<_>>(), ["cubic", "bbr", "reno"]);
+        let in_kernel: Vec<&str> = AnyController::names_in_kernel().collect();
+        assert!(["cubic", "bbr", "reno"].iter().all(|name| in_kernel.contains(name)), "{in_kernel:?}");
     }
 }

@@ -34,13 +34,14 @@ mod window;
 use super::jiffies::Jiffies;
 use super::windowed_max::WindowedMax;
 use super::{AckSample, AnyController, Connection, Controller, Event, Recovery, Window};
-use crate::tcp::{self, Profile};
+use crate::knobs;
+use crate::profile::Profile;
 use aggregation::Aggregation;
 use policer::{Policer, Verdict};
 use qdelay_core::component::{Arguments, Component, Parameter, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
-static PARAMETERS: [Parameter; tcp::KNOBS.len() + 1] = tcp::with_knobs(&[Parameter {
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[Parameter {
     name: "aggregation",
     unit: Unit::Switch,
     default: "on",
@@ -50,7 +51,7 @@ static PARAMETERS: [Parameter; tcp::KNOBS.len() + 1] = tcp::with_knobs(&[Paramet
     source: "Linux from 5.1",
 }]);
 
-pub(super) static COMPONENT: Component = tcp::component(
+pub(super) static COMPONENT: Component = knobs::component(
     "bbr",
     "TCP with BBR version 1",
     "Cardwell et al., ACM Queue 14(5), 2016; Linux tcp_bbr.c",

@@ -21,11 +21,12 @@ use super::hystart::Hystart;
 use super::jiffies::Jiffies;
 use super::reno::{avoid_congestion, slow_start};
 use super::{AckSample, AnyController, Connection, Controller, Event, Ns3Cubic, Recovery, Window};
-use crate::tcp::{self, Profile, RecoveryRule};
+use crate::knobs;
+use crate::profile::{Profile, RecoveryRule};
 use qdelay_core::Random;
 use qdelay_core::component::{Arguments, Component, Parameter, Unit};
 
-static PARAMETERS: [Parameter; tcp::KNOBS.len() + 1] = tcp::with_knobs(&[Parameter {
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[Parameter {
     name: "hystart",
     unit: Unit::Switch,
     default: "on",
@@ -36,7 +37,7 @@ static PARAMETERS: [Parameter; tcp::KNOBS.len() + 1] = tcp::with_knobs(&[Paramet
 }]);
 
 pub(super) static COMPONENT: Component =
-    tcp::component("cubic", "TCP with CUBIC, Linux's default", "RFC 9438; Linux tcp_cubic.c", &PARAMETERS);
+    knobs::component("cubic", "TCP with CUBIC, Linux's default", "RFC 9438; Linux tcp_cubic.c", &PARAMETERS);
 
 pub(super) fn build(arguments: &Arguments, profile: &Profile) -> AnyController {
     let hystart = arguments.switch("hystart") != Some(false);

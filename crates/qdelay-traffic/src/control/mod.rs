@@ -36,7 +36,7 @@ pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
 
-use crate::tcp::Profile;
+use crate::profile::Profile;
 use any::controls;
 use qdelay_core::component::{Arguments, Component};
 use qdelay_core::{Random, Rate, Span, Time};

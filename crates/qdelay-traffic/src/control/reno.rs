@@ -11,12 +11,17 @@
 //! call with the functions of Linux 6.12.117, compiled outside the kernel.
 
 use super::{AckSample, AnyController, Connection, Controller, Ns3Reno, Window};
-use crate::tcp::{self, Profile, RecoveryRule};
+use crate::knobs;
+use crate::profile::{Profile, RecoveryRule};
 use qdelay_core::Random;
 use qdelay_core::component::{Arguments, Component};
 
-pub(super) static COMPONENT: Component =
-    tcp::component("reno", "TCP with Reno's additive increase", "RFC 5681; Linux tcp_cong.c", &tcp::KNOBS);
+pub(super) static COMPONENT: Component = knobs::component(
+    "reno",
+    "TCP with Reno's additive increase",
+    "RFC 5681; Linux tcp_cong.c",
+    &knobs::KNOBS,
+);
 
 pub(super) fn build(_: &Arguments, profile: &Profile) -> AnyController {
     match profile.recovery_rule {

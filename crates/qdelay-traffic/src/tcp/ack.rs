@@ -4,11 +4,11 @@
 //! The order of steps is that of Linux's `tcp_ack`, because congestion controllers depend on it: scoreboard, round trip,
 //! `Controller::delivered`, tail loss probe, loss recovery, timer, delivery rate, window, retransmissions, new data.
 
-use super::profile::RoundTripRule;
 use super::rate_sample::Sample;
 use super::scoreboard::{Record, state};
 use super::sender::{Emit, Resend, Sender};
 use crate::control::{AckSample, Controller, Recovery};
+use crate::profile::RoundTripRule;
 use crate::segment::{Segment, expand, flag};
 use qdelay_core::{Span, Time};
 

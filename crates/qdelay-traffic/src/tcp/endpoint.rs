@@ -1,9 +1,9 @@
 //! One side of a connection: the handshake, and the two halves together.
 
-use super::profile::Profile;
 use super::receiver::{Answer, Receiver};
 use super::sender::{Emit, Sender};
 use crate::control::AnyController;
+use crate::profile::Profile;
 use crate::segment::{Segment, expand, flag};
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Random, Span, Time};

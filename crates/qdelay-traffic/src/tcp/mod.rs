@@ -1,8 +1,7 @@
 //! TCP as a state machine: told the time and what arrives, it says what to send and when it wants to be called.
 //!
 //! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and `transmit` continue the
-//! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; `profile` names the worlds it can behave like, `component` the
-//! knobs of users.
+//! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the worlds it can behave like.
 //!
 //! # Differences from the reference
 //! * All segments but the last of a stream are full: applications write in bulk, and the sender cuts no segment again.
@@ -13,8 +12,8 @@
 mod ack;
 mod component;
 mod endpoint;
+mod ends;
 mod ns3_state;
-mod profile;
 mod rack;
 mod rate_sample;
 mod receiver;
@@ -26,10 +25,12 @@ mod sender;
 mod timer;
 mod transmit;
 
+pub use crate::knobs::{KNOBS, component, with_knobs};
+pub use crate::profile::{LossDetection, Pacing, Profile, RecoveryRule, RoundTripRule, TimeoutRule};
+pub use component::TcpConfig;
 pub(crate) use component::{COMPONENTS, build};
-pub use component::{KNOBS, TcpConfig, component, with_knobs};
 pub use endpoint::{Endpoint, Phase};
-pub use profile::{LossDetection, Pacing, Profile, RecoveryRule, RoundTripRule, TimeoutRule};
+pub use ends::TcpEnds;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::{Sender, SenderCounts};

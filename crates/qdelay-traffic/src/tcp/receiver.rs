@@ -4,8 +4,8 @@
 //! acknowledgement is sent follows Linux: at once in quick-ack mode, every second full segment after that, within the delay
 //! otherwise, and compressed while segments are missing.
 
-use super::profile::Profile;
 use super::timer;
+use crate::profile::Profile;
 use crate::segment::{SACK_BLOCKS, Segment, expand, flag};
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Span, Time};

@@ -4,10 +4,10 @@
 //! RFC 6675 section 5, RFC 5682 (F-RTO), RFC 4015 (Eifel response) and RFC 3708 (duplicate SACKs).
 
 use super::ack::Ack;
-use super::profile::LossDetection;
 use super::scoreboard::state;
 use super::sender::{DUPLICATE_THRESHOLD, Emit, MIN_TIMEOUT, Resend, Sender, TimerKind};
 use crate::control::{Controller, Event, Recovery};
+use crate::profile::LossDetection;
 use qdelay_core::{Span, Time};
 
 impl Sender {

@@ -199,10 +199,10 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::profile::Profile;
     use super::super::scoreboard::Record;
     use super::*;
     use crate::control::Ns3Cubic;
+    use crate::profile::Profile;
     use qdelay_core::Random;
 
     const MSS: u32 = 1448;

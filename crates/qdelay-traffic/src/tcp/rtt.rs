@@ -1,6 +1,6 @@
 //! Round-trip estimation and the retransmission timeout (RFC 6298), with the refinements of Linux.
 
-use super::profile::{Profile, TimeoutRule};
+use crate::profile::{Profile, TimeoutRule};
 use qdelay_core::{Span, Time};
 
 /// Smoothed round trip, its variation, the smallest round trip seen, and the timeout made of them.

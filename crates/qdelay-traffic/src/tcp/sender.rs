@@ -5,7 +5,6 @@
 //! recovery and `recovery_ns3.rs` those of ns-3, `transmit.rs` what may be sent.
 
 use super::ns3_state::Ns3State;
-use super::profile::{LossDetection, Profile};
 use super::rack::Rack;
 use super::rate_sample::RateSampler;
 use super::receiver::Receiver;
@@ -13,6 +12,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::timer;
 use crate::control::{AnyController, Connection, Controller, Recovery, Window};
+use crate::profile::{LossDetection, Profile};
 use crate::segment::Segment;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Rate, Span, Time};

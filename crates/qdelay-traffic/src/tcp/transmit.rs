@@ -3,10 +3,10 @@
 //! Follows Linux's `tcp_write_xmit`, `tcp_tso_should_defer` and `tcp_xmit_retransmit_queue`: segments leave in bursts of
 //! at least two and up to a millisecond of the pacing rate, never more than half a window at once.
 
-use super::profile::Pacing;
 use super::scoreboard::Record;
 use super::sender::{Emit, Resend, Sender, TimerKind};
 use crate::control::{Controller, Event, Recovery};
+use crate::profile::Pacing;
 use crate::segment::{Segment, flag};
 use qdelay_core::{Rate, Span, Time};
 

@@ -1,7 +1,7 @@
 //! TFRC as users name it, and what is in common with other sources that it paces.
 
 use super::{Equation, RateConfig, ReceiverConfig, TfrcConfig};
-use crate::transport::parameter;
+use crate::parameter::parameter;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 

@@ -39,16 +39,20 @@
 //! * Without a sample of the round trip and without a packet sent since, the no-feedback timer changes nothing (section 4.4).
 
 mod component;
+mod ends;
 pub mod equation;
 pub mod intervals;
 mod rate;
 mod receiver;
+mod reports;
 mod sender;
 
 pub(crate) use component::{ACK_EVERY, COMPONENTS, MIN_RTO, build, equation};
+pub use ends::TfrcEnds;
 pub use equation::Equation;
 pub use rate::{RateConfig, RateControl};
 pub use receiver::{Receiver, ReceiverConfig};
+pub(crate) use reports::Reports;
 pub use sender::{Sender, TfrcConfig};
 
 use qdelay_core::{Span, Time};

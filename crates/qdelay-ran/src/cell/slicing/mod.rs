@@ -367,7 +367,7 @@ fn divided(setting: &CellSetting) -> Option<(Partition, Cow<'_, [CellSlice]>, Ro
     if let Some(partition) = setting.partition {
         return Some((partition, Cow::Borrowed(&setting.slices), Rounding::Down));
     }
-    let partition = setting.scheduler.divides()?;
+    let limit_rbs = setting.scheduler.divides()?;
     let millionths = Share::ALL.millionths() / (setting.ues.len().max(1) as u32);
     let mut next = 0;
     let slice = |(number, ue): (usize, &UeSetting)| {
@@ -381,5 +381,5 @@ fn divided(setting: &CellSetting) -> Option<(Partition, Cow<'_, [CellSlice]>, Ro
         }
     };
     let slices = setting.ues.iter().enumerate().map(slice).collect();
-    Some((partition, Cow::Owned(slices), Rounding::Carried))
+    Some((Partition::Elastic { limit_rbs }, Cow::Owned(slices), Rounding::Carried))
 }

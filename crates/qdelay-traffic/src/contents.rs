@@ -1,0 +1,68 @@
+//! What is inside a packet: of a segment, of a datagram, of data and reports that TFRC controls.
+
+use crate::audio::AudioHeader;
+use crate::segment::Segment;
+use crate::tfrc::DataHeader;
+use qdelay_core::{Span, Time};
+
+/// Inside one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Contents {
+    /// The TCP segment; empty for datagrams. Of data that TFRC controls, see [`Contents::of_data`].
+    pub segment: Segment,
+    /// When the packet entered the path; of a datagram that is sent back, when it did on its way there.
+    pub created: Time,
+    /// Which datagram, or report of TFRC, of its flow it is, from 0.
+    pub number: u64,
+}
+
+const _: () = assert!(core::mem::size_of::<Contents>() == 64);
+
+impl Contents {
+    /// Of a data packet that TFRC controls. Its header takes the place of TCP's numbers, so that nobody's contents are larger
+    /// for it.
+    pub fn of_data(header: &AudioHeader) -> Contents {
+        let rtt = header.data.rtt.as_nanos();
+        let segment = Segment {
+            seq: header.data.seq,
+            ack: header.data.lane_seq,
+            ts_value: rtt as u32,
+            ts_echo: (rtt >> 32) as u32,
+            len: u16::from(header.call),
+            flags: header.data.lane,
+            ..Segment::default()
+        };
+        Contents { segment, created: header.data.sent, number: 0 }
+    }
+
+    /// What [`Contents::of_data`] was given.
+    pub fn data(&self) -> AudioHeader {
+        let Contents { segment, created, .. } = self;
+        let rtt = Span::from_nanos(u64::from(segment.ts_value) | u64::from(segment.ts_echo) << 32);
+        AudioHeader {
+            call: segment.len as u8,
+            data: DataHeader {
+                seq: segment.seq,
+                lane: segment.flags,
+                lane_seq: segment.ack,
+                sent: *created,
+                rtt,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_come_back_as_they_were() {
+        for lane in 0..2 {
+            let (sent, rtt) = (Time::from_nanos(8), Span::from_nanos(0x1_2345_6789));
+            let data = DataHeader { seq: 7, lane, lane_seq: u32::MAX, sent, rtt };
+            let header = AudioHeader { call: 255, data };
+            assert_eq!(Contents::of_data(&header).data(), header);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A download over TCP: a connection whose near end sends, and whose far end only acknowledges.
+
+use super::{Endpoint, TcpConfig};
+use crate::control::Reno;
+use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::segment::Segment;
+use alloc::vec::Vec;
+use qdelay_core::{Packet, Span, Time};
+
+/// An unlimited download: more than any run can send.
+const ENDLESS: u64 = 1 << 62;
+
+/// The ends of a connection.
+pub struct TcpEnds {
+    near: Endpoint,
+    far: Endpoint,
+    /// Application bytes to send; `None` for no end of them.
+    bytes: Option<u64>,
+    is_open: bool,
+    delivered_bytes: u64,
+    finished: Option<Time>,
+    /// Segments of the call that is being handled.
+    out: Vec<Segment>,
+}
+
+impl TcpEnds {
+    /// Puts the segments of `out`, if any, on their way.
+    #[inline]
+    fn flush<H: Host>(&mut self, now: Time, from: End, host: &mut H) -> Result<(), H::Error> {
+        if self.out.is_empty() { Ok(()) } else { self.send(now, from, host) }
+    }
+
+    fn send<H: Host>(&mut self, now: Time, from: End, host: &mut H) -> Result<(), H::Error> {
+        let is_near = from == End::Near;
+        let end = if is_near { &self.near } else { &self.far };
+        for segment in self.out.drain(..) {
+            if is_near && segment.len > 0 {
+                host.sent(end.data_end(&segment));
+            }
+            let outgoing = Outgoing {
+                contents: Contents { segment, created: now, number: 0 },
+                bytes: segment.ip_bytes(),
+                ecn: end.ecn(&segment),
+                is_other: is_near && host.draw(),
+            };
+            host.send(from, outgoing)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, now: Time) {
+        self.is_open = true;
+        self.near.connect(now, &mut self.out);
+        self.near.write(now, self.bytes.unwrap_or(ENDLESS), &mut self.out);
+        if self.bytes.is_some() {
+            self.near.close(now, &mut self.out);
+        }
+    }
+}
+
+impl Ends for TcpEnds {
+    type Config = TcpConfig;
+
+    fn new(config: &TcpConfig, flow: &FlowStart<'_>) -> TcpEnds {
+        TcpEnds {
+            near: Endpoint::new(config.profile, config.controller, flow.random("sender")),
+            // It sends acknowledgements only; its controller has nothing to do.
+            far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
+            bytes: config.bytes,
+            is_open: false,
+            delivered_bytes: 0,
+            finished: None,
+            out: Vec::new(),
+        }
+    }
+
+    fn wake<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
+        if !is_stopped {
+            if !self.is_open {
+                self.open(now);
+            }
+            self.near.on_deadline(now, &mut self.out);
+            self.flush(now, End::Near, host)?;
+        }
+        self.far.on_deadline(now, &mut self.out);
+        self.flush(now, End::Far, host)?;
+        let far = self.far.next_deadline();
+        Ok(if is_stopped { far } else { far.min(self.near.next_deadline()) })
+    }
+
+    #[inline]
+    fn arrive<H: Host>(
+        &mut self,
+        now: Time,
+        at: End,
+        packet: &Packet,
+        contents: &Contents,
+        is_stopped: bool,
+        host: &mut H,
+    ) -> Result<Time, H::Error> {
+        let deadline = match at {
+            End::Near if is_stopped => return Ok(Time::NEVER),
+            End::Near => {
+                self.near.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
+                self.near.next_deadline()
+            }
+            End::Far => {
+                self.far.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
+                self.delivered_bytes = self.far.bytes_received();
+                host.in_order(self.delivered_bytes);
+                if self.finished.is_none() && self.bytes.is_some_and(|all| self.delivered_bytes >= all) {
+                    self.finished = Some(now);
+                }
+                self.far.next_deadline()
+            }
+        };
+        self.flush(now, at, host)?;
+        Ok(deadline)
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+    fn smoothed_rtt(&self) -> Option<Span> {
+        Some(self.near.sender().rtt().smoothed())
+    }
+    fn has_round_trips(&self) -> bool {
+        false
+    }
+    fn end_warmup(&mut self, _: Time) {}
+
+    fn figures(&self, _: Time) -> EndFigures {
+        let counts = self.near.sender().counts();
+        EndFigures {
+            packets_sent: counts.segments_sent,
+            retransmits: counts.retransmits,
+            timeouts: counts.timeouts,
+            undone: counts.undone,
+            window: self.near.sender().window().cwnd,
+            finished: self.finished,
+            ..EndFigures::default()
+        }
+    }
+}
