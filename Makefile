@@ -20,7 +20,7 @@ FUZZ_FRESH ?= 1000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build bench bench-real stream soak check fingerprints fingerprints-check fuzz mutants validate clean rust
+.PHONY: help run test browser build bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -35,6 +35,7 @@ help:
 	@echo "make soak      links under load for SOAK_SECONDS=$(SOAK_SECONDS), memory and files watched (root)"
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
 	@echo "make fingerprints  writes the digests of all figures anew; 'git diff' then says which have moved (make fingerprints-check compares)"
+	@echo "make instructions  instructions for a packet, a TTI, a decision, beside benches/instructions.tsv (valgrind; ...-renew writes it)"
 	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES);"
 	@echo "               then GUIDED_SECONDS=$(GUIDED_SECONDS) guided by coverage, where there is cargo-fuzz (fuzz/README.md)"
 	@echo "make mutants   a random sample of mutants of the pure crates: MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) (hours; goes on where it was ended)"
@@ -132,6 +133,16 @@ fingerprints: build
 
 fingerprints-check: build
 	QDELAY_COMMAND="$(abspath $(QDELAY))" $(FINGERPRINTS)
+
+# Under valgrind, of the command as it is shipped.
+INSTRUCTIONS = QDELAY_COMMAND="$(abspath $(QDELAY))" \
+	cargo test --quiet --locked --package qdelay --test main instructions:: -- --include-ignored --nocapture
+instructions:
+	@if command -v valgrind >/dev/null 2>&1; then $(MAKE) --no-print-directory build && $(INSTRUCTIONS); \
+	else echo "make: no valgrind: instructions are not counted"; fi
+
+instructions-renew: build
+	QDELAY_REGENERATE=1 $(INSTRUCTIONS)
 
 # Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB; then what
 # coverage guides, where cargo-fuzz and a nightly toolchain are.

@@ -13,6 +13,7 @@ mod compare;
 mod fingerprints;
 mod foreign_results;
 mod help;
+mod instructions;
 mod interrupt;
 mod list;
 mod progress;
