@@ -8,7 +8,7 @@
 //! ([`Sharing`]), not among UEs.
 //!
 //! A new one is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type of the settings with
-//! [`Setting`], and what it remembers with [`Law`].
+//! `Setting`, and what it remembers with `Law`.
 
 mod any;
 mod eqp;
