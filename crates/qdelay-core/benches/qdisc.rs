@@ -7,7 +7,7 @@
 //!
 //! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
 
-use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, Qdisc};
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
 
 const PACKETS: u64 = 2_000_000;
@@ -62,7 +62,7 @@ fn main() {
         Case { name: "wide", queued: 900, gap: Span::from_micros(1), flows: 1000 },
     ];
     println!("{:28} {:6} {:>10} {:>10} {:>8}", "qdisc", "case", "median ns", "best ns", "drops");
-    for text in [
+    let texts = [
         "taildrop",
         "headdrop:limit=100",
         "bode",
@@ -87,7 +87,10 @@ fn main() {
         "dsd",
         "dsd:rate=100gbit:bound=50us",
         "fcfs_green",
-    ] {
+    ];
+    let is_there = |name: &str| texts.iter().any(|text| text.split(':').next() == Some(name));
+    let others = COMPONENTS.iter().map(|component| component.name).filter(|name| !is_there(name));
+    for text in texts.into_iter().chain(others) {
         for case in &cases {
             let qdisc = match AnyQdisc::parse(text) {
                 Ok(qdisc) => qdisc,

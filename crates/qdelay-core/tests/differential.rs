@@ -15,6 +15,7 @@ use crate::models::red::Red;
 use crate::models::sfq::Sfq;
 use crate::models::{MS, Model, Ns, Room};
 use qdelay_core::Random;
+use qdelay_core::qdisc::COMPONENTS;
 use qdelay_testing::for_each_seed;
 use std::collections::VecDeque;
 
@@ -78,6 +79,27 @@ fn judge(name: &str, grid: Grid, mut case: impl FnMut(&mut Random) -> Case) -> u
         decisions += compare(&format!("seed {seed}: {text}"), &mut subject, model.as_mut(), &calls);
     });
     decisions
+}
+
+/// The disciplines that are judged here, and in `dsd.rs` those that know colours.
+const JUDGED: [&str; 12] = [
+    "taildrop",
+    "headdrop",
+    "bode",
+    "codel",
+    "pie",
+    "fq_codel",
+    "drr",
+    "sfq",
+    "red",
+    "priority",
+    "dsd",
+    "fcfs_green",
+];
+
+#[test]
+fn every_discipline_has_a_model() {
+    crate::models::assert_all_have_models(COMPONENTS, &JUDGED, "qdisc");
 }
 
 fn tail_drop_case(random: &mut Random) -> Case {

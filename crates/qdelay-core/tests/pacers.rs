@@ -329,6 +329,40 @@ fn usp_is_algorithms_6_and_7() {
     assert!(all > 10_000 && held > 10_000, "{all} went, {held} held back");
 }
 
+/// A window of bytes, of which each that went through takes as long as it is not reported: counted packet by packet.
+#[test]
+fn credit_is_a_window_and_vanilla_has_none() {
+    for_each_seed(SEQUENCES, |seed| {
+        let mut random = Random::derive(seed, "credit", "pacers");
+        let window = within(&mut random, 1, 20_000);
+        let (mut credit, mut vanilla) = (build(&format!("credit:{window}b"), MS), build("vanilla", MS));
+        let mut out: VecDeque<u64> = VecDeque::new();
+        for now in 0..TTIS {
+            let size = within(&mut random, 1, 9000);
+            assert_eq!(vanilla.next_eligible(at(now), size), Eligible::Now);
+            vanilla.forwarded(at(now), size);
+            let may_go = out.is_empty() || out.iter().sum::<u64>() + size <= window;
+            let expected = if may_go { Eligible::Now } else { Eligible::OnSignal };
+            assert_eq!(credit.next_eligible(at(now), size), expected, "seed {seed} at {now}");
+            if may_go {
+                credit.forwarded(at(now), size);
+                out.push_back(size);
+            }
+            if random.below(2) == 0
+                && let Some(bytes) = out.pop_front()
+            {
+                credit.on_signal(at(now), Signal::Dequeued { bytes });
+            }
+        }
+    });
+}
+
+#[test]
+fn every_pacer_has_a_model() {
+    let judged = ["vanilla", "dynrlc", "drql", "5g-bdp", "e5g-bdp", "usp", "credit"];
+    crate::models::assert_all_have_models(COMPONENTS, &judged, "pacer");
+}
+
 /// Anything that a host may tell a pacer.
 #[derive(Clone, Debug)]
 enum Told {

@@ -16,7 +16,30 @@ pub mod priority;
 pub mod red;
 pub mod sfq;
 
+use qdelay_core::component::Component;
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// Fails where a component of `registry` is not among those `judged` by a model, unless its file in `folder` has a line
+/// `//! No model: ` with the reason.
+pub fn assert_all_have_models(registry: &[&Component], judged: &[&str], folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+    let mut files = Vec::new();
+    let files_of = |folder: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    for path in files_of(&folder) {
+        let parts = if path.is_dir() { files_of(&path) } else { vec![path] };
+        files.push(parts.iter().map(|part| std::fs::read_to_string(part).unwrap()).collect::<String>());
+    }
+    for name in registry.iter().map(|component| component.name) {
+        let is_its_own = |text: &&String| text.contains(&format!("name: \"{name}\""));
+        let is_excused = files.iter().filter(is_its_own).any(|text| text.contains("\n//! No model: "));
+        assert!(judged.contains(&name) || is_excused, "{name} has no model, and its file does not say why");
+    }
+    let known = |name: &&str| registry.iter().any(|component| component.name == *name);
+    assert!(judged.iter().all(known), "a model of nothing: {judged:?}");
+}
 
 /// Nanoseconds.
 pub type Ns = u64;
