@@ -73,43 +73,58 @@ impl Observer for Out {
     }
 }
 
-#[test]
-fn nothing_is_allocated_for_a_packet() {
-    let elastic = Some(Partition::Elastic { limit_rbs: 100 });
-    for (law, rlc, partition) in [
-        ("vanilla", RlcSetting::transparent(), None),
-        ("e5g-bdp", RlcSetting::lte_um(), None),
-        ("drql", RlcSetting::lte_am(), None),
-        ("dynrlc", RlcSetting::nr_um(), None),
-        ("5g-bdp", RlcSetting::nr_am(), None),
-        ("vanilla", RlcSetting::transparent(), Some(Partition::Fixed)),
-        ("e5g-bdp", RlcSetting::lte_um(), elastic),
-        ("vanilla", RlcSetting::nr_um(), elastic),
-    ] {
-        let mut path = path(law, rlc, partition);
-        let (entry, mut out, mut handle) = (path.node("entry").unwrap(), Out::default(), 0);
-        let mut turn = |path: &mut Path, out: &mut Out, from_ms: u64, to_ms: u64| {
-            for step in from_ms * 4..to_ms * 4 {
-                let now = Time::from_nanos(step * 250_000);
-                // More than anything carries for half a second, less for the next.
-                let burst = if step % 4000 < 2000 { 3 } else { 1 };
-                for flow in 0..burst {
-                    let flow = (step as u32).wrapping_mul(7).wrapping_add(flow) % 12;
-                    let packet = Packet { flow, ..packet(handle, 1200) };
-                    path.ingress(now, entry, packet, out).unwrap();
-                    handle += 1;
-                }
+fn judge(law: &str, rlc: RlcSetting, partition: Option<Partition>) {
+    let mut path = path(law, rlc, partition);
+    let (entry, mut out, mut handle) = (path.node("entry").unwrap(), Out::default(), 0);
+    let mut turn = |path: &mut Path, out: &mut Out, from_ms: u64, to_ms: u64| {
+        for step in from_ms * 4..to_ms * 4 {
+            let now = Time::from_nanos(step * 250_000);
+            // More than anything carries for half a second, less for the next.
+            let burst = if step % 4000 < 2000 { 3 } else { 1 };
+            for flow in 0..burst {
+                let flow = (step as u32).wrapping_mul(7).wrapping_add(flow) % 12;
+                let packet = Packet { flow, ..packet(handle, 1200) };
+                path.ingress(now, entry, packet, out).unwrap();
+                handle += 1;
             }
-        };
-        turn(&mut path, &mut out, 0, 20_000);
-        let (calls, before) = (allocations(), out.delivered);
-        turn(&mut path, &mut out, 20_000, 40_000);
-        let calls = allocations() - calls;
-        // Where packets are sent in parts, the stores of a bearer grow when they hold more than ever before: a handful of times,
-        // however many packets there are.
-        let most = if rlc == RlcSetting::transparent() { 0 } else { 10 };
-        assert!(calls <= most, "{law}: {calls} for {} packets", out.delivered - before);
-        assert!(out.delivered - before > 30_000, "{law}: {}", out.delivered - before);
-        path.audit().unwrap();
-    }
+        }
+    };
+    turn(&mut path, &mut out, 0, 20_000);
+    let (calls, before) = (allocations(), out.delivered);
+    turn(&mut path, &mut out, 20_000, 40_000);
+    let calls = allocations() - calls;
+    // Where packets are sent in parts, the stores of a bearer grow when they hold more than ever before: a handful of times,
+    // however many packets there are.
+    let most = if rlc == RlcSetting::transparent() { 0 } else { 10 };
+    assert!(calls <= most, "{law}: {calls} for {} packets", out.delivered - before);
+    assert!(out.delivered - before > 30_000, "{law}: {}", out.delivered - before);
+    path.audit().unwrap();
+}
+
+const ELASTIC: Option<Partition> = Some(Partition::Elastic { limit_rbs: 100 });
+
+/// A test for each, because each takes a while.
+macro_rules! cases {
+    ($($name:ident: $law:literal, $rlc:ident, $partition:expr;)*) => {
+        mod nothing_is_allocated_for_a_packet {
+            use super::*;
+            $(
+                #[test]
+                fn $name() {
+                    judge($law, RlcSetting::$rlc(), $partition);
+                }
+            )*
+        }
+    };
+}
+
+cases! {
+    transparent: "vanilla", transparent, None;
+    e5g_bdp_over_lte_um: "e5g-bdp", lte_um, None;
+    drql_over_lte_am: "drql", lte_am, None;
+    dynrlc_over_nr_um: "dynrlc", nr_um, None;
+    bdp_over_nr_am: "5g-bdp", nr_am, None;
+    fixed_partition: "vanilla", transparent, Some(Partition::Fixed);
+    elastic_partition_over_lte_um: "e5g-bdp", lte_um, ELASTIC;
+    elastic_partition_over_nr_um: "vanilla", nr_um, ELASTIC;
 }
