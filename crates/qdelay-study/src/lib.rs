@@ -5,14 +5,13 @@
 //! | [`traces`], [`links`] | finding and reading traces; links as users name them |
 //! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the scenarios that are built in |
 //! | [`files`] | files and folders in places that somebody else may have prepared |
-//! | [`engine`] | runs a study into a folder, resuming what was killed |
-//! | [`mod@compare`] | links, disciplines, transports and seeds crossed and run in memory |
+//! | [`engine`] | runs a study into a folder, resuming what was killed, or in memory |
+//! | [`lists`] | lists of components, as options have them |
 //! | [`cost`] | CPU time, the clock and memory that runs take |
 //! | [`results`] | what stands in the files of a folder |
 //! | [`expect`] | expectations over results |
 //! | [`same_runs`], [`confidence`] | cases that came out alike; how sure a mean is |
 
-pub mod compare;
 pub mod confidence;
 pub mod cost;
 pub mod engine;
@@ -20,6 +19,7 @@ mod error;
 pub mod expect;
 pub mod files;
 pub mod links;
+pub mod lists;
 pub mod radio;
 pub mod results;
 pub mod same_runs;

@@ -12,12 +12,13 @@ pub const SEED: &str = "seed";
 
 /// For each case the place of the first one with the same labels but for the seed, and the same figures: its own where none before it
 /// has them.
-pub fn first_equals(cases: &[CaseSummary]) -> Vec<usize> {
+pub fn first_equals<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Vec<usize> {
+    let cases: Vec<&CaseSummary> = cases.into_iter().collect();
     let mut candidates: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     let mut firsts = Vec::with_capacity(cases.len());
     for (place, case) in cases.iter().enumerate() {
         let known = candidates.entry(fingerprint(case)).or_default();
-        let first = known.iter().copied().find(|&first| is_same(&cases[first], case));
+        let first = known.iter().copied().find(|&first| is_same(cases[first], case));
         if first.is_none() {
             known.push(place);
         }

@@ -7,7 +7,8 @@ use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::{Rate, Span};
 use qdelay_path::Shaper;
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, ProbeSpec, Scenario};
-use qdelay_study::compare::cases::{Axes, Case, flow_start};
+use qdelay_study::engine::Named;
+use qdelay_study::scenario::{START_WITHIN, random_start};
 use qdelay_terminal::error::Failure;
 
 /// What the hosts' own processing adds to a round trip (forwarding 5 us and 7 us, receiver 9 us, sender 13 us).
@@ -141,7 +142,7 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
     Ok(rows)
 }
 
-fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> Result<Case, Failure> {
+fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> Result<Named, Failure> {
     let qdisc = match (table.text(row, "qdisc"), table.text(row, "qdisc_args")) {
         ("pfifo", _) => "taildrop:limit=1000".to_string(),
         ("codel", "default") => format!("codel:limit=1000:variant={variant}"),
@@ -152,6 +153,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
     let name = table.text(row, "cc");
     let transport = parse_transport(&format!("{name}{buffers}"))?;
     let flows = table.number(row, "flows") as usize;
+    let within = if flows > 1 { START_WITHIN } else { Span::ZERO };
     let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
     let scenario = Scenario {
         bottleneck: Bottleneck::link(
@@ -163,7 +165,10 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         jitter: Span::ZERO,
         flows: (0..flows)
-            .map(|index| FlowSpec { start: flow_start(seed, index, flows), ..FlowSpec::new(name, transport) })
+            .map(|index| FlowSpec {
+                start: random_start(seed, index, within),
+                ..FlowSpec::new(name, transport)
+            })
             .collect(),
         probe: Some(ProbeSpec { bytes: PROBE_BYTES, ..ProbeSpec::default() }),
         duration: Span::from_secs(DURATION_S),
@@ -174,8 +179,5 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         // For the round trips over time.
         series: Some(Span::from_millis(100)),
     };
-    Ok(Case {
-        axes: Axes { trace: "kernel".to_string(), qdisc, transport: name.to_string(), seed },
-        scenario,
-    })
+    Ok(Named { name: format!("kernel, {qdisc}, {name}, seed {seed}"), scenario })
 }

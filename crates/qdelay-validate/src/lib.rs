@@ -16,9 +16,7 @@ pub use options::{Validate, ValidateAgainst};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc;
 use qdelay_sim::Outcome;
-use qdelay_study::compare::cases::Case;
-use qdelay_study::compare::pool;
-use qdelay_study::cost::Stopwatch;
+use qdelay_study::engine::{Named, outcomes};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::progress::Bar;
@@ -32,7 +30,7 @@ type Judge = Box<dyn FnOnce(&[&Outcome]) -> Cell>;
 
 /// A cell of a reference: the runs it takes, and what becomes of their outcomes.
 pub struct Row {
-    cases: Vec<Case>,
+    cases: Vec<Named>,
     judge: Judge,
 }
 
@@ -116,13 +114,12 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
 }
 
 fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
-    let cases: Vec<Case> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
-    let results = if cases.is_empty() {
-        Vec::new()
-    } else {
-        pool::run("validate", cases, jobs, &Stopwatch::start(), &Bar::default())?
+    let cases: Vec<Named> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
+    let outcomes = match cases.is_empty() {
+        true => Vec::new(),
+        false => outcomes("validate", &cases, jobs, &Bar::default())?,
     };
-    let mut outcomes = results.iter().map(|result| &result.outcome);
+    let mut outcomes = outcomes.iter();
     let cells = rows.into_iter().map(|row| {
         let own: Vec<&Outcome> = outcomes.by_ref().take(row.cases.len()).collect();
         (row.judge)(&own)

@@ -6,7 +6,7 @@ use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::Span;
 use qdelay_path::TraceLink;
 use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
-use qdelay_study::compare::cases::{Axes, Case};
+use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
 use std::path::Path;
 
@@ -103,7 +103,7 @@ pub fn transport(name: &str) -> &str {
     if name == "cubic" { "cubic:pacing=always" } else { name }
 }
 
-fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Case, Failure> {
+fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -> Result<Named, Failure> {
     let typed = discipline(qdisc);
     let scenario = Scenario {
         bottleneck: Bottleneck::link(parse_qdisc(typed)?, link.clone()),
@@ -123,11 +123,5 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         groups: Vec::new(),
         series: None,
     };
-    let axes = Axes {
-        trace: "mahimahi".to_string(),
-        qdisc: typed.to_string(),
-        transport: transport.to_string(),
-        seed,
-    };
-    Ok(Case { axes, scenario })
+    Ok(Named { name: format!("mahimahi, {typed}, {transport}, seed {seed}"), scenario })
 }

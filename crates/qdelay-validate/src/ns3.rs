@@ -6,7 +6,7 @@ use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::Line;
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario};
-use qdelay_study::compare::cases::{Axes, Case};
+use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -54,7 +54,7 @@ pub fn rows() -> Result<Vec<Row>, Failure> {
 }
 
 /// Flows start at random within the first second; their base round trips are 10 to 30 ms in equal steps.
-fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
+fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
     let typed = format!("{transport}:profile=ns3");
     let config = parse_transport(&typed)?;
     let flows = (0..FLOWS).map(|index| FlowSpec {
@@ -84,6 +84,5 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Case, Failure> {
         groups: Vec::new(),
         series: None,
     };
-    let axes = Axes { trace: "ns3".to_string(), qdisc: qdisc.to_string(), transport: typed, seed };
-    Ok(Case { axes, scenario })
+    Ok(Named { name: format!("ns-3, {qdisc}, {typed}, seed {seed}"), scenario })
 }

@@ -10,11 +10,12 @@ use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
 use qdelay_record::PacketFile;
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, RunError, Scenario};
-use qdelay_study::compare::cases::{component_list, flow_start};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::files::{Partial, cannot_write};
 use qdelay_study::links;
+use qdelay_study::lists::component_list;
 use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_study::scenario::{START_WITHIN, random_start};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_traffic::transport::{self, TransportConfig};
@@ -97,8 +98,9 @@ fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
     let transport =
         TransportConfig::build(&transport).map_err(|error| Failure::input("--transport", error))?;
     let link = links::parse(BOTTLENECK).map_err(|error| Failure::input("bench dumbbell", error))?;
+    let within = if options.flows > 1 { START_WITHIN } else { Span::ZERO };
     let flow = |index| FlowSpec {
-        start: flow_start(options.seed, index, options.flows),
+        start: random_start(options.seed, index, within),
         access: Some(ACCESS),
         extra_rtt: extra_rtt(index, options.flows),
         ..FlowSpec::new(&options.transport, transport)

@@ -6,7 +6,6 @@ use crate::files::{self, cannot_write};
 use crate::results::{CaseSummary, RunFile, SCHEMA_VERSION, text};
 use crate::scenario::{Case, Study};
 use qdelay_record::PacketFile;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Runs `case` and leaves its folder; returns its figures without the curves.
@@ -37,8 +36,7 @@ fn write_case(
     } else {
         runner.run(case, None)?
     };
-    let labels: BTreeMap<String, String> =
-        study.axes.iter().map(|axis| axis.name.clone()).zip(case.labels.iter().cloned()).collect();
+    let labels = case.labels(study);
     let run = RunFile {
         schema_version: SCHEMA_VERSION,
         qdelay: env!("CARGO_PKG_VERSION").to_string(),

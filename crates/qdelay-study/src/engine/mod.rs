@@ -1,4 +1,4 @@
-//! Runs a study into a folder.
+//! Runs a study, into a folder ([`run`]) or in memory ([`in_memory`]); and scenarios that are of no study ([`outcomes`]).
 //!
 //! ```text
 //! OUT/scenario.toml             the scenario as it was run
@@ -19,11 +19,14 @@ mod case;
 mod digests;
 mod figures;
 mod folder;
+mod memory;
+mod pool;
 mod runner;
 mod series;
 
 pub use crate::files::{cannot_write, write_file};
 pub use figures::PERCENTS;
+pub use memory::{Done, Named, in_memory, outcomes};
 pub use runner::{Ran, Runner, Simulator};
 
 use crate::InputError;
@@ -34,8 +37,6 @@ use crate::scenario::{Overrides, Study};
 use crate::traces::Library;
 use folder::Folder;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 /// Cases that are looked at before the first is run in real time.
 const CHECKED: u64 = 10_000;
@@ -142,7 +143,7 @@ pub fn run_by(
         let missing = (0..study.case_count()).filter(|index| !there.contains_key(index));
         let count = study.case_count().saturating_sub(there.len() as u64);
         let threads = options.jobs.min(usize::try_from(count).unwrap_or(usize::MAX));
-        on_threads(missing, threads, run_one)?
+        pool::on_threads(missing, threads, run_one)?
     };
     there.extend(done);
     let cases: Vec<CaseSummary> = there.into_values().collect();
@@ -166,46 +167,4 @@ pub fn run_by(
     };
     folder.finish(&summary)?;
     Ok(summary)
-}
-
-/// Runs `work` for every index, on so many threads; the first error ends it.
-fn on_threads<T: Send>(
-    indices: impl Iterator<Item = u64> + Send,
-    threads: usize,
-    work: impl Fn(u64) -> Result<T, EngineError> + Sync,
-) -> Result<Vec<(u64, T)>, EngineError> {
-    let indices = Mutex::new(indices.fuse());
-    let done: Mutex<Vec<(u64, T)>> = Mutex::new(Vec::new());
-    // Of several errors the one of the first case, so that what is said does not depend on the threads.
-    let failed: Mutex<Option<(u64, EngineError)>> = Mutex::new(None);
-    let next = || {
-        let is_failed = lock(&failed).is_some();
-        if is_failed { None } else { lock(&indices).next() }
-    };
-    let worker = || {
-        while let Some(index) = next() {
-            match work(index) {
-                Ok(result) => lock(&done).push((index, result)),
-                Err(error) => {
-                    let mut failed = lock(&failed);
-                    if failed.as_ref().is_none_or(|(first, _)| index < *first) {
-                        *failed = Some((index, error));
-                    }
-                    return;
-                }
-            }
-        }
-    };
-    match threads {
-        0 | 1 => worker(),
-        _ => thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker)))),
-    }
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, error)) => Err(error),
-        None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner)),
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ use crate::InputError;
 use crate::results::Audit;
 use crate::scenario::Case;
 use qdelay_record::PacketFile;
-use qdelay_sim::{Outcome, RunError};
+use qdelay_sim::{Outcome, RunError, Scenario};
 
 /// What came of a case.
 #[derive(Clone, Debug)]
@@ -42,17 +42,29 @@ pub struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
+        let place = format!("case {}", case.id);
         let outcome = match packets {
-            Some(file) => qdelay_sim::run_recorded(&case.scenario, file),
-            None => qdelay_sim::run(&case.scenario),
+            Some(file) => {
+                qdelay_sim::run_recorded(&case.scenario, file).map_err(|error| failure(&place, &error))
+            }
+            None => Simulator::outcome(&place, &case.scenario),
         };
-        Ok(Ran { outcome: outcome.map_err(|error| failure(case, &error))?, audit: None })
+        Ok(Ran { outcome: outcome?, audit: None })
+    }
+}
+
+impl Simulator {
+    /// What comes of `scenario`, which errors call `place`.
+    ///
+    /// # Errors
+    /// It cannot be built, or a failed audit.
+    pub fn outcome(place: &str, scenario: &Scenario) -> Result<Outcome, EngineError> {
+        qdelay_sim::run(scenario).map_err(|error| failure(place, &error))
     }
 }
 
 /// What cannot be built is the user's doing; what fails on the way is ours.
-fn failure(case: &Case, error: &RunError) -> EngineError {
-    let place = format!("case {}", case.id);
+fn failure(place: &str, error: &RunError) -> EngineError {
     match error {
         RunError::Component(_) | RunError::Build(_) => InputError::new(place, error).into(),
         _ => EngineError::Audit(format!("{place}: {error}; expected every packet to be accounted for")),

@@ -39,6 +39,13 @@ pub struct Case {
     pub packets: bool,
 }
 
+impl Case {
+    /// Its point on each axis of `study`, by the axis's name.
+    pub fn labels(&self, study: &Study) -> BTreeMap<String, String> {
+        study.axes.iter().map(|axis| axis.name.clone()).zip(self.labels.iter().cloned()).collect()
+    }
+}
+
 /// All settings of one point.
 pub(super) struct View<'a> {
     study: &'a Study,
@@ -450,8 +457,8 @@ fn line(rate: Rate) -> AnyLink {
     Line::new(rate, 0).into()
 }
 
-/// The `index`-th flow's draw, uniform below `spread`.
-fn random_start(seed: u64, index: usize, spread: Span) -> Span {
+/// The draw of the flow with this index, uniform below `spread`.
+pub fn random_start(seed: u64, index: usize, spread: Span) -> Span {
     if spread.is_zero() {
         return Span::ZERO;
     }

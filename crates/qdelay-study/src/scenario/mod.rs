@@ -10,6 +10,7 @@
 //! | `expectations` | `[[expect]]` |
 //! | `case` | a case's settings, contradictions, and the simulator's scenario |
 //! | `cell`, `cell_case`, `cell_slices` | `[cell]` and the tables below it; the same of a case; its slices |
+//! | `crossed` | a study out of typed values, without a file |
 //! | `schema` | JSON Schema of the whole |
 //!
 //! Everything is read and checked once; a case only puts together what is there.
@@ -22,6 +23,7 @@ mod cell_filters;
 mod cell_slices;
 mod cell_tables;
 mod component;
+mod crossed;
 pub mod declare;
 mod document;
 mod expectations;
@@ -36,8 +38,9 @@ pub mod schema;
 mod setting;
 mod sources;
 
-pub use case::Case;
+pub use case::{Case, random_start};
 pub(crate) use component::build_link;
+pub use crossed::{Back, Crossed, START_WITHIN};
 pub use setting::parse_seeds;
 
 use crate::InputError;

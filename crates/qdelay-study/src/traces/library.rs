@@ -143,6 +143,18 @@ impl Library {
         channels.chain(traces).collect()
     }
 
+    /// From now on the trace called `name` is what drives `link`, over and over if `repeat`, wherever it was read.
+    pub(crate) fn know_trace(&self, name: &str, repeat: bool, link: &AnyLink) {
+        let used = TraceUsed { digest: String::new(), stands_in_for: None };
+        let found = Found { name: name.to_string(), link: link.clone(), used };
+        lock(&self.traces).insert((name.to_string(), None, repeat, None), Ok(found));
+    }
+
+    /// From now on `text` names `link`.
+    pub(crate) fn know_link(&self, text: &str, link: &AnyLink) {
+        lock(&self.links).insert(text.to_string(), Ok(link.clone()));
+    }
+
     /// The link that `text` names.
     ///
     /// # Errors

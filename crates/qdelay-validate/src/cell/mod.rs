@@ -23,10 +23,7 @@ use figures::Figures;
 use judge::Report;
 use qdelay_emu::netns::user;
 use qdelay_real::RealTime;
-use qdelay_study::compare::cases::Axes;
-use qdelay_study::compare::{cases::Case as Simulated, pool};
-use qdelay_study::cost::Stopwatch;
-use qdelay_study::engine::{Progress, Runner};
+use qdelay_study::engine::{Named, Progress, Runner, outcomes};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -68,18 +65,10 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
 
 /// The simulator's figures of each case.
 fn simulate(rows: &[Row]) -> Result<Vec<Figures>, Failure> {
-    let case = |row: &Row| {
-        let axes = Axes {
-            trace: row.name.clone(),
-            qdisc: String::new(),
-            transport: String::new(),
-            seed: row.case.scenario.seed,
-        };
-        Simulated { axes, scenario: row.case.scenario.clone() }
-    };
-    let cases = rows.iter().map(case).collect();
-    let results = pool::run("validate cell, simulated", cases, None, &Stopwatch::start(), &Bar::default())?;
-    Ok(results.iter().map(|result| Figures::of(&result.outcome)).collect())
+    let case = |row: &Row| Named { name: row.name.clone(), scenario: row.case.scenario.clone() };
+    let cases: Vec<Named> = rows.iter().map(case).collect();
+    let outcomes = outcomes("validate cell, simulated", &cases, None, &Bar::default())?;
+    Ok(outcomes.iter().map(Figures::of).collect())
 }
 
 /// The runs of each case, those of earlier commands included; the last one is what counts.

@@ -9,9 +9,7 @@ use super::figures::Figures;
 use super::store::Attempt;
 use qdelay_core::{Span, Time};
 use qdelay_sim::{Direction, PacketRecord, Recorder, Scenario};
-use qdelay_study::compare::cases::{Axes, Case};
-use qdelay_study::compare::pool;
-use qdelay_study::cost::Stopwatch;
+use qdelay_study::engine::{Named, outcomes};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::progress::Bar;
 
@@ -51,12 +49,11 @@ pub fn run(
             _ => None,
         });
     }
-    let results = if cases.is_empty() {
-        Vec::new()
-    } else {
-        pool::run("validate link, simulated", cases, jobs, &Stopwatch::start(), &Bar::default())?
+    let outcomes = match cases.is_empty() {
+        true => Vec::new(),
+        false => outcomes("validate link, simulated", &cases, jobs, &Bar::default())?,
     };
-    let mut outcomes = results.iter().map(|result| &result.outcome);
+    let mut outcomes = outcomes.iter();
     let simulated = cells.iter().zip(begun).map(|(cell, begun)| {
         let begun = begun?;
         let header_seconds = cell.run.as_ref().ok().and_then(|run| run.header_seconds);
@@ -68,19 +65,13 @@ pub fn run(
 }
 
 /// Adds the cases of a cell; says when the flow begins in the first of them.
-fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Case>) -> Option<Time> {
+fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Named>) -> Option<Time> {
     let scenario = &run.case.scenario;
     let start = start_for(scenario, Time::ZERO + target);
     for offset in OFFSETS_US {
         let shift = Span::from_micros(offset.unsigned_abs());
         let start = if offset < 0 { start.saturating_sub(shift) } else { start + shift };
-        let axes = Axes {
-            trace: name.to_string(),
-            qdisc: String::new(),
-            transport: String::new(),
-            seed: scenario.seed,
-        };
-        cases.push(Case { axes, scenario: started(scenario, start) });
+        cases.push(Named { name: name.to_string(), scenario: started(scenario, start) });
     }
     begins(scenario, start, target)
 }

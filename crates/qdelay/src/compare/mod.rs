@@ -1,23 +1,28 @@
 //! `qdelay compare`: crosses links, disciplines, transports and seeds, runs every case and prints them side by side.
 
+mod json;
 mod table;
 
 use crate::cli::Compare;
 use qdelay_core::Rate;
-use qdelay_core::qdisc;
+use qdelay_core::component::{Arguments, Value};
+use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::units::parse_rate;
-use qdelay_path::Line;
-use qdelay_sim::{LinkSpec, ProbeSpec, Uplink};
-use qdelay_study::compare::cases::{self, Bottleneck, Common, component_list};
-use qdelay_study::compare::{json, pool, refuse_repeated};
-use qdelay_study::cost::Stopwatch;
+use qdelay_path::AnyLink;
+use qdelay_study::cost::{Stopwatch, process_cpu_seconds};
+use qdelay_study::engine;
 use qdelay_study::links;
+use qdelay_study::lists::{component_list, refuse_repeated};
+use qdelay_study::scenario::{Back, Crossed, START_WITHIN};
 use qdelay_study::traces::{self as trace_files, Format};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::progress::{Bar, Reached};
-use qdelay_traffic::transport;
+use qdelay_traffic::transport::{self, TransportConfig};
 use std::ffi::OsStr;
+
+/// Most cases of one command.
+const CASES_MAX: u64 = 100_000;
 
 /// Runs the command.
 ///
@@ -26,16 +31,25 @@ use std::ffi::OsStr;
 pub fn run(options: &Compare) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     check_times(options)?;
-    let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
-    let transports = component_list("--transport", &options.transport, transport::COMPONENTS)?;
-    let bottlenecks = bottlenecks(options)?;
-    let common = common(options)?;
-    let cases = cases::cross(&bottlenecks, &qdiscs, &transports, &options.seed.0, &common)?;
+    let crossed = crossed(options)?;
+    let (study, library) = crossed.study()?;
+    if study.case_count() > CASES_MAX {
+        let message = format!("{} cases are too many; expected at most {CASES_MAX}", study.case_count());
+        return Err(Failure::input("--seed", message));
+    }
     let bar = Bar::default();
     bar.when_interrupted(interrupted);
-    let results = pool::run("compare", cases, options.jobs, &watch, &bar)?;
+    let mut cases = engine::in_memory(&study, &library, options.jobs, &bar)?;
     drop(bar);
-    output::print(&if options.json { json::cases(&results) } else { table::cases(options, &results) })
+    if let [only] = cases.as_mut_slice() {
+        // What the user waits for, the start of the process included.
+        (only.cpu_seconds, only.wall_seconds) = (process_cpu_seconds(), watch.seconds());
+    }
+    output::print(&if options.json {
+        json::cases(&study, &cases)
+    } else {
+        table::cases(options, &study, &cases)
+    })
 }
 
 /// A comparison is a table, and there is none before everything is done.
@@ -55,45 +69,86 @@ fn check_times(options: &Compare) -> Result<(), Failure> {
         );
         return Err(Failure::input("--warmup", message));
     }
+    if options.flows > 1 && options.duration <= START_WITHIN {
+        let message = format!(
+            "{} is not longer than the {START_WITHIN} within which flows start; expected a longer run",
+            options.duration
+        );
+        return Err(Failure::input("--duration", message));
+    }
     Ok(())
 }
 
-fn common(options: &Compare) -> Result<Common, Failure> {
-    Ok(Common {
-        uplink: uplink(options)?,
+fn crossed(options: &Compare) -> Result<Crossed, Failure> {
+    let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+    check_limit(&qdiscs, options.limit)?;
+    refuse_repeated("--seed", options.seed.0.iter().map(u64::to_string))?;
+    Ok(Crossed {
+        name: "compare".to_string(),
+        bottlenecks: bottlenecks(options)?,
+        are_traces: !options.trace.is_empty(),
+        once: options.once,
+        qdiscs,
+        transports: transports(options)?,
+        seeds: options.seed.0.clone(),
+        uplink: (options.uplink.clone(), uplink(options)?),
+        uplink_limit: options.uplink_limit,
         base_rtt: options.rtt,
         jitter: options.jitter,
-        flows: options.flows,
+        flows: options.flows as u64,
         limit: options.limit,
-        probe: options.probe.then(ProbeSpec::default),
+        probe: options.probe,
         duration: options.duration,
         warmup: options.warmup,
         min_packet_bytes: options.min_packet_bytes,
     })
 }
 
-/// What the acknowledgements cross: a line of a plain rate, a link by its name, or else a trace.
-fn uplink(options: &Compare) -> Result<Option<Uplink>, Failure> {
-    let text = options.uplink.as_str();
-    let link = match parse_rate(text) {
-        _ if text == "none" => return Ok(None),
-        Ok(rate) if rate > Rate::ZERO => Line::new(rate, 0).into(),
-        _ if links::is_link(text) => {
-            links::parse(text).map_err(|error| Failure::input("--uplink", links::or_file(text, &error)))?
+/// Each discipline is built once, with the bottleneck's limit where it has none of its own, to see that it can be.
+fn check_limit(qdiscs: &[Arguments], limit: Option<u64>) -> Result<(), Failure> {
+    for qdisc in qdiscs {
+        let mut qdisc = qdisc.clone();
+        if let Some(limit) = limit {
+            qdisc.default_to("limit", Value::Whole(limit));
         }
-        _ => trace_files::load(OsStr::new(text), &Format::parse(None)?)
-            .map_err(|mut error| {
-                let is_there = std::path::Path::new(text).exists();
-                error.message.push_str(if is_there { "" } else { links::OR_LINK });
-                error.at("--uplink")
-            })?
-            .link(!options.once),
+        AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
+    }
+    Ok(())
+}
+
+fn transports(options: &Compare) -> Result<Vec<(String, TransportConfig)>, Failure> {
+    let build = |arguments: &Arguments| {
+        let config =
+            TransportConfig::build(arguments).map_err(|error| Failure::input("--transport", error))?;
+        Ok((arguments.typed().to_string(), config))
     };
-    Ok(Some(Uplink { link: LinkSpec(link), limit: options.uplink_limit }))
+    component_list("--transport", &options.transport, transport::COMPONENTS)?.iter().map(build).collect()
+}
+
+/// What the acknowledgements cross: a line of a plain rate, a link by its name, or else a trace.
+fn uplink(options: &Compare) -> Result<Back, Failure> {
+    let text = options.uplink.as_str();
+    Ok(match parse_rate(text) {
+        _ if text == "none" => Back::None,
+        Ok(rate) if rate > Rate::ZERO => Back::Rate(rate),
+        _ if links::is_link(text) => {
+            let link = links::parse(text);
+            Back::Link(link.map_err(|error| Failure::input("--uplink", links::or_file(text, &error)))?)
+        }
+        _ => Back::Trace(
+            trace_files::load(OsStr::new(text), &Format::parse(None)?)
+                .map_err(|mut error| {
+                    let is_there = std::path::Path::new(text).exists();
+                    error.message.push_str(if is_there { "" } else { links::OR_LINK });
+                    error.at("--uplink")
+                })?
+                .link(!options.once),
+        ),
+    })
 }
 
 /// The links, in the order they were typed.
-fn bottlenecks(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
+fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
     const EITHER: &str = "expected --trace FILE (such as synth-lte-driving) or --link RATE (such as 10mbit)";
     match (options.trace.is_empty(), options.link.is_empty()) {
         (true, true) => Err(Failure::input("--trace", format!("no bottleneck is given; {EITHER}"))),
@@ -111,20 +166,20 @@ fn bottlenecks(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
     }
 }
 
-fn traces(options: &Compare) -> Result<Vec<Bottleneck>, Failure> {
+fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
     let load =
         |name| trace_files::load(name, &format).map(|trace| trace.link(!options.once)).map_err(Failure::from);
     let typed = |name: &std::ffi::OsString| name.to_string_lossy().into_owned();
     refuse_repeated("--trace", options.trace.iter().map(typed))?;
-    options.trace.iter().map(|name| Ok(Bottleneck { typed: typed(name), link: load(name)? })).collect()
+    options.trace.iter().map(|name| Ok((typed(name), load(name)?))).collect()
 }
 
 /// A link that is no trace of a file: one of the declared ones, or a synthetic trace.
-fn link(text: &str) -> Result<Bottleneck, Failure> {
+fn link(text: &str) -> Result<(String, AnyLink), Failure> {
     let link = links::parse(text).map_err(|error| match links::is_link(text) {
         true => Failure::input("--link", error),
         false => Failure::input("--link", format!("{error}; a trace is given by --trace")),
     })?;
-    Ok(Bottleneck { typed: text.to_string(), link })
+    Ok((text.to_string(), link))
 }

@@ -1,32 +1,40 @@
 //! What people read: a table for each link, a row for each case.
 
+use super::json::Axes;
 use crate::cli::Compare;
 use crate::run_table::same_seeds;
-use qdelay_record::DelaySummary;
-use qdelay_study::compare::pool::{CaseResult, first_equals};
+use qdelay_study::engine::Done;
+use qdelay_study::results::{CaseSummary, Delay};
+use qdelay_study::same_runs::first_equals;
+use qdelay_study::scenario::Study;
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 
 /// The sentence that says what was run, and the tables.
-pub fn cases(options: &Compare, results: &[CaseResult]) -> String {
+pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
+    let axes = Axes::of(study);
+    let results: Vec<Row<'_>> = axes.iter().copied().zip(cases.iter().map(|case| &case.summary)).collect();
     let mut text = sentence(options, results.len());
-    for of_one_link in results.chunk_by(|a, b| a.axes.trace == b.axes.trace) {
-        let Some(first) = of_one_link.first() else { continue };
+    for of_one_link in results.chunk_by(|(a, _), (b, _)| a.trace == b.trace) {
+        let (first, _) = of_one_link[0];
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n{}\n{}\n", one_line(&first.axes.trace), table(options, of_one_link));
+        let _ = write!(text, "\n{}\n{}\n", one_line(first.trace), table(options, of_one_link));
     }
-    text + &same_runs(results) + NOTE
+    text + &same_runs(&results) + NOTE
 }
 
+/// A case: what was typed, and its figures.
+type Row<'a> = (Axes<'a>, &'a CaseSummary);
+
 /// Which seeds gave the same run.
-fn same_runs(results: &[CaseResult]) -> String {
-    let firsts = first_equals(results);
+fn same_runs(results: &[Row<'_>]) -> String {
+    let firsts = first_equals(results.iter().map(|(_, summary)| *summary));
     let mut groups: Vec<Vec<String>> = Vec::new();
     for (place, first) in firsts.iter().enumerate().filter(|(place, first)| place == *first) {
         let seeds = (place..firsts.len()).filter(|other| firsts[*other] == *first);
-        groups.push(seeds.map(|other| results[other].axes.seed.to_string()).collect());
+        groups.push(seeds.map(|other| results[other].0.seed.to_string()).collect());
     }
     let repeated = results.len() - groups.len();
     groups.retain(|seeds| seeds.len() > 1);
@@ -67,7 +75,7 @@ fn sentence(options: &Compare, cases: usize) -> String {
     )
 }
 
-fn table(options: &Compare, results: &[CaseResult]) -> String {
+fn table(options: &Compare, results: &[Row<'_>]) -> String {
     let seeds = options.seed.0.len() > 1;
     let mut columns = vec![Column::left("qdisc"), Column::left("transport")];
     if seeds {
@@ -83,18 +91,17 @@ fn table(options: &Compare, results: &[CaseResult]) -> String {
     text_table::table(&columns, rows)
 }
 
-fn row(result: &CaseResult, seeds: bool) -> Vec<String> {
-    let outcome = &result.outcome;
-    let mut row = vec![one_line(&result.axes.qdisc), one_line(&result.axes.transport)];
+fn row((axes, summary): &Row<'_>, seeds: bool) -> Vec<String> {
+    let mut row = vec![one_line(axes.qdisc), one_line(axes.transport)];
     if seeds {
-        row.push(result.axes.seed.to_string());
+        row.push(axes.seed.to_string());
     }
-    let DelaySummary { mean, p50, p95, p99, max, .. } = outcome.queue_delay_ms;
-    row.push(format!("{:.2}", outcome.throughput_mbps));
-    row.push(format!("{:.1}", outcome.utilization * 100.0));
+    let Delay { mean, p50, p95, p99, max, .. } = summary.queue_delay_ms;
+    row.push(format!("{:.2}", summary.throughput_mbps));
+    row.push(format!("{:.1}", summary.utilization * 100.0));
     row.extend([mean, p50, p95, p99, max].map(milliseconds));
-    row.extend([outcome.drops_total(), outcome.marks_total()].map(|count| count.to_string()));
-    if let Some(probe) = outcome.probe_ms {
+    row.extend([summary.drops, summary.marks].map(|count| count.to_string()));
+    if let Some(probe) = summary.probe_ms {
         row.extend([probe.mean, probe.p95].map(milliseconds));
     }
     row

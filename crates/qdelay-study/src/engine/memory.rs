@@ -1,0 +1,84 @@
+//! Runs whose results stay in memory.
+
+use super::{EngineError, Progress, Simulator, figures, pool};
+use crate::cost::{Stopwatch, thread_cpu_seconds};
+use crate::results::CaseSummary;
+use crate::scenario::Study;
+use crate::traces::Library;
+use qdelay_sim::{Outcome, Scenario};
+use std::thread;
+
+/// A case that has been run, and what it cost.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Its figures, without curves.
+    pub summary: CaseSummary,
+    /// User and system time of its thread.
+    pub cpu_seconds: f64,
+    /// Time on the clock.
+    pub wall_seconds: f64,
+}
+
+/// A scenario that is of no study.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// What errors call it.
+    pub name: String,
+    /// What is run.
+    pub scenario: Scenario,
+}
+
+/// Runs every case of `study`, `jobs` at a time (a core each where it is not given), and writes nothing. Cases stand in the order of
+/// the axes, whichever was done first.
+///
+/// # Errors
+/// A case that cannot be built, or a failed audit: of several the one of the first case.
+pub fn in_memory(
+    study: &Study,
+    library: &Library,
+    jobs: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<Vec<Done>, EngineError> {
+    each(&study.name, study.case_count(), jobs, progress, |index| {
+        let case = study.case(index, library)?;
+        let (cpu, watch) = (thread_cpu_seconds(), Stopwatch::start());
+        let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario)?;
+        let (cpu_seconds, wall_seconds) = (thread_cpu_seconds() - cpu, watch.seconds());
+        let summary = figures::summary(&case, case.labels(study), &outcome).without_curves();
+        Ok(Done { summary, cpu_seconds, wall_seconds })
+    })
+}
+
+/// The outcomes of `scenarios`, in their order; `what` is what `progress` is told to be run. `jobs` as of [`in_memory`].
+///
+/// # Errors
+/// As [`in_memory`].
+pub fn outcomes(
+    what: &str,
+    scenarios: &[Named],
+    jobs: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<Vec<Outcome>, EngineError> {
+    each(what, scenarios.len() as u64, jobs, progress, |index| {
+        let Named { name, scenario } = &scenarios[index as usize];
+        Simulator::outcome(name, scenario)
+    })
+}
+
+fn each<T: Send>(
+    what: &str,
+    count: u64,
+    jobs: Option<usize>,
+    progress: &dyn Progress,
+    work: impl Fn(u64) -> Result<T, EngineError> + Sync,
+) -> Result<Vec<T>, EngineError> {
+    let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    progress.begins(what, count, 0);
+    let mut done = pool::on_threads(0..count, jobs.min(count as usize), |index| {
+        let result = work(index)?;
+        progress.case_done();
+        Ok(result)
+    })?;
+    done.sort_unstable_by_key(|(index, _)| *index);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}

@@ -1,0 +1,88 @@
+//! Lists of components, as options have them.
+
+use crate::InputError;
+use qdelay_core::component::{Arguments, Component, find_outside_brackets, split_outside_brackets};
+use std::collections::BTreeSet;
+
+/// The components of a list option, each against its registry.
+///
+/// # Errors
+/// A name, key or value that is not known, an empty item, or the same component twice.
+pub fn component_list(
+    option: &str,
+    lists: &[String],
+    registry: &[&'static Component],
+) -> Result<Vec<Arguments>, InputError> {
+    let mut all = Vec::new();
+    for list in lists {
+        let items = items(list).map_err(|message| InputError::new(option, message))?;
+        refuse_parameters(option, &items, registry)?;
+        for item in items {
+            all.push(Arguments::parse(registry, item).map_err(|error| InputError::new(option, error))?);
+        }
+    }
+    refuse_repeated(option, all.iter().map(|arguments| arguments.typed().to_string()))?;
+    Ok(all)
+}
+
+/// `text` cut at its commas, except at those in square brackets.
+///
+/// # Errors
+/// An item with nothing in it; a bracket without its partner.
+fn items(text: &str) -> Result<Vec<&str>, String> {
+    let items = split_outside_brackets(text, ',').map_err(|message| format!("'{text}': {message}"))?;
+    let items: Vec<&str> = items.into_iter().map(str::trim).collect();
+    if items.iter().any(|item| item.is_empty()) {
+        return Err(format!("'{text}': a name is missing; expected names separated by single commas"));
+    }
+    Ok(items)
+}
+
+/// Commas separate components; who separates parameters by them gets what was meant.
+fn refuse_parameters(
+    option: &str,
+    items: &[&str],
+    registry: &[&'static Component],
+) -> Result<(), InputError> {
+    let is_parameter = |item: &&&str| {
+        let name = find_outside_brackets(item, ':').map_or(**item, |end| &item[..end]);
+        find_outside_brackets(name, '=').is_some()
+    };
+    let Some(at) = items.iter().position(|item| is_parameter(&item)).filter(|at| *at > 0) else {
+        return Ok(());
+    };
+    let kind = registry.first().map_or("component", |component| component.kind.name());
+    let parameters = items[at..].iter().take_while(is_parameter).copied();
+    let meant: Vec<&str> = std::iter::once(items[at - 1]).chain(parameters).collect();
+    let message =
+        format!("'{}' is no {kind}; parameters are separated by ':': {}", items[at], meant.join(":"));
+    Err(InputError::new(option, message))
+}
+
+/// The same case twice would say nothing new and be told apart by nothing.
+///
+/// # Errors
+/// One of `all` is there twice.
+pub fn refuse_repeated(option: &str, all: impl Iterator<Item = String>) -> Result<(), InputError> {
+    let mut seen = BTreeSet::new();
+    for typed in all {
+        if !seen.insert(typed.clone()) {
+            return Err(InputError::new(option, format!("'{typed}' is given twice; expected each once")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_of_a_list() {
+        assert!(items("a,,b").is_err() && items("").is_err());
+        assert_eq!(items("a, b"), Ok(vec!["a", "b"]));
+        assert_eq!(items("a@[b,c],d"), Ok(vec!["a@[b,c]", "d"]));
+        assert!(items("a@[b,c").unwrap_err().contains("'a@[b,c': '[' without its ']'"));
+        assert!(items("a],b").unwrap_err().contains("']' without its '['"));
+    }
+}

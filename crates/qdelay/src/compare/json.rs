@@ -1,0 +1,72 @@
+//! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
+
+use qdelay_study::engine::Done;
+use qdelay_study::results::{CaseSummary, SCHEMA_VERSION, pretty, round};
+use qdelay_study::same_runs::first_equals;
+use qdelay_study::scenario::Study;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: u32,
+    cases: Vec<Case<'a>>,
+    /// How many different runs they are.
+    distinct_runs: usize,
+}
+
+#[derive(Serialize)]
+struct Case<'a> {
+    axes: Axes<'a>,
+    #[serde(flatten)]
+    figures: &'a CaseSummary,
+    cpu_seconds: f64,
+    wall_seconds: f64,
+    /// The first seed that gave the same run; null where none before it did.
+    same_run_as_seed: Option<u64>,
+}
+
+/// What the user typed.
+#[derive(Clone, Copy, Serialize)]
+pub struct Axes<'a> {
+    pub trace: &'a str,
+    pub qdisc: &'a str,
+    pub transport: &'a str,
+    pub seed: u64,
+}
+
+impl<'a> Axes<'a> {
+    /// Of each case of a study whose axes are a link, a discipline, a transport and a seed, in its order.
+    pub fn of(study: &'a Study) -> Vec<Axes<'a>> {
+        let [links, qdiscs, transports, seeds] = study.axes.as_slice() else {
+            unreachable!("a comparison has four axes");
+        };
+        let mut all = Vec::new();
+        for trace in &links.labels {
+            for qdisc in &qdiscs.labels {
+                for transport in &transports.labels {
+                    let seeds = seeds.labels.iter().map(|seed| seed.parse().expect("seeds are numbers"));
+                    all.extend(seeds.map(|seed| Axes { trace, qdisc, transport, seed }));
+                }
+            }
+        }
+        all
+    }
+}
+
+/// All cases in one document.
+pub fn cases(study: &Study, cases: &[Done]) -> String {
+    let axes = Axes::of(study);
+    let firsts = first_equals(cases.iter().map(|case| &case.summary));
+    let case = |(place, done): (usize, &'_ Done)| Case {
+        axes: axes[place],
+        figures: &cases[place].summary,
+        cpu_seconds: round(done.cpu_seconds),
+        wall_seconds: round(done.wall_seconds),
+        same_run_as_seed: (place != firsts[place]).then(|| axes[firsts[place]].seed),
+    };
+    pretty(&Report {
+        schema_version: SCHEMA_VERSION,
+        cases: cases.iter().enumerate().map(case).collect(),
+        distinct_runs: firsts.iter().enumerate().filter(|(place, first)| place == *first).count(),
+    })
+}
