@@ -2,6 +2,8 @@
 //! 4.6), so that bearers whose packets go whole are as many as possible.
 //!
 //! The partition decides all ([`crate::slice`]); nothing is planned here.
+//!
+//! No model: that of slices judges the partition.
 
 use super::Setting;
 use super::round_robin::{Law, RoundRobin};
