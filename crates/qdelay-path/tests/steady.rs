@@ -4,6 +4,7 @@ use crate::common::{packet, queue};
 use qdelay_core::pacer::PacerSetting;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
+use qdelay_ran::cell::{Elastic, Fixed};
 use qdelay_ran::radio::{Bler, Channel};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::slice::Share;
@@ -101,7 +102,7 @@ fn judge(law: &str, rlc: RlcSetting, partition: Option<Partition>) {
     path.audit().unwrap();
 }
 
-const ELASTIC: Option<Partition> = Some(Partition::Elastic { limit_rbs: 100 });
+const ELASTIC: Option<Partition> = Some(Partition::Elastic(Elastic { limit_rbs: 100 }));
 
 /// A test for each, because each takes a while.
 macro_rules! cases {
@@ -124,7 +125,7 @@ cases! {
     drql_over_lte_am: "drql", lte_am, None;
     dynrlc_over_nr_um: "dynrlc", nr_um, None;
     bdp_over_nr_am: "5g-bdp", nr_am, None;
-    fixed_partition: "vanilla", transparent, Some(Partition::Fixed);
+    fixed_partition: "vanilla", transparent, Some(Partition::Fixed(Fixed));
     elastic_partition_over_lte_um: "e5g-bdp", lte_um, ELASTIC;
     elastic_partition_over_nr_um: "vanilla", nr_um, ELASTIC;
 }

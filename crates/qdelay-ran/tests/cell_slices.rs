@@ -6,6 +6,7 @@ use crate::cell_common::*;
 use crate::slices_model::Model;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Random, Span, Time};
+use qdelay_ran::cell::{Elastic, Fixed};
 use qdelay_ran::mac::Eqp;
 use qdelay_ran::radio::{Bler, Channel, Control};
 use qdelay_ran::rlc::RlcSetting;
@@ -38,7 +39,7 @@ fn the_fixed_partition_of_the_testbed() {
     let carrier = Carrier::lte(25).unwrap();
     let rlc = RlcSetting::transparent();
     let setting = lte()
-        .partition(Partition::Fixed)
+        .partition(Partition::Fixed(Fixed))
         .with_slice(slice(25, vec![0]))
         .with_slice(slice(75, vec![1]))
         .ue(ue(28, rlc, 1))
@@ -69,7 +70,9 @@ fn the_fixed_partition_of_the_testbed() {
 #[test]
 fn one_block_of_two_slices() {
     let rlc = RlcSetting::transparent();
-    for (partition, both) in [(Partition::Fixed, true), (Partition::Elastic { limit_rbs: 100 }, true)] {
+    for (partition, both) in
+        [(Partition::Fixed(Fixed), true), (Partition::Elastic(Elastic { limit_rbs: 100 }), true)]
+    {
         let setting = lte()
             .partition(partition)
             .with_slice(slice(25, vec![0]))
@@ -83,7 +86,7 @@ fn one_block_of_two_slices() {
         let carrier = Carrier::lte(25).unwrap();
         let departed = host.log.iter().filter(|event| matches!(event.what, What::Departed(_))).count() as u32;
         assert!(departed * 50 <= carrier.block_bytes(20, 24));
-        if partition == Partition::Fixed {
+        if partition == Partition::Fixed(Fixed) {
             let first =
                 host.log.iter().filter(|e| e.bearer == 0 && matches!(e.what, What::Departed(_))).count();
             assert_eq!(first as u32, carrier.block_bytes(20, 6) / 50, "nothing is lent");
@@ -109,8 +112,8 @@ fn four_packets_are_whole_one_after_the_other() {
             audit(&cell, &host, &arrivals);
             host.delivered().map(|(time, ..)| time / MS).collect::<Vec<_>>()
         };
-        assert_eq!(run(Partition::Elastic { limit_rbs: 100 }), [1, 2, 3, 4], "{rlc:?}");
-        assert_eq!(run(Partition::Fixed), [4, 4, 4, 4], "{rlc:?}");
+        assert_eq!(run(Partition::Elastic(Elastic { limit_rbs: 100 })), [1, 2, 3, 4], "{rlc:?}");
+        assert_eq!(run(Partition::Fixed(Fixed)), [4, 4, 4, 4], "{rlc:?}");
     }
 }
 
@@ -118,7 +121,7 @@ fn four_packets_are_whole_one_after_the_other() {
 fn what_cannot_be() {
     let rlc = RlcSetting::transparent();
     let error = |setting: CellSetting| Cell::new(setting, 1, "cell").unwrap_err().to_string();
-    let eqp = |limit_rbs| lte().partition(Partition::Elastic { limit_rbs }).ue(ue(28, rlc, 2));
+    let eqp = |limit_rbs| lte().partition(Partition::Elastic(Elastic { limit_rbs })).ue(ue(28, rlc, 2));
     assert_eq!(error(eqp(100)), "0 slices; expected 1 to 1024");
     assert_eq!(error(eqp(100).with_slice(slice(50, vec![0]))), "bearer 1 is in no slice; expected one");
     let two = |setting: CellSetting, percent| {
@@ -199,7 +202,7 @@ proptest! {
             })
         };
         let counts: Vec<usize> = halves.iter().map(|half| half.ues.iter().map(|ue| ue.1.len()).sum()).collect();
-        let mut whole = nr(24).partition(Partition::Fixed).sharing(sharing);
+        let mut whole = nr(24).partition(Partition::Fixed(Fixed)).sharing(sharing);
         let mut first = 0;
         for (half, count) in halves.iter().zip(&counts) {
             let bearers = (first..first + count).collect();
@@ -255,7 +258,7 @@ proptest! {
     ) {
         let total: u32 = slices.iter().map(|slice| slice.0).sum();
         let shares: Vec<u32> = slices.iter().map(|slice| (slice.0 * 100 / total.max(100)).max(1)).collect();
-        let (mut setting, mut first) = (lte().partition(Partition::Elastic { limit_rbs }), 0);
+        let (mut setting, mut first) = (lte().partition(Partition::Elastic(Elastic { limit_rbs })), 0);
         let mut of_bearer = Vec::new();
         for (number, &(_, bearers)) in slices.iter().enumerate() {
             setting = setting.with_slice(slice(shares[number], (first..first + bearers).collect()));
@@ -332,7 +335,7 @@ proptest! {
         bearers in prop::collection::vec((0_usize..4, 0_usize..4, 0_u8..28), 1..6), bler in prop::sample::select(vec![0.0, 0.3]),
         rlc in 0_usize..4, control: bool,
     ) {
-        let partition = if fixed { Partition::Fixed } else { Partition::Elastic { limit_rbs } };
+        let partition = if fixed { Partition::Fixed(Fixed) } else { Partition::Elastic(Elastic { limit_rbs }) };
         let rlc = [RlcSetting::transparent(), RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::lte_am()][rlc];
         let mut ues = vec![0; bearers.len()];
         let mut of_slice = vec![Vec::new(); shares.len()];

@@ -1,6 +1,7 @@
 //! Scenarios with slices: what they say, bad ones, axes, and what comes out.
 
 use qdelay_ran::Partition;
+use qdelay_ran::cell::Elastic;
 use qdelay_study::engine;
 use qdelay_study::results::{CaseSummary, Summary};
 use qdelay_study::scenario::{Overrides, Study};
@@ -91,7 +92,7 @@ fn results(name: &str, text: &str) -> Summary {
 fn bearers_are_in_the_slices_that_they_or_their_ues_name() {
     let case = study(SLICES).case(0, &Library::new()).unwrap();
     let setting = case.scenario.bottleneck.as_cell().unwrap().complete();
-    assert_eq!(setting.partitioned(), Some(Partition::Elastic { limit_rbs: 100 }));
+    assert_eq!(setting.partitioned(), Some(Partition::Elastic(Elastic { limit_rbs: 100 })));
     let slices: Vec<(&str, u32, &[usize], bool)> = setting
         .slices()
         .iter()
@@ -101,7 +102,7 @@ fn bearers_are_in_the_slices_that_they_or_their_ues_name() {
     let limit =
         study(&SLICES.replace("\"eqp\"", "{ eqp = { limit = 40 } }")).case(0, &Library::new()).unwrap();
     let setting = limit.scenario.bottleneck.as_cell().unwrap().complete();
-    assert_eq!(setting.partitioned(), Some(Partition::Elastic { limit_rbs: 40 }));
+    assert_eq!(setting.partitioned(), Some(Partition::Elastic(Elastic { limit_rbs: 40 })));
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn axes_over_partition_share_and_slice() {
     assert_eq!(study(&text).case_count(), 6);
     let case = study(&text).case(4, &Library::new()).unwrap();
     let setting = case.scenario.bottleneck.as_cell().unwrap().complete();
-    assert_eq!(setting.partitioned(), Some(Partition::Elastic { limit_rbs: 50 }));
+    assert_eq!(setting.partitioned(), Some(Partition::Elastic(Elastic { limit_rbs: 50 })));
     assert_eq!(setting.slices()[0].share.millionths(), 100_000);
     let none = study(&text).case(0, &Library::new()).unwrap();
     assert_eq!(none.scenario.bottleneck.as_cell().unwrap().complete().partitioned(), None);

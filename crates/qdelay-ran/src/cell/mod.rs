@@ -41,7 +41,7 @@ mod setting;
 mod slicing;
 mod tti;
 
-pub use partition::{CellSlice, PARTITIONS, Partition};
+pub use partition::{CellSlice, Elastic, Fixed, PARTITIONS, Partition};
 pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
 pub use slicing::{Quanta, SliceUsage};
 

@@ -37,12 +37,11 @@ mod tti;
 
 pub use quanta::Quanta;
 
-use super::partition::{CellSlice, Partition};
+use super::partition::{CellSlice, Charged, Elastic, Law as _, Partition, State as Law};
 use super::{CellError, CellSetting, UeSetting};
 use crate::mac::{Candidate, Grid, State};
-use crate::slice::{Channel, Eqp, FixedPartition, Rounding, Share, SliceSetting, Slices, Tti};
+use crate::slice::{Channel, Rounding, Share, SliceSetting, Slices, Tti};
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use channels::Channels;
@@ -89,12 +88,6 @@ pub(super) struct Slicing {
     wishes: Vec<Wish>,
     parts: Vec<Part>,
     heads: Heads,
-}
-
-#[derive(Clone, Debug)]
-enum Law {
-    Fixed(FixedPartition),
-    Elastic(Box<Eqp>),
 }
 
 /// A slice.
@@ -160,19 +153,13 @@ impl Slicing {
         // TTIs have at most 1000 slots.
         let rbg_rbs = u32::from(rbg_prbs) * setting.slots() as u32;
         let rbs = u32::from(setting.carrier.prbs()) * setting.slots() as u32;
-        let least_rbs = if matches!(partition, Partition::Fixed) { rbg_rbs } else { 1 };
+        let least_rbs = partition.least_rbs(rbg_rbs);
         let is_nothing = |slice: &CellSlice| rounding == Rounding::Down && slice.share.of(rbs) < least_rbs;
         if let Some(slice) = slices.iter().position(is_nothing) {
             let share = slices[slice].share;
             return Err(CellError::ShareOfNothing { slice, share, rbs, least_rbs });
         }
-        let law = match partition {
-            Partition::Fixed => Law::Fixed(FixedPartition::new(of_cell, rbg_rbs).map_err(CellError::Slices)?),
-            Partition::Elastic { limit_rbs } => {
-                let law = Eqp::new(of_cell, limit_rbs, rbg_rbs).map_err(CellError::Slices)?;
-                Law::Elastic(Box::new(law.rounding(rounding)))
-            }
-        };
+        let law = Law::new(partition, of_cell, rbg_rbs, rounding).map_err(CellError::Slices)?;
         let slice = |slice: &CellSlice| Slice {
             scheduler: State::new(slice.scheduler.unwrap_or(setting.scheduler), ues, setting.tti),
             next: 0,
@@ -217,13 +204,11 @@ impl Slicing {
         let mut tti = from;
         while tti < until && self.is_restless(grid.period()) {
             self.begin(rbs(tti));
-            self.decide_elastic(rbs(tti), true);
-            let is_calm = match &self.law {
-                Law::Elastic(eqp) => {
-                    self.slices.iter().map(|slice| slice.quantum).eq(eqp.quanta().iter().copied())
-                }
-                Law::Fixed(_) => true,
+            self.decide_by_packets(rbs(tti), true);
+            let stays = |(number, slice): (usize, &Slice)| {
+                self.law.quantum(number).is_none_or(|quantum| quantum == slice.quantum)
             };
+            let is_calm = self.slices.iter().enumerate().all(stays);
             self.end();
             self.calm_ttis = if is_calm { self.calm_ttis + 1 } else { 0 };
             tti += 1;
@@ -233,42 +218,28 @@ impl Slicing {
         }
         for number in 0..self.slices.len() {
             let granted = super::account::repeated(tti, until, grid.period(), |tti| {
-                self.granted(number, rbs(tti)).into()
+                self.law.granted(number, rbs(tti)).into()
             });
             let usage = &mut self.slices[number].usage;
             usage.granted_rbs = usage.granted_rbs.saturating_add(granted);
             usage.wasted_rbs = usage.wasted_rbs.saturating_add(granted);
-            if let Law::Elastic(eqp) = &self.law {
-                usage.quanta.add(eqp.quanta().get(number).copied().unwrap_or(0), until - tti);
+            if let Some(quantum) = self.law.quantum(number) {
+                usage.quanta.add(quantum, until - tti);
             }
         }
     }
 
     /// Whether another idle TTI may change anything.
     fn is_restless(&self, period: u64) -> bool {
-        match &self.law {
-            Law::Fixed(_) => false,
-            Law::Elastic(_) if self.rounding == Rounding::Carried => true,
-            Law::Elastic(_) => self.calm_ttis < period,
-        }
-    }
-
-    /// What a slice is granted of `rbs` resource blocks, where that does not depend on what it was granted before.
-    fn granted(&self, slice: usize, rbs: u32) -> u32 {
-        match &self.law {
-            Law::Fixed(law) => law.groups(slice, rbs) * self.rbg_rbs,
-            Law::Elastic(eqp) => eqp.slices().shares().get(slice).map_or(0, |share| share.of(rbs)),
-        }
+        let lends = self.law.quantum(0).is_some();
+        lends && (self.rounding == Rounding::Carried || self.calm_ttis < period)
     }
 
     /// A TTI begins, with `rbs` resource blocks for new data.
     fn begin(&mut self, rbs: u32) {
         for number in 0..self.slices.len() {
-            let granted_rbs = self.granted(number, rbs);
-            let quantum = match &self.law {
-                Law::Fixed(_) => 0,
-                Law::Elastic(eqp) => eqp.quanta().get(number).copied().unwrap_or(0),
-            };
+            let granted_rbs = self.law.granted(number, rbs);
+            let quantum = self.law.quantum(number).unwrap_or(0);
             let slice = &mut self.slices[number];
             (slice.granted_rbs, slice.quantum) = (granted_rbs, quantum);
             (slice.used_rbs, slice.got_rbs, slice.is_content) = (0, 0, true);
@@ -281,18 +252,14 @@ impl Slicing {
         self.heads.ends.clear();
     }
 
-    /// Asks the law of elastic quantum partition; the parts it makes are put behind the others.
-    fn decide_elastic(&mut self, rbs: u32, is_idle: bool) {
-        let Law::Elastic(eqp) = &mut self.law else { return };
+    /// Asks a law that decides by packets; the parts it makes are put behind the others.
+    fn decide_by_packets(&mut self, rbs: u32, is_idle: bool) {
         let channels: &[Channel] = if is_idle { &[] } else { self.channels.all() };
-        // What it refuses was looked for when the cell was made.
-        if eqp.decide(Tti { rbs, first: 0 }, channels, &self.heads).is_err() {
-            return;
-        }
-        for (slice, &granted) in self.slices.iter_mut().zip(eqp.granted()) {
+        let Some(decided) = self.law.decide(Tti { rbs, first: 0 }, channels, &self.heads) else { return };
+        for (slice, &granted) in self.slices.iter_mut().zip(decided.granted) {
             slice.granted_rbs = granted;
         }
-        let grants = eqp.grants();
+        let grants = decided.grants;
         for grant in grants {
             let waiting = &self.heads.list[grant.queue];
             self.slices[usize::from(waiting.slice)].got_rbs += u32::from(grant.groups) * self.rbg_rbs;
@@ -321,34 +288,21 @@ impl Slicing {
     /// Groups more that a slice could have got for packets that do not go whole, of those that nobody got.
     fn spare_groups(&self, number: usize) -> u16 {
         let slice = &self.slices[number];
-        match &self.law {
-            Law::Fixed(_) => ((slice.granted_rbs - slice.used_rbs) / self.rbg_rbs.max(1)) as u16,
-            Law::Elastic(eqp) => {
-                let (rbg, limit) = (i64::from(self.rbg_rbs), eqp.limit_rbs());
-                let mut quantum = slice.quantum + i64::from(slice.granted_rbs) - i64::from(slice.got_rbs);
-                let mut spare = 0;
-                for _ in 0..eqp.unused_rbs() / self.rbg_rbs.max(1) {
-                    if 4 * quantum <= -3 * limit || quantum - rbg < -limit {
-                        break;
-                    }
-                    (quantum, spare) = (quantum - rbg, spare + 1);
-                }
-                spare
-            }
-        }
+        self.law.spare_groups(Charged {
+            granted: slice.granted_rbs,
+            got: slice.got_rbs,
+            used: slice.used_rbs,
+            quantum: slice.quantum,
+        })
     }
 
     /// A TTI ends: its resource blocks are counted.
     fn end(&mut self) {
         for (number, slice) in self.slices.iter_mut().enumerate() {
-            let lent = match &self.law {
-                Law::Fixed(_) => 0,
-                Law::Elastic(eqp) => {
-                    let quantum = eqp.quanta().get(number).copied().unwrap_or(0);
-                    slice.usage.quanta.add(quantum, 1);
-                    quantum - slice.quantum
-                }
-            };
+            let lent = self.law.quantum(number).map_or(0, |quantum| {
+                slice.usage.quanta.add(quantum, 1);
+                quantum - slice.quantum
+            });
             let (granted, used) = (u64::from(slice.granted_rbs), u64::from(slice.used_rbs));
             // Never negative: a slice is charged for what it uses.
             let left = (i64::from(slice.granted_rbs) - lent - i64::from(slice.used_rbs)).max(0) as u64;
@@ -381,5 +335,5 @@ fn divided(setting: &CellSetting) -> Option<(Partition, Cow<'_, [CellSlice]>, Ro
         }
     };
     let slices = setting.ues.iter().enumerate().map(slice).collect();
-    Some((Partition::Elastic { limit_rbs }, Cow::Owned(slices), Rounding::Carried))
+    Some((Elastic { limit_rbs }.into(), Cow::Owned(slices), Rounding::Carried))
 }

@@ -1,7 +1,7 @@
 //! What elastic quantum partition chooses is what a TTI completes.
 
 use super::Law;
-use crate::cell::{Cell, CellSetting, CellSlice, Partition, Source, Split, UeSetting};
+use crate::cell::{Cell, CellSetting, CellSlice, Elastic, Source, Split, UeSetting};
 use crate::radio::Channel;
 use crate::rlc::RlcSetting;
 use crate::slice::Share;
@@ -42,7 +42,7 @@ fn each_packet_that_is_chosen_goes_whole_in_that_tti() {
     for round in 0..160 {
         let prbs = [6, 15, 25, 100][round % 4];
         let mut setting = CellSetting::new(Carrier::lte(prbs).unwrap())
-            .partition(Partition::Elastic { limit_rbs: 20 + random.below(200) as u32 })
+            .partition(Elastic { limit_rbs: 20 + random.below(200) as u32 }.into())
             .air(Span::ZERO);
         let mut of_slice = vec![Vec::new(); 3];
         let mut number = 0;
@@ -76,11 +76,11 @@ fn each_packet_that_is_chosen_goes_whole_in_that_tti() {
             let before = cell.account.next;
             cell.run(Time::from_nanos(tti * 1_000_000), &mut queues);
             let slicing = cell.slicing.as_ref().unwrap();
-            let Law::Elastic(eqp) = &slicing.law else { panic!() };
+            let Law::Elastic(law) = &slicing.law else { panic!() };
             if cell.account.next == before {
                 continue;
             }
-            for whole in eqp.whole() {
+            for whole in law.eqp.whole() {
                 let bearer = slicing.heads.list[whole.queue].bearer;
                 let load = cell.loads.iter().find(|load| load.bearer == bearer).unwrap();
                 assert!(load.left_packets as usize >= whole.packets, "{round}: {whole:?} {load:?}");

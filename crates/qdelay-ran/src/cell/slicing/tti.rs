@@ -1,7 +1,8 @@
 //! One TTI of a cell with slices, behind the repetitions.
 
 use super::heads::{Heads, Waiting};
-use super::{Law, NONE, Part, Slicing, Wish};
+use super::{NONE, Part, Slicing, Wish};
+use crate::cell::partition::Law as _;
 use crate::cell::tti::{Filled, Radios};
 use crate::cell::{Cell, Source};
 use crate::mac::{Candidate, Frame, Law as _, Look, Sharing};
@@ -33,12 +34,11 @@ impl Cell {
         slicing.begin(rbs);
         slicing.calm_ttis = 0;
         self.look_at_wishes(&mut slicing, now, frame);
-        match slicing.law {
-            Law::Fixed(_) => slicing.decide_fixed(tti, &self.candidates),
-            Law::Elastic(_) => {
-                self.look_at_heads(&mut slicing, tti, rbs, source);
-                slicing.decide_elastic(rbs, false);
-            }
+        if slicing.law.by_packets() {
+            self.look_at_heads(&mut slicing, tti, rbs, source);
+            slicing.decide_by_packets(rbs, false);
+        } else {
+            slicing.decide_by_schedulers(tti, &self.candidates);
         }
         slicing.parts.sort_unstable_by_key(|part| (part.candidate, part.slice, part.bearers));
         self.fill_parts(&mut slicing, tti, now, frame, source, filled);
@@ -51,7 +51,7 @@ impl Cell {
     /// What the bearers with data want, and how good their channels are.
     fn look_at_wishes(&mut self, slicing: &mut Slicing, now: Time, frame: Frame<'_>) {
         slicing.wishes.clear();
-        let is_elastic = matches!(slicing.law, Law::Elastic(_));
+        let by_packets = slicing.law.by_packets();
         for number in 0..self.candidates.len() {
             let candidate = &mut self.candidates[number];
             Radios { ues: &mut self.ues, frame, now }.look(candidate);
@@ -60,7 +60,7 @@ impl Cell {
                 candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
             let slice_of = |bearer: u32| slicing.slice_of.get(bearer as usize).copied().unwrap_or(0);
             let first = slice_of(self.loads[loads.start].bearer);
-            let is_part = match is_elastic {
+            let is_part = match by_packets {
                 true => candidate.bearers > 1,
                 false => self.loads[loads.clone()].iter().any(|load| slice_of(load.bearer) != first),
             };
@@ -76,7 +76,7 @@ impl Cell {
                 let state = &self.bearers[load.bearer as usize];
                 let wanted_bytes = state.wanted_bytes;
                 slicing.wishes.push(Wish { slice, wanted_bytes, channel, part: NONE });
-                if is_elastic || is_out {
+                if by_packets || is_out {
                     continue;
                 }
                 let of = &mut slicing.slices[usize::from(slice)];
@@ -295,9 +295,11 @@ impl Cell {
                 let whole =
                     slicing.channels.bytes_in(channel, groups + slicing.spare_groups(usize::from(slice)));
                 let own = self.loads[place].used_bytes;
-                let capacity_bytes = match (self.sharing, &slicing.law) {
-                    (Sharing::EqualShare, Law::Fixed(_)) => whole / sharers.max(1),
-                    _ => (whole + own).saturating_sub(used).max(own),
+                let capacity_bytes = match (self.sharing, slicing.law.by_packets()) {
+                    (Sharing::EqualShare, false) => whole / sharers.max(1),
+                    (Sharing::EqualShare, true) | (Sharing::Priority, _) => {
+                        (whole + own).saturating_sub(used).max(own)
+                    }
                 };
                 let slice = &mut slicing.slices[usize::from(slice)];
                 slice.is_content &= is_content;
@@ -317,7 +319,7 @@ impl Cell {
 
 impl Slicing {
     /// Lets the scheduler of each slice share out the groups of its share.
-    fn decide_fixed(&mut self, tti: u64, candidates: &[Candidate]) {
+    fn decide_by_schedulers(&mut self, tti: u64, candidates: &[Candidate]) {
         for (number, slice) in self.slices.iter_mut().enumerate() {
             let groups = (slice.granted_rbs / self.rbg_rbs.max(1)) as u16;
             for member in &mut slice.members {
@@ -347,5 +349,5 @@ impl Slicing {
 
 /// Whether the bearer with this wish shares what its UE gets of `slice`.
 fn shares(slicing: &Slicing, slice: u16, wish: usize) -> bool {
-    matches!(slicing.law, Law::Fixed(_)) && slicing.wishes[wish].slice == slice
+    !slicing.law.by_packets() && slicing.wishes[wish].slice == slice
 }

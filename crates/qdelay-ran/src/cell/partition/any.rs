@@ -1,0 +1,129 @@
+//! One of the partitions, without dynamic dispatch: what the registry in `partition/mod.rs` makes of its lines.
+
+use super::{PARTITIONS, Partition};
+use qdelay_core::component::{Arguments, ComponentError};
+
+/// Makes `PARTITIONS`, `Partition` and `State` of lines `module::Partition`. The module has `COMPONENT`, and the type `Setting`.
+macro_rules! partitions {
+    ($($module:ident::$Partition:ident),+ $(,)?) => {
+        $(pub use $module::$Partition;)+
+
+        /// The partitions that text can name, in the order they are listed.
+        pub static PARTITIONS: &[&Component] = &[$(&$module::COMPONENT),+];
+
+        /// The law that gives slices their resource blocks: see [`crate::slice`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Partition {
+            $(#[doc = concat!("[`", stringify!($Partition), "`].")] $Partition($Partition),)+
+        }
+
+        $(impl From<$Partition> for Partition {
+            fn from(partition: $Partition) -> Partition {
+                Partition::$Partition(partition)
+            }
+        })+
+
+        impl Partition {
+            /// The partition that `arguments` describe.
+            ///
+            /// # Errors
+            /// A component that is no partition.
+            pub fn build(arguments: &Arguments) -> Result<Partition, ComponentError> {
+                let name = arguments.component().name;
+                $(if name == $module::COMPONENT.name {
+                    return Ok(<$Partition as Setting>::build(arguments).into());
+                })+
+                let message = format!("'{name}' is not a partition");
+                Err(ComponentError { typed: arguments.typed().to_string(), message })
+            }
+
+            /// See [`Setting::least_rbs`].
+            pub(crate) fn least_rbs(self, rbg_rbs: u32) -> u32 {
+                match self { $(Partition::$Partition(setting) => setting.least_rbs(rbg_rbs),)+ }
+            }
+        }
+
+        /// A partition with what it remembers from TTI to TTI.
+        #[derive(Clone, Debug)]
+        pub(crate) enum State {
+            $($Partition(<$Partition as Setting>::Law),)+
+        }
+
+        impl State {
+            pub fn new(
+                partition: Partition,
+                slices: Slices,
+                rbg_rbs: u32,
+                rounding: Rounding,
+            ) -> Result<State, SliceError> {
+                match partition {
+                    $(Partition::$Partition(setting) => {
+                        setting.start(slices, rbg_rbs, rounding).map(State::$Partition)
+                    })+
+                }
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl Law for State {
+            #[inline]
+            fn by_packets(&self) -> bool {
+                match self { $(State::$Partition(law) => law.by_packets(),)+ }
+            }
+            #[inline]
+            fn granted(&self, slice: usize, rbs: u32) -> u32 {
+                match self { $(State::$Partition(law) => law.granted(slice, rbs),)+ }
+            }
+            #[inline]
+            fn quantum(&self, slice: usize) -> Option<i64> {
+                match self { $(State::$Partition(law) => law.quantum(slice),)+ }
+            }
+            #[inline]
+            fn decide<Q: Queues>(
+                &mut self,
+                tti: Tti,
+                channels: &[Channel],
+                queues: &Q,
+            ) -> Option<Decided<'_>> {
+                match self { $(State::$Partition(law) => law.decide(tti, channels, queues),)+ }
+            }
+            #[inline]
+            fn spare_groups(&self, slice: Charged) -> u16 {
+                match self { $(State::$Partition(law) => law.spare_groups(slice),)+ }
+            }
+        }
+    };
+}
+pub(super) use partitions;
+
+impl Partition {
+    /// The partition that `text` describes, such as `eqp:limit=250`.
+    ///
+    /// # Errors
+    /// As [`Arguments::parse`].
+    pub fn parse(text: &str) -> Result<Partition, ComponentError> {
+        Partition::build(&Arguments::parse(PARTITIONS, text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Elastic, Fixed};
+    use super::*;
+    use alloc::string::ToString;
+    use qdelay_core::component::Kind;
+
+    #[test]
+    fn names() {
+        assert_eq!(Partition::parse("fp"), Ok(Fixed.into()));
+        assert_eq!(Partition::parse("eqp"), Ok(Elastic { limit_rbs: 100 }.into()));
+        assert_eq!(Partition::parse("eqp:limit=250"), Ok(Elastic { limit_rbs: 250 }.into()));
+        let message = |text| Partition::parse(text).unwrap_err().to_string();
+        assert!(message("dp").contains("unknown partition 'dp'; known: fp, eqp"));
+        assert!(message("eqp:limit=0").contains("1 to 1000000"));
+        for component in PARTITIONS {
+            assert_eq!(component.kind, Kind::Partition);
+            assert!(Partition::build(&Arguments::defaults(component)).is_ok());
+        }
+    }
+}

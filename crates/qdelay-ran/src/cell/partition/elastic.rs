@@ -1,0 +1,93 @@
+//! Elastic quantum partition as users name it; [`Eqp`] decides.
+
+use super::{Charged, Decided, Setting};
+use crate::slice::{Channel, Eqp, Queues, Rounding, SliceError, Slices, Tti};
+use alloc::boxed::Box;
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+
+/// The quantum limit where none is given (5G QoS thesis, section 4.5.1).
+const LIMIT_RBS: u32 = 100;
+
+/// The quantum limit of EQP, which both a partition and a scheduler have.
+pub(crate) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Count("resource blocks"),
+    default: "100",
+    min: "1",
+    max: "1000000",
+    about: "The quantum limit: what a slice may have borrowed at most; at least a resource block group.",
+    source: "5G QoS thesis, section 4.5.1",
+};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Partition,
+    name: "eqp",
+    about: "Elastic quantum partition: slices lend and borrow, so that as many packets as possible go whole.",
+    source: "5G QoS thesis, section 4.4",
+    parameters: &[LIMIT],
+    positional: None,
+};
+
+/// Slices lend and borrow, so that packets go whole: elastic quantum partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elastic {
+    /// The most resource blocks that a slice may have borrowed.
+    pub limit_rbs: u32,
+}
+
+/// What is given for [`LIMIT`], whose range fits.
+pub(crate) fn limit_rbs(arguments: &Arguments) -> u32 {
+    arguments.whole("limit").and_then(|limit| u32::try_from(limit).ok()).unwrap_or(LIMIT_RBS)
+}
+
+impl Setting for Elastic {
+    type Law = Law;
+
+    fn build(arguments: &Arguments) -> Elastic {
+        Elastic { limit_rbs: limit_rbs(arguments) }
+    }
+    fn start(self, slices: Slices, rbg_rbs: u32, rounding: Rounding) -> Result<Law, SliceError> {
+        let eqp = Eqp::new(slices, self.limit_rbs, rbg_rbs)?;
+        Ok(Law { eqp: Box::new(eqp.rounding(rounding)), rbg_rbs })
+    }
+    fn least_rbs(self, _: u32) -> u32 {
+        1
+    }
+}
+
+/// Groups for bearers, by the sizes of the packets at their heads.
+#[derive(Clone, Debug)]
+pub(crate) struct Law {
+    pub eqp: Box<Eqp>,
+    rbg_rbs: u32,
+}
+
+impl super::Law for Law {
+    fn by_packets(&self) -> bool {
+        true
+    }
+    fn granted(&self, slice: usize, rbs: u32) -> u32 {
+        self.eqp.slices().shares().get(slice).map_or(0, |share| share.of(rbs))
+    }
+    fn quantum(&self, slice: usize) -> Option<i64> {
+        Some(self.eqp.quanta().get(slice).copied().unwrap_or(0))
+    }
+    #[inline]
+    fn decide<Q: Queues>(&mut self, tti: Tti, channels: &[Channel], queues: &Q) -> Option<Decided<'_>> {
+        // What it refuses was looked for when the cell was made.
+        self.eqp.decide(tti, channels, queues).ok()?;
+        Some(Decided { granted: self.eqp.granted(), grants: self.eqp.grants() })
+    }
+    fn spare_groups(&self, slice: Charged) -> u16 {
+        let (rbg, limit) = (i64::from(self.rbg_rbs), self.eqp.limit_rbs());
+        let mut quantum = slice.quantum + i64::from(slice.granted) - i64::from(slice.got);
+        let mut spare = 0;
+        for _ in 0..self.eqp.unused_rbs() / self.rbg_rbs.max(1) {
+            if 4 * quantum <= -3 * limit || quantum - rbg < -limit {
+                break;
+            }
+            (quantum, spare) = (quantum - rbg, spare + 1);
+        }
+        spare
+    }
+}

@@ -1,0 +1,57 @@
+//! Fixed partition as users name it; [`FixedPartition`] decides.
+
+use super::{Charged, Decided, Setting};
+use crate::slice::{Channel, FixedPartition, Queues, Rounding, SliceError, Slices, Tti};
+use qdelay_core::component::{Arguments, Component, Kind};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Partition,
+    name: "fp",
+    about: "Each slice gets the whole resource block groups of its share in every TTI; what it does not use is lost.",
+    source: "5G QoS thesis, section 4.4; OpenAirInterface, FlexRAN",
+    parameters: &[],
+    positional: None,
+};
+
+/// Each slice its share in every TTI; what it does not use is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed;
+
+impl Setting for Fixed {
+    type Law = Law;
+
+    fn build(_: &Arguments) -> Fixed {
+        Fixed
+    }
+    fn start(self, slices: Slices, rbg_rbs: u32, _: Rounding) -> Result<Law, SliceError> {
+        Ok(Law { of: FixedPartition::new(slices, rbg_rbs)?, rbg_rbs })
+    }
+    fn least_rbs(self, rbg_rbs: u32) -> u32 {
+        rbg_rbs
+    }
+}
+
+/// Whole groups for each slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Law {
+    of: FixedPartition,
+    rbg_rbs: u32,
+}
+
+impl super::Law for Law {
+    fn by_packets(&self) -> bool {
+        false
+    }
+    fn granted(&self, slice: usize, rbs: u32) -> u32 {
+        self.of.groups(slice, rbs) * self.rbg_rbs
+    }
+    fn quantum(&self, _: usize) -> Option<i64> {
+        None
+    }
+    fn decide<Q: Queues>(&mut self, _: Tti, _: &[Channel], _: &Q) -> Option<Decided<'_>> {
+        None
+    }
+    fn spare_groups(&self, slice: Charged) -> u16 {
+        ((slice.granted - slice.used) / self.rbg_rbs.max(1)) as u16
+    }
+}
