@@ -11,7 +11,7 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::{AnyPacer, CellSetting, Key, Line, NodeId, NodeSpec, Observer, Path, PathBuilder, Rules};
 use qdelay_ran::UeSetting;
-use qdelay_ran::radio::Channel;
+use qdelay_ran::radio::{Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
 use std::hint::black_box;
@@ -94,7 +94,7 @@ fn cell(law: &str, rlc: RlcSetting, name: &str, delay: Span, simulated: u64) {
     let mut setting = CellSetting::new(Carrier::lte(100).expect("a carrier"));
     let mut builder = PathBuilder::new();
     for ue in 0..UES {
-        let mut of = UeSetting::new(Channel::Mcs(10 + (ue % 19) as u8));
+        let mut of = UeSetting::new(Channel::Mcs(Mcs(10 + (ue % 19) as u8)));
         for bearer in 0..BEARERS {
             of = of.bearer(rlc, bearer as u8);
             let flow = ue * BEARERS + bearer;

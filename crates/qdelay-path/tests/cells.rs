@@ -4,7 +4,7 @@ use crate::common::{Event, Log, drain, ms, packet, queue};
 use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
-use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::radio::{Bler, Capacity, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{HarqSetting, UeSetting};
@@ -25,7 +25,7 @@ fn block(mcs: u8) -> u64 {
 
 /// One UE at MCS 28 with these bearers, nothing lost.
 fn setting(bearers: &[RlcSetting]) -> CellSetting {
-    let ue = UeSetting::new(Channel::Mcs(28));
+    let ue = UeSetting::new(Channel::Mcs(Mcs(28)));
     CellSetting::new(carrier()).ue(bearers.iter().fold(ue, |ue, rlc| ue.bearer(*rlc, 1)))
 }
 
@@ -282,7 +282,7 @@ fn pacers_hold_back_at_the_sdap() {
 #[test]
 fn packets_as_the_unit() {
     let trace = qdelay_trace::CapacitySteps::new(vec![3, 0, 5]).unwrap();
-    let ue = UeSetting::new(Channel::Capacity { trace, spread: false, repeat: false });
+    let ue = UeSetting::new(Channel::Capacity(Capacity { trace, spread: false, repeat: false }));
     let cell = CellSetting::new(carrier())
         .tti(Span::from_millis(10))
         .unit(SizeUnit::Packets)

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
-use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::radio::{Bler, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{HarqSetting, UeSetting};
@@ -64,7 +64,7 @@ fn cell(radio: &Radio) -> NodeSpec {
     let setting = CellSetting::new(Carrier::lte(25).unwrap())
         .tti(Span::from_millis(radio.tti_ms))
         .harq(HarqSetting { bler, retransmissions, ..HarqSetting::default() })
-        .ue(UeSetting::new(Channel::Mcs(radio.mcs)).bearer(radio.rlc, 1));
+        .ue(UeSetting::new(Channel::Mcs(Mcs(radio.mcs))).bearer(radio.rlc, 1));
     NodeSpec::cell(setting)
 }
 

@@ -5,7 +5,7 @@ use qdelay_core::pacer::PacerSetting;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
 use qdelay_ran::cell::{Elastic, Fixed};
-use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::radio::{Bler, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::slice::Share;
 use qdelay_ran::tables::Carrier;
@@ -19,7 +19,7 @@ fn path(law: &str, rlc: RlcSetting, partition: Option<Partition>) -> Path {
         NodeSpec::Gate(AnyPacer::parse(text, &setting).unwrap())
     };
     let harq = HarqSetting { bler: Bler::new(0.1, Bler::SLOPE).unwrap(), ..HarqSetting::default() };
-    let ue = || UeSetting::new(Channel::Mcs(20)).bearer(rlc, 1);
+    let ue = || UeSetting::new(Channel::Mcs(Mcs(20))).bearer(rlc, 1);
     let mut cell = CellSetting::new(Carrier::lte(25).unwrap()).harq(harq).ue(ue()).ue(ue());
     if let Some(partition) = partition {
         let slice = |percent, bearer| CellSlice {

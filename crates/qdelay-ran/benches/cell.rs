@@ -9,7 +9,7 @@ use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
 use qdelay_ran::mac::{MaxThroughput, ProportionalFair};
-use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::radio::{Bler, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{Cell, CellSetting, HarqSetting, Source, Split, UeSetting};
@@ -134,7 +134,7 @@ fn main() {
     let lte = || CellSetting::new(Carrier::lte(100).expect("a carrier"));
     let nr =
         CellSetting::new(Carrier::nr(1, 106, McsTable::Qam64, 1, Overhead::default()).expect("a carrier"));
-    let mcs = |n: usize| Channel::Mcs(10 + (n % 19) as u8);
+    let mcs = |n: usize| Channel::Mcs(Mcs(10 + (n % 19) as u8));
     let fair = ProportionalFair { window: Span::from_millis(100) };
     let harq = HarqSetting { bler: Bler::new(0.1, Bler::SLOPE).expect("a rate"), ..HarqSetting::default() };
     let fading = |n: usize| Channel::parse(&format!("fading:snr={}", 5 + n % 20)).expect("a channel");

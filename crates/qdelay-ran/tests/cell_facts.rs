@@ -4,7 +4,7 @@ use crate::cell_common::*;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_core::{Random, Span, Time};
 use qdelay_ran::mac::{MaxThroughput, ProportionalFair, RoundRobin};
-use qdelay_ran::radio::{Bler, Channel, Control};
+use qdelay_ran::radio::{Bler, Channel, Control, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::*;
@@ -13,7 +13,7 @@ fn lte(prbs: u16) -> CellSetting {
     CellSetting::new(Carrier::lte(prbs).unwrap())
 }
 fn one(mcs: u8, rlc: RlcSetting) -> UeSetting {
-    UeSetting::new(Channel::Mcs(mcs)).bearer(rlc, 1)
+    UeSetting::new(Channel::Mcs(Mcs(mcs))).bearer(rlc, 1)
 }
 fn build(setting: CellSetting) -> Cell {
     Cell::new(setting, 7, "cell").unwrap()
@@ -189,7 +189,7 @@ fn proportional_fair_gives_a_bursty_ue_its_turn() {
 fn bearers_of_a_ue() {
     let um = RlcSetting::lte_um();
     let ue = |priorities: &[u8]| {
-        priorities.iter().fold(UeSetting::new(Channel::Mcs(28)), |ue, &priority| ue.bearer(um, priority))
+        priorities.iter().fold(UeSetting::new(Channel::Mcs(Mcs(28))), |ue, &priority| ue.bearer(um, priority))
     };
     let sent = |setting| shares(setting).0;
     let strict = sent(lte(25).ue(ue(&[3, 1, 2])));
@@ -205,7 +205,7 @@ fn bearers_of_a_ue() {
 fn equal_shares_waste_what_is_not_used() {
     // 6 PRB at MCS 28 carry 549 bytes: 274 for each of two bearers. One has 100 bytes.
     let tm = RlcSetting::transparent();
-    let ue = UeSetting::new(Channel::Mcs(28)).bearer(tm, 1).bearer(tm, 1);
+    let ue = UeSetting::new(Channel::Mcs(Mcs(28))).bearer(tm, 1).bearer(tm, 1);
     let mut cell = build(lte(6).ue(ue).sharing(Sharing::EqualShare));
     let mut arrivals = backlog(0, 30, 137);
     arrivals.push((2, 1, 100));
@@ -310,9 +310,10 @@ fn what_is_wrong_is_said() {
     let cell = || lte(25).ue(one(28, um));
     assert!(message(lte(25)).contains("no UE"));
     assert!(
-        message(lte(25).ue(UeSetting::new(Channel::Mcs(3)))).contains("UE 0 has 0 bearers; expected 1 to 30")
+        message(lte(25).ue(UeSetting::new(Channel::Mcs(Mcs(3)))))
+            .contains("UE 0 has 0 bearers; expected 1 to 30")
     );
-    let many = (0..31).fold(UeSetting::new(Channel::Mcs(3)), |ue, _| ue.bearer(um, 1));
+    let many = (0..31).fold(UeSetting::new(Channel::Mcs(Mcs(3))), |ue, _| ue.bearer(um, 1));
     assert!(message(cell().ue(many)).contains("UE 1 has 31 bearers"));
     for tti in [Span::ZERO, Span::from_micros(1500), Span::from_micros(125), Span::from_secs(10)] {
         assert!(message(cell().tti(tti)).contains("expected 1 to 1000 whole slots of 1ms"));

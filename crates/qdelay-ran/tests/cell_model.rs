@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_ran::mac::COMPONENTS;
-use qdelay_ran::radio::{Bler, Channel, Control, Quality, Radio, Reported};
+use qdelay_ran::radio::{Bler, Channel, Control, Mcs, Quality, Radio, Rates, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{Cell, CellSetting, CellUsage, HarqSetting, Scheduler, Sharing, Split, UeSetting};
@@ -561,9 +561,10 @@ fn plans() -> impl Strategy<Value = Plan> {
         let step =
             |(n, &rate)| RateStep { start: Time::ZERO + ms(37) * n as u64, rate: Rate::from_bps(rate) };
         let steps: Vec<RateStep> = rates.iter().enumerate().map(step).collect();
-        Channel::Rates { trace: RateSteps::new(steps, ms(37 * 9)).unwrap(), repeat: true }
+        Channel::Rates(Rates { trace: RateSteps::new(steps, ms(37 * 9)).unwrap(), repeat: true })
     });
-    let channel = prop_oneof![4 => (0_u8..29).prop_map(Channel::Mcs), 2 => fading, 1 => rates];
+    let channel =
+        prop_oneof![4 => (0_u8..29).prop_map(|mcs| Channel::Mcs(Mcs(mcs))), 2 => fading, 1 => rates];
     let reported = (prop::sample::select(vec![0_u64, 0, 3, 20]), prop::sample::select(vec![0_u64, 0, 7, 20]))
         .prop_map(|(delay, period)| Reported { delay: ms(delay), period: ms(period) });
     let ue = (channel, reported, prop::collection::vec(0_u8..3, 1..4));

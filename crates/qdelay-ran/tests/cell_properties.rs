@@ -5,7 +5,7 @@ use crate::cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_ran::mac::ProportionalFair;
-use qdelay_ran::radio::{Bler, CHANNELS, Channel, Control, Reported};
+use qdelay_ran::radio::{Bler, CHANNELS, Channel, Control, Mcs, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{Cell, CellSetting, HarqSetting, Scheduler, Sharing, UeSetting};
@@ -25,7 +25,7 @@ fn channel() -> impl Strategy<Value = Channel> {
         let text = format!("fading:snr={snr}:block={block}ms");
         Channel::parse(&text).unwrap_or_else(|e| panic!("{e}; known: {CHANNELS:?}"))
     });
-    prop_oneof![(0_u8..28).prop_map(Channel::Mcs), fading]
+    prop_oneof![(0_u8..28).prop_map(|mcs| Channel::Mcs(Mcs(mcs))), fading]
 }
 
 fn ue() -> impl Strategy<Value = UeSetting> {

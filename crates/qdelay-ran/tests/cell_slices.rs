@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_ran::cell::{Elastic, Fixed};
 use qdelay_ran::mac::Eqp;
-use qdelay_ran::radio::{Bler, Channel, Control};
+use qdelay_ran::radio::{Bler, Channel, Control, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::slice::Share;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
@@ -23,7 +23,7 @@ fn lte() -> CellSetting {
     CellSetting::new(Carrier::lte(25).unwrap()).air(Span::ZERO)
 }
 fn ue(mcs: u8, rlc: RlcSetting, bearers: usize) -> UeSetting {
-    (0..bearers).fold(UeSetting::new(Channel::Mcs(mcs)), |ue, _| ue.bearer(rlc, 1))
+    (0..bearers).fold(UeSetting::new(Channel::Mcs(Mcs(mcs))), |ue, _| ue.bearer(rlc, 1))
 }
 fn at(ns: u64) -> Time {
     Time::from_nanos(ns)
@@ -197,7 +197,7 @@ proptest! {
         let sharing = if equal { Sharing::EqualShare } else { Sharing::Priority };
         let with_ues = |setting: CellSetting, half: &Half| {
             half.ues.iter().fold(setting, |setting, (mcs, priorities)| {
-                let ue = UeSetting::new(Channel::Mcs(*mcs));
+                let ue = UeSetting::new(Channel::Mcs(Mcs(*mcs)));
                 setting.ue(priorities.iter().fold(ue, |ue, &priority| ue.bearer(rlc_of(rlc), priority)))
             })
         };

@@ -4,7 +4,7 @@
 //! `QDELAY_TRACES` names the folder with `5g-thesis/`; without it the tests that compare with them are skipped.
 
 use qdelay_core::{Span, Time};
-use qdelay_ran::radio::{Channel, Control, Quality, Reported};
+use qdelay_ran::radio::{Channel, Control, CqiTrace, Mcs, Quality, Reported};
 use qdelay_ran::tables::{Carrier, CqiToMcs};
 use qdelay_testing::{Need, skip};
 use qdelay_trace::CapacitySteps;
@@ -29,7 +29,7 @@ fn file(name: &str) -> CapacitySteps {
 fn minute(trace: &CapacitySteps, from: u64, tie: Tie, mapping: CqiToMcs) -> (f64, f64) {
     let window = trace.window(Span::from_secs(from), Span::from_secs(60)).unwrap();
     let trace = window.cqis(tie).unwrap();
-    let channel = Channel::CqiSteps { trace, repeat: false, mapping: Some(mapping) };
+    let channel = Channel::CqiTrace(CqiTrace { trace, repeat: false, mapping: Some(mapping) });
     testbed(&channel, 60_000)
 }
 
@@ -48,7 +48,7 @@ fn testbed(channel: &Channel, ttis: u64) -> (f64, f64) {
 /// Published: 16.58 Mbit/s with Vanilla at MCS 28.
 #[test]
 fn a_testbed_at_the_best_scheme() {
-    let (mcs, mbps) = testbed(&Channel::Mcs(28), 1000);
+    let (mcs, mbps) = testbed(&Channel::Mcs(Mcs(28)), 1000);
     assert_eq!(mcs, 28.0);
     assert!((mbps / 16.58 - 1.0).abs() < 0.01, "{mbps}");
 }

@@ -7,7 +7,7 @@ use qdelay_core::pacer::SizeUnit;
 use qdelay_core::{Span, Time, pacer, qdisc};
 use qdelay_path::{Line, PullOrder};
 use qdelay_ran::harq::HarqSetting;
-use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::radio::{Bler, Capacity, Channel, Cqi, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{CellSetting, UeSetting};
@@ -59,7 +59,7 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
         tti: ms(1),
         unit: SizeUnit::Bytes,
         n3: None,
-        ues: vec![ue("ue", Channel::Mcs(28), bearers)],
+        ues: vec![ue("ue", Channel::Mcs(Mcs(28)), bearers)],
         by_dscp: Vec::new(),
     };
     Scenario {
@@ -154,7 +154,7 @@ fn packets_as_the_unit() {
     let mut s = scenario("vanilla", &["udp:6mbit:size=1500b"]);
     let cell = cell_of(&mut s);
     let trace = qdelay_trace::CapacitySteps::new(vec![3]).unwrap();
-    let channel = Channel::Capacity { trace, spread: false, repeat: true };
+    let channel = Channel::Capacity(Capacity { trace, spread: false, repeat: true });
     (cell.unit, cell.tti) = (SizeUnit::Packets, ms(10));
     cell.setting =
         CellSetting::new(Carrier::lte(25).unwrap()).tti(ms(10)).unit(SizeUnit::Packets).air(Span::ZERO);
@@ -368,9 +368,9 @@ fn any_scenario(u: &mut Unstructured<'_>) -> Result<Scenario> {
             bearers.push(one);
         }
         let channel = match u.int_in_range(0..=2)? {
-            0 => Channel::Mcs(u.int_in_range(0..=27)?),
+            0 => Channel::Mcs(Mcs(u.int_in_range(0..=27)?)),
             1 => Channel::parse("fading:snr=10").unwrap(),
-            _ => Channel::Cqi { cqi: u.int_in_range(1..=15)?, mapping: None },
+            _ => Channel::Cqi(Cqi { cqi: u.int_in_range(1..=15)?, mapping: None }),
         };
         ues.push(ue(&format!("ue-{ue_number}"), channel, bearers));
     }

@@ -11,7 +11,7 @@ use qdelay_path::stack::{
 };
 use qdelay_path::{Line, PullOrder};
 use qdelay_ran::harq::HarqSetting;
-use qdelay_ran::radio::{Bler, Channel};
+use qdelay_ran::radio::{Bler, Capacity, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{CellSetting, UeSetting};
@@ -82,7 +82,7 @@ pub fn like_the_emulator(law: &str, sdap: &str, usp: Option<&str>) -> DumbbellPl
     let mut drb = bearer("drb-1", RlcSetting::whole_packets(), "taildrop:limit=30", law, qos_flows.into());
     drb.gate = looks(law);
     let trace = CapacitySteps::new(vec![3, 9, 0, 6, 12]).unwrap();
-    let channel = Channel::Capacity { trace, spread: false, repeat: true };
+    let channel = Channel::Capacity(Capacity { trace, spread: false, repeat: true });
     let setting = CellSetting::new(Carrier::lte(25).unwrap());
     let cell = CellScenario {
         setting: setting.tti(ms(10)).unit(SizeUnit::Packets).air(Span::ZERO),
@@ -108,7 +108,7 @@ pub fn like_the_testbed(law: &str, rlc: RlcSetting) -> DumbbellPlan {
             bearer("voice", RlcSetting::lte_um(), "taildrop", "vanilla", vec![qos_flow(1, "taildrop")]);
         UeSpec {
             name: name.to_string(),
-            setting: UeSetting::new(Channel::Mcs(mcs)),
+            setting: UeSetting::new(Channel::Mcs(Mcs(mcs))),
             bearers: vec![voice, drb],
         }
     };

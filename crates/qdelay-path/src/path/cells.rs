@@ -174,7 +174,7 @@ mod tests {
     use qdelay_core::pacer::PacerSetting;
     use qdelay_core::qdisc::AnyQdisc;
     use qdelay_ran::UeSetting;
-    use qdelay_ran::radio::Channel;
+    use qdelay_ran::radio::{Channel, Mcs};
     use qdelay_ran::rlc::RlcSetting;
     use qdelay_ran::tables::Carrier;
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_bearers_buffer_holds_the_rest_of_a_packet_too() {
         let rlc = RlcSetting { mac: qdelay_ran::rlc::MacHeader::None, ..RlcSetting::lte_um() };
-        let ue = UeSetting::new(Channel::Mcs(28)).bearer(rlc, 1);
+        let ue = UeSetting::new(Channel::Mcs(Mcs(28))).bearer(rlc, 1);
         let buffer = BearerBuffer { limit_bytes: 1500, header_bytes: 2 };
         let mut path = PathBuilder::new()
             .node("rlc", NodeSpec::Queue(AnyQdisc::parse("taildrop").unwrap()))
@@ -236,7 +236,7 @@ mod tests {
         let carrier = Carrier::lte(25).unwrap();
         let block = u64::from(carrier.block_bytes(28, 25));
         let rlc = RlcSetting::transparent();
-        let ue = UeSetting::new(Channel::Mcs(28)).bearer(rlc, 1).bearer(rlc, 2);
+        let ue = UeSetting::new(Channel::Mcs(Mcs(28))).bearer(rlc, 1).bearer(rlc, 2);
         let mut path = PathBuilder::new()
             .node("a", queue())
             .node("b", queue())

@@ -47,7 +47,7 @@ pub use slicing::{Quanta, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Sharing, State, Turns};
-use crate::radio::{Channel, Quality, Radio};
+use crate::radio::{Quality, Radio};
 use crate::rlc::{Bearer, Mode, RlcSetting};
 use account::{Account, Clock, Idle};
 use activity::Activity;
@@ -211,7 +211,7 @@ impl Cell {
             let radio = of.channel.start(&setting.carrier, setting.tti, of.reported, seed, &name);
             ues.push(Ue {
                 radio: radio.map_err(|error| CellError::Radio { ue, error })?,
-                is_constant: matches!(of.channel, Channel::Mcs(_) | Channel::Cqi { .. }),
+                is_constant: of.channel.is_constant(),
                 random: Random::derive(seed, &name, "harq"),
                 first: bearers.len(),
                 turns: Turns::new(of.bearers.iter().map(|bearer| bearer.priority).collect()),

@@ -1,15 +1,10 @@
-//! Channels as they are declared, and as a cell asks them.
+//! A channel as a cell asks it.
 
 use super::capacity::Bytes;
-use super::fading::Faded;
-use super::process::{Process, Schemes, Steps, of};
 use super::quality::Quality;
-use super::{Fading, RadioError};
-use crate::tables::{Carrier, CqiToMcs};
-use alloc::boxed::Box;
+use super::{Channel, Process, RadioError, Walk as _};
+use crate::tables::Carrier;
 use qdelay_core::{Span, Time};
-use qdelay_trace::cqi::CQI_MAX;
-use qdelay_trace::{CapacitySteps, CqiSteps, RateSteps, Schedule};
 
 /// What the scheduler knows of a channel: how it was some time ago. The default is the truth. Without effect on
 /// [`Quality::Bytes`].
@@ -19,60 +14,6 @@ pub struct Reported {
     pub delay: Span,
     /// How far the times are apart that reports speak of, the first being 0; zero: every TTI.
     pub period: Span,
-}
-
-/// A channel as it is declared. Cloning is cheap.
-#[derive(Clone, Debug)]
-pub enum Channel {
-    /// This MCS at all times.
-    Mcs(u8),
-    /// This CQI, 1 to 15, at all times.
-    Cqi {
-        /// The CQI.
-        cqi: u8,
-        /// The MCS it stands for; `None`: [`Carrier::usual_mapping`].
-        mapping: Option<CqiToMcs>,
-    },
-    /// The CQI of a drive test.
-    CqiSteps {
-        /// The CQI.
-        trace: CqiSteps,
-        /// Whether it starts over at its end, rather than nothing being received after it.
-        repeat: bool,
-        /// As for [`Channel::Cqi`].
-        mapping: Option<CqiToMcs>,
-    },
-    /// A number of packets of 1500 bytes for each tick of 10 ms.
-    Capacity {
-        /// The numbers.
-        trace: CapacitySteps,
-        /// Whether a tick's packets are spread evenly over its 10 ms, rather than all carried in the TTI in which it begins.
-        /// With TTIs of 10 ms it is the same.
-        spread: bool,
-        /// Whether it starts over at its end, rather than nothing being carried after it.
-        repeat: bool,
-    },
-    /// A rate that changes in steps: a TTI carries what the rate makes of it.
-    Rates {
-        /// The rates.
-        trace: RateSteps,
-        /// As for [`Channel::Capacity`].
-        repeat: bool,
-    },
-    /// Opportunities of a link's trace: a TTI carries the bytes of those that fall in it.
-    Opportunities {
-        /// The opportunities.
-        trace: Schedule,
-        /// As for [`Channel::Capacity`].
-        repeat: bool,
-    },
-    /// A signal that fades at random, as a CQI.
-    Fading {
-        /// How it fades.
-        fading: Fading,
-        /// As for [`Channel::Cqi`].
-        mapping: Option<CqiToMcs>,
-    },
 }
 
 impl Channel {
@@ -99,49 +40,6 @@ impl Channel {
         };
         Ok(Radio { source, known, reported, tti, last: None })
     }
-
-    fn source(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<Source, RadioError> {
-        let process = match self {
-            Channel::Mcs(mcs) if *mcs > carrier.mcs_max() => {
-                return Err(RadioError::Mcs { found: *mcs, max: carrier.mcs_max() });
-            }
-            Channel::Mcs(mcs) => Process::Constant(Quality::Mcs(*mcs)),
-            Channel::Cqi { cqi, mapping } => {
-                if !(1..=CQI_MAX).contains(cqi) {
-                    return Err(RadioError::Cqi { found: *cqi });
-                }
-                Process::Constant(of(&schemes(carrier, *mapping)?, *cqi))
-            }
-            Channel::CqiSteps { trace, repeat, mapping } => {
-                Process::Steps(Steps::new(trace, *repeat, schemes(carrier, *mapping)?))
-            }
-            Channel::Fading { fading, mapping } => {
-                fading.check()?;
-                let faded = Box::new(Faded::new(fading, carrier, seed, name));
-                Process::Faded(faded, schemes(carrier, *mapping)?)
-            }
-            Channel::Capacity { trace, spread: false, repeat } => {
-                return Ok(Source::Bytes(Bytes::of_ticks(trace, *repeat)));
-            }
-            Channel::Capacity { trace, spread: true, repeat } => {
-                return Ok(Source::Bytes(Bytes::of_spread_ticks(trace, *repeat)));
-            }
-            Channel::Rates { trace, repeat } => return Ok(Source::Bytes(Bytes::of_rates(trace, *repeat))),
-            Channel::Opportunities { trace, repeat } => {
-                return Ok(Source::Bytes(Bytes::of_opportunities(trace, *repeat)));
-            }
-        };
-        Ok(Source::Process(process))
-    }
-}
-
-/// Which MCS each CQI stands for on the carrier.
-fn schemes(carrier: &Carrier, mapping: Option<CqiToMcs>) -> Result<Schemes, RadioError> {
-    let mapping = mapping.unwrap_or(carrier.usual_mapping());
-    if mapping != CqiToMcs::Efficiency && !carrier.is_lte() {
-        return Err(RadioError::Mapping);
-    }
-    Ok(core::array::from_fn(|cqi| carrier.mcs(mapping, cqi as u8)))
 }
 
 /// A channel while it runs. A query costs O(1), but for the steps, opportunities or fading blocks that passed since the last.
@@ -157,7 +55,7 @@ pub struct Radio {
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+pub(super) enum Source {
     Process(Process),
     Bytes(Bytes),
 }
@@ -205,10 +103,12 @@ impl Radio {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Capacity, Cqi, CqiTrace, Fading, Mcs, Opportunities};
     use super::*;
+    use crate::tables::CqiToMcs;
     use alloc::vec;
     use alloc::vec::Vec;
-    use qdelay_trace::{CqiStep, ScheduleBuilder};
+    use qdelay_trace::{CapacitySteps, CqiStep, CqiSteps, ScheduleBuilder};
 
     const TTI: Span = Span::from_millis(1);
 
@@ -224,7 +124,7 @@ mod tests {
     fn steps(repeat: bool) -> Channel {
         let step = |at, cqi| CqiStep { start: ms(at), cqi };
         let trace = CqiSteps::new(vec![step(0, 5), step(3, 15), step(5, 0)], Span::from_millis(8)).unwrap();
-        Channel::CqiSteps { trace, repeat, mapping: None }
+        Channel::CqiTrace(CqiTrace { trace, repeat, mapping: None })
     }
     fn mcs(quality: Quality) -> i32 {
         match quality {
@@ -236,8 +136,8 @@ mod tests {
     #[test]
     fn constants() {
         let constant = |channel: Channel| start(&channel, Reported::default()).quality(ms(7));
-        assert_eq!(constant(Channel::Mcs(28)), Quality::Mcs(28));
-        let cqi = |mapping| constant(Channel::Cqi { cqi: 12, mapping });
+        assert_eq!(constant(Channel::Mcs(Mcs(28))), Quality::Mcs(28));
+        let cqi = |mapping| constant(Channel::Cqi(Cqi { cqi: 12, mapping }));
         assert_eq!((cqi(None), cqi(Some(CqiToMcs::Efficiency))), (Quality::Mcs(23), Quality::Mcs(22)));
         assert_eq!(cqi(Some(CqiToMcs::ThesisEmulator)), Quality::Mcs(21));
     }
@@ -274,7 +174,7 @@ mod tests {
 
     #[test]
     fn fading_is_known_late_from_the_same_stream() {
-        let fading = Channel::Fading { fading: Fading::default(), mapping: None };
+        let fading = Channel::from(Fading::default());
         let delay = Span::from_millis(20);
         let mut radio = start(&fading, Reported { delay, period: Span::ZERO });
         let mut earlier = vec![];
@@ -289,7 +189,7 @@ mod tests {
     fn bytes_are_those_of_a_tti_however_often_asked() {
         let trace = CapacitySteps::new(vec![6, 3]).unwrap();
         let reported = Reported { delay: Span::from_secs(1), period: Span::ZERO };
-        let mut radio = start(&Channel::Capacity { trace, spread: true, repeat: true }, reported);
+        let mut radio = start(&Channel::Capacity(Capacity { trace, spread: true, repeat: true }), reported);
         for at in [0, 0, 999] {
             assert_eq!(
                 (radio.known(ms(at)), radio.quality(ms(at))),
@@ -298,20 +198,21 @@ mod tests {
         }
         assert_eq!(radio.bytes_between(ms(1000), ms(1500)), Some(225_000));
         assert_eq!(radio.quality(ms(1500)), Quality::Bytes(450));
-        assert_eq!(start(&Channel::Mcs(1), reported).bytes_between(ms(0), ms(1)), None);
+        assert_eq!(start(&Channel::Mcs(Mcs(1)), reported).bytes_between(ms(0), ms(1)), None);
     }
 
     #[test]
     fn longer_ttis_carry_more() {
         let capacity = |spread| {
             let trace = CapacitySteps::new(vec![6, 3]).unwrap();
-            Channel::Capacity { trace, spread, repeat: false }
+            Channel::Capacity(Capacity { trace, spread, repeat: false })
         };
         let mut builder = ScheduleBuilder::default();
         builder.push(0, 1).unwrap();
         builder.push(12, 2).unwrap();
         let trace = builder.finish().unwrap();
-        let channels = [capacity(true), capacity(false), Channel::Opportunities { trace, repeat: false }];
+        let channels =
+            [capacity(true), capacity(false), Channel::Opportunities(Opportunities { trace, repeat: false })];
         let ten = |channel: &Channel| {
             let tti = Span::from_millis(10);
             let mut radio = channel.start(&lte(), tti, Reported::default(), 1, "ue").unwrap();
@@ -328,14 +229,14 @@ mod tests {
         let refused = |channel: Channel, carrier: &Carrier| {
             channel.start(carrier, TTI, Reported::default(), 1, "ue").err()
         };
-        assert_eq!(refused(Channel::Mcs(28), &nr), Some(RadioError::Mcs { found: 28, max: 27 }));
-        assert_eq!(refused(Channel::Mcs(28), &lte()), None);
-        let cqi = |cqi, mapping| Channel::Cqi { cqi, mapping };
+        assert_eq!(refused(Channel::Mcs(Mcs(28)), &nr), Some(RadioError::Mcs { found: 28, max: 27 }));
+        assert_eq!(refused(Channel::Mcs(Mcs(28)), &lte()), None);
+        let cqi = |cqi, mapping| Channel::Cqi(Cqi { cqi, mapping });
         assert_eq!(refused(cqi(0, None), &nr), Some(RadioError::Cqi { found: 0 }));
         assert_eq!(refused(cqi(16, None), &nr), Some(RadioError::Cqi { found: 16 }));
         assert_eq!(refused(cqi(5, Some(CqiToMcs::Oai)), &nr), Some(RadioError::Mapping));
         assert_eq!(refused(cqi(5, None), &nr), None);
-        let zero = Channel::Mcs(1).start(&nr, Span::ZERO, Reported::default(), 1, "ue");
+        let zero = Channel::Mcs(Mcs(1)).start(&nr, Span::ZERO, Reported::default(), 1, "ue");
         assert!(zero.is_err());
     }
 }

@@ -28,9 +28,87 @@
 //! out on wide carriers: use `fast=none` there. Rayleigh fading's correlation decays exponentially instead of as a Bessel
 //! function (Clarke's model).
 
-use super::RadioError;
-use crate::tables::Carrier;
+use super::schemes::{MAPPING, Schemes, mapping, of, schemes};
+use super::{Declared, Named, Quality, RadioError, Walk};
+use crate::tables::{Carrier, CqiToMcs};
+use alloc::boxed::Box;
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_core::{Random, Span, Time};
+
+const NONE: Parameter =
+    Parameter { name: "", unit: Unit::Text, default: "", min: "", max: "", about: "", source: "" };
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Channel,
+    name: "fading",
+    about: "a signal with shadowing and Rayleigh fading, as a CQI",
+    source: "TR 36.942 Annex A, TR 38.901 7.4.4",
+    parameters: &[
+        Parameter {
+            name: "snr",
+            unit: Unit::Number,
+            default: "15",
+            min: "-30",
+            max: "80",
+            about: "mean signal-to-noise ratio, dB",
+            source: "ours: CQI 11 or so",
+        },
+        Parameter {
+            name: "deviation",
+            unit: Unit::Number,
+            default: "4",
+            min: "0",
+            max: "40",
+            about: "standard deviation of shadowing, dB",
+            source: "TR 38.901 Table 7.4.1-1, UMa in line of sight",
+        },
+        Parameter {
+            name: "memory",
+            unit: Unit::Span,
+            default: "5s",
+            min: "1us",
+            about: "time after which shadowing's correlation is 1/e",
+            source: "TR 36.942: 50 m, at 10 m/s",
+            ..NONE
+        },
+        Parameter {
+            name: "fast",
+            unit: Unit::Choice(&["rayleigh", "none"]),
+            default: "rayleigh",
+            about: "fast fading; none suits wide carriers, which even it out",
+            source: "ours",
+            ..NONE
+        },
+        Parameter {
+            name: "coherence",
+            unit: Unit::Span,
+            default: "50ms",
+            min: "1us",
+            about: "time after which the correlation of fast fading's amplitude is 1/e",
+            source: "ours: a pedestrian at 2 GHz",
+            ..NONE
+        },
+        Parameter {
+            name: "block",
+            unit: Unit::Span,
+            default: "10ms",
+            min: "1us",
+            about: "how long the signal stays the same",
+            source: "ours",
+            ..NONE
+        },
+        Parameter {
+            name: "share",
+            unit: Unit::Number,
+            default: "0.75",
+            min: "0.01",
+            max: "1",
+            about: "share of Shannon's bound that is reached",
+            source: "TR 36.942 Annex A.1 (its 0.6 includes overhead that is counted elsewhere here)",
+        },
+        MAPPING,
+    ],
+    positional: None,
+};
 
 /// A fading channel; see the module for each field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +127,8 @@ pub struct Fading {
     pub block: Span,
     /// Share of Shannon's bound, above 0 up to 1.
     pub share: f64,
+    /// As for [`Cqi`](super::Cqi).
+    pub mapping: Option<CqiToMcs>,
 }
 
 impl Default for Fading {
@@ -61,6 +141,7 @@ impl Default for Fading {
             coherence: Span::from_millis(50),
             block: Span::from_millis(10),
             share: 0.75,
+            mapping: None,
         }
     }
 }
@@ -94,6 +175,47 @@ impl Fading {
     /// The lowest SNR (as a ratio) of CQI 1 to 15.
     fn thresholds(&self, carrier: &Carrier) -> [f64; 15] {
         core::array::from_fn(|at| libm::exp2(carrier.cqi_efficiency(at as u8 + 1) / self.share) - 1.0)
+    }
+}
+
+impl Named for Fading {
+    fn build(arguments: &Arguments) -> Fading {
+        let usual = Fading::default();
+        let number = |key, default| arguments.number(key).unwrap_or(default);
+        let span = |key, default| arguments.span(key).unwrap_or(default);
+        Fading {
+            snr_db: number("snr", usual.snr_db),
+            deviation_db: number("deviation", usual.deviation_db),
+            memory: span("memory", usual.memory),
+            rayleigh: arguments.text("fast") != Some("none"),
+            coherence: span("coherence", usual.coherence),
+            block: span("block", usual.block),
+            share: number("share", usual.share),
+            mapping: mapping(arguments),
+        }
+    }
+}
+
+impl Declared for Fading {
+    type Walk = FadedCqi;
+
+    fn start(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<FadedCqi, RadioError> {
+        self.check()?;
+        let faded = Box::new(Faded::new(self, carrier, seed, name));
+        Ok(FadedCqi(faded, schemes(carrier, self.mapping)?))
+    }
+    fn is_constant(&self) -> bool {
+        false
+    }
+}
+
+/// The quality that the CQI of a fading channel stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct FadedCqi(Box<Faded>, Schemes);
+
+impl Walk for FadedCqi {
+    fn at(&mut self, now: Time) -> Quality {
+        of(&self.1, self.0.cqi(now))
     }
 }
 

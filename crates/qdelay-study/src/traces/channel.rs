@@ -3,7 +3,7 @@
 use super::{CHUNK_BYTES, Digesting, FNV_BASIS, Format, Trace, fill, read_with_digest, unreadable};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
-use qdelay_ran::radio::Channel;
+use qdelay_ran::radio::{Capacity, Channel, CqiTrace, Opportunities, Rates};
 use qdelay_ran::tables::CqiToMcs;
 use qdelay_trace::capacity::Tie;
 use qdelay_trace::{Gap, TraceError, capacity, cqi};
@@ -124,10 +124,10 @@ pub fn read(arguments: &Arguments, input: &mut dyn Read) -> Result<(Channel, u64
         };
         if let Some(tie) = tie {
             let (trace, mapping) = (trace.cqis(tie).map_err(fail)?, Some(CqiToMcs::ThesisEmulator));
-            return Ok((Channel::CqiSteps { trace, repeat, mapping }, digest));
+            return Ok((Channel::CqiTrace(CqiTrace { trace, repeat, mapping }), digest));
         }
         let spread = arguments.switch("spread") == Some(true);
-        return Ok((Channel::Capacity { trace, spread, repeat }, digest));
+        return Ok((Channel::Capacity(Capacity { trace, spread, repeat }), digest));
     }
     let mut parser = cqi::Parser::new(arguments.span("outage").map_or(Gap::Hold, Gap::OutageAfter));
     let digest = feed(input, |chunk| parser.feed(chunk))?;
@@ -139,14 +139,14 @@ pub fn read(arguments: &Arguments, input: &mut dyn Read) -> Result<(Channel, u64
         Some("efficiency") => Some(CqiToMcs::Efficiency),
         _ => None,
     };
-    Ok((Channel::CqiSteps { trace, repeat, mapping }, digest))
+    Ok((Channel::CqiTrace(CqiTrace { trace, repeat, mapping }), digest))
 }
 
 /// The channel that the trace of a link makes.
 pub fn of_trace(trace: Trace, repeat: bool) -> Channel {
     match trace {
-        Trace::Schedule(trace) => Channel::Opportunities { trace, repeat },
-        Trace::Rates(trace) => Channel::Rates { trace, repeat },
+        Trace::Schedule(trace) => Channel::Opportunities(Opportunities { trace, repeat }),
+        Trace::Rates(trace) => Channel::Rates(Rates { trace, repeat }),
     }
 }
 

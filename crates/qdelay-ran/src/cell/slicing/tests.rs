@@ -2,7 +2,7 @@
 
 use super::Law;
 use crate::cell::{Cell, CellSetting, CellSlice, Elastic, Source, Split, UeSetting};
-use crate::radio::Channel;
+use crate::radio::{Channel, Mcs};
 use crate::rlc::RlcSetting;
 use crate::slice::Share;
 use crate::tables::Carrier;
@@ -47,7 +47,7 @@ fn each_packet_that_is_chosen_goes_whole_in_that_tti() {
         let mut of_slice = vec![Vec::new(); 3];
         let mut number = 0;
         for ue in 0..2 + random.below(4) {
-            let mut of_ue = UeSetting::new(Channel::Mcs(random.below(29) as u8));
+            let mut of_ue = UeSetting::new(Channel::Mcs(Mcs(random.below(29) as u8)));
             for _ in 0..1 + random.below(3) {
                 of_ue = of_ue.bearer(rlcs[round / 4 % 4], random.below(3) as u8);
                 of_slice[if number < 3 { number } else { (ue % 3) as usize }].push(number);

@@ -1,0 +1,58 @@
+//! Always the same channel quality indicator.
+
+use super::schemes::{MAPPING, mapping, of, schemes};
+use super::{Constant, Declared, Named, RadioError};
+use crate::tables::{Carrier, CqiToMcs};
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_trace::cqi::CQI_MAX;
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Channel,
+    name: "cqi",
+    about: "always the same channel quality indicator",
+    source: "TS 36.213 7.2.3, TS 38.214 5.2.2.1",
+    parameters: &[
+        Parameter {
+            name: "cqi",
+            unit: Unit::Count("CQI"),
+            default: "15",
+            min: "1",
+            max: "15",
+            about: "the indicator",
+            source: "TS 36.213 Table 7.2.3-1, TS 38.214 Tables 5.2.2.1-2 and -3",
+        },
+        MAPPING,
+    ],
+    positional: Some("cqi"),
+};
+
+/// This CQI, 1 to 15, at all times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cqi {
+    /// The CQI.
+    pub cqi: u8,
+    /// The MCS it stands for; `None`: [`Carrier::usual_mapping`].
+    pub mapping: Option<CqiToMcs>,
+}
+
+impl Named for Cqi {
+    fn build(arguments: &Arguments) -> Cqi {
+        // The declared range ends at 15, so that nothing is cut.
+        let cqi = arguments.whole("cqi").and_then(|cqi| u8::try_from(cqi).ok()).unwrap_or(15);
+        Cqi { cqi, mapping: mapping(arguments) }
+    }
+}
+
+impl Declared for Cqi {
+    type Walk = Constant;
+
+    fn start(&self, carrier: &Carrier, _: u64, _: &str) -> Result<Constant, RadioError> {
+        match (1..=CQI_MAX).contains(&self.cqi) {
+            true => Ok(Constant(of(&schemes(carrier, self.mapping)?, self.cqi))),
+            false => Err(RadioError::Cqi { found: self.cqi }),
+        }
+    }
+    fn is_constant(&self) -> bool {
+        true
+    }
+}

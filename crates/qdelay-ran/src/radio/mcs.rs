@@ -1,0 +1,47 @@
+//! Always the same modulation and coding scheme.
+
+use super::{Constant, Declared, Named, Quality, RadioError};
+use crate::tables::Carrier;
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Channel,
+    name: "mcs",
+    about: "always the same modulation and coding scheme",
+    source: "5G QoS thesis, section 3.6",
+    parameters: &[Parameter {
+        name: "mcs",
+        unit: Unit::Count("MCS"),
+        default: "28",
+        min: "0",
+        max: "28",
+        about: "the scheme's index; up to 27 on an NR carrier with 256QAM",
+        source: "TS 36.213 Table 7.1.7.1-1, TS 38.214 Tables 5.1.3.1-1 and -2",
+    }],
+    positional: Some("mcs"),
+};
+
+/// This MCS at all times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mcs(pub u8);
+
+impl Named for Mcs {
+    fn build(arguments: &Arguments) -> Mcs {
+        // The declared range ends at 28, so that nothing is cut.
+        Mcs(arguments.whole("mcs").and_then(|mcs| u8::try_from(mcs).ok()).unwrap_or(28))
+    }
+}
+
+impl Declared for Mcs {
+    type Walk = Constant;
+
+    fn start(&self, carrier: &Carrier, _: u64, _: &str) -> Result<Constant, RadioError> {
+        match self.0 > carrier.mcs_max() {
+            true => Err(RadioError::Mcs { found: self.0, max: carrier.mcs_max() }),
+            false => Ok(Constant(Quality::Mcs(self.0))),
+        }
+    }
+    fn is_constant(&self) -> bool {
+        true
+    }
+}

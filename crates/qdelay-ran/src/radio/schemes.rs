@@ -1,0 +1,43 @@
+//! The MCS that a CQI stands for, which those who name a channel may choose.
+
+use super::{Quality, RadioError};
+use crate::tables::{Carrier, CqiToMcs};
+use qdelay_core::component::{Arguments, Parameter, Unit};
+
+/// The MCS that a CQI of 0 to 15 stands for; `None` where nothing is received.
+pub(super) type Schemes = [Option<u8>; 16];
+
+/// The key of every channel that has a CQI.
+pub(super) const MAPPING: Parameter = Parameter {
+    name: "mapping",
+    unit: Unit::Choice(&["usual", "oai", "thesis", "efficiency"]),
+    default: "usual",
+    about: "which MCS a CQI stands for; usual: oai on LTE, efficiency on NR",
+    source: "OpenAirInterface; TS 38.214 5.2.2.1",
+    min: "",
+    max: "",
+};
+
+/// What is given for [`MAPPING`]; `None`: [`Carrier::usual_mapping`].
+pub(super) fn mapping(arguments: &Arguments) -> Option<CqiToMcs> {
+    match arguments.text("mapping") {
+        Some("oai") => Some(CqiToMcs::Oai),
+        Some("thesis") => Some(CqiToMcs::ThesisEmulator),
+        Some("efficiency") => Some(CqiToMcs::Efficiency),
+        _ => None,
+    }
+}
+
+/// Which MCS each CQI stands for on the carrier.
+pub(super) fn schemes(carrier: &Carrier, mapping: Option<CqiToMcs>) -> Result<Schemes, RadioError> {
+    let mapping = mapping.unwrap_or(carrier.usual_mapping());
+    if mapping != CqiToMcs::Efficiency && !carrier.is_lte() {
+        return Err(RadioError::Mapping);
+    }
+    Ok(core::array::from_fn(|cqi| carrier.mcs(mapping, cqi as u8)))
+}
+
+/// The quality that a CQI stands for.
+pub(super) fn of(schemes: &Schemes, cqi: u8) -> Quality {
+    schemes.get(usize::from(cqi)).copied().flatten().map_or(Quality::Outage, Quality::Mcs)
+}

@@ -1,0 +1,55 @@
+//! Channels that say how many bytes a TTI carries, as they are declared; `capacity` counts them.
+
+use super::capacity::Bytes;
+use qdelay_trace::{CapacitySteps, RateSteps, Schedule};
+
+/// A number of packets of 1500 bytes for each tick of 10 ms.
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    /// The numbers.
+    pub trace: CapacitySteps,
+    /// Whether a tick's packets are spread evenly over its 10 ms, rather than all carried in the TTI in which it begins.
+    /// With TTIs of 10 ms it is the same.
+    pub spread: bool,
+    /// Whether it starts over at its end, rather than nothing being carried after it.
+    pub repeat: bool,
+}
+
+impl Capacity {
+    pub(super) fn start(&self) -> Bytes {
+        match self.spread {
+            false => Bytes::of_ticks(&self.trace, self.repeat),
+            true => Bytes::of_spread_ticks(&self.trace, self.repeat),
+        }
+    }
+}
+
+/// A rate that changes in steps: a TTI carries what the rate makes of it.
+#[derive(Clone, Debug)]
+pub struct Rates {
+    /// The rates.
+    pub trace: RateSteps,
+    /// As for [`Capacity`].
+    pub repeat: bool,
+}
+
+impl Rates {
+    pub(super) fn start(&self) -> Bytes {
+        Bytes::of_rates(&self.trace, self.repeat)
+    }
+}
+
+/// Opportunities of a link's trace: a TTI carries the bytes of those that fall in it.
+#[derive(Clone, Debug)]
+pub struct Opportunities {
+    /// The opportunities.
+    pub trace: Schedule,
+    /// As for [`Capacity`].
+    pub repeat: bool,
+}
+
+impl Opportunities {
+    pub(super) fn start(&self) -> Bytes {
+        Bytes::of_opportunities(&self.trace, self.repeat)
+    }
+}
