@@ -1,6 +1,6 @@
 //! What every call into a discipline, a gate or a path is given.
 
-use crate::{Packet, Random, Time};
+use crate::{Ecn, Packet, Random, Time};
 
 /// Why a packet was dropped. Every packet that is not delivered has exactly one. Whoever drops names its own reasons, as
 /// constants; here are those that any queue or path may have. Two of one name are the same.
@@ -67,4 +67,13 @@ pub struct Context<'a, S: Sink> {
     pub random: &'a mut Random,
     /// Hears of drops and marks.
     pub sink: &'a mut S,
+}
+
+impl<S: Sink> Context<'_, S> {
+    /// Marks `packet` "congestion experienced" and tells of it.
+    #[inline]
+    pub fn mark(&mut self, packet: &mut Packet, reason: MarkReason) {
+        packet.ecn = Ecn::Ce;
+        self.sink.marked(packet, reason);
+    }
 }

@@ -3,15 +3,29 @@
 use super::{AnyQdisc, COMPONENTS};
 use crate::component::{Arguments, ComponentError};
 
-/// What a variant holds: the discipline, or a box of it.
+/// What a variant holds: the discipline, a box of it, or a queue of which it is the law.
 macro_rules! held {
     ($Discipline:ident) => { $Discipline };
     ($Discipline:ident, $Holder:ident) => { $Holder<$Discipline> };
 }
 pub(super) use held;
 
+/// Makes of what was built what the variant holds.
+macro_rules! hold {
+    ($arguments:ident, $built:expr) => {
+        $built
+    };
+    ($arguments:ident, $built:expr, Box) => {
+        Box::new($built)
+    };
+    ($arguments:ident, $built:expr, Fifo) => {
+        Fifo::new(limits::limit($arguments), $built)
+    };
+}
+pub(super) use hold;
+
 /// Makes `COMPONENTS` and `AnyQdisc` of the registry in `qdisc/mod.rs`. A line is `module::Discipline`, followed by `in Box` where
-/// the discipline is large or holds others. The module has `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
+/// the discipline is large or holds others, by `in Fifo` where it is the law of one queue ([`super::FifoLaw`]). The module has `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
 macro_rules! disciplines {
     ($($module:ident::$Discipline:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Discipline;)*
@@ -42,7 +56,8 @@ macro_rules! disciplines {
             pub fn build(arguments: &Arguments) -> Result<AnyQdisc, ComponentError> {
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
-                    return $Discipline::build(arguments).map(|built| AnyQdisc::$Discipline(built.into()));
+                    let built = $Discipline::build(arguments)?;
+                    return Ok(AnyQdisc::$Discipline(any::hold!(arguments, built $(, $Holder)?)));
                 })*
                 Err(limits::fail(arguments, format!("'{name}' is not a queue discipline")))
             }
@@ -109,7 +124,7 @@ impl AnyQdisc {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Bench, error};
-    use super::super::{Backlog, Pie, Qdisc};
+    use super::super::{Backlog, Fifo, Pie, Qdisc};
     use super::*;
     use crate::Time;
     use crate::component::{Component, Kind};
@@ -131,6 +146,33 @@ mod tests {
             let of_those: Vec<u32> = left.iter().map(|handle| [100, 200, 300][*handle as usize]).collect();
             assert_eq!(sizes[..known], of_those, "{}", component.name);
         }
+    }
+
+    /// A host that plans ahead, such as a cell, counts on it.
+    #[test]
+    fn a_discipline_that_keeps_the_order_of_all_packets_tells_all_sizes() {
+        let is_one_queue = |component: &&&Component| {
+            let mut bench = Bench::new(component.name);
+            let treatments = (0..4).zip([0, 46, 8, 44]).zip([2, 0, 3, 1]);
+            for ((flow, dscp), class) in treatments.clone().chain(treatments.rev()) {
+                (bench.dscp, bench.class) = (dscp, class);
+                bench.enqueue_flow(flow, 0, &[100 + 300 * flow]);
+            }
+            let mut sizes = [0; 9];
+            let known = bench.qdisc.sizes(0, &mut sizes);
+            // DSD has a queue for each colour, also where nothing asks for another order.
+            let knows_colours = bench.qdisc.green_bias().is_some();
+            let keeps_order = !knows_colours && bench.dequeue_many(0, 9) == [0, 1, 2, 3, 4, 5, 6, 7];
+            if keeps_order {
+                assert_eq!(known, 8, "{}", component.name);
+                assert_eq!(sizes, [100, 400, 700, 1000, 1000, 700, 400, 100, 0], "{}", component.name);
+            }
+            keeps_order
+        };
+        let names: Vec<&str> =
+            COMPONENTS.iter().filter(is_one_queue).map(|component| component.name).collect();
+        assert!(names.contains(&"taildrop") && names.contains(&"fcfs_green"), "{names:?}");
+        assert!(!names.contains(&"fq_codel"), "{names:?}");
     }
 
     #[test]
@@ -155,7 +197,11 @@ mod tests {
     /// A path holds one in each of its queues: what is larger than the largest plain discipline belongs in a box.
     #[test]
     fn it_is_no_larger_than_its_largest_plain_discipline() {
-        assert!(size_of::<AnyQdisc>() <= size_of::<Pie>().next_multiple_of(16), "{}", size_of::<AnyQdisc>());
+        assert!(
+            size_of::<AnyQdisc>() <= size_of::<Fifo<Pie>>().next_multiple_of(16),
+            "{}",
+            size_of::<AnyQdisc>()
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Source, parameters and differences: [`crate::aqm::Bode`]. An arrival at a full queue is dropped.
 
 use super::limits::{self, LIMIT, LIMIT_BYTES};
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::{FifoLaw, Ring};
 use crate::aqm::{self, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
@@ -54,24 +54,16 @@ pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Bode::SOJ
 /// Why it marks.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// The BoDe discipline.
-#[derive(Clone, Debug)]
-pub struct Bode {
-    ring: Ring,
-    law: aqm::Bode,
-}
+/// The law of BoDe over one queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Bode(pub aqm::Bode);
 
 impl Bode {
-    /// An empty queue under `law`.
-    pub fn new(limit: Limit, law: aqm::Bode) -> Bode {
-        Bode { ring: Ring::new(limit), law }
-    }
-
-    /// The queue that `arguments` describe.
+    /// The law that `arguments` describe.
     ///
     /// # Errors
     /// `min_keep` that leaves nothing to drop within `limit`.
-    pub fn build(arguments: &Arguments) -> Result<Bode, ComponentError> {
+    pub(super) fn build(arguments: &Arguments) -> Result<Bode, ComponentError> {
         let limit = limits::limit(arguments);
         let law = aqm::Bode {
             target: arguments.span("target").unwrap_or(Span::from_millis(20)),
@@ -92,42 +84,20 @@ impl Bode {
             );
             return Err(limits::fail(arguments, message));
         }
-        Ok(Bode::new(limit, law))
+        Ok(Bode(law))
     }
 }
 
-impl Qdisc for Bode {
+impl FifoLaw for Bode {
     #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        if self.ring.has_room_for(&packet) {
-            self.ring.push(packet);
-        } else {
-            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
-        }
-    }
-    #[inline]
-    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+    fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
         loop {
-            let packet = self.ring.pop()?;
-            if self.law.decide(context.now.since(packet.arrival), self.ring.backlog()) == Verdict::Forward {
+            let packet = ring.pop()?;
+            if self.0.decide(context.now.since(packet.arrival), ring.backlog()) == Verdict::Forward {
                 return Some(packet);
             }
             context.sink.dropped(&packet, aqm::Bode::SOJOURN_BOUND);
         }
-    }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        self.ring.sizes(from, sizes)
-    }
-    fn has_timer(&self) -> bool {
-        false
-    }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
     }
 }
 

@@ -4,10 +4,10 @@
 //! [`crate::aqm::MahimahiCodel`] for `mahimahi`, [`crate::aqm::ThesisCodel`] for `thesis`. An arrival at a full queue is dropped.
 
 use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::{FifoLaw, Ring};
 use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, ThesisCodel, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span};
+use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
 /// What `codel` is and takes.
@@ -74,41 +74,23 @@ pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Codel::DR
 /// Why it marks.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
-/// The CoDel discipline.
+/// The laws of CoDel over one queue.
 #[derive(Clone, Debug)]
-pub struct Codel {
-    ring: Ring,
-    law: Law,
-}
-
-#[derive(Clone, Debug)]
-enum Law {
+pub enum Codel {
+    /// The RFC's, or Linux's.
     Standard(aqm::Codel),
+    /// mahimahi's.
     Mahimahi(MahimahiCodel),
+    /// That of the 5G QoS thesis's program.
     Thesis(ThesisCodel),
 }
 
 impl Codel {
-    /// An empty queue under the RFC's law, or Linux's.
-    pub fn new(limit: Limit, parameters: CodelParameters) -> Codel {
-        Codel { ring: Ring::new(limit), law: Law::Standard(aqm::Codel::new(parameters)) }
-    }
-
-    /// An empty queue under mahimahi's law.
-    pub fn new_mahimahi(limit: Limit, law: MahimahiCodel) -> Codel {
-        Codel { ring: Ring::new(limit), law: Law::Mahimahi(law) }
-    }
-
-    /// An empty queue under the law of the 5G QoS thesis's program.
-    pub fn new_thesis(limit: Limit, law: ThesisCodel) -> Codel {
-        Codel { ring: Ring::new(limit), law: Law::Thesis(law) }
-    }
-
-    /// The queue that `arguments` describe.
+    /// The law that `arguments` describe.
     ///
     /// # Errors
     /// A target longer than the interval; a switch that the variant does not have.
-    pub fn build(arguments: &Arguments) -> Result<Codel, ComponentError> {
+    pub(super) fn build(arguments: &Arguments) -> Result<Codel, ComponentError> {
         let defaults = CodelParameters::default();
         let variant = arguments.text("variant").unwrap_or("rfc");
         let parameters = CodelParameters {
@@ -125,57 +107,33 @@ impl Codel {
             let message = format!("target {target} is longer than interval {interval}");
             return Err(limits::fail(arguments, message));
         }
-        let limit = limits::limit(arguments);
         if variant == "rfc" || variant == "linux" {
-            return Ok(Codel::new(limit, parameters));
+            return Ok(Codel::Standard(aqm::Codel::new(parameters)));
         }
         if parameters.ecn || parameters.ce_threshold != Span::MAX {
             let message = format!("variant {variant} marks no packets: it has no ecn, no ce_threshold");
             return Err(limits::fail(arguments, message));
         }
         if variant == "thesis" {
-            return Ok(Codel::new_thesis(limit, ThesisCodel::new(target, interval)));
+            return Ok(Codel::Thesis(ThesisCodel::new(target, interval)));
         }
         if target.as_millis() == 0 {
             let message =
                 format!("variant mahimahi counts whole milliseconds: target {target} is less than one");
             return Err(limits::fail(arguments, message));
         }
-        Ok(Codel::new_mahimahi(limit, MahimahiCodel::new(target, interval, mtu)))
+        Ok(Codel::Mahimahi(MahimahiCodel::new(target, interval, mtu)))
     }
 }
 
-impl Qdisc for Codel {
+impl FifoLaw for Codel {
     #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        if self.ring.has_room_for(&packet) {
-            self.ring.push(packet);
-        } else {
-            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
+    fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
+        match self {
+            Codel::Standard(law) => dequeue_standard(ring, law, context),
+            Codel::Mahimahi(law) => dequeue_mahimahi(ring, law, context),
+            Codel::Thesis(law) => dequeue_thesis(ring, law, context),
         }
-    }
-
-    #[inline]
-    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        match &mut self.law {
-            Law::Standard(law) => dequeue_standard(&mut self.ring, law, context),
-            Law::Mahimahi(law) => dequeue_mahimahi(&mut self.ring, law, context),
-            Law::Thesis(law) => dequeue_thesis(&mut self.ring, law, context),
-        }
-    }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        self.ring.sizes(from, sizes)
-    }
-    fn has_timer(&self) -> bool {
-        false
-    }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
     }
 }
 
@@ -195,8 +153,7 @@ fn dequeue_standard<S: Sink>(
         match law.decide(sojourn, context.now, ring.backlog().bytes, packet.ecn) {
             Verdict::Forward => return Some(packet),
             Verdict::Mark(reason) => {
-                packet.ecn = Ecn::Ce;
-                context.sink.marked(&packet, reason);
+                context.mark(&mut packet, reason);
                 return Some(packet);
             }
             Verdict::Drop => context.sink.dropped(&packet, aqm::Codel::DROP),
@@ -249,6 +206,7 @@ fn dequeue_thesis<S: Sink>(
 mod tests {
     use super::super::testing::{Bench, error};
     use super::*;
+    use crate::Ecn;
 
     #[test]
     fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {

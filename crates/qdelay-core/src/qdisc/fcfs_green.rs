@@ -16,7 +16,7 @@
 use super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW, WOULD_BE_LATE};
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::service_rate::ServiceRate;
-use super::{Backlog, Qdisc, Ring};
+use super::{Backlog, FifoLaw, Ring};
 use crate::aqm::Colour;
 use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
@@ -43,10 +43,9 @@ enum Clock {
     Service(ServiceRate),
 }
 
-/// The first-come first-served queue with a threshold for green.
+/// The threshold for green of a first-come first-served queue.
 #[derive(Clone, Debug)]
 pub struct FcfsGreen {
-    ring: Ring,
     clock: Clock,
     bound: Span,
     overhead_bytes: u64,
@@ -54,11 +53,11 @@ pub struct FcfsGreen {
 }
 
 impl FcfsGreen {
-    /// The queue that `arguments` describe.
+    /// The threshold that `arguments` describe.
     ///
     /// # Errors
     /// Signs of green that cannot be read; `window` beside `rate`.
-    pub fn build(arguments: &Arguments) -> Result<FcfsGreen, ComponentError> {
+    pub(super) fn build(arguments: &Arguments) -> Result<FcfsGreen, ComponentError> {
         let green = Green::parse(arguments.text("green").unwrap_or_default());
         let window = arguments.span("window").unwrap_or(Span::from_millis(100));
         let clock = match arguments.rate("rate") {
@@ -70,7 +69,6 @@ impl FcfsGreen {
             None => Clock::Service(ServiceRate::new(window)),
         };
         Ok(FcfsGreen {
-            ring: Ring::new(limits::limit(arguments)),
             clock,
             bound: arguments.span("bound").unwrap_or(Span::from_millis(20)),
             overhead_bytes: arguments.whole("overhead").unwrap_or(0),
@@ -78,9 +76,9 @@ impl FcfsGreen {
         })
     }
 
-    /// How long an arrival would wait.
-    fn wait(&self, now: Time) -> Span {
-        let Backlog { packets, bytes } = self.ring.backlog();
+    /// How long an arrival would wait behind `backlog`.
+    fn wait(&self, now: Time, backlog: Backlog) -> Span {
+        let Backlog { packets, bytes } = backlog;
         let wire = bytes + packets * self.overhead_bytes;
         match &self.clock {
             Clock::Rate(rate, busy_until) => busy_until.since(now) + rate.time_for(wire),
@@ -89,34 +87,28 @@ impl FcfsGreen {
     }
 }
 
-impl Qdisc for FcfsGreen {
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        let is_green = self.signs.colour_of(&packet) == Colour::Green;
-        if !self.ring.has_room_for(&packet) {
-            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
-        } else if is_green && self.wait(context.now) > self.bound {
-            context.sink.dropped(&packet, WOULD_BE_LATE);
-        } else {
-            self.ring.push(packet);
+impl FifoLaw for FcfsGreen {
+    fn admit<S: Sink>(
+        &mut self,
+        ring: &mut Ring,
+        context: &mut Context<'_, S>,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        ring.check_room(packet)?;
+        let is_green = self.signs.colour_of(packet) == Colour::Green;
+        if is_green && self.wait(context.now, ring.backlog()) > self.bound {
+            return Err(WOULD_BE_LATE);
         }
+        Ok(())
     }
-    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        let packet = self.ring.pop()?;
+    fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
+        let packet = ring.pop()?;
         let wire = u64::from(packet.bytes) + self.overhead_bytes;
         match &mut self.clock {
             Clock::Rate(rate, busy_until) => *busy_until = context.now + rate.time_for(wire),
-            Clock::Service(rate) => rate.departed(context.now, wire, !self.ring.is_empty()),
+            Clock::Service(rate) => rate.departed(context.now, wire, !ring.is_empty()),
         }
         Some(packet)
-    }
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-    fn has_timer(&self) -> bool {
-        false
     }
     fn promised_rate(&self) -> Option<Rate> {
         match self.clock {
@@ -128,6 +120,7 @@ impl Qdisc for FcfsGreen {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Qdisc;
     use super::super::testing::{Bench, error};
     use super::*;
 

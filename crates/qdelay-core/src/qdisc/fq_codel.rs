@@ -37,7 +37,7 @@ use super::limits::{self, LIMIT, MTU};
 use super::{Backlog, Limit, Qdisc};
 use crate::aqm::{self, CodelFlavour, CodelParameters, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span};
+use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -259,8 +259,7 @@ impl FqCodel {
             match law.decide(sojourn, context.now, self.queues.backlog().bytes, packet.ecn) {
                 Verdict::Forward => return Some(packet),
                 Verdict::Mark(reason) => {
-                    packet.ecn = Ecn::Ce;
-                    context.sink.marked(&packet, reason);
+                    context.mark(&mut packet, reason);
                     return Some(packet);
                 }
                 Verdict::Drop => context.sink.dropped(&packet, aqm::Codel::DROP),
@@ -358,6 +357,7 @@ impl Qdisc for FqCodel {
 mod tests {
     use super::super::testing::{Bench, error, fair_in_random_traffic};
     use super::*;
+    use crate::Ecn;
     use alloc::string::String;
 
     /// Flows 0 to 9 are in buckets of their own, and these are in their order.

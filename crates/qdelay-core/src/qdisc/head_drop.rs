@@ -7,8 +7,8 @@
 //! Differences from the reference:
 //! * A packet larger than the byte limit itself is refused; in mahimahi it would empty the queue and be dropped last.
 
-use super::limits::{self, LIMIT, LIMIT_BYTES};
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::limits::{LIMIT, LIMIT_BYTES};
+use super::{FifoLaw, Ring};
 use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 
@@ -27,56 +27,33 @@ pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HE
 /// Why it marks.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// A first-in first-out queue that drops at its head.
-#[derive(Clone, Debug)]
-pub struct HeadDrop {
-    ring: Ring,
-}
+/// Drops at the head until an arrival has room.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadDrop;
 
 impl HeadDrop {
-    /// An empty queue.
-    pub fn new(limit: Limit) -> HeadDrop {
-        HeadDrop { ring: Ring::new(limit) }
-    }
-    /// The queue that `arguments` describe.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn build(arguments: &Arguments) -> Result<HeadDrop, ComponentError> {
-        Ok(HeadDrop::new(limits::limit(arguments)))
+    /// There is nothing to describe but the limits.
+    pub(super) fn build(_: &Arguments) -> Result<HeadDrop, ComponentError> {
+        Ok(HeadDrop)
     }
 }
 
-impl Qdisc for HeadDrop {
+impl FifoLaw for HeadDrop {
     #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        if u64::from(packet.bytes) > self.ring.limit().bytes {
-            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
-            return;
+    fn admit<S: Sink>(
+        &mut self,
+        ring: &mut Ring,
+        context: &mut Context<'_, S>,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        if u64::from(packet.bytes) > ring.limit().bytes {
+            return Err(DropReason::TAIL_LIMIT);
         }
-        while !self.ring.has_room_for(&packet) {
-            let Some(oldest) = self.ring.pop() else { break };
+        while !ring.has_room_for(packet) {
+            let Some(oldest) = ring.pop() else { break };
             context.sink.dropped(&oldest, DropReason::HEAD_LIMIT);
         }
-        self.ring.push(packet);
-    }
-    #[inline]
-    fn dequeue<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
-        self.ring.pop()
-    }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        self.ring.sizes(from, sizes)
-    }
-    fn has_timer(&self) -> bool {
-        false
-    }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
+        Ok(())
     }
 }
 

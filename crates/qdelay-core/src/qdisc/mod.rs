@@ -10,6 +10,7 @@ mod colour;
 mod drr;
 mod dsd;
 mod fcfs_green;
+mod fifo;
 mod flow_hash;
 mod flow_queues;
 mod fq_codel;
@@ -29,6 +30,7 @@ mod testing;
 pub use colour::WOULD_BE_LATE;
 pub use drr::DrrBy;
 pub use dsd::{DsdParameters, GreenTest};
+pub use fifo::{Fifo, FifoLaw};
 pub use flow_queues::LONGEST_FLOW;
 pub use fq_codel::FqCodelParameters;
 pub use ring::{Limit, Ring};
@@ -41,18 +43,18 @@ use alloc::format;
 
 // The registry: a line makes of a discipline an entry of `COMPONENTS` and a variant of `AnyQdisc`. They are listed in this order.
 any::disciplines! {
-    tail_drop::TailDrop,
-    head_drop::HeadDrop,
-    codel::Codel,
-    pie::Pie,
-    bode::Bode,
+    tail_drop::TailDrop in Fifo,
+    head_drop::HeadDrop in Fifo,
+    codel::Codel in Fifo,
+    pie::Pie in Fifo,
+    bode::Bode in Fifo,
     fq_codel::FqCodel,
     drr::Drr,
     sfq::Sfq,
-    red::Red,
+    red::Red in Fifo,
     priority::Priority in Box,
     dsd::Dsd in Box,
-    fcfs_green::FcfsGreen in Box,
+    fcfs_green::FcfsGreen in Fifo,
 }
 
 /// What a discipline holds.

@@ -4,14 +4,14 @@
 //! `linux`, [`crate::aqm::MahimahiPie`] for `mahimahi`. An arrival at a full queue is dropped before the law is
 //! asked.
 //!
-//! The law's timer runs in [`Qdisc::poll`], and before anything else at every enqueue and dequeue: a packet and an
+//! The law's timer runs in [`FifoLaw::poll`], and before anything else at every enqueue and dequeue: a packet and an
 //! update of the same time always come in that order.
 
 use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::{Backlog, FifoLaw, Ring};
 use crate::aqm::{self, LinuxPie, MahimahiPie, PieEstimator, PieParameters, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink, Span, Time};
+use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::string::String;
 
@@ -127,72 +127,54 @@ pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Pie::DROP
 /// Why it marks.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Pie::MARK];
 
-/// The PIE discipline.
+/// The laws of PIE over one queue.
 #[derive(Clone, Debug)]
-pub struct Pie {
-    ring: Ring,
-    law: Law,
-}
-
-#[derive(Clone, Debug)]
-enum Law {
+pub enum Pie {
+    /// The RFC's.
     Rfc(aqm::Pie),
+    /// Linux's.
     Linux(LinuxPie),
+    /// mahimahi's.
     Mahimahi(MahimahiPie),
 }
 
 impl Pie {
-    /// An empty queue under the RFC's law.
-    pub fn new(limit: Limit, parameters: PieParameters) -> Pie {
-        Pie { ring: Ring::new(limit), law: Law::Rfc(aqm::Pie::new(parameters)) }
-    }
-    /// An empty queue under Linux's law.
-    pub fn new_linux(limit: Limit, parameters: PieParameters) -> Pie {
-        Pie { ring: Ring::new(limit), law: Law::Linux(LinuxPie::new(parameters)) }
-    }
-    /// An empty queue under mahimahi's law.
-    pub fn new_mahimahi(limit: Limit, parameters: PieParameters) -> Pie {
-        Pie { ring: Ring::new(limit), law: Law::Mahimahi(MahimahiPie::new(parameters)) }
-    }
-
-    /// The queue that `arguments` describe.
+    /// The law that `arguments` describe.
     ///
     /// # Errors
     /// A switch that the variant does not have; times under a millisecond for mahimahi.
-    pub fn build(arguments: &Arguments) -> Result<Pie, ComponentError> {
-        let limit = limits::limit(arguments);
+    pub(super) fn build(arguments: &Arguments) -> Result<Pie, ComponentError> {
         let mut parameters = parameters(arguments);
         let variant = arguments.text("variant").unwrap_or("rfc");
         check(arguments, variant, &parameters).map_err(|message| limits::fail(arguments, message))?;
         Ok(match variant {
-            "linux" => Pie::new_linux(limit, parameters),
+            "linux" => Pie::Linux(LinuxPie::new(parameters)),
             "mahimahi" => {
                 if !arguments.is_given("tupdate") {
                     parameters.tupdate = Span::from_millis(30);
                 }
-                Pie::new_mahimahi(limit, parameters)
+                Pie::Mahimahi(MahimahiPie::new(parameters))
             }
-            _ => Pie::new(limit, parameters),
+            _ => Pie::Rfc(aqm::Pie::new(parameters)),
         })
     }
 
     /// The probability with which an arrival is dropped or marked (beyond 1 in variant `linux` under lasting
     /// overload).
     pub fn probability(&self) -> f64 {
-        match &self.law {
-            Law::Rfc(law) => law.probability(),
-            Law::Linux(law) => law.probability(),
-            Law::Mahimahi(law) => law.probability(),
+        match self {
+            Pie::Rfc(law) => law.probability(),
+            Pie::Linux(law) => law.probability(),
+            Pie::Mahimahi(law) => law.probability(),
         }
     }
 
     #[inline]
-    fn run_timer(&mut self, now: Time) {
-        let backlog_bytes = self.ring.backlog().bytes;
-        match &mut self.law {
-            Law::Rfc(law) => law.run_timer(now, backlog_bytes),
-            Law::Linux(law) => law.run_timer(now, backlog_bytes),
-            Law::Mahimahi(law) => law.run_timer(now, backlog_bytes),
+    fn run_timer(&mut self, now: Time, backlog_bytes: u64) {
+        match self {
+            Pie::Rfc(law) => law.run_timer(now, backlog_bytes),
+            Pie::Linux(law) => law.run_timer(now, backlog_bytes),
+            Pie::Mahimahi(law) => law.run_timer(now, backlog_bytes),
         }
     }
 }
@@ -249,89 +231,78 @@ fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Re
     Ok(())
 }
 
-impl Qdisc for Pie {
+impl FifoLaw for Pie {
     #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, mut packet: Packet) {
-        self.run_timer(context.now);
-        if !self.ring.has_room_for(&packet) {
-            match &mut self.law {
-                Law::Rfc(law) => law.refused(),
-                Law::Linux(law) => law.refused(),
-                Law::Mahimahi(_) => {}
+    fn admit<S: Sink>(
+        &mut self,
+        ring: &mut Ring,
+        context: &mut Context<'_, S>,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let backlog_bytes = ring.backlog().bytes;
+        self.run_timer(context.now, backlog_bytes);
+        if let Err(reason) = ring.check_room(packet) {
+            match self {
+                Pie::Rfc(law) => law.refused(),
+                Pie::Linux(law) => law.refused(),
+                Pie::Mahimahi(_) => {}
             }
-            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
-            return;
+            return Err(reason);
         }
-        let backlog_bytes = self.ring.backlog().bytes;
-        let verdict = match &mut self.law {
-            Law::Rfc(law) => law.admit(backlog_bytes, packet.bytes, packet.ecn, context.random),
-            Law::Linux(law) => law.admit(backlog_bytes, packet.bytes, packet.ecn, context.random),
-            Law::Mahimahi(law) => law.admit(backlog_bytes, context.random),
+        let verdict = match self {
+            Pie::Rfc(law) => law.admit(backlog_bytes, packet.bytes, packet.ecn, context.random),
+            Pie::Linux(law) => law.admit(backlog_bytes, packet.bytes, packet.ecn, context.random),
+            Pie::Mahimahi(law) => law.admit(backlog_bytes, context.random),
         };
         match verdict {
             Verdict::Forward => {}
-            Verdict::Mark(reason) => {
-                packet.ecn = Ecn::Ce;
-                context.sink.marked(&packet, reason);
-            }
-            Verdict::Drop => {
-                context.sink.dropped(&packet, aqm::Pie::DROP);
-                return;
-            }
+            Verdict::Mark(reason) => context.mark(packet, reason),
+            Verdict::Drop => return Err(aqm::Pie::DROP),
         }
-        self.ring.push(packet);
+        Ok(())
     }
 
     #[inline]
-    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+    fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
         let now = context.now;
-        if !matches!(self.law, Law::Mahimahi(_)) {
-            self.run_timer(now);
-        }
-        let packet = self.ring.pop()?;
+        self.poll(now, ring.backlog());
+        let packet = ring.pop()?;
         let sojourn = now.since(packet.arrival);
-        let backlog_bytes = self.ring.backlog().bytes;
-        match &mut self.law {
-            Law::Rfc(law) => law.departed(sojourn, now, packet.bytes, backlog_bytes),
-            Law::Linux(law) => law.departed(sojourn, now, backlog_bytes),
+        let backlog_bytes = ring.backlog().bytes;
+        match self {
+            Pie::Rfc(law) => law.departed(sojourn, now, packet.bytes, backlog_bytes),
+            Pie::Linux(law) => law.departed(sojourn, now, backlog_bytes),
             // mahimahi recomputes after the departure, with what is left.
-            Law::Mahimahi(law) => law.departed(now, packet.bytes, backlog_bytes),
+            Pie::Mahimahi(law) => law.departed(now, packet.bytes, backlog_bytes),
         }
         Some(packet)
     }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        self.ring.sizes(from, sizes)
+    fn has_timer(&self) -> bool {
+        true
     }
     #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-    #[inline]
-    fn next_deadline(&self) -> Time {
-        let backlog_bytes = self.ring.backlog().bytes;
-        match &self.law {
-            Law::Rfc(law) => law.next_update(backlog_bytes),
-            Law::Linux(law) => law.next_update(backlog_bytes),
+    fn next_deadline(&self, backlog: Backlog) -> Time {
+        match self {
+            Pie::Rfc(law) => law.next_update(backlog.bytes),
+            Pie::Linux(law) => law.next_update(backlog.bytes),
             // mahimahi has no timer: it catches up at the next packet.
-            Law::Mahimahi(_) => Time::NEVER,
+            Pie::Mahimahi(_) => Time::NEVER,
         }
     }
     #[inline]
-    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
-        if !matches!(self.law, Law::Mahimahi(_)) {
-            self.run_timer(context.now);
+    fn poll(&mut self, now: Time, backlog: Backlog) {
+        if !matches!(self, Pie::Mahimahi(_)) {
+            self.run_timer(now, backlog.bytes);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Qdisc;
     use super::super::testing::{Bench, at, error};
     use super::*;
+    use crate::Ecn;
 
     const ALL: [&str; 4] =
         ["pie", "pie:estimator=rate", "pie:variant=linux", "pie:variant=mahimahi:max_burst=30ms"];

@@ -12,10 +12,10 @@
 //! * Linux's only limit is in bytes.
 
 use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::{FifoLaw, Ring};
 use crate::aqm::{self, RedMode, RedParameters, RedVerdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, Ecn, MarkReason, Packet, Sink};
+use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::format;
 
 const THRESHOLD: Parameter = Parameter {
@@ -115,25 +115,21 @@ pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Red::EARL
 /// Why it marks.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Red::MARK];
 
-/// The RED discipline.
+/// The law of RED over one queue.
 #[derive(Clone, Debug)]
 pub struct Red {
-    ring: Ring,
-    law: aqm::Red,
-    ecn: bool,
+    /// What chooses.
+    pub law: aqm::Red,
+    /// Marks what it chooses early where the packet is capable of it.
+    pub ecn: bool,
 }
 
 impl Red {
-    /// An empty queue under `law`, which marks where `ecn` is true and the packet capable.
-    pub fn new(limit: Limit, law: aqm::Red, ecn: bool) -> Red {
-        Red { ring: Ring::new(limit), law, ecn }
-    }
-
-    /// The queue that `arguments` describe.
+    /// The law that `arguments` describe.
     ///
     /// # Errors
     /// `min` that is not below `max`.
-    pub fn build(arguments: &Arguments) -> Result<Red, ComponentError> {
+    pub(super) fn build(arguments: &Arguments) -> Result<Red, ComponentError> {
         let parameters = parameters(arguments);
         let RedParameters { mode, min, max, .. } = parameters;
         if min >= max {
@@ -142,17 +138,7 @@ impl Red {
             return Err(limits::fail(arguments, message));
         }
         let ecn = arguments.switch("ecn").unwrap_or(false);
-        Ok(Red::new(limits::limit(arguments), aqm::Red::new(parameters), ecn))
-    }
-
-    /// The law alone and whether it marks: for a queue that holds other packets than these.
-    pub(super) fn into_law(self) -> (aqm::Red, bool) {
-        (self.law, self.ecn)
-    }
-
-    /// The average length as of the last arrival, in packets or, in mode `bytes`, in bytes.
-    pub fn average(&self) -> f64 {
-        self.law.average()
+        Ok(Red { law: aqm::Red::new(parameters), ecn })
     }
 }
 
@@ -176,48 +162,33 @@ fn parameters(arguments: &Arguments) -> RedParameters {
     }
 }
 
-impl Qdisc for Red {
+impl FifoLaw for Red {
     #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, mut packet: Packet) {
-        let verdict = self.law.admit(self.ring.backlog(), packet.bytes, context.now, context.random);
+    fn admit<S: Sink>(
+        &mut self,
+        ring: &mut Ring,
+        context: &mut Context<'_, S>,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let verdict = self.law.admit(ring.backlog(), packet.bytes, context.now, context.random);
         let is_marked = verdict == RedVerdict::Early && self.ecn && packet.ecn.is_capable();
-        let refused = match verdict {
-            RedVerdict::Forced => Some(aqm::Red::FORCED),
-            RedVerdict::Early if !is_marked => Some(aqm::Red::EARLY),
-            _ if !self.ring.has_room_for(&packet) => Some(DropReason::TAIL_LIMIT),
-            _ => None,
-        };
-        if let Some(reason) = refused {
-            context.sink.dropped(&packet, reason);
-            return;
+        match verdict {
+            RedVerdict::Forced => return Err(aqm::Red::FORCED),
+            RedVerdict::Early if !is_marked => return Err(aqm::Red::EARLY),
+            _ => ring.check_room(packet)?,
         }
         if is_marked {
-            packet.ecn = Ecn::Ce;
-            context.sink.marked(&packet, aqm::Red::MARK);
+            context.mark(packet, aqm::Red::MARK);
         }
-        self.ring.push(packet);
+        Ok(())
     }
     #[inline]
-    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        let packet = self.ring.pop()?;
-        if self.ring.is_empty() {
+    fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
+        let packet = ring.pop()?;
+        if ring.is_empty() {
             self.law.emptied(context.now);
         }
         Some(packet)
-    }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        self.ring.sizes(from, sizes)
-    }
-    fn has_timer(&self) -> bool {
-        false
-    }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
     }
 }
 
@@ -226,6 +197,7 @@ mod tests {
     use super::super::AnyQdisc;
     use super::super::testing::{Bench, error};
     use super::*;
+    use crate::Ecn;
 
     /// The average is the length itself. With one packet queued, and one arrival since the last drop, the probability
     /// (one half) becomes 1; so it is from two packets on, until four are beyond the thresholds.
@@ -233,7 +205,7 @@ mod tests {
 
     fn average(bench: &Bench) -> f64 {
         match &bench.qdisc {
-            AnyQdisc::Red(red) => red.average(),
+            AnyQdisc::Red(red) => red.law().law.average(),
             other => panic!("{other:?}"),
         }
     }

@@ -1,7 +1,7 @@
 //! The first-in first-out store under the single-queue disciplines.
 
 use super::Backlog;
-use crate::Packet;
+use crate::{DropReason, Packet};
 use alloc::collections::VecDeque;
 
 /// A first-in first-out queue of packets with its byte count and its limits. It grows to what it needs, at most to its
@@ -33,6 +33,14 @@ impl Ring {
     pub fn has_room_for(&self, packet: &Packet) -> bool {
         (self.packets.len() as u64) < self.limit.packets
             && self.bytes + u64::from(packet.bytes) <= self.limit.bytes
+    }
+    /// As [`Ring::has_room_for`].
+    ///
+    /// # Errors
+    /// There is no room: [`DropReason::TAIL_LIMIT`].
+    #[inline]
+    pub fn check_room(&self, packet: &Packet) -> Result<(), DropReason> {
+        if self.has_room_for(packet) { Ok(()) } else { Err(DropReason::TAIL_LIMIT) }
     }
     /// Adds at the tail. The caller has asked [`Ring::has_room_for`] first.
     #[inline]

@@ -6,10 +6,10 @@
 //!
 //! Differences from the reference: none. Both limits hold at once, where Linux has one discipline for each.
 
-use super::limits::{self, LIMIT, LIMIT_BYTES};
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::FifoLaw;
+use super::limits::{LIMIT, LIMIT_BYTES};
 use crate::component::{Arguments, Component, ComponentError, Kind};
-use crate::{Context, DropReason, MarkReason, Packet, Sink};
+use crate::{DropReason, MarkReason};
 
 /// What `taildrop` is and takes.
 pub static COMPONENT: Component = Component {
@@ -26,58 +26,23 @@ pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT];
 /// Why it marks.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// A first-in first-out queue that drops at its tail.
-#[derive(Clone, Debug)]
-pub struct TailDrop {
-    ring: Ring,
-}
+/// Drops at the tail what has no room.
+#[derive(Clone, Copy, Debug)]
+pub struct TailDrop;
 
 impl TailDrop {
-    /// An empty queue.
-    pub fn new(limit: Limit) -> TailDrop {
-        TailDrop { ring: Ring::new(limit) }
-    }
-    /// The queue that `arguments` describe.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn build(arguments: &Arguments) -> Result<TailDrop, ComponentError> {
-        Ok(TailDrop::new(limits::limit(arguments)))
+    /// There is nothing to describe but the limits.
+    pub(super) fn build(_: &Arguments) -> Result<TailDrop, ComponentError> {
+        Ok(TailDrop)
     }
 }
 
-impl Qdisc for TailDrop {
-    #[inline]
-    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        if self.ring.has_room_for(&packet) {
-            self.ring.push(packet);
-        } else {
-            context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
-        }
-    }
-    #[inline]
-    fn dequeue<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
-        self.ring.pop()
-    }
-    #[inline]
-    fn head(&self) -> Option<&Packet> {
-        self.ring.head()
-    }
-    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-        self.ring.sizes(from, sizes)
-    }
-    fn has_timer(&self) -> bool {
-        false
-    }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-}
+impl FifoLaw for TailDrop {}
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::Bench;
+    use super::super::{Backlog, Qdisc};
     use super::*;
 
     #[test]

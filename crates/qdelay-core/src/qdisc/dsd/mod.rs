@@ -80,7 +80,7 @@ use super::colour::{Green, WOULD_BE_LATE};
 use super::service_rate::ServiceRate;
 use super::{Backlog, Limit, Qdisc};
 use crate::aqm::{Arrival, Bode, Colour, Duplicate, Duplicates, GreenBias, GreenLoss, Pace, Red};
-use crate::{Context, DropReason, Ecn, MarkReason, Packet, Rate, Sink, Span, Time};
+use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 use queues::{BlueQueue, GreenQueue};
 
 /// Why it drops.
@@ -309,9 +309,8 @@ impl Dsd {
         is_marked: bool,
     ) {
         if is_marked {
-            packet.ecn = Ecn::Ce;
             self.tell_lost(colour, packet.bytes);
-            context.sink.marked(packet, Red::MARK);
+            context.mark(packet, Red::MARK);
         }
     }
 
@@ -358,8 +357,7 @@ impl Dsd {
         self.mark(context, Colour::Green, &mut packet, is_marked);
         if is_chosen && !is_marked {
             self.tell_refused();
-            packet.ecn = Ecn::Ce;
-            context.sink.marked(&packet, GreenLoss::MARK);
+            context.mark(&mut packet, GreenLoss::MARK);
         }
         self.green.push(packet, units);
     }
@@ -464,6 +462,7 @@ impl Qdisc for Dsd {
 mod tests {
     use super::super::testing::{Bench, error};
     use super::*;
+    use crate::Ecn;
 
     const LINE: &str = "dsd:rate=8mbit:bound=3ms:limit=10:green=1";
 

@@ -280,8 +280,8 @@ fn law(text: &str, parameters: &DsdParameters) -> Result<Option<(aqm::Red, bool)
             if let Some(rate) = parameters.rate {
                 arguments.default_to("rate", Value::Rate(rate));
             }
-            let red = Red::build(&arguments).map_err(|error| format!("virtual: {error}"))?;
-            Ok(Some(red.into_law()))
+            let Red { law, ecn } = Red::build(&arguments).map_err(|error| format!("virtual: {error}"))?;
+            Ok(Some((law, ecn)))
         }
         name => Err(format!("virtual: expected taildrop or red, not '{name}'")),
     }

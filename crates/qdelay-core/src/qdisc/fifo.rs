@@ -1,0 +1,110 @@
+//! One first-in first-out queue under a law: what all disciplines with a single queue have in common.
+
+use super::{Backlog, Limit, Qdisc, Ring};
+use crate::{Context, DropReason, Packet, Rate, Sink, Time};
+
+/// What a discipline with one queue decides. Without more said it lets in what has room, and lets all of it out again.
+pub trait FifoLaw {
+    /// Whether `packet` may join `ring`, at its tail; otherwise why it is dropped. It may mark the packet, or make room by
+    /// dropping others.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    #[inline]
+    fn admit<S: Sink>(
+        &mut self,
+        ring: &mut Ring,
+        context: &mut Context<'_, S>,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let _ = context;
+        ring.check_room(packet)
+    }
+
+    /// As [`Qdisc::dequeue`].
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
+        let _ = context;
+        ring.pop()
+    }
+
+    /// As [`Qdisc::has_timer`].
+    fn has_timer(&self) -> bool {
+        false
+    }
+
+    /// As [`Qdisc::next_deadline`], with `backlog` queued.
+    #[inline]
+    fn next_deadline(&self, backlog: Backlog) -> Time {
+        let _ = backlog;
+        Time::NEVER
+    }
+
+    /// As [`Qdisc::poll`], with `backlog` queued.
+    #[inline]
+    fn poll(&mut self, now: Time, backlog: Backlog) {
+        let _ = (now, backlog);
+    }
+
+    /// As [`Qdisc::promised_rate`].
+    fn promised_rate(&self) -> Option<Rate> {
+        None
+    }
+}
+
+/// The discipline that `L` makes of one first-in first-out queue.
+#[derive(Clone, Debug)]
+pub struct Fifo<L> {
+    ring: Ring,
+    law: L,
+}
+
+impl<L> Fifo<L> {
+    /// An empty queue under `law`.
+    pub fn new(limit: Limit, law: L) -> Fifo<L> {
+        Fifo { ring: Ring::new(limit), law }
+    }
+    /// What decides.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+}
+
+impl<L: FifoLaw> Qdisc for Fifo<L> {
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, mut packet: Packet) {
+        match self.law.admit(&mut self.ring, context, &mut packet) {
+            Ok(()) => self.ring.push(packet),
+            Err(reason) => context.sink.dropped(&packet, reason),
+        }
+    }
+    #[inline]
+    fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.law.dequeue(&mut self.ring, context)
+    }
+    #[inline]
+    fn head(&self) -> Option<&Packet> {
+        self.ring.head()
+    }
+    fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
+        self.ring.sizes(from, sizes)
+    }
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+    #[inline]
+    fn next_deadline(&self) -> Time {
+        self.law.next_deadline(self.ring.backlog())
+    }
+    fn has_timer(&self) -> bool {
+        self.law.has_timer()
+    }
+    #[inline]
+    fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
+        self.law.poll(context.now, self.ring.backlog());
+    }
+    fn promised_rate(&self) -> Option<Rate> {
+        self.law.promised_rate()
+    }
+}
