@@ -167,7 +167,7 @@ impl Crossed {
         let transports = self
             .transports
             .iter()
-            .map(|(typed, config)| (typed.as_str(), Meaning::Transport(Box::new(config.clone()))));
+            .map(|(typed, config)| (typed.as_str(), Meaning::Transport(Box::new(*config))));
         vec![
             dimension(&PATH, link, path(link), links),
             dimension(&PATH, "qdisc", path("qdisc"), qdiscs),
