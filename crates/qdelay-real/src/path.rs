@@ -13,7 +13,7 @@ use qdelay_path::{AnyLink, Line};
 use qdelay_sim::{FlowSpec, Scenario};
 
 /// Data goes through the bottleneck, then takes half of the round trip and the jitter; acknowledgements go through the uplink,
-/// then take the other half. Flows are told by their ports: see [`ports`].
+/// then take the other half. Flows are told by their ports: see `ports.rs`.
 ///
 /// # Errors
 /// A component that cannot be built.
