@@ -153,7 +153,9 @@ fn growth_is_explained() {
 fn growth_without_a_line_is_found() {
     let lines = parse("job\tper\tnow\tleast\nlong run\tpacket\t104\t100\nshort run\tTTI\t103\t100\n");
     assert_eq!(unexplained(&lines, "* 104 instead of 100"), ["long run: 100 to 104"]);
-    assert!(unexplained(&lines, "* long run: 104 instructions for a packet, 100 before, because...").is_empty());
+    assert!(
+        unexplained(&lines, "* long run: 104 instructions for a packet, 100 before, because...").is_empty()
+    );
 }
 
 #[test]
