@@ -369,6 +369,7 @@ fn an_interface_goes_away_and_comes_back() {
     let network = network("comes-back");
     let has_nobody = fs::read_to_string("/etc/passwd").is_ok_and(|users| users.contains("\nnobody:"));
     let mut gateway = network.start(if has_nobody { "user = \"nobody\"" } else { "" }, OPEN);
+    network.meet();
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
     send(&outside, &inside, 0..10, 100);
     receive(&inside, 0..10);
