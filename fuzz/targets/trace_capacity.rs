@@ -7,7 +7,7 @@ mod judge;
 
 use libfuzzer_sys::fuzz_target;
 use qdelay_core::{Span, Time};
-use qdelay_ran::radio::{Channel, Reported};
+use qdelay_ran::radio::{Capacity, Channel, Reported};
 use qdelay_ran::tables::Carrier;
 use qdelay_trace::capacity::{self, Tie};
 
@@ -18,8 +18,8 @@ fuzz_target!(|text: &[u8]| {
     let digest = qdelay_fuzz::digest(text);
     let span = |shift: u32| Span::from_millis((digest >> shift) % 20_000);
     let windowed = trace.window(span(0), span(20)).unwrap_or(trace);
-    let channel =
-        Channel::Capacity { trace: windowed, spread: digest >> 63 == 1, repeat: digest >> 62 & 1 == 1 };
+    let (spread, repeat) = (digest >> 63 == 1, digest >> 62 & 1 == 1);
+    let channel = Channel::Capacity(Capacity { trace: windowed, spread, repeat });
     let carrier = Carrier::lte(25).expect("a carrier of 5 MHz");
     let tti = Span::from_millis(1);
     let mut radio = channel.start(&carrier, tti, Reported::default(), 1, "ue").expect("a channel");

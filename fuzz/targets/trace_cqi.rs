@@ -7,7 +7,7 @@ mod judge;
 
 use libfuzzer_sys::fuzz_target;
 use qdelay_core::{Span, Time};
-use qdelay_ran::radio::{Channel, Reported};
+use qdelay_ran::radio::{Channel, CqiTrace, Reported};
 use qdelay_ran::tables::Carrier;
 use qdelay_trace::{Gap, cqi};
 
@@ -18,7 +18,7 @@ fuzz_target!(|text: &[u8]| {
     judge::cqi(text, Gap::OutageAfter(Span::from_secs(digest % 20)), 10_000, window, &cuts);
     judge::cqi(text, Gap::Hold, 5, window, &cuts);
     if let Ok(trace) = cqi::parse(text, Gap::Hold) {
-        let channel = Channel::CqiSteps { trace, repeat: true, mapping: None };
+        let channel = Channel::CqiTrace(CqiTrace { trace, repeat: true, mapping: None });
         let carrier = Carrier::lte(25).expect("a carrier of 5 MHz");
         let tti = Span::from_millis(1);
         let mut radio = channel.start(&carrier, tti, Reported::default(), 1, "ue").expect("a channel");
