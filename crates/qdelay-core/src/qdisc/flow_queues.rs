@@ -421,6 +421,15 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_without_bytes_is_longer_than_nothing() {
+        let mut queues = FlowQueues::new(3, Measure::Bytes);
+        queues.push(2, packet(0, 0));
+        assert_eq!(queues.longest(), 2);
+        queues.push(1, packet(1, 1));
+        assert_eq!(queues.longest(), 1);
+    }
+
+    #[test]
     fn a_list_keeps_its_order_through_removals_and_rotations() {
         let mut queues = FlowQueues::new(4, Measure::Bytes);
         let mut list = FlowList::new();
