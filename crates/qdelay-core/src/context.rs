@@ -2,8 +2,8 @@
 
 use crate::{Ecn, Packet, Random, Time};
 
-/// Why a packet was dropped. Every packet that is not delivered has exactly one. Whoever drops names its own reasons, as
-/// constants; here are those that any queue or path may have. Two of one name are the same.
+/// Why a packet was dropped. Every packet that is not delivered has exactly one. The component that drops packets declares
+/// its reasons, as constants; here are those that any queue or path may have. Reasons of the same name are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);
 
@@ -30,7 +30,7 @@ impl DropReason {
     }
 }
 
-/// Why a packet was marked "congestion experienced". Whoever marks names its own reasons, as with [`DropReason`].
+/// Why a packet was marked "congestion experienced". The component that marks packets declares its reasons, as with [`DropReason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MarkReason(&'static str);
 
