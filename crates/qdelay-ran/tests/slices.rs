@@ -8,7 +8,7 @@ use crate::slicing::oracle::{self, Best};
 use crate::slicing::{Case, Size};
 use proptest::prelude::*;
 use qdelay_core::Random;
-use qdelay_ran::slice::{Channel, Eqp, FixedPartition, Grant, SliceError, Tti};
+use qdelay_ran::slice::{Channel, Eqp, FixedPartition, Grant, MOST_PACKETS, SliceError, Tti};
 use qdelay_testing::for_each_seed;
 
 /// Checks what EQP chose against what the oracle says is due: the whole choice.
@@ -61,7 +61,17 @@ fn queues_with_many_packets_each() {
     for_each_seed(60, |seed| {
         let mut random = Random::derive(seed, "slices", "deep");
         let mut case = Case::random(&mut random, &Size::DEEP);
-        case.lengthen(&mut random);
+        case.lengthen(&mut random, 20);
+        check(&case, oracle::textbook);
+    });
+}
+
+#[test]
+fn queues_with_as_many_packets_as_are_looked_at() {
+    for_each_seed(6, |seed| {
+        let mut random = Random::derive(seed, "slices", "deepest");
+        let mut case = Case::random(&mut random, &Size::DEEP);
+        case.lengthen(&mut random, MOST_PACKETS);
         check(&case, oracle::textbook);
     });
 }

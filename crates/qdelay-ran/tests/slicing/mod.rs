@@ -145,15 +145,15 @@ impl Case {
         case
     }
 
-    /// Long queues of packets of two sizes, on channels of which the best carries five times what the worst does: what is left out for
+    /// Queues of so many packets of two sizes, on channels of which the best carries five times what the worst does: what is left out for
     /// its price leaves few packets of most queues, and many of some.
-    pub fn lengthen(&mut self, random: &mut Random) {
+    pub fn lengthen(&mut self, random: &mut Random, packets: usize) {
         let groups = self.tables[0].len() as u32;
         self.tables = (0..29)
             .map(|mcs| (1..=groups).map(|groups| groups * self.rbg_rbs * (16 + 72 * mcs / 28)).collect())
             .collect();
         for queue in 0..self.queues.len() {
-            let sizes = (0..20).map(|_| if below(random, 2) == 0 { 200 } else { 1500 });
+            let sizes = (0..packets).map(|_| if below(random, 2) == 0 { 200 } else { 1500 });
             let sums: Vec<u32> = sizes
                 .scan(0, |sum, bytes| {
                     *sum += bytes;
@@ -161,7 +161,7 @@ impl Case {
                 })
                 .collect();
             let channel = below(random, 29) as usize;
-            self.queues[queue] = OneQueue::new(self.queues[queue].drb, channel, sums, 50_000);
+            self.queues[queue] = OneQueue::new(self.queues[queue].drb, channel, sums, 2500 * packets as u64);
         }
     }
 
