@@ -53,7 +53,9 @@ build: rust
 # Ends with what was skipped, and "N passed, N failed, N skipped". Everything is built by one call of cargo, the suite itself too:
 # alone it would have dependencies with other features, built for it again.
 BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
-SUITE = $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
+# Some tests send an interrupt, which is ignored where make was started in the background: children inherit that.
+SIGNALS := $(shell env --default-signal=HUP,INT,QUIT true 2>/dev/null && echo env --default-signal=HUP,INT,QUIT)
+SUITE = $(SIGNALS) $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
 test: check browser stream
 	@$(BUILD_TESTS)
 	@$(SUITE)

@@ -42,7 +42,7 @@ pub use counting::{Counting, allocations};
 pub use inventory;
 pub use need::{Need, Required};
 pub use qdelay_testing_macros::{helper, test};
-pub use report::SKIPPED_FILE;
+pub use report::{SKIPPED_FILE, TIMES_FILE};
 pub use seeds::for_each_seed;
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
@@ -163,6 +163,14 @@ pub fn run(package: &'static str, program: &'static str) -> ExitCode {
 /// turn.
 fn outcome(package: &str, program: &str, entry: &'static Entry) -> Result<Completion, Failed> {
     let _turn = turns::wait();
+    #[allow(clippy::disallowed_methods, reason = "for the reader of the list")]
+    let begin = std::time::Instant::now();
+    let outcome = outcome_of(package, program, entry);
+    report::append_time(package, program, entry.name(), begin.elapsed().as_secs_f64());
+    outcome
+}
+
+fn outcome_of(package: &str, program: &str, entry: &'static Entry) -> Result<Completion, Failed> {
     let thread = std::thread::Builder::new().name(entry.name().to_string()).spawn(entry.run);
     let payload = match thread.map_err(|error| Failed::from(format!("no thread: {error}")))?.join() {
         Ok(()) => return Ok(Completion::Completed),

@@ -1,4 +1,4 @@
-//! The list of what was skipped: a line for each test, which programs append and the suite groups.
+//! Lists of a suite: what was skipped and how long each test took, a line for each test, which programs append and the suite sorts.
 
 use crate::Need;
 use std::collections::BTreeMap;
@@ -8,6 +8,9 @@ use std::io::Write as _;
 
 /// The variable that names the file to which programs append what they skip. The suite sets it.
 pub const SKIPPED_FILE: &str = "QDELAY_SKIPPED";
+
+/// The variable that names the file to which programs append how long their tests took. The suite sets it.
+pub const TIMES_FILE: &str = "QDELAY_TEST_TIMES";
 
 /// Why a test did not run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,14 +35,30 @@ impl fmt::Display for Skipped {
 
 /// Enters a test in the list, if there is one. A list that cannot be written stops nothing: the count does not come from it.
 pub(crate) fn append(package: &str, program: &str, test: &str, skipped: &Skipped) {
-    let Some(path) = std::env::var_os(SKIPPED_FILE) else { return };
     let reason = &skipped.reason;
-    let line = format!("{}\t{reason}\t{package}::{program}\t{test}\n", skipped.need());
+    append_line(SKIPPED_FILE, &format!("{}\t{reason}\t{package}::{program}\t{test}\n", skipped.need()));
+}
+
+/// Enters how long a test took, in seconds, if there is a list.
+pub(crate) fn append_time(package: &str, program: &str, test: &str, seconds: f64) {
+    append_line(TIMES_FILE, &format!("{seconds:.2}\t{package}::{program}\t{test}\n"));
+}
+
+fn append_line(variable: &str, line: &str) {
+    let Some(path) = std::env::var_os(variable) else { return };
     // In one write, because programs and threads append at the same time.
     let file = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
         eprintln!("{}: {error}", path.display());
     }
+}
+
+/// The lines of a list of times, those that took longest first.
+pub(crate) fn longest_first(list: &str) -> String {
+    let seconds = |line: &&str| line.split('\t').next().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    let mut lines: Vec<&str> = list.lines().collect();
+    lines.sort_by(|a, b| f64::total_cmp(&seconds(b), &seconds(a)));
+    lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// The tests of the list by need, reason and program. Lines that are no entries are left out.
@@ -81,5 +100,13 @@ mod tests {
                         skipped, needs tools: 1\n  no ip: 1\n    qdelay::link\n      c\n";
         assert_eq!(grouped(list), expected);
         assert_eq!(grouped(""), "");
+    }
+
+    #[test]
+    fn times_in_order() {
+        assert_eq!(
+            longest_first("0.50\ta\tx\n12.00\tb\ty\n1.00\ta\tz\n"),
+            "12.00\tb\ty\n1.00\ta\tz\n0.50\ta\tx\n"
+        );
     }
 }

@@ -7,7 +7,7 @@
 mod counts;
 mod programs;
 
-use crate::report::{self, SKIPPED_FILE};
+use crate::report::{self, SKIPPED_FILE, TIMES_FILE};
 use crate::turns::{self, TURNS};
 use counts::Counts;
 use programs::Program;
@@ -85,8 +85,10 @@ pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
     // Tests start in other folders.
     let run = std::path::absolute(folder).and_then(|folder| {
         fs::create_dir_all(&folder)?;
-        fs::write(folder.join("skipped.tsv"), "")?;
-        Suite { cargo, packages, options, folder }.run(programs)
+        let suite = Suite { cargo, packages, options, folder };
+        fs::write(suite.skipped(), "")?;
+        fs::write(suite.test_times(), "")?;
+        suite.run(programs)
     });
     match run {
         Ok(is_passed) if is_passed => ExitCode::SUCCESS,
@@ -121,6 +123,7 @@ impl Suite<'_> {
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let times = found.times.iter().map(|(title, seconds)| format!("{title}\t{seconds:.1}\n"));
         fs::write(self.times(), times.collect::<String>())?;
+        fs::write(self.test_times(), report::longest_first(&fs::read_to_string(self.test_times())?))?;
         let skipped = fs::read_to_string(self.skipped())?;
         for options in &found.failed {
             println!("failed: cargo test {options}");
@@ -135,6 +138,11 @@ impl Suite<'_> {
 
     fn times(&self) -> PathBuf {
         self.folder.join("times.tsv")
+    }
+
+    /// Seconds of each test, but for those of unit tests.
+    fn test_times(&self) -> PathBuf {
+        self.folder.join("tests.tsv")
     }
 
     fn skipped(&self) -> PathBuf {
@@ -165,7 +173,7 @@ impl Suite<'_> {
         // A file, because what a test leaves running may keep a pipe open.
         let path = self.folder.join(job.title().replace(' ', "-") + ".txt");
         let output = File::create(&path)?;
-        command.args(self.options).env(SKIPPED_FILE, self.skipped());
+        command.args(self.options).env(SKIPPED_FILE, self.skipped()).env(TIMES_FILE, self.test_times());
         command.stdout(output.try_clone()?).stderr(output);
         #[allow(clippy::disallowed_methods, reason = "the order of the next run, and for the reader")]
         let begin = Instant::now();
