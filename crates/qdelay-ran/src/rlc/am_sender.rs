@@ -99,7 +99,7 @@ impl AmSender {
         if !self.poll_due || !self.again.is_empty() || !self.nothing_new(world, empty) {
             return None;
         }
-        self.sent.iter().rposition(|sent| !sent.acknowledged && sent.sent > 0)
+        self.sent.iter().rposition(|sent| !sent.acknowledged)
     }
 
     pub fn wanted_bytes(&self, units: &Units, common: &Common, queue: Backlog) -> u64 {
