@@ -504,6 +504,16 @@ mod tests {
             solved.solve(&problem(0), &market, 0, cut, &mut Sieve::default());
             let limit = budget.unwrap_or(capacity).into();
             let expected = most(&sample, &tables, sixteenths, capacity.into(), limit);
+            // What is said of the price, of the queues that were not looked up too.
+            let price = market.prices[0];
+            let best = expected.last().copied().unwrap_or(0);
+            prop_assert!(market.bound >= i64::from(price.packet) * i64::from(best), "a bound on every choice");
+            for queue in members.iter().filter(|&&queue| market.known(0).iter().all(|known| known.queue != queue)) {
+                let mut costs = Vec::new();
+                problem(0).push_costs(*queue, sample.0[*queue as usize].0, &mut costs);
+                let mut gains = costs.iter().enumerate().map(|(index, &costs)| price.gain(index + 1, costs));
+                prop_assert!(gains.all(|gain| gain <= 0), "queue {queue} gains something");
+            }
             for (groups, &expected) in expected.iter().enumerate() {
                 let step = solved.steps.iter().rev().find(|step| usize::from(step.0) <= groups);
                 prop_assert_eq!(step.map(|step| step.1), Some(expected), "{} groups", groups);
