@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_first_is_the_least_and_ties_follow_the_order() {
         let mut random = Random::derive(1, "deadlines", "test");
-        for slots in [1, 2, 3, 4, 5, 8, 16, 17, 21, 64, 65, 257] {
+        for slots in [1, 2, 3, 4, 5, 8, 16, 17, 21, 64, 65, 256, 257] {
             let mut deadlines = Deadlines::new(slots);
             let mut plain = vec![Time::NEVER; slots];
             assert_eq!((deadlines.next(), deadlines.first()), (Time::NEVER, 0));

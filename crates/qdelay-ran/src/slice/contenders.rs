@@ -602,3 +602,53 @@ impl Sieve {
         self.candidates.push(Contender { queue: fitting.queue, base: 0, first, end });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::problem::Inflation;
+    use super::*;
+    use alloc::vec;
+
+    /// Of each queue where its packets end.
+    struct Sample(Vec<Vec<u32>>);
+
+    impl Queues for Sample {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+        fn drb(&self, queue: usize) -> usize {
+            queue
+        }
+        fn channel(&self, _: usize) -> usize {
+            0
+        }
+        fn head(&self, queue: usize) -> Head<'_> {
+            Head { ends: &self.0[queue], sent: 0 }
+        }
+        fn backlog_bytes(&self, _: usize) -> u64 {
+            0
+        }
+    }
+
+    /// Ten bytes a group; one packet is of interest up to one group, two up to three.
+    #[test]
+    fn a_queue_with_more_packets_than_those_before_it() {
+        let sample = Sample(vec![vec![5], vec![25, 30], vec![25, 31], vec![11]]);
+        let channels = [Channel::new(12, |groups| u32::from(groups) * 10)];
+        let problem = Problem {
+            queues: &sample,
+            channels: &channels,
+            members: &[0, 1, 2, 3],
+            inflation: Inflation::NONE,
+            capacity: 12,
+            budget: None,
+            is_limited: false,
+        };
+        let beaten = Beaten { groups: u16::MAX, candidates: 0, levels: 0 };
+        let (fresh, limits) = (vec![Fresh::default()], vec![0; MOST_PACKETS]);
+        let mut sieve = Sieve { beaten, fresh, limits, ..Sieve::default() };
+        sieve.price_limits.set(&Price { packet: 2, group: 1, charged: 0 }, 1, problem.capacity, 1);
+        let matters: Vec<bool> = (0..4).map(|queue| sieve.may_matter(&problem, queue, 1)).collect();
+        assert_eq!(matters, [true, true, false, false]);
+    }
+}

@@ -416,6 +416,7 @@ fn worth(part: &Part, packets: u16) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::Head;
+    use super::super::price::Price;
     use super::*;
     use alloc::vec;
     use proptest::prelude::*;
@@ -508,11 +509,26 @@ mod tests {
             let price = market.prices[0];
             let best = expected.last().copied().unwrap_or(0);
             prop_assert!(market.bound >= i64::from(price.packet) * i64::from(best), "a bound on every choice");
+            let costs: Vec<Vec<(u16, u16)>> = members
+                .iter()
+                .map(|&queue| {
+                    let mut costs = Vec::new();
+                    problem(0).push_costs(queue, sample.0[queue as usize].0, &mut costs);
+                    costs
+                })
+                .collect();
+            let gain = |price: &Price, costs: &[(u16, u16)]| {
+                costs.iter().enumerate().map(|(index, &costs)| price.gain(index + 1, costs)).fold(0, i32::max)
+            };
             for queue in members.iter().filter(|&&queue| market.known(0).iter().all(|known| known.queue != queue)) {
-                let mut costs = Vec::new();
-                problem(0).push_costs(*queue, sample.0[*queue as usize].0, &mut costs);
-                let mut gains = costs.iter().enumerate().map(|(index, &costs)| price.gain(index + 1, costs));
-                prop_assert!(gains.all(|gain| gain <= 0), "queue {queue} gains something");
+                prop_assert_eq!(gain(&price, &costs[*queue as usize]), 0, "queue {} gains something", queue);
+            }
+            for (group, packet) in (0..5).flat_map(|group| (1..=12).map(move |packet| (group, packet))) {
+                let other = Price { packet, group, charged: 0 };
+                let gains: i64 = costs.iter().map(|costs| i64::from(gain(&other, costs))).sum();
+                let bound = i64::from(group) * i64::from(capacity) + gains;
+                let is_least = market.bound * i64::from(packet) <= bound * i64::from(price.packet);
+                prop_assert!(is_least || budget.is_some(), "{packet} packets for {group} groups bound it closer");
             }
             for (groups, &expected) in expected.iter().enumerate() {
                 let step = solved.steps.iter().rev().find(|step| usize::from(step.0) <= groups);
