@@ -9,6 +9,7 @@ mod cells;
 mod conservation;
 mod gates;
 mod hops;
+mod observers;
 mod oracles;
 mod replace;
 mod seams;

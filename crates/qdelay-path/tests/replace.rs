@@ -27,6 +27,19 @@ fn link(text: &str) -> AnyLink {
     }
 }
 
+/// A link that has run for rounds begins as one that has not.
+#[test]
+fn a_trace_begins_anew() {
+    let AnyLink::Trace(mut ran) = link("trace:3,10") else { panic!("not a trace") };
+    for _ in 0..5 {
+        ran.burn();
+    }
+    assert_eq!(ran.next(), ms(30));
+    let begun = ran.beginning_at(ms(7));
+    let AnyLink::Trace(fresh) = link("trace:3,10") else { panic!("not a trace") };
+    assert_eq!((begun.next(), &begun), (ms(10), &fresh.beginning_at(ms(7))));
+}
+
 fn discipline(text: &str) -> AnyQdisc {
     AnyQdisc::parse(text).unwrap()
 }
