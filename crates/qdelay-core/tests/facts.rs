@@ -2,8 +2,8 @@
 
 use crate::drive::{Subject, drain, packet};
 use crate::models::{Fate, MS, Ns};
-use qdelay_core::Random;
-use qdelay_core::qdisc::Qdisc;
+use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, Qdisc};
+use qdelay_core::{Random, Rate};
 
 const SECOND: Ns = 1_000 * MS;
 
@@ -496,4 +496,16 @@ fn red_does_nothing_below_min_and_takes_nothing_above_twice_max() {
     drain(&mut subject, 0);
     subject.enqueue(10 * SECOND, packet(999, 1500, false, 0));
     assert!(subject.ear.0.is_empty());
+}
+
+/// A discipline that counts on a rate says so, and no other does.
+#[test]
+fn the_rate_that_is_counted_on() {
+    let promised = |text: &str| AnyQdisc::parse(text).unwrap().promised_rate();
+    for component in COMPONENTS {
+        assert_eq!(promised(component.name), None, "{}", component.name);
+    }
+    for name in ["dsd", "fcfs_green"] {
+        assert_eq!(promised(&format!("{name}:rate=8mbit")), Some(Rate::from_bps(8_000_000)));
+    }
 }
