@@ -36,14 +36,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Name and claims of each paper.
-pub static PAPERS: &[(&str, &str)] = &[
-    ("bode", include_str!("../papers/bode.toml")),
-    ("5g", include_str!("../papers/5g.toml")),
-    ("eqp", include_str!("../papers/eqp.toml")),
-    ("abe", include_str!("../papers/abe.toml")),
-    ("rd", include_str!("../papers/rd.toml")),
-    ("lying", include_str!("../papers/lying.toml")),
-];
+pub static PAPERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
 /// What came of a paper's claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -176,7 +176,8 @@ fn the_documentation_has_every_claim() {
 #[test]
 fn papers_and_figures_that_do_not_exist() {
     let error = papers::find("dobe").map(|_| ()).expect_err("no such paper");
-    assert!(error.to_string().contains("expected one of bode"), "{error}");
+    let names: Vec<&str> = PAPERS.iter().map(|(name, _)| *name).collect();
+    assert!(error.to_string().ends_with(&format!("expected one of {}", names.join(", "))), "{error}");
     let error =
         papers::reproduce("bode", Some("2"), &Library::new(), 1, &(), None).expect_err("no such figure");
     assert!(error.to_string().contains("expected one of 1, 4, 5, 6, 7, 8, 9, 10, 11"), "{error}");

@@ -2,75 +2,8 @@
 
 use crate::scenario::fault::near;
 
-macro_rules! scenarios {
-    ($($name:literal),* $(,)?) => {
-        /// Name and TOML text of each, in the order they are listed.
-        pub static SCENARIOS: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../scenarios/", $name, ".toml")))),*];
-    };
-}
-
-// A file `scenarios/a/b.toml` is the line "a/b" here; a test finds those that are missing.
-scenarios! {
-    "5g/bulk-delay",
-    "5g/bulk-delay-nr",
-    "5g/bulk-delay-region",
-    "5g/emulator-1",
-    "5g/emulator-1-bytes",
-    "5g/emulator-1-intervals",
-    "5g/emulator-1-two",
-    "5g/emulator-2",
-    "5g/feedback",
-    "5g/strict-priority",
-    "5g/testbed-calls",
-    "5g/testbed-drives",
-    "5g/testbed-mcs28",
-    "abe/cell",
-    "abe/cellular",
-    "abe/control",
-    "abe/fig1",
-    "abe/fig4",
-    "abe/fig6",
-    "abe/fig7",
-    "abe/fig8",
-    "abe/fig9-caption",
-    "abe/fig9-text",
-    "abe/hops",
-    "bode/bound",
-    "bode/buffer",
-    "bode/buffer-cellular",
-    "bode/fig7",
-    "bode/fig7-wide",
-    "bode/fig10",
-    "bode/fig10-tuning",
-    "bode/fig11",
-    "demo/cell",
-    "demo/first",
-    "demo/mixed-classes",
-    "demo/rate-step",
-    "demo/seeds",
-    "eqp/fig12",
-    "eqp/fig12-aligned",
-    "eqp/fig14",
-    "eqp/fig14-aligned",
-    "eqp/fig15",
-    "eqp/fig17",
-    "eqp/scheduler",
-    "rd/exp1",
-    "rd/exp2",
-    "rd/exp2-published",
-    "rd/exp2-tables",
-    "rd/exp3-audio",
-    "rd/exp3-video",
-    "rd/honest",
-    "lying/bearers",
-    "lying/link",
-    "lying/loads",
-    "lying/rtt",
-    "lying/rtt-trace",
-    "lying/trace",
-    "lying/unresponsive",
-}
+/// Name and TOML text of each, in natural order. A file `scenarios/a/b.toml` is called `a/b`.
+pub static SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
 /// The text of the scenario called `name`, with or without the ending `.toml`.
 pub fn find(name: &str) -> Option<&'static str> {

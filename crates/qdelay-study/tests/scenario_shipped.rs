@@ -26,8 +26,10 @@ fn every_file_is_listed() {
     let mut files = BTreeSet::new();
     names_in(&Path::new(&crate_folder).join("scenarios"), "", &mut files);
     let listed: BTreeSet<String> = SCENARIOS.iter().map(|(name, _)| (*name).to_string()).collect();
-    assert_eq!(listed, files, "left: shipped.rs, right: files");
+    assert_eq!(listed, files, "left: SCENARIOS, right: files");
     assert_eq!(listed.len(), SCENARIOS.len(), "each once");
+    let place = |wanted: &str| SCENARIOS.iter().position(|(name, _)| *name == wanted);
+    assert!(place("bode/fig7-wide") < place("bode/fig10"), "numbers by their value");
 }
 
 #[test]

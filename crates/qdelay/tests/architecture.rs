@@ -137,6 +137,9 @@ const CRATES: &[Crate] = &[
 /// On which only tests may depend, whichever crate they are of.
 const FOR_TESTS: [&str; 2] = ["qdelay-testing", "qdelay-testing-macros"];
 
+/// On which only build scripts may depend.
+const FOR_BUILDS: [&str; 1] = ["qdelay-folder"];
+
 /// What the pure crates may take from outside: neither needs the standard library.
 const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
 
@@ -154,7 +157,8 @@ fn read(path: &Path) -> String {
 #[derive(Debug)]
 struct Dependency {
     name: String,
-    is_dev: bool,
+    /// `dev`, `build`, or nothing.
+    kind: String,
 }
 
 /// The crates by name, with their dependencies of every kind.
@@ -170,7 +174,7 @@ fn crates_of_cargo() -> BTreeMap<String, Vec<Dependency>> {
     let list = |value: &Value| value.as_array().expect("a list").clone();
     let dependency = |entry: &Value| Dependency {
         name: text(&entry["name"]),
-        is_dev: entry["kind"].as_str() == Some("dev"),
+        kind: entry["kind"].as_str().unwrap_or_default().to_string(),
     };
     list(&metadata["packages"])
         .iter()
@@ -185,11 +189,17 @@ fn is_member(name: &str) -> bool {
     CRATES.iter().any(|member| member.name == name)
 }
 
+/// What of the workspace is in no program: the only kind of dependency that others may have on it.
+fn is_beside(name: &str) -> Option<&'static str> {
+    let kinds = [("dev", &FOR_TESTS[..]), ("build", &FOR_BUILDS)];
+    kinds.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
+}
+
 #[test]
 fn crates_depend_only_on_those_below_them() {
     let found = crates_of_cargo();
     let declared: Vec<&str> = CRATES.iter().map(|member| member.name).collect();
-    for name in found.keys().filter(|name| !FOR_TESTS.contains(&name.as_str())) {
+    for name in found.keys().filter(|name| is_beside(name).is_none()) {
         assert!(is_member(name), "the crate {name} is not in the table of crates: {declared:?}");
     }
     for member in CRATES {
@@ -197,8 +207,8 @@ fn crates_depend_only_on_those_below_them() {
             found.get(member.name).unwrap_or_else(|| panic!("there is no crate {}", member.name));
         // Tests too: a test that needs a higher crate belongs there.
         for known in dependencies.iter().filter(|dependency| found.contains_key(&dependency.name)) {
-            if FOR_TESTS.contains(&known.name.as_str()) {
-                assert!(known.is_dev, "{} depends on {} outside of tests", member.name, known.name);
+            if let Some(kind) = is_beside(&known.name) {
+                assert_eq!(known.kind, kind, "{} depends on {}", member.name, known.name);
                 continue;
             }
             assert!(
@@ -231,7 +241,7 @@ fn the_table_has_no_cycle() {
 fn pure_crates_take_little_from_outside() {
     let found = crates_of_cargo();
     for member in CRATES.iter().filter(|member| member.is_pure) {
-        for dependency in found[member.name].iter().filter(|dependency| !dependency.is_dev) {
+        for dependency in found[member.name].iter().filter(|dependency| dependency.kind != "dev") {
             assert!(
                 is_member(&dependency.name) || PURE_DEPENDENCIES.contains(&dependency.name.as_str()),
                 "{} depends on {}; a pure crate may only on {PURE_DEPENDENCIES:?}",
@@ -291,7 +301,7 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 fn every_outside_dependency_is_explained() {
     let explained = read(&root().join("CONTRIBUTING.md"));
     for (name, dependencies) in crates_of_cargo() {
-        let is_outside = |name: &str| !is_member(name) && !FOR_TESTS.contains(&name);
+        let is_outside = |name: &str| !is_member(name) && is_beside(name).is_none();
         for dependency in dependencies.iter().filter(|dependency| is_outside(&dependency.name)) {
             let row = format!("| `{}` |", dependency.name);
             assert!(

@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `spec` | `papers/NAME-figures.toml`: which figures, of which cases and measures |
+//! | `spec` | `figures/NAME.toml`: which figures, of which cases and measures |
 //! | `data` | the cases of a figure by scheme |
 //! | `chart` | pictures, scales, axes |
 //! | `plane`, `curves`, `rates`, `rows` | kinds of figures |
@@ -26,13 +26,7 @@ use qdelay_study::files;
 use std::path::Path;
 
 /// Figures of each paper that has any.
-static FIGURES: &[(&str, &str)] = &[
-    ("5g", include_str!("../../papers/5g-figures.toml")),
-    ("eqp", include_str!("../../papers/eqp-figures.toml")),
-    ("rd", include_str!("../../papers/rd-figures.toml")),
-    ("lying", include_str!("../../papers/lying-figures.toml")),
-    ("abe", include_str!("../../papers/abe-figures.toml")),
-];
+static FIGURES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/figures.rs"));
 
 /// What a folder of `qdelay reproduce` keeps the verdicts in.
 pub const REPRODUCTION: &str = "reproduction.json";
@@ -63,8 +57,7 @@ fn figures(paper: &str) -> Result<spec::Figures, InputError> {
     let Some((_, text)) = FIGURES.iter().find(|(name, _)| *name == paper) else {
         return Ok(spec::Figures { axis: String::new(), schemes: Vec::new(), figures: Vec::new() });
     };
-    spec::Figures::parse(text)
-        .map_err(|message| InputError::new(format!("papers/{paper}-figures.toml"), message))
+    spec::Figures::parse(text).map_err(|message| InputError::new(format!("figures/{paper}.toml"), message))
 }
 
 #[cfg(test)]

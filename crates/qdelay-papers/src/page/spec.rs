@@ -1,4 +1,4 @@
-//! Which figures of a paper are drawn, and how: `papers/NAME-figures.toml`.
+//! Which figures of a paper are drawn, and how: `figures/NAME.toml`.
 
 use crate::claims;
 use serde::Deserialize;

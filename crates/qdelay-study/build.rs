@@ -1,0 +1,5 @@
+//! The shipped scenarios are those of the folder.
+
+fn main() -> std::io::Result<()> {
+    qdelay_folder::list("scenarios")
+}
