@@ -6,20 +6,20 @@
 //! | `model` | lays several folders on one set of axes |
 //! | `document`, `slices`, `parts` | what the page is handed, rounded and compact |
 //! | `html` | puts page, styles, program and data into one file |
-//! | `svg` | the same plots for print |
+//! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
+//! | `svg` | the same plots for print, drawn with it |
 //!
 //! `docs/report.md` says what each part of the page shows.
 
+pub mod chart;
 mod document;
 mod html;
 pub mod load;
 mod model;
 mod parts;
 mod short;
-mod signs;
 mod slices;
 mod svg;
-mod together;
 
 use qdelay_study::InputError;
 use std::path::PathBuf;
@@ -62,5 +62,5 @@ pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError
 /// As [`html`].
 pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
     let study = model::Study::of(load::folders(folders)?);
-    svg::pictures(&study, options)
+    Ok(svg::pictures(&study, options))
 }

@@ -131,7 +131,7 @@ fn svg_has_plane_distribution_and_each_case() {
         assert!(!picture.contains("NaN") && !picture.contains("inf"), "{name}");
         assert!(picture.matches("<text").count() > 8, "{name}");
     }
-    let marks = pictures[0].1.split('<').filter(|element| is_mark(element)).count();
+    let marks = elements(&pictures[0].1, "mark").len();
     assert_eq!(marks, 16 + 4 + 2, "a mark for each point, and those of the key");
     if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
         for (name, picture) in &pictures[..3] {
@@ -140,9 +140,10 @@ fn svg_has_plane_distribution_and_each_case() {
     }
 }
 
-/// A mark, and not what parts it from the one below.
-fn is_mark(element: &str) -> bool {
-    (element.starts_with("circle") || element.starts_with("polygon")) && !element.contains("#FFFFFF")
+/// What is of these classes.
+fn elements<'a>(picture: &'a str, classes: &str) -> Vec<&'a str> {
+    let begins = format!("path class=\"{classes}");
+    picture.split('<').filter(|element| element.starts_with(&begins)).collect()
 }
 
 /// What an attribute of an element says.
@@ -159,26 +160,53 @@ fn svg_shows_what_coincides() {
         &Fixture { twins: true, transports: texts(&["cubic"]), ..Fixture::default() },
     );
     let pictures = report::svg(&[folder], &Options::default()).unwrap();
-    let (codel, pie) = ("#D55E00", "#009E73");
-    let plane: Vec<&str> = pictures[0].1.split('<').filter(|element| is_mark(element)).collect();
     let of = |colour| {
-        let circle = plane.iter().rfind(|element| element.contains(colour)).unwrap();
-        (["cx", "cy"].map(|name| attribute(circle, name)), attribute(circle, "r").parse::<u32>().unwrap())
+        // A circle: its left end, its middle's height, its radius.
+        let outline = attribute(elements(&pictures[0].1, &format!("mark {colour}")).pop().unwrap(), "d");
+        let numbers: Vec<f64> = outline.split(['M', ' ', 'a']).filter_map(|text| text.parse().ok()).collect();
+        ((numbers[0] + numbers[2], numbers[1]), numbers[2])
     };
-    let ((codel_at, codel_radius), (pie_at, pie_radius)) = (of(codel), of(pie));
+    let ((codel_at, codel_radius), (pie_at, pie_radius)) = (of("s1"), of("s2"));
     assert_eq!(codel_at, pie_at);
-    assert!(codel_radius.abs_diff(pie_radius) >= 3, "{codel_radius} {pie_radius}");
+    assert!((codel_radius - pie_radius).abs() >= 3.0, "{codel_radius} {pie_radius}");
     assert!(pictures[0].1.contains("codel, pie"), "a name for both");
-    // No stretch of one curve is one of the other, and both have about as much.
-    let stretches = |colour: &str| {
-        let lines = pictures[1].1.split('<').filter(|element| element.starts_with("polyline"));
-        let own = lines.filter(|element| element.contains(colour)).map(|line| attribute(line, "points"));
-        // The first is that of the key.
-        own.skip(1).map(str::to_string).collect::<Vec<String>>()
+    // Both go the same way, and no stretch of one curve is one of the other.
+    let line = |colour| elements(&pictures[1].1, &format!("curve {colour}")).pop().unwrap();
+    assert_eq!(attribute(line("s1"), "d"), attribute(line("s2"), "d"));
+    let drawn = |colour| {
+        let lengths = attribute(line(colour), "stroke-dasharray").split(' ');
+        let lengths = lengths.map(|length| length.parse::<usize>().unwrap());
+        lengths.enumerate().flat_map(|(at, length)| vec![at % 2 == 0; length]).collect::<Vec<bool>>()
     };
-    let (codel, pie) = (stretches(codel), stretches(pie));
-    assert!(codel.len() > 5 && codel.len().abs_diff(pie.len()) <= 1, "{} {}", codel.len(), pie.len());
-    assert!(codel.iter().all(|stretch| !pie.contains(stretch)));
+    let (codel, pie) = (drawn("s1"), drawn("s2"));
+    assert_eq!((codel.len(), pie.len()), (44, 44));
+    assert!(codel.iter().zip(&pie).all(|(one, other)| one != other), "they take turns");
+}
+
+#[test]
+fn pictures_are_whole_xml_whatever_the_names() {
+    let scratch = Scratch::new("odd-names");
+    let long = "a discipline of a very long name ".repeat(6);
+    let odd = ["<b>&\"'\u{1}\u{7f}", "\u{1f4a5} über", &long, "]]> --"];
+    let fixture = Fixture { title: long.repeat(3), qdiscs: texts(&odd), ..Fixture::default() };
+    let folder = crate::browser::fixture::write(&scratch.0, "study", &fixture);
+    for (name, picture) in report::svg(&[folder], &Options::default()).unwrap() {
+        assert!(!picture.contains(|letter: char| letter.is_control() && letter != '\n'), "{name}");
+        assert!(
+            !picture
+                .replace("&amp;", "")
+                .replace("&lt;", "")
+                .replace("&gt;", "")
+                .replace("&quot;", "")
+                .contains('&')
+        );
+        for text in picture.split("<text ").skip(1) {
+            let (attributes, rest) = text.split_once('>').unwrap();
+            let (content, _) = rest.split_once("</text>").unwrap();
+            assert!(!content.contains('<') && content.chars().count() < 100, "{name}: {content}");
+            assert!(attributes.contains("class="), "{name}");
+        }
+    }
 }
 
 #[test]

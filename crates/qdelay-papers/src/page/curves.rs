@@ -1,15 +1,20 @@
 //! Distributions, and what happens over time.
 
-use super::chart::{Margins, Picture, Scale, class};
 use super::data::{Group, over_time, pooled};
 use super::spec::{Drawing, Quantity, Source};
+use qdelay_report::chart::{Curve, Frame, Picture, Scale};
 
-const CDF: (f64, f64) = (560.0, 330.0);
+/// Of a picture of curves.
+pub const SIZE: (f64, f64) = (560.0, 330.0);
 /// Of a picture among six, and of one among few.
 const TIME: [(f64, f64); 2] = [(470.0, 220.0), (620.0, 240.0)];
-const MARGINS: Margins = Margins { left: 58.0, right: 16.0, top: 10.0, bottom: 42.0 };
 /// Where a logarithmic axis begins at the earliest, ms.
 const LEAST_MS: f64 = 0.01;
+
+/// The title of an axis of delays.
+pub fn delay_title(drawing: &Drawing) -> &str {
+    if drawing.title_x.is_empty() { "Delay (ms)" } else { &drawing.title_x }
+}
 
 /// Percent of the packets over delay: a line for each scheme.
 pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
@@ -28,27 +33,25 @@ pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> 
     let least = first.fold(f64::INFINITY, f64::min).max(LEAST_MS);
     let low = drawing.low.unwrap_or(if is_log { least * 0.8 } else { 0.0 });
     let high = drawing.high.unwrap_or(last * 1.05).max(low * 1.1 + 1e-3);
-    let x = Scale { low, high, is_log, from: 0.0, to: 1.0 };
-    let y = Scale { low: 0.0, high: 100.0, is_log: false, from: 0.0, to: 1.0 };
-    let title = if drawing.title_x.is_empty() { "Delay (ms)" } else { &drawing.title_x };
-    let mut picture = Picture::new(CDF.0, CDF.1, &format!("{} of packets, distribution", title));
-    let (x, y) = picture.axes(&MARGINS, (x, title), (y, "Packets (%)"));
-    for (group, curve) in &curves {
+    let title = delay_title(drawing);
+    let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{title} of packets, distribution"));
+    let (x, y) = (Scale::new(low, high, is_log), Scale::new(0.0, 100.0, false));
+    let (x, y) = picture.axes(Frame::of(SIZE.0, 0.0, SIZE.1), (x, title), (y, "Packets (%)"));
+    let line = |(group, curve): &(&Group, Vec<(f64, f64)>)| {
         // From nobody at the left edge to all at the right one.
         let begin = [(x.low, share_at(curve, x.low))];
         let shown = curve.iter().copied().filter(|(ms, _)| *ms > x.low && *ms <= x.high);
         let rise = curve.first().filter(|(ms, _)| *ms > x.low).map(|(ms, _)| (*ms, 0.0));
         let end = Some((x.high, share_at(curve, x.high)));
         let points = begin.into_iter().chain(rise).chain(shown).chain(end);
-        let class = format!("curve {}", class(group.scheme));
-        picture.curve(
-            points.map(|(ms, share)| Some((x.at(ms), y.at(share)))),
-            &class,
-            group.scheme.mark.dash(),
-            false,
-        );
-    }
-    Some(picture.finish())
+        Curve {
+            points: points.map(|(ms, share)| (x.at(ms), y.at(share))).collect(),
+            class: format!("curve {}", group.scheme.class()),
+            mark: group.scheme.mark,
+        }
+    };
+    picture.curves(&curves.iter().map(line).collect::<Vec<_>>(), false);
+    Some(picture.of_page())
 }
 
 /// The height of a line at its right edge.
@@ -60,6 +63,16 @@ fn share_at(curve: &[(f64, f64)], ms: f64) -> f64 {
         }
         (Some((_, share)), None) => *share,
         (None, _) => 0.0,
+    }
+}
+
+/// How a line over time looks that is one of `among`: its classes, and whether each value lasts until the next.
+pub fn look(quantity: Quantity, among: usize) -> (&'static str, bool) {
+    match quantity {
+        Quantity::CapacityBytes | Quantity::CapacityPackets if among > 1 => ("capacity", true),
+        Quantity::CapacityBytes | Quantity::CapacityPackets | Quantity::Mcs => ("thin", true),
+        Quantity::RlcBytesMax | Quantity::RlcPacketsMax => ("thin faint", false),
+        _ => ("thin", false),
     }
 }
 
@@ -77,34 +90,22 @@ pub fn time(drawing: &Drawing, group: &Group<'_>) -> Option<String> {
     }
     let from_s = drawing.from.unwrap_or(0.0);
     let first = (from_s / series.bin_s).ceil() as usize;
-    let all = lines.iter().flat_map(|(_, values)| values.iter().skip(first).flatten().copied());
-    let mut y = Scale::from_zero(all);
+    let mut y =
+        Scale::from_zero(lines.iter().flat_map(|(_, values)| values.iter().skip(first).flatten().copied()));
     y.high = drawing.high.unwrap_or(y.high);
     let length_s = series.throughput_mbps.len() as f64 * series.bin_s;
-    let x =
-        Scale { low: from_s, high: length_s.max(from_s + series.bin_s), is_log: false, from: 0.0, to: 1.0 };
+    let x = Scale::new(from_s, length_s.max(from_s + series.bin_s), false);
     let (width, height) = TIME[usize::from(!drawing.each)];
-    let mut picture =
-        Picture::new(width, height, &format!("{} over time, {}", drawing.title_y, group.scheme.name));
-    let (x, y) = picture.axes(&MARGINS, (x, "Time (s)"), (y, &drawing.title_y));
-    let scheme = class(group.scheme);
+    let label = format!("{} over time, {}", drawing.title_y, group.scheme.name);
+    let mut picture = Picture::new(width, height, &label);
+    let (x, y) = picture.axes(Frame::of(width, 0.0, height), (x, "Time (s)"), (y, &drawing.title_y));
     for (quantity, values) in &lines {
         let at = |(bin, value): (usize, &Option<f64>)| {
             value.map(|value| (x.at(bin as f64 * series.bin_s), y.at(value)))
         };
-        let points = values.iter().enumerate().skip(first).map(at);
-        match quantity {
-            Quantity::CapacityBytes | Quantity::CapacityPackets if lines.len() > 1 => {
-                picture.curve(points, "capacity", "none", true);
-            }
-            Quantity::RlcBytesMax | Quantity::RlcPacketsMax => {
-                picture.curve(points, &format!("thin faint {scheme}"), "none", false);
-            }
-            Quantity::Mcs | Quantity::CapacityBytes | Quantity::CapacityPackets => {
-                picture.curve(points, &format!("thin {scheme}"), "none", true);
-            }
-            _ => picture.curve(points, &format!("thin {scheme}"), "none", false),
-        }
+        let points: Vec<_> = values.iter().enumerate().skip(first).map(at).collect();
+        let (class, stepped) = look(*quantity, lines.len());
+        picture.polyline(&points, &format!("{class} {}", group.scheme.class()), &[], stepped);
     }
-    Some(picture.finish())
+    Some(picture.of_page())
 }

@@ -1,15 +1,15 @@
 //! The page of a paper: markup and styles, and no program at all.
 
-use super::chart::{class, escape, number_text};
 use super::data::{Data, Group};
-use super::spec::{Drawing, Figures, Kind, Mark, Quantity};
+use super::spec::{Drawing, Figures, Kind, Line, Measure};
 use super::{curves, plane, rates, rows, table};
 use crate::changes::ChangeTable;
 use crate::{Reproduction, Row, Verdict};
+use qdelay_report::chart::{self, Key, Mark, Sign, colour, escape, number_text};
 use std::fmt::Write;
 use std::path::Path;
 
-const STYLES: [&str; 2] = [qdelay_report::STYLES, include_str!("../../assets/paper.css")];
+const STYLES: [&str; 3] = [qdelay_report::STYLES, chart::STYLES, include_str!("../../assets/paper.css")];
 
 pub fn page(root: &Path, paper: &Reproduction, authors: &str, figures: &Figures, data: &Data<'_>) -> String {
     let drawn: Vec<(&Drawing, String)> = figures
@@ -202,35 +202,28 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
     }
     let mut pictures: Vec<(String, String)> = Vec::new();
     for (panel, groups) in &panels {
-        match panel.kind? {
-            Kind::Plane => pictures.extend(plane::draw(panel, groups).map(|one| (panel.title.clone(), one))),
-            Kind::Cdf => {
-                pictures.extend(curves::distributions(panel, groups).map(|one| (panel.title.clone(), one)))
-            }
-            Kind::Rates => pictures.extend(rates::rates(panel, groups).map(|one| (panel.title.clone(), one))),
-            Kind::Density => {
-                pictures.extend(rates::density(panel, groups).map(|one| (panel.title.clone(), one)))
-            }
-            Kind::Boxes => pictures.extend(rows::boxes(panel, groups).map(|one| (panel.title.clone(), one))),
-            Kind::Bars => pictures.extend(rows::bars(panel, groups).map(|one| (panel.title.clone(), one))),
-            Kind::Dots => pictures.extend(rows::dots(panel, groups).map(|one| (panel.title.clone(), one))),
+        let one = match panel.kind? {
+            Kind::Plane => plane::draw(panel, groups),
+            Kind::Cdf => curves::distributions(panel, groups),
+            Kind::Rates => rates::rates(panel, groups),
+            Kind::Density => rates::density(panel, groups),
+            Kind::Boxes => rows::boxes(panel, groups),
+            Kind::Bars => rows::bars(panel, groups),
+            Kind::Dots => rows::dots(panel, groups),
             Kind::Time if panel.each => {
-                let each = groups
-                    .iter()
-                    .filter_map(|group| Some((group.scheme.name.clone(), curves::time(panel, group)?)));
-                pictures.extend(each);
+                let of = |group: &Group| Some((group.scheme.name.clone(), curves::time(panel, group)?));
+                pictures.extend(groups.iter().filter_map(of));
+                None
             }
-            Kind::Time => {
-                let one = groups.first().and_then(|group| curves::time(panel, group));
-                pictures.extend(one.map(|one| (panel.title.clone(), one)));
-            }
-            Kind::Table => {}
-        }
+            Kind::Time => groups.first().and_then(|group| curves::time(panel, group)),
+            Kind::Table => None,
+        };
+        pictures.extend(one.map(|one| (panel.title.clone(), one)));
     }
     if pictures.is_empty() {
         return None;
     }
-    let mut text = key(drawing, &panels);
+    let mut text = chart::key(&key(drawing, &panels));
     let small = if panels.iter().any(|(panel, _)| panel.each) { " small" } else { "" };
     let grid = if pictures.len() > 1 { format!("panels{small}") } else { "panel-one".to_string() };
     let _ = write!(text, "<div class=\"{grid}\">");
@@ -247,99 +240,56 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
 }
 
 /// What lines and marks stand for, where the picture does not say it itself.
-fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> String {
-    let mut items: Vec<(String, String)> = Vec::new();
-    let has_paper = panels.iter().any(|(panel, _)| !panel.paper.is_empty());
-    let swatch = |inner: &str, width: u32| {
-        format!(
-            "<svg class=\"swatch\" width=\"{width}\" height=\"12\" viewBox=\"0 0 {width} 12\" aria-hidden=\"true\">{inner}</svg>"
-        )
+fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
+    let paper = |sign, class| {
+        let has_paper = panels.iter().any(|(panel, _)| !panel.paper.is_empty());
+        has_paper.then(|| Key::new(sign, class, "the paper"))
     };
-    let mark = |mark: Mark, class: &str| {
-        swatch(&format!("<path class=\"{class}\" d=\"{}\"/>", mark.path(8.0, 6.0, 4.2)), 16)
-    };
-    let line = |class: &str, dash: &str| {
-        let dash = if dash == "none" { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
-        swatch(&format!("<path class=\"{class}\"{dash} d=\"M1 6H25\"/>"), 26)
-    };
+    let circle = |class, label| Key::new(Sign::Mark(Mark::Circle), class, label);
+    let groups = || panels.iter().flat_map(|(_, groups)| groups);
+    let lines = || panels.iter().flat_map(|(panel, _)| panel.lines.iter().map(move |line| (panel, line)));
     match drawing.kind {
-        Some(Kind::Plane) => {
-            items.push((mark(Mark::Circle, "mark s7"), "mean of all runs".to_string()));
-            items.push((mark(Mark::Circle, "dot s7"), "each run".to_string()));
-            if has_paper {
-                items.push((mark(Mark::Circle, "hollow s7"), "the paper".to_string()));
-            }
-        }
+        Some(Kind::Plane) => [circle("mark s7", "mean of all runs"), circle("dot s7", "each run")]
+            .into_iter()
+            .chain(paper(Sign::Mark(Mark::Circle), "hollow s7"))
+            .collect(),
         Some(Kind::Rates) => {
-            let mut lines: Vec<(&str, usize)> = Vec::new();
-            let mut schemes: Vec<(&str, Mark)> = Vec::new();
-            for (panel, groups) in panels {
-                lines.extend(panel.lines.iter().map(|line| (line.title.as_str(), line.colour)));
-                schemes.extend(groups.iter().map(|group| (group.scheme.name.as_str(), group.scheme.mark)));
-            }
-            let mut seen: Vec<&str> = Vec::new();
-            for (name, colour) in lines {
-                if !seen.contains(&name) {
-                    seen.push(name);
-                    items.push((line(&format!("curve s{}", colour % 8), "none"), name.to_string()));
-                }
-            }
-            for (name, mark) in schemes {
-                if !seen.contains(&name) {
-                    seen.push(name);
-                    items.push((line("curve s7", mark.dash()), name.to_string()));
-                }
-            }
+            let of_line = |(_, line): (_, &Line)| {
+                Key::new(Sign::Line(&[]), format!("curve {}", colour(line.colour)), &line.title)
+            };
+            let of_scheme = |group: &Group| {
+                Key::new(Sign::Line(group.scheme.mark.dash()), "curve s7", &group.scheme.name)
+            };
+            lines().map(of_line).chain(groups().map(of_scheme)).collect()
         }
-        Some(Kind::Cdf | Kind::Density) => {
-            let mut seen: Vec<&str> = Vec::new();
-            for group in panels.iter().flat_map(|(_, groups)| groups) {
-                if !seen.contains(&group.scheme.name.as_str()) {
-                    seen.push(&group.scheme.name);
-                    let class = format!("curve {}", class(group.scheme));
-                    items.push((line(&class, group.scheme.mark.dash()), group.scheme.name.clone()));
-                }
-            }
+        Some(Kind::Cdf | Kind::Density) => groups()
+            .map(|Group { scheme, .. }| {
+                Key::new(Sign::Line(scheme.mark.dash()), format!("curve {}", scheme.class()), &scheme.name)
+            })
+            .collect(),
+        Some(Kind::Boxes) => {
+            vec![Key::new(Sign::Quartiles, "s7", "range, quartiles, and median (figure)")]
         }
-        Some(Kind::Boxes) => items.push((
-            swatch("<path class=\"stem s7\" d=\"M1 6H31\"/><rect class=\"box s7\" x=\"8\" y=\"1.5\" width=\"15\" height=\"9\"/><path class=\"median s7\" d=\"M14 1.5V10.5\"/>", 32),
-            "range, quartiles, and median (figure)".to_string(),
-        )),
-        Some(Kind::Bars) => {
-            items.push((line("whisker", "none"), "least to largest run".to_string()));
-            if has_paper {
-                items.push((mark(Mark::Diamond, "paper"), "the paper".to_string()));
-            }
-        }
+        Some(Kind::Bars) => [Key::new(Sign::Line(&[]), "whisker", "least to largest run")]
+            .into_iter()
+            .chain(paper(Sign::Mark(Mark::Diamond), "paper"))
+            .collect(),
         Some(Kind::Dots) => {
             // A panel has the figure's where it has none of its own.
             let measures = panels.first().map_or(&drawing.measures, |(panel, _)| &panel.measures);
-            for (at, measure) in measures.iter().enumerate() {
-                let kind = if at == 0 { "mark s7" } else { "hollow s7" };
-                items.push((mark(rows::mark(at), kind), measure.title.clone()));
-            }
+            let of = |(at, measure): (usize, &Measure)| {
+                let class = if at == 0 { "mark s7" } else { "hollow s7" };
+                Key::new(Sign::Mark(Mark::of(at)), class, &measure.title)
+            };
+            measures.iter().enumerate().map(of).collect()
         }
-        Some(Kind::Time) => {
-            let mut seen: Vec<&str> = Vec::new();
-            let lines = panels.iter().flat_map(|(panel, _)| panel.lines.iter().map(move |line| (line, panel.lines.len())));
-            for (quantity, among) in lines {
-                if seen.contains(&quantity.title.as_str()) || quantity.title.is_empty() {
-                    continue;
-                }
-                seen.push(&quantity.title);
-                let class = match quantity.series {
-                    Quantity::CapacityBytes | Quantity::CapacityPackets if among > 1 => "capacity",
-                    Quantity::RlcBytesMax | Quantity::RlcPacketsMax => "thin faint s7",
-                    _ => "thin s7",
-                };
-                items.push((line(class, "none"), quantity.title.clone()));
-            }
-        }
-        Some(Kind::Table) | None => {}
+        Some(Kind::Time) => lines()
+            .filter(|(_, line)| !line.title.is_empty())
+            .map(|(panel, line)| {
+                let (class, _) = curves::look(line.series, panel.lines.len());
+                Key::new(Sign::Line(&[]), format!("{class} s7"), &line.title)
+            })
+            .collect(),
+        Some(Kind::Table) | None => Vec::new(),
     }
-    if items.is_empty() {
-        return String::new();
-    }
-    let items = items.iter().map(|(swatch, text)| format!("<li>{swatch}{}</li>", escape(text)));
-    format!("<ul class=\"key\" aria-label=\"Key\">{}</ul>", items.collect::<String>())
 }

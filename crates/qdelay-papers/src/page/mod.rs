@@ -4,12 +4,10 @@
 //! | --- | --- |
 //! | `spec` | `figures/NAME.toml`: which figures, of which cases and measures |
 //! | `data` | the cases of a figure by scheme |
-//! | `chart` | pictures, scales, axes |
-//! | `plane`, `curves`, `rates`, `rows` | kinds of figures |
+//! | `plane`, `curves`, `rates`, `rows` | kinds of figures, drawn with `qdelay_report::chart` |
 //! | `table` | tables, of figures and of claims |
 //! | `html` | all of it as HTML, without a program |
 
-mod chart;
 mod curves;
 mod data;
 mod html;

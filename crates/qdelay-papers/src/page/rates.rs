@@ -1,12 +1,11 @@
 //! What flows got until a time, and how packets are distributed over delays.
 
-use super::chart::{Margins, Picture, Scale, class};
+use super::curves::{SIZE, delay_title};
 use super::data::{Group, over_time, percent_within};
 use super::spec::{Drawing, Line, Source};
+use qdelay_report::chart::{Curve, Frame, Picture, Scale, colour};
 use qdelay_study::results::Cdf;
 
-const SIZE: (f64, f64) = (560.0, 330.0);
-const MARGINS: Margins = Margins { left: 58.0, right: 16.0, top: 10.0, bottom: 42.0 };
 /// Width of a bar of a density, ms.
 const STEP_MS: f64 = 1.0;
 /// The most bars.
@@ -35,18 +34,20 @@ pub fn rates(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let mut y = Scale::from_zero(shown);
     y.low = drawing.low.unwrap_or(y.low);
     y.high = drawing.high.unwrap_or(y.high);
-    let x = Scale { low: from_s, high: end_s.max(from_s + 1.0), is_log: false, from: 0.0, to: 1.0 };
+    let x = Scale::new(from_s, end_s.max(from_s + 1.0), false);
     let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{} over time", drawing.title_y));
-    let (x, y) = picture.axes(&MARGINS, (x, "Time (s)"), (y, &drawing.title_y));
-    for (group, line, bin_s, rates) in &curves {
-        let at = |(bin, rate): (usize, &f64)| {
-            let end_s = (bin + 1) as f64 * bin_s;
-            (end_s > from_s).then(|| (x.at(end_s), y.at(*rate)))
-        };
-        let points = rates.iter().enumerate().map(at);
-        picture.curve(points, &format!("curve s{}", line.colour % 8), group.scheme.mark.dash(), false);
-    }
-    Some(picture.finish())
+    let (x, y) = picture.axes(Frame::of(SIZE.0, 0.0, SIZE.1), (x, "Time (s)"), (y, &drawing.title_y));
+    let curve = |(group, line, bin_s, rates): &(&Group, &Line, f64, Vec<f64>)| {
+        let ends = rates.iter().enumerate().map(|(bin, rate)| ((bin + 1) as f64 * bin_s, *rate));
+        let shown = ends.filter(|(end_s, _)| *end_s > from_s);
+        Curve {
+            points: shown.map(|(end_s, rate)| (x.at(end_s), y.at(rate))).collect(),
+            class: format!("curve {}", colour(line.colour)),
+            mark: group.scheme.mark,
+        }
+    };
+    picture.curves(&curves.iter().map(curve).collect::<Vec<_>>(), false);
+    Some(picture.of_page())
 }
 
 /// Width of a bin, and the mean of all cases' rates from the start to the end of each.
@@ -99,19 +100,20 @@ pub fn density(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         })
         .collect();
     let y = Scale::from_zero(shares.iter().flat_map(|(_, bars)| bars.iter().copied()));
-    let x = Scale { low, high, is_log: false, from: 0.0, to: 1.0 };
-    let title = if drawing.title_x.is_empty() { "Delay (ms)" } else { &drawing.title_x };
+    let x = Scale::new(low, high, false);
+    let title = delay_title(drawing);
     let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{title} of packets, density"));
-    let (x, y) = picture.axes(&MARGINS, (x, title), (y, "Packets (% per ms)"));
-    for (group, bars) in &shares {
-        let at = |(step, share): (usize, &f64)| Some((x.at(low + step as f64 * width), y.at(*share)));
-        let begin = std::iter::once(Some((x.at(low), y.at(0.0))));
-        let end = std::iter::once(Some((x.at(high), y.at(0.0))));
-        let points = begin.chain(bars.iter().enumerate().map(at)).chain(end);
-        let class = format!("curve {}", class(group.scheme));
-        picture.curve(points, &class, group.scheme.mark.dash(), true);
-    }
-    Some(picture.finish())
+    let frame = Frame::of(SIZE.0, 0.0, SIZE.1);
+    let (x, y) = picture.axes(frame, (x, title), (y, "Packets (% per ms)"));
+    let curve = |(group, bars): &(&Group, Vec<f64>)| {
+        let at = |(step, share): (usize, &f64)| (x.at(low + step as f64 * width), y.at(*share));
+        let [begin, end] = [low, high].map(|ms| [(x.at(ms), y.at(0.0))]);
+        let points = begin.into_iter().chain(bars.iter().enumerate().map(at)).chain(end);
+        let class = format!("curve {}", group.scheme.class());
+        Curve { points: points.collect(), class, mark: group.scheme.mark }
+    };
+    picture.curves(&shares.iter().map(curve).collect::<Vec<_>>(), true);
+    Some(picture.of_page())
 }
 
 /// Percent per millisecond of the packets whose delay is above `from` and at most `width` more; each case counts the same.

@@ -1,13 +1,16 @@
 //! A row for each scheme: bars, boxes, or several measures as dots.
 
-use super::chart::{Margins, Picture, Scale, class, escape, number_text, text_width};
+use super::curves::delay_title;
 use super::data::{Group, delay_at, mean, pooled};
-use super::plane::with_unit;
-use super::spec::{Drawing, Mark, Measure, Source};
+use super::spec::{Drawing, Measure, Source};
+use qdelay_report::chart::{Mark, Picture, Scale, number_text, text_width};
 
 const WIDTH: f64 = 560.0;
 const ROW: f64 = 27.0;
-const MARGINS: Margins = Margins { left: 0.0, right: 62.0, top: 8.0, bottom: 42.0 };
+/// Room to the right of the axis, above the rows and below them.
+const RIGHT: f64 = 62.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = 42.0;
 const THICK: f64 = 7.0;
 
 /// Where rows are.
@@ -23,27 +26,22 @@ impl Rows {
         Rows { count: groups.len(), left: widest + 18.0 }
     }
     fn height(&self) -> f64 {
-        MARGINS.top + self.count as f64 * ROW + MARGINS.bottom
+        TOP + self.count as f64 * ROW + BOTTOM
     }
     fn bottom(&self) -> f64 {
-        self.height() - MARGINS.bottom
+        self.height() - BOTTOM
     }
     fn middle(&self, row: usize) -> f64 {
-        MARGINS.top + (row as f64 + 0.5) * ROW
+        TOP + (row as f64 + 0.5) * ROW
     }
     /// A picture with the axis below and a name at each row.
     fn picture(&self, groups: &[&Group], x: Scale, title: &str) -> (Picture, Scale) {
         let mut picture = Picture::new(WIDTH, self.height(), title);
-        let x = x.between(self.left, WIDTH - MARGINS.right);
-        picture.x_axis(x, MARGINS.top, self.bottom(), title);
+        let x = x.between(self.left, WIDTH - RIGHT);
+        picture.x_axis(x, TOP, self.bottom(), title);
         for (row, group) in groups.iter().enumerate() {
-            picture.raw(&format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" class=\"name {}\">{}</text>",
-                self.left - 9.0,
-                self.middle(row) + 4.0,
-                class(group.scheme),
-                escape(&group.scheme.name)
-            ));
+            let at = (self.left - 9.0, self.middle(row) + 4.0);
+            picture.text(at, "end", &format!("name {}", group.scheme.class()), &group.scheme.name);
         }
         (picture, x)
     }
@@ -56,19 +54,15 @@ pub fn bars(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let found: Vec<(&Group, f64, Vec<f64>)> = groups.iter().filter_map(of).collect();
     let paper = |group: &Group| drawing.paper.get(&group.scheme.name).and_then(|at| at.first()).copied();
     let all = || found.iter().flat_map(|(group, _, cases)| cases.iter().copied().chain(paper(group)));
-    let x = if measure.log {
-        Scale::around(&all().collect::<Vec<_>>(), true, 0.08)
-    } else {
-        Scale::from_zero(all())
-    };
+    let x = if measure.log { Scale::around(all(), true, 0.08) } else { Scale::from_zero(all()) };
     if found.is_empty() {
         return None;
     }
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
     let rows = Rows::of(&names);
-    let (mut picture, x) = rows.picture(&names, x, &with_unit(measure));
+    let (mut picture, x) = rows.picture(&names, x, &measure.with_unit());
     for (row, (group, middle, cases)) in found.iter().enumerate() {
-        let (y, class) = (rows.middle(row), class(group.scheme));
+        let (y, class) = (rows.middle(row), group.scheme.class());
         picture.rectangle((x.from, y - THICK), (x.at(*middle), y + THICK), &format!("column {class}"));
         let (low, high) =
             cases.iter().fold((*middle, *middle), |(low, high), case| (low.min(*case), high.max(*case)));
@@ -85,7 +79,7 @@ pub fn bars(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         }
         picture.text((left, y + 4.0), "start", "value", &text);
     }
-    Some(picture.finish())
+    Some(picture.of_page())
 }
 
 /// Quartiles, median and range of a delay.
@@ -99,17 +93,15 @@ pub fn boxes(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let found: Vec<(&Group, [f64; 5])> = groups.iter().filter_map(of).collect();
     let all = || found.iter().flat_map(|(_, box_)| *box_);
     let is_log = drawing.log.unwrap_or(false);
-    let x =
-        if is_log { Scale::around(&all().collect::<Vec<_>>(), true, 0.05) } else { Scale::from_zero(all()) };
+    let x = if is_log { Scale::around(all(), true, 0.05) } else { Scale::from_zero(all()) };
     if found.is_empty() {
         return None;
     }
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
     let rows = Rows::of(&names);
-    let title = if drawing.title_x.is_empty() { "Delay (ms)" } else { &drawing.title_x };
-    let (mut picture, x) = rows.picture(&names, x, title);
+    let (mut picture, x) = rows.picture(&names, x, delay_title(drawing));
     for (row, (group, [low, first, middle, third, high])) in found.iter().enumerate() {
-        let (y, class) = (rows.middle(row), class(group.scheme));
+        let (y, class) = (rows.middle(row), group.scheme.class());
         picture.line((x.at(*low), y), (x.at(*high), y), &format!("stem {class}"));
         for end in [low, high] {
             picture.line((x.at(*end), y - 4.0), (x.at(*end), y + 4.0), &format!("stem {class}"));
@@ -119,7 +111,7 @@ pub fn boxes(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         let text = number_text(*middle);
         picture.text((x.at(*high) + 7.0, y + 4.0), "start", "value", &text);
     }
-    Some(picture.finish())
+    Some(picture.of_page())
 }
 
 /// Each measure as a mark: the first filled, the others hollow, and a line between.
@@ -136,20 +128,20 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     }
     let has_negative = all.iter().any(|figure| *figure < 0.0);
     let x = match (first.log, has_negative) {
-        (true, _) => Scale::around(&all, true, 0.1),
+        (true, _) => Scale::around(all.iter().copied(), true, 0.1),
         (false, false) => Scale::from_zero(all.iter().copied()),
         // With the zero among them.
-        (false, true) => Scale::around(&[&all[..], &[0.0]].concat(), false, 0.05),
+        (false, true) => Scale::around(all.iter().copied().chain([0.0]), false, 0.05),
     };
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
     let rows = Rows::of(&names);
-    let title = if drawing.title_x.is_empty() { with_unit(first) } else { drawing.title_x.clone() };
+    let title = if drawing.title_x.is_empty() { first.with_unit() } else { drawing.title_x.clone() };
     let (mut picture, x) = rows.picture(&names, x, &title);
     if has_negative && !first.log {
-        picture.line((x.at(0.0), MARGINS.top), (x.at(0.0), rows.bottom()), "axis");
+        picture.line((x.at(0.0), TOP), (x.at(0.0), rows.bottom()), "axis");
     }
     for (row, (group, figures)) in found.iter().enumerate() {
-        let (y, class) = (rows.middle(row), class(group.scheme));
+        let (y, class) = (rows.middle(row), group.scheme.class());
         let nothing = (f64::INFINITY, f64::NEG_INFINITY);
         let range = figures.iter().fold(nothing, |(low, high), at| (at.min(low), at.max(high)));
         picture.line((x.at(range.0), y), (x.at(range.1), y), &format!("stem {class}"));
@@ -162,14 +154,9 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
                 number_text(*figure),
                 measure.unit
             );
-            picture.mark(mark(at), (x.at(*figure), y), 5.6, &format!("{kind} {class}"), &hint);
+            picture.mark(Mark::of(at), (x.at(*figure), y), 5.6, &format!("{kind} {class}"), &hint);
         }
         picture.text((x.at(range.1) + 10.0, y + 4.0), "start", "value", &number_text(range.1));
     }
-    Some(picture.finish())
-}
-
-/// The mark of a measure.
-pub fn mark(measure: usize) -> Mark {
-    [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond][measure % 4]
+    Some(picture.of_page())
 }

@@ -1,6 +1,7 @@
 //! Which figures of a paper are drawn, and how: `figures/NAME.toml`.
 
 use crate::claims;
+use qdelay_report::chart::{self, Mark};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -30,16 +31,6 @@ pub struct Scheme {
     /// Tells apart those of one colour; the dash of a line too.
     #[serde(default)]
     pub mark: Mark,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mark {
-    #[default]
-    Circle,
-    Square,
-    Triangle,
-    Diamond,
 }
 
 /// A figure, or one of its panels: what a panel does not say it has of its figure.
@@ -184,6 +175,20 @@ fn variant() -> String {
 
 fn one() -> f64 {
     1.0
+}
+
+impl Scheme {
+    /// The class that colours what belongs to it.
+    pub fn class(&self) -> String {
+        chart::colour(self.colour)
+    }
+}
+
+impl Measure {
+    /// What stands at an axis of it.
+    pub fn with_unit(&self) -> String {
+        if self.unit.is_empty() { self.title.clone() } else { format!("{} ({})", self.title, self.unit) }
+    }
 }
 
 impl Figures {

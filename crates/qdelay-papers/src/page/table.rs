@@ -1,11 +1,10 @@
 //! Tables: of measures by scheme, and of claims.
 
-use super::chart::{escape, number_text};
 use super::data::{Group, mean};
-use super::plane::with_unit;
 use super::spec::{Drawing, Scheme};
 use crate::changes::{ChangeCell, ChangeTable, Judgement};
 use crate::{Row, Verdict};
+use qdelay_report::chart::{escape, number_text};
 use std::fmt::Write;
 
 /// A row for each panel and measure, a column for each scheme: ours, and the paper's below.
@@ -26,7 +25,7 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
     text.push_str("</tr></thead><tbody>");
     for (panel, groups) in panels {
         for (place, measure) in panel.measures.iter().enumerate() {
-            let title = if panel.title.is_empty() { with_unit(measure) } else { panel.title.clone() };
+            let title = if panel.title.is_empty() { measure.with_unit() } else { panel.title.clone() };
             let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&title));
             for scheme in &columns {
                 let group = groups.iter().find(|group| group.scheme.name == scheme.name);

@@ -42,28 +42,22 @@ const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-// Okabe and Ito's colours, darker where they would be faint on white and lighter on black: they stay apart for those
-// who see red and green alike.
-const PALETTES = {
-  light: ["#0072b2", "#d55e00", "#009e73", "#c06aa0", "#d99000", "#4aa5dc", "#6b4c9a", "#7a7a7a"],
-  dark: ["#4aa3e8", "#f5853f", "#2cc79a", "#e59cc6", "#f2b63c", "#96d2f7", "#ab92e6", "#a6a6a6"],
-};
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [12, 3]];
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "ring"];
 
 const darkQuery = matchMedia("(prefers-color-scheme: dark)");
 let printing = false;
-const isDark = () => darkQuery.matches && !printing;
 
-const colourOf = (index) => PALETTES[isDark() ? "dark" : "light"][index % 8];
+const known = {}; // asking the browser takes long
+/** A colour of the style sheet. */
+const styled = (name) => (known[`${name} ${darkQuery.matches && !printing}`] ||= getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+const colourOf = (index) => styled(`--c${index % 8}`);
 const dashOf = (index) => DASHES[index % DASHES.length];
 const shapeOf = (index) => SHAPES[index % SHAPES.length];
 
 /** What canvases need of the style sheet. */
 function theme() {
-  const style = getComputedStyle(document.documentElement);
-  const value = (name) => style.getPropertyValue(name).trim();
-  return { text: value("--text"), soft: value("--soft"), grid: value("--grid"), surface: value("--surface"), area: value("--area"), drops: value("--drops"), marks: value("--marks") };
+  return { text: styled("--text"), soft: styled("--soft"), grid: styled("--grid"), surface: styled("--surface"), area: styled("--area"), drops: styled("--drops"), marks: styled("--marks") };
 }
 
 /** `colour` (#rrggbb) so much covered. */

@@ -1,5 +1,4 @@
-//! Marks at one place and lines along one way, in pictures for print: none of them hides another. As `assets/js/together.js`
-//! has it for the page.
+//! Marks at one place and lines along one way: none of them hides another. As `assets/js/together.js` has it for the report's page.
 
 /// Marks that are farther apart show enough of themselves; pixels.
 const SAME_PLACE: f64 = 4.0;
@@ -16,11 +15,11 @@ const SAME_LINE: f64 = 1.5;
 const NEAR: usize = 3;
 
 /// Places in piles, each by the numbers of its places; the first of a pile lies on top.
-pub(super) fn piles(places: &[(i32, i32)]) -> Vec<Vec<usize>> {
+pub fn piles(places: &[(f64, f64)]) -> Vec<Vec<usize>> {
     let mut piles: Vec<Vec<usize>> = Vec::new();
     for (at, place) in places.iter().enumerate() {
-        let near = |first: (i32, i32)| {
-            let (x, y) = (f64::from(first.0 - place.0), f64::from(first.1 - place.1));
+        let near = |first: (f64, f64)| {
+            let (x, y) = (first.0 - place.0, first.1 - place.1);
             x * x + y * y < SAME_PLACE * SAME_PLACE
         };
         let known = piles.iter_mut().find(|pile| pile.first().is_some_and(|&first| near(places[first])));
@@ -33,12 +32,12 @@ pub(super) fn piles(places: &[(i32, i32)]) -> Vec<Vec<usize>> {
 }
 
 /// By how many pixels the mark at this depth of a pile is larger.
-pub(super) fn ring(depth: usize, pile: usize) -> f64 {
+pub fn ring(depth: usize, pile: usize) -> f64 {
     depth as f64 * RING.min(PILE / pile.saturating_sub(1).max(1) as f64)
 }
 
 /// Who lies in a pile.
-pub(super) fn name(labels: &[String]) -> String {
+pub fn name(labels: &[String]) -> String {
     let shown = labels.iter().take(NAMED).cloned().collect::<Vec<String>>().join(", ");
     match labels.len().saturating_sub(NAMED) {
         0 => shown,
@@ -46,26 +45,38 @@ pub(super) fn name(labels: &[String]) -> String {
     }
 }
 
-/// Where the upper left corner of a text of this size stands beside `place`: right, left, above or below, where it meets least
-/// of `taken` (left, top, right, bottom) and does not leave `inside`.
-pub(super) fn beside(
-    place: (i32, i32),
-    distance: i32,
-    size: (i32, i32),
-    inside: [i32; 4],
-    taken: &[[i32; 4]],
-) -> (i32, i32) {
-    let ((x, y), (width, height)) = (place, size);
+/// Left, top, right and bottom.
+pub type Rectangle = [f64; 4];
+
+/// Where the upper left corner of a text of this size stands beside what has this radius around `place`: right, left, above, below or
+/// aslant, where it meets least of `taken` and does not leave `inside`.
+pub fn beside(
+    place: (f64, f64),
+    radius: f64,
+    (width, height): (f64, f64),
+    inside: Rectangle,
+    taken: &[Rectangle],
+) -> (f64, f64) {
+    let (x, y) = place;
+    let (right, left, middle) = (x + radius, x - radius - width, x - width / 2.0);
+    let (above, below) = (y - radius - height, y + radius);
+    let (slightly_above, slightly_below) = (y - 0.5 * radius - height, y + 0.5 * radius);
     let candidates = [
-        (x + distance, y - height / 2),
-        (x - distance - width, y - height / 2),
-        (x - width / 2, y - distance - height),
-        (x - width / 2, y + distance),
+        (right, y - height / 2.0),
+        (left, y - height / 2.0),
+        (middle, above),
+        (middle, below),
+        (right, slightly_above),
+        (right, slightly_below),
+        (left, slightly_above),
+        (left, slightly_below),
+        (middle, above - height),
+        (middle, below + height),
     ];
-    let cost = |(left, top): (i32, i32)| {
+    let cost = |(left, top): (f64, f64)| {
         let (right, bottom) = (left + width, top + height);
         let meets =
-            |other: &&[i32; 4]| left < other[2] && right > other[0] && top < other[3] && bottom > other[1];
+            |other: &&Rectangle| left < other[2] && right > other[0] && top < other[3] && bottom > other[1];
         let leaves = left < inside[0] || top < inside[1] || right > inside[2] || bottom > inside[3];
         taken.iter().filter(meets).count() + if leaves { 100 } else { 0 }
     };
@@ -73,10 +84,10 @@ pub(super) fn beside(
 }
 
 /// For each line, in pixels from left to right, its number among those along the same way, and how many there are.
-pub(super) fn alike(lines: &[Vec<(f64, f64)>]) -> Vec<(usize, usize)> {
+pub(super) fn alike(lines: &[&[(f64, f64)]]) -> Vec<(usize, usize)> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let same = |other: usize| runs_along(line, &lines[other]) && runs_along(&lines[other], line);
+        let same = |other: usize| runs_along(line, lines[other]) && runs_along(lines[other], line);
         let known = groups.iter_mut().find(|group| group.first().is_some_and(|&first| same(first)));
         match known {
             Some(group) => group.push(at),
@@ -144,7 +155,7 @@ mod tests {
 
     #[test]
     fn marks_at_one_place_are_a_pile() {
-        let found = piles(&[(10, 10), (50, 50), (12, 11), (14, 10), (50, 50)]);
+        let found = piles(&[(10.0, 10.0), (50.0, 50.0), (12.0, 11.0), (14.0, 10.0), (50.0, 50.0)]);
         assert_eq!(found, [vec![0, 2], vec![1, 4], vec![3]]);
         assert_eq!((ring(0, 2), ring(1, 2), ring(16, 17)), (0.0, 4.0, 16.0));
         let labels = |count: usize| (1..=count).map(|n| n.to_string()).collect::<Vec<String>>();
@@ -153,21 +164,22 @@ mod tests {
 
     #[test]
     fn a_name_avoids_marks_and_edges() {
-        let inside = [0, 0, 200, 100];
-        assert_eq!(beside((50, 50), 10, (40, 14), inside, &[]), (60, 43));
-        assert_eq!(beside((50, 50), 10, (40, 14), inside, &[[70, 40, 80, 60]]), (0, 43));
-        assert_eq!(beside((180, 50), 10, (40, 14), inside, &[]), (130, 43));
+        let inside = [0.0, 0.0, 200.0, 100.0];
+        let at = |place, taken: &[Rectangle]| beside(place, 10.0, (40.0, 14.0), inside, taken);
+        assert_eq!(at((50.0, 50.0), &[]), (60.0, 43.0));
+        assert_eq!(at((50.0, 50.0), &[[70.0, 40.0, 80.0, 60.0]]), (0.0, 43.0));
+        assert_eq!(at((180.0, 50.0), &[]), (130.0, 43.0));
     }
 
     #[test]
     fn lines_along_one_way() {
         let line =
             |dy: f64| (0..200).map(|x| (f64::from(x), dy + f64::from(x * x) / 100.0)).collect::<Vec<_>>();
-        assert_eq!(alike(&[line(0.0), line(30.0), line(0.4)]), [(0, 2), (0, 1), (1, 2)]);
-        assert_eq!(alike(&[Vec::new(), line(0.0)]).len(), 2);
+        assert_eq!(alike(&[&line(0.0), &line(30.0), &line(0.4)]), [(0, 2), (0, 1), (1, 2)]);
+        assert_eq!(alike(&[&[], &line(0.0)]).len(), 2);
         let mut bent = line(0.0);
         bent[150].1 += 9.0;
-        assert_eq!(alike(&[line(0.0), bent]), [(0, 1), (0, 1)]);
+        assert_eq!(alike(&[&line(0.0), &bent]), [(0, 1), (0, 1)]);
     }
 
     /// Where in a period a pattern draws, in whole pixels.
