@@ -242,19 +242,15 @@ impl<Q: Qdisc> PathBuilder<Q> {
             names.push(name);
         }
         for (id, option) in clocks {
-            if let Role::Gate(gate) = &mut nodes[id.index()].role {
-                give(gate, option);
-            }
+            give(nodes[id.index()].role.gate_mut(), option);
         }
         for (id, buffer) in buffers {
-            if let Role::Queue(queue) = &mut nodes[id.index()].role {
-                queue.buffer = Some(buffer);
-            }
+            nodes[id.index()].role.queue_mut().buffer = Some(buffer);
         }
         for (from, to, delay) in feedback {
             let (kinds, unit) = match &nodes[to.index()].role {
                 Role::Gate(gate) => (gate.law.listens(), gate.unit),
-                other => return fail(&names[to.index()], BuildProblem::NotAGate { kind: kind_of(other) }),
+                other => return fail(&names[to.index()], BuildProblem::NotAGate { kind: other.kind() }),
             };
             nodes[from.index()].listeners.push(Listener { gate: to, delay, kinds, unit });
             if let Role::Gate(gate) = &mut nodes[from.index()].role
@@ -495,16 +491,4 @@ fn role<Q: Qdisc>(
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
         NodeSpec::Exit => Role::Exit,
     })
-}
-
-fn kind_of<Q>(role: &Role<Q>) -> &'static str {
-    match role {
-        Role::Classifier(_) => "classifier",
-        Role::Queue(_) => "queue",
-        Role::Gate(_) => "gate",
-        Role::Link(_) | Role::Leaving(_) => "link",
-        Role::Cell(_) => "cell",
-        Role::Delay(_) => "delay",
-        Role::Exit => "exit",
-    }
 }

@@ -36,6 +36,98 @@ pub(crate) enum Role<Q> {
     Exit,
 }
 
+/// Makes the ways to what a node is where it can be nothing else, because the builder has checked it. They panic where it is something
+/// else: to go on would lose packets in silence.
+macro_rules! only {
+    ($($kind:literal: $get:ident, $get_mut:ident: $Held:ty = $pattern:pat => $held:ident),* $(,)?) => {$(
+        #[inline]
+        #[track_caller]
+        pub(crate) fn $get(&self) -> &$Held {
+            match self {
+                $pattern => $held,
+                other => other.is_not($kind),
+            }
+        }
+        #[inline]
+        #[track_caller]
+        pub(crate) fn $get_mut(&mut self) -> &mut $Held {
+            match self {
+                $pattern => $held,
+                other => other.is_not($kind),
+            }
+        }
+    )*};
+}
+
+impl<Q> Role<Q> {
+    only! {
+        "queue": queue, queue_mut: Queue<Q> = Role::Queue(held) => held,
+        "gate": gate, gate_mut: Gate = Role::Gate(held) => held,
+        "link": link, link_mut: Link = Role::Link(held) => held,
+        "cell": cell, cell_mut: CellNode = Role::Cell(Some(held)) => held,
+    }
+
+    #[track_caller]
+    pub(crate) fn leaving_mut(&mut self) -> &mut Leaving {
+        match self {
+            Role::Leaving(held) => held,
+            other => other.is_not("leaving link"),
+        }
+    }
+    #[track_caller]
+    pub(crate) fn delay_mut(&mut self) -> &mut Delay {
+        match self {
+            Role::Delay(held) => held,
+            other => other.is_not("delay"),
+        }
+    }
+    /// Takes the cell out, to run it.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn take_cell(&mut self) -> Box<CellNode> {
+        let taken = match self {
+            Role::Cell(place) => place.take(),
+            _ => None,
+        };
+        match taken {
+            Some(cell) => cell,
+            None => self.is_not("cell"),
+        }
+    }
+    /// Puts the cell back that was taken out.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn return_cell(&mut self, cell: Box<CellNode>) {
+        match self {
+            Role::Cell(place @ None) => *place = Some(cell),
+            other => other.is_not("running cell"),
+        }
+    }
+
+    /// The node's role is none that can be here.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn is_not(&self, expected: &str) -> ! {
+        panic!("impossible state of a path: expected {expected}, got {}", self.kind());
+    }
+
+    /// What errors call it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Role::Classifier(_) => "classifier",
+            Role::Queue(_) => "queue",
+            Role::Gate(_) => "gate",
+            Role::Link(_) => "link",
+            Role::Leaving(_) => "leaving link",
+            Role::Cell(Some(_)) => "cell",
+            Role::Cell(None) => "running cell",
+            Role::Delay(_) => "delay",
+            Role::Exit => "exit",
+        }
+    }
+}
+
 /// What a bearer may hold: its queue, and what is left of the packet that is partly sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerBuffer {
@@ -254,5 +346,23 @@ impl<Q: Qdisc> Node<Q> {
             Role::Delay(delay) => delay.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_core::qdisc::AnyQdisc;
+
+    #[test]
+    #[should_panic(expected = "expected gate, got exit")]
+    fn a_node_of_another_role_asserts() {
+        Role::<AnyQdisc>::Exit.gate();
+    }
+
+    #[test]
+    #[should_panic(expected = "expected cell, got running cell")]
+    fn a_cell_that_runs_is_not_there() {
+        Role::<AnyQdisc>::Cell(None).cell_mut();
     }
 }

@@ -15,12 +15,10 @@ impl<Q: Qdisc> Path<Q> {
     /// A packet has come into the queue `input` of the cell `id`.
     #[inline(never)]
     pub(super) fn wake_cell(&mut self, id: NodeId, input: NodeId, now: Time) {
-        let Role::Queue(queue) = &self.nodes[input.index()].role else { return };
+        let queue = self.nodes[input.index()].role.queue();
         let (bearer, backlog) = (usize::from(queue.place), queue.backlog());
-        let Role::Cell(Some(node)) = &mut self.nodes[id.index()].role else { return };
-        if let Some(waiting) = node.waiting.get_mut(bearer) {
-            *waiting = backlog;
-        }
+        let node = self.nodes[id.index()].role.cell_mut();
+        node.waiting[bearer] = backlog;
         // Only the first is news. A queue that dropped it again has none.
         if backlog.packets != 1 {
             return;
@@ -35,22 +33,19 @@ impl<Q: Qdisc> Path<Q> {
     /// `packet` comes into the queue `at`: a cell that takes from it has to know of it, because it is long.
     #[cold]
     pub(super) fn announce(&mut self, at: NodeId, packet: &Packet) {
-        let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
+        let queue = self.nodes[at.index()].role.queue();
         let (puller, bearer) = (queue.puller, usize::from(queue.place));
-        if let Role::Cell(Some(node)) = &mut self.nodes[puller.index()].role {
-            node.cell.announce(bearer, packet.bytes);
+        if let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role {
+            role.cell_mut().cell.announce(bearer, packet.bytes);
         }
     }
 
     /// Whether the bearer behind the queue `at` may hold `packet` too.
     #[cold]
     pub(super) fn has_room(&self, at: NodeId, packet: &Packet) -> bool {
-        let Role::Queue(queue) = &self.nodes[at.index()].role else { return true };
+        let queue = self.nodes[at.index()].role.queue();
         let Some(buffer) = queue.buffer else { return true };
-        let partly = match &self.nodes[queue.puller.index()].role {
-            Role::Cell(Some(node)) => node.cell.partly(usize::from(queue.place)),
-            _ => Backlog::default(),
-        };
+        let partly = self.nodes[queue.puller.index()].role.cell().cell.partly(usize::from(queue.place));
         let Backlog { packets, bytes } = queue.backlog();
         let headers = (packets + 1) * u64::from(buffer.header_bytes);
         bytes + partly.bytes + u64::from(packet.bytes) + headers <= buffer.limit_bytes
@@ -59,41 +54,36 @@ impl<Q: Qdisc> Path<Q> {
     /// The cell `id` has something to do at `now`.
     #[inline(never)]
     pub(super) fn run_cell<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let Role::Cell(place) = &mut self.nodes[id.index()].role else { return };
         // Nothing that a cell causes comes back to it before it is done: what it hands up goes down the path, and gates
         // that hear of it run later.
-        let Some(mut node) = place.take() else { return };
+        let mut node = self.nodes[id.index()].role.take_cell();
         let CellNode { cell, queues, next, waiting, hearers } = &mut *node;
         let next = *next;
         cell.run(now, &mut Surroundings { path: self, observer, now, id, queues, next, waiting, hearers });
         // A cell that asks for the time it was just called at would keep everything from going on.
         let deadline = cell.next_deadline().max(now + Span::from_nanos(1));
-        if let Role::Cell(place) = &mut self.nodes[id.index()].role {
-            *place = Some(node);
-        }
+        self.nodes[id.index()].role.return_cell(node);
         self.deadlines.set(id.index(), deadline);
     }
 
     /// What waits in the queue `at` has changed by itself: the cell that takes from it, if one does, keeps a copy.
     pub(super) fn copy_backlog(&mut self, at: NodeId) {
-        let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
+        let queue = self.nodes[at.index()].role.queue();
         let (puller, bearer, backlog) = (queue.puller, usize::from(queue.place), queue.backlog());
-        if let Role::Cell(Some(node)) = &mut self.nodes[puller.index()].role
-            && let Some(waiting) = node.waiting.get_mut(bearer)
-        {
-            *waiting = backlog;
+        if let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role {
+            role.cell_mut().waiting[bearer] = backlog;
         }
     }
 
     /// Finds out who hears of the bearers of cells, after a change of who listens for what.
     pub(super) fn find_hearers(&mut self) {
         for index in 0..self.nodes.len() {
-            let Role::Cell(place) = &mut self.nodes[index].role else { continue };
-            let Some(mut node) = place.take() else { continue };
+            let role @ Role::Cell(_) = &mut self.nodes[index].role else { continue };
+            let mut node = role.take_cell();
             for (hearer, queue) in node.hearers.iter_mut().zip(&node.queues) {
                 *hearer = Hearer::of(&self.nodes[queue.index()].listeners);
             }
-            self.nodes[index].role = Role::Cell(Some(node));
+            self.nodes[index].role.return_cell(node);
         }
     }
 }
@@ -113,33 +103,24 @@ struct Surroundings<'a, Q, O> {
 impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     #[inline]
     fn backlog(&self, bearer: usize) -> Backlog {
-        self.waiting.get(bearer).copied().unwrap_or_default()
+        self.waiting[bearer]
     }
     fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
-        match self.queues.get(bearer).map(|queue| &self.path.nodes[queue.index()].role) {
-            Some(Role::Queue(queue)) => queue.sizes(from, sizes),
-            _ => 0,
-        }
+        self.path.nodes[self.queues[bearer].index()].role.queue().sizes(from, sizes)
     }
     #[inline]
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
-        let at = *self.queues.get(bearer)?;
+        let at = self.queues[bearer];
         let packet = self.path.dequeue(at, self.now, self.observer);
         // What comes out may not be all that went.
-        if let (Role::Queue(queue), Some(waiting)) =
-            (&self.path.nodes[at.index()].role, self.waiting.get_mut(bearer))
-        {
-            *waiting = queue.backlog();
-        }
+        self.waiting[bearer] = self.path.nodes[at.index()].role.queue().backlog();
         let packet = packet?;
         self.path.nodes[self.id.index()].counters.received.add(&packet);
         Some(packet)
     }
     #[inline]
     fn departed(&mut self, bearer: usize, packet: &Packet) {
-        if let Some(queue) = self.queues.get(bearer) {
-            self.observer.departed(self.now, self.id, *queue, packet);
-        }
+        self.observer.departed(self.now, self.id, self.queues[bearer], packet);
     }
     #[inline]
     fn delivered(&mut self, _: usize, packet: Packet, split: Split) {
@@ -152,14 +133,10 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     }
     #[inline]
     fn served(&mut self, bearer: usize, served: Served) {
-        match self.hearers.get(bearer) {
-            None | Some(Hearer::Nobody) => {}
-            Some(Hearer::AtOnce(gate)) => self.path.signal(*gate, self.now, Signal::Served(served)),
-            Some(Hearer::Listeners) => {
-                if let Some(queue) = self.queues.get(bearer) {
-                    self.path.tell(*queue, self.now, Signal::Served(served));
-                }
-            }
+        match self.hearers[bearer] {
+            Hearer::Nobody => {}
+            Hearer::AtOnce(gate) => self.path.signal(gate, self.now, Signal::Served(served)),
+            Hearer::Listeners => self.path.tell(self.queues[bearer], self.now, Signal::Served(served)),
         }
     }
 }
@@ -263,7 +240,7 @@ mod tests {
         }
         path.poll(Time::from_nanos(900_000_000), &mut ()).unwrap();
         let heard = |path: &Path, name: &str| -> Vec<(u64, Served)> {
-            let Role::Gate(gate) = &path.nodes[node(path, name).index()].role else { panic!() };
+            let gate = path.nodes[node(path, name).index()].role.gate();
             let served = |signal: &Signal| match *signal {
                 Signal::Served(served) => Some(served),
                 _ => None,

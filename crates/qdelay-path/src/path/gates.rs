@@ -2,7 +2,6 @@
 
 use super::Path;
 use crate::gate::Gate;
-use crate::node::Role;
 use crate::{Count, Eligible, NodeId, Observer, Pacer, Signal};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Span, Time};
@@ -11,7 +10,7 @@ impl<Q: Qdisc> Path<Q> {
     /// Hears the signals that have arrived, then lets one packet through if the law says so.
     pub(super) fn run_gate<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         self.hear(id, now);
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        let gate = self.nodes[id.index()].role.gate_mut();
         let next = gate.next;
         if gate.pulled {
             gate.retry = Time::NEVER;
@@ -43,8 +42,7 @@ impl<Q: Qdisc> Path<Q> {
 
     /// The gate `id` has nothing to do before its next deadline.
     fn set_to_deadline(&mut self, id: NodeId, now: Time) {
-        let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
-        let deadline = gate.deadline();
+        let deadline = self.nodes[id.index()].role.gate().deadline();
         self.set_due(id, deadline, now);
     }
 
@@ -55,7 +53,7 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId)> {
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
+        let gate = self.nodes[id.index()].role.gate_mut();
         gate.retry = Time::NEVER;
         (gate.is_blocked, gate.held) = (false, None);
         let passed = if gate.inputs.deficits.is_some() {
@@ -64,7 +62,7 @@ impl<Q: Qdisc> Path<Q> {
             self.pass_in_turn(id, now, observer)
         };
         let node = &mut self.nodes[id.index()];
-        let Role::Gate(gate) = &mut node.role else { return None };
+        let gate = node.role.gate_mut();
         if let Some((packet, _, index)) = &passed {
             node.counters.received.add(packet);
             node.counters.forwarded.add(packet);
@@ -90,19 +88,18 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId, usize)> {
-        let Role::Gate(gate) = &self.nodes[id.index()].role else { return None };
+        let gate = self.nodes[id.index()].role.gate();
         let (count, mut index) = (gate.inputs.nodes.len(), gate.inputs.first());
         for _ in 0..count {
-            let Role::Gate(gate) = &self.nodes[id.index()].role else { return None };
-            let (input, after) = (*gate.inputs.nodes.get(index)?, gate.inputs.after(index));
+            let gate = self.nodes[id.index()].role.gate();
+            let (input, after) = (gate.inputs.nodes[index], gate.inputs.after(index));
             if let Some(bytes) = self.head_bytes(input) {
                 if !self.ask(id, index, bytes, now) {
                     self.hold(id, index, input, bytes);
                     return None;
                 }
                 if let Some(packet) = self.dequeue(input, now, observer) {
-                    let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
-                    gate.inputs.turn = after;
+                    self.nodes[id.index()].role.gate_mut().inputs.turn = after;
                     return Some((packet, input, index));
                 }
             }
@@ -118,23 +115,22 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId, usize)> {
-        let Role::Gate(gate) = &self.nodes[id.index()].role else { return None };
+        let gate = self.nodes[id.index()].role.gate();
         // Where a discipline has only packets to drop, another input may have one.
         for _ in 0..=gate.inputs.nodes.len() {
-            let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
+            let gate = self.nodes[id.index()].role.gate_mut();
             let unit = gate.unit;
-            let mut deficits = gate.inputs.deficits.take()?;
+            let mut deficits = gate.inputs.deficits.take().expect("deficit round robin");
             let chosen = deficits.choose(|input| self.head_bytes(input).map(|bytes| unit.of(bytes)));
-            let place = chosen.and_then(|(index, _)| Some((index, *deficits.nodes.get(index)?)));
-            let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
-            gate.inputs.deficits = Some(deficits);
+            let place = chosen.map(|(index, _)| (index, deficits.nodes[index]));
+            self.nodes[id.index()].role.gate_mut().inputs.deficits = Some(deficits);
             let (index, input) = place?;
             let bytes = self.head_bytes(input)?;
             if !self.ask(id, index, bytes, now) {
                 return None;
             }
             if let Some(packet) = self.dequeue(input, now, observer) {
-                let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return None };
+                let gate = self.nodes[id.index()].role.gate_mut();
                 if let Some(deficits) = &mut gate.inputs.deficits {
                     deficits.taken(index, unit.of(u64::from(packet.bytes)));
                 }
@@ -148,7 +144,7 @@ impl<Q: Qdisc> Path<Q> {
     /// tells who listens.
     #[inline]
     fn ask(&mut self, id: NodeId, index: usize, bytes: u64, now: Time) -> bool {
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return false };
+        let gate = self.nodes[id.index()].role.gate_mut();
         gate.retry = Time::NEVER;
         let opening = gate.opening(now);
         if opening > now {
@@ -170,12 +166,9 @@ impl<Q: Qdisc> Path<Q> {
 
     /// The law of the gate `id` refuses the head of its input `index`: says so, if it is the first time.
     fn refuse(&mut self, id: NodeId, index: usize, now: Time) {
-        let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
-        let head = match gate.inputs.nodes.get(index).map(|input| &self.nodes[input.index()].role) {
-            Some(Role::Queue(queue)) => queue.head().copied(),
-            _ => None,
-        };
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        let gate = self.nodes[id.index()].role.gate();
+        let head = self.nodes[gate.inputs.nodes[index].index()].role.queue().head().copied();
+        let gate = self.nodes[id.index()].role.gate_mut();
         if let (Some(refused), Some(head)) = (&mut gate.refused, head)
             && refused.is_news(index, &head)
         {
@@ -185,10 +178,7 @@ impl<Q: Qdisc> Path<Q> {
 
     #[inline]
     pub(super) fn head_bytes(&self, queue: NodeId) -> Option<u64> {
-        match &self.nodes[queue.index()].role {
-            Role::Queue(queue) => queue.head().map(|packet| u64::from(packet.bytes)),
-            _ => None,
-        }
+        self.nodes[queue.index()].role.queue().head().map(|packet| u64::from(packet.bytes))
     }
 
     /// `gone` has left the node `from`: tells who listens.
@@ -225,10 +215,9 @@ impl<Q: Qdisc> Path<Q> {
         if !listener.kinds.includes(signal) {
             return;
         }
-        let at = listener.gate.index();
-        let Role::Gate(gate) = &mut self.nodes[at].role else { return };
         if !listener.delay.is_zero() {
             let arrival = now + listener.delay;
+            let gate = self.nodes[listener.gate.index()].role.gate_mut();
             gate.post(arrival, signal);
             if arrival < gate.due {
                 self.set_due(listener.gate, arrival, now);
@@ -241,7 +230,7 @@ impl<Q: Qdisc> Path<Q> {
     /// The gate `id` hears `signal` now.
     #[inline]
     pub(super) fn signal(&mut self, id: NodeId, now: Time, signal: Signal) {
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        let gate = self.nodes[id.index()].role.gate_mut();
         if gate.inbox.front().is_none_or(|entry| entry.0 > now) {
             gate.law.on_signal(now, signal);
         } else {
@@ -249,9 +238,7 @@ impl<Q: Qdisc> Path<Q> {
             self.hear(id, now);
         }
         // One that holds nothing back has nothing to ask.
-        if let Role::Gate(gate) = &self.nodes[id.index()].role
-            && gate.is_blocked
-        {
+        if self.nodes[id.index()].role.gate().is_blocked {
             self.reconsider(id, now);
         }
     }
@@ -259,14 +246,13 @@ impl<Q: Qdisc> Path<Q> {
     /// The gate `id`, which holds a packet back, has heard something: lets it run at once if it would let the packet go now.
     /// Most of the time it would not, and this is cheaper than running it.
     fn reconsider(&mut self, id: NodeId, now: Time) {
-        let Role::Gate(gate) = &self.nodes[id.index()].role else { return };
+        let gate = self.nodes[id.index()].role.gate();
         let mut due = now;
         if gate.due > now
             && let Some((index, bytes)) = gate.held.or_else(|| self.head_of_inputs(gate))
             && !self.ask(id, index, bytes, now)
-            && let Role::Gate(gate) = &self.nodes[id.index()].role
         {
-            due = gate.deadline();
+            due = self.nodes[id.index()].role.gate().deadline();
         }
         self.set_due(id, due, now);
     }
@@ -278,7 +264,7 @@ impl<Q: Qdisc> Path<Q> {
         }
         let mut index = gate.inputs.first();
         for _ in 0..gate.inputs.nodes.len() {
-            if let Some(bytes) = self.head_bytes(*gate.inputs.nodes.get(index)?) {
+            if let Some(bytes) = self.head_bytes(gate.inputs.nodes[index]) {
                 return Some((index, bytes));
             }
             index = gate.inputs.after(index);
@@ -289,18 +275,15 @@ impl<Q: Qdisc> Path<Q> {
     /// The law of the gate `id` has refused the head of `input`, its input `index`, of `bytes`: keeps in mind which it is.
     #[inline]
     fn hold(&mut self, id: NodeId, index: usize, input: NodeId, bytes: u64) {
-        let is_steady = matches!(&self.nodes[input.index()].role, Role::Queue(queue) if !queue.has_timer);
-        if let Role::Gate(gate) = &mut self.nodes[id.index()].role
-            && is_steady
-        {
-            gate.held = Some((index, bytes));
+        if !self.nodes[input.index()].role.queue().has_timer {
+            self.nodes[id.index()].role.gate_mut().held = Some((index, bytes));
         }
     }
 
     /// The gate `id` is to run at `due`.
     #[inline]
     pub(super) fn set_due(&mut self, id: NodeId, due: Time, now: Time) {
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        let gate = self.nodes[id.index()].role.gate_mut();
         gate.due = due;
         if due < gate.alarm || gate.alarm <= now && due != gate.alarm {
             gate.alarm = due;
@@ -310,7 +293,7 @@ impl<Q: Qdisc> Path<Q> {
 
     /// Gives the law of the gate `id` the signals that have arrived.
     pub(super) fn hear(&mut self, id: NodeId, now: Time) {
-        let Role::Gate(gate) = &mut self.nodes[id.index()].role else { return };
+        let gate = self.nodes[id.index()].role.gate_mut();
         while let Some(&(arrival, signal)) = gate.inbox.front()
             && arrival <= now
         {
@@ -355,7 +338,7 @@ mod tests {
         let now = Time::from_nanos(1_000_000);
         path.poll(now, &mut ()).unwrap();
         let state = |path: &Path<AnyQdisc>| {
-            let Role::Gate(gate) = &path.nodes[pacer.index()].role else { panic!() };
+            let gate = path.nodes[pacer.index()].role.gate();
             (gate.is_blocked, gate.held, gate.due)
         };
         assert_eq!(state(&path), (true, None, Time::NEVER));
@@ -390,7 +373,7 @@ mod tests {
             path.ingress(Time::ZERO, upf, packet, &mut ()).unwrap();
         }
         path.poll(Time::from_nanos(900_000_000), &mut ()).unwrap();
-        let Role::Gate(gate) = &path.nodes[gate.index()].role else { panic!() };
+        let gate = path.nodes[gate.index()].role.gate();
         let heard: Vec<(u64, Signal)> =
             gate.inbox.iter().map(|(time, signal)| (time.as_nanos() / 1_000_000 - 1000, *signal)).collect();
         let gone = Signal::Dequeued { bytes: 1000 };

@@ -2,7 +2,7 @@
 
 use super::Path;
 use crate::link::AnyLink;
-use crate::node::{Link, Role, Sending};
+use crate::node::{Role, Sending};
 use crate::{Count, NodeId, Observer, Signal};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Time};
@@ -11,7 +11,7 @@ use qdelay_trace::OPPORTUNITY_BYTES;
 impl<Q: Qdisc> Path<Q> {
     /// A link that stores and forwards takes its next packet, or becomes idle.
     pub(super) fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let Role::Link(link) = &self.nodes[id.index()].role else { return };
+        let link = self.nodes[id.index()].role.link();
         let Some(queue) = link.only else { return self.begin_sending_in_turn(id, now, observer) };
         match self.dequeue(queue, now, observer) {
             Some(packet) => self.start(id, queue, packet, now),
@@ -33,7 +33,7 @@ impl<Q: Qdisc> Path<Q> {
     fn start(&mut self, id: NodeId, queue: NodeId, packet: Packet, now: Time) {
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
-        let Role::Link(link) = &mut node.role else { return };
+        let link = node.role.link_mut();
         link.sending = Some(Sending { packet, queue, sent_bytes: 0 });
         let deadline = match &mut link.model {
             AnyLink::Line(line) => line.begin(now, packet.bytes),
@@ -55,7 +55,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(always)]
     pub(super) fn finish_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[id.index()];
-        let Role::Link(link) = &mut node.role else { return };
+        let link = node.role.link_mut();
         if let Some(sending) = link.sending.take() {
             let (next, is_heard) = (link.next, !node.listeners.is_empty());
             observer.departed(now, id, sending.queue, &sending.packet);
@@ -77,7 +77,7 @@ impl<Q: Qdisc> Path<Q> {
         };
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
-        let Role::Link(link) = &mut node.role else { return };
+        let link = node.role.link_mut();
         let AnyLink::Shaper(shaper) = &mut link.model else { return };
         shaper.charge(now, packet.bytes);
         let (deadline, next) = (shaper.eligible().max(now), link.next);
@@ -92,7 +92,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(always)]
     fn carry<O: Observer>(&mut self, id: NodeId, now: Time, mut budget: u64, observer: &mut O) -> u64 {
         while budget > 0 {
-            let Role::Link(link) = &mut self.nodes[id.index()].role else { return budget };
+            let link = self.nodes[id.index()].role.link_mut();
             let overhead = u64::from(link.model.overhead_bytes());
             let next = link.next;
             let mut sending = match link.sending.take() {
@@ -107,8 +107,7 @@ impl<Q: Qdisc> Path<Q> {
             if left > budget {
                 sending.sent_bytes += budget;
                 budget = 0;
-                let Role::Link(link) = &mut self.nodes[id.index()].role else { return budget };
-                link.sending = Some(sending);
+                self.nodes[id.index()].role.link_mut().sending = Some(sending);
             } else {
                 budget -= left;
                 observer.departed(now, id, sending.queue, &sending.packet);
@@ -123,7 +122,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn opportunity<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let budget = self.carry(id, now, OPPORTUNITY_BYTES, observer);
         let node = &mut self.nodes[id.index()];
-        let Role::Link(link) = &mut node.role else { return };
+        let link = node.role.link_mut();
         let AnyLink::Trace(trace) = &mut link.model else { return };
         trace.burn();
         // Where bytes were left over there was nothing to take, and nothing to do until something comes.
@@ -138,15 +137,13 @@ impl<Q: Qdisc> Path<Q> {
     /// A slot that an uplink has a grant for.
     #[inline(never)]
     pub(super) fn granted<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let Role::Link(Link { model: AnyLink::Uplink(uplink), .. }) = &self.nodes[id.index()].role else {
-            return;
-        };
+        let AnyLink::Uplink(uplink) = &self.nodes[id.index()].role.link().model else { return };
         let slot_bytes = uplink.slot_bytes();
         let left = self.carry(id, now, slot_bytes, observer);
         let waiting = self.waiting_bytes(id);
         let node = &mut self.nodes[id.index()];
         let is_heard = !node.listeners.is_empty();
-        let Role::Link(Link { model: AnyLink::Uplink(uplink), .. }) = &mut node.role else { return };
+        let AnyLink::Uplink(uplink) = &mut node.role.link_mut().model else { return };
         let next = uplink.sent(now, slot_bytes - left, waiting);
         self.idle[id.index()] = next == Time::NEVER;
         self.deadlines.set(id.index(), next);
@@ -157,11 +154,11 @@ impl<Q: Qdisc> Path<Q> {
 
     /// Bytes on the link of what the link `id` has before it, with the rest of a packet it has begun.
     fn waiting_bytes(&self, id: NodeId) -> u64 {
-        let Role::Link(link) = &self.nodes[id.index()].role else { return 0 };
+        let link = self.nodes[id.index()].role.link();
         let overhead = u64::from(link.model.overhead_bytes());
-        let queue = |id: &NodeId| match &self.nodes[id.index()].role {
-            Role::Queue(queue) => queue.backlog().bytes + queue.backlog().packets * overhead,
-            _ => 0,
+        let queue = |id: &NodeId| {
+            let backlog = self.nodes[id.index()].role.queue().backlog();
+            backlog.bytes + backlog.packets * overhead
         };
         let input = |id: &NodeId| match &self.nodes[id.index()].role {
             Role::Gate(gate) => gate.inputs.nodes.iter().map(queue).sum(),

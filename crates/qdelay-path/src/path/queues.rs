@@ -50,7 +50,7 @@ impl<Q: Qdisc> Path<Q> {
     /// Sets the deadline of the queue `at` to that of its discipline, where it has changed.
     #[inline(never)]
     pub(super) fn follow_timer(&mut self, at: NodeId, now: Time) {
-        let Role::Queue(queue) = &mut self.nodes[at.index()].role else { return };
+        let queue = self.nodes[at.index()].role.queue_mut();
         let deadline = queue.next_deadline();
         if deadline != queue.deadline {
             queue.deadline = deadline;
@@ -62,7 +62,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(always)]
     pub(super) fn dequeue<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) -> Option<Packet> {
         let node = &mut self.nodes[at.index()];
-        let Role::Queue(queue) = &mut node.role else { return None };
+        let queue = node.role.queue_mut();
         let (has_timer, is_heard) = (queue.has_timer, !node.listeners.is_empty());
         if has_timer || is_heard {
             if queue.retiring.is_some() {
@@ -91,7 +91,7 @@ impl<Q: Qdisc> Path<Q> {
     /// `gone` has left the queue `at`.
     #[inline(never)]
     pub(super) fn tell_of_dequeue(&mut self, at: NodeId, now: Time, gone: Count) {
-        let Role::Queue(queue) = &self.nodes[at.index()].role else { return };
+        let queue = self.nodes[at.index()].role.queue();
         let left = queue.backlog();
         self.tell_gone(at, now, gone);
         self.tell_left(at, now, Count { packets: left.packets, bytes: left.bytes });
@@ -100,7 +100,7 @@ impl<Q: Qdisc> Path<Q> {
     #[cold]
     pub(super) fn run_timer<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[at.index()];
-        let Role::Queue(queue) = &mut node.role else { return };
+        let queue = node.role.queue_mut();
         let mut sink =
             Tally { now, node: at, counters: &mut node.counters, observer, gone: Count::default() };
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
@@ -128,7 +128,9 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => self.wake_cell(id, input, now),
             // A link that leaves is busy, as long as it is there.
             Role::Leaving(_) => {}
-            Role::Queue(_) | Role::Classifier(_) | Role::Delay(_) | Role::Exit => {}
+            other @ (Role::Queue(_) | Role::Classifier(_) | Role::Delay(_) | Role::Exit) => {
+                other.is_not("gate, link or cell")
+            }
         }
     }
 
@@ -137,7 +139,7 @@ impl<Q: Qdisc> Path<Q> {
         if !self.idle[id.index()] {
             return;
         }
-        let Role::Link(link) = &mut self.nodes[id.index()].role else { return };
+        let link = self.nodes[id.index()].role.link_mut();
         let deadline = match &mut link.model {
             AnyLink::Line(_) | AnyLink::Rate(_) => return self.begin_sending(id, now, observer),
             AnyLink::Shaper(shaper) => shaper.eligible().max(now),
@@ -156,7 +158,7 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId)> {
-        let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        let link = self.nodes[id.index()].role.link();
         match link.only {
             Some(queue) => self.dequeue(queue, now, observer).map(|packet| (packet, queue)),
             None => self.pull_in_turn(id, now, observer),
@@ -170,21 +172,20 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId)> {
-        let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        let link = self.nodes[id.index()].role.link();
         if link.inputs.deficits.is_some() {
             return self.pull_by_deficit(id, now, observer);
         }
         let (count, mut index) = (link.inputs.nodes.len(), link.inputs.first());
         for _ in 0..count {
-            let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
+            let link = self.nodes[id.index()].role.link();
             let (input, after) = (link.inputs.nodes[index], link.inputs.after(index));
             let taken = match self.nodes[input.index()].role {
                 Role::Gate(_) => self.pass(input, now, observer),
                 _ => self.dequeue(input, now, observer).map(|packet| (packet, input)),
             };
             if taken.is_some() {
-                let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
-                link.inputs.turn = after;
+                self.nodes[id.index()].role.link_mut().inputs.turn = after;
                 return taken;
             }
             index = after;
@@ -199,19 +200,18 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) -> Option<(Packet, NodeId)> {
-        let Role::Link(link) = &self.nodes[id.index()].role else { return None };
+        let link = self.nodes[id.index()].role.link();
         // Where a discipline has only packets to drop, another input may have one.
         for _ in 0..=link.inputs.nodes.len() {
-            let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
-            let mut deficits = link.inputs.deficits.take()?;
+            let link = self.nodes[id.index()].role.link_mut();
+            let mut deficits = link.inputs.deficits.take().expect("deficit round robin");
             let chosen = deficits.choose(|input| self.head_bytes(input));
-            let place = chosen.and_then(|(index, _)| Some((index, *deficits.nodes.get(index)?)));
+            let place = chosen.map(|(index, _)| (index, deficits.nodes[index]));
             let taken = place.map(|(_, input)| self.dequeue(input, now, observer));
             if let (Some((index, _)), Some(Some(packet))) = (place, &taken) {
                 deficits.taken(index, u64::from(packet.bytes));
             }
-            let Role::Link(link) = &mut self.nodes[id.index()].role else { return None };
-            link.inputs.deficits = Some(deficits);
+            self.nodes[id.index()].role.link_mut().inputs.deficits = Some(deficits);
             if let Some(packet) = taken? {
                 return place.map(|(_, input)| (packet, input));
             }

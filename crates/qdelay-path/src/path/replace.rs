@@ -45,10 +45,9 @@ impl<Q: Qdisc> Path<Q> {
         self.poll(now, observer)?;
         let random = Random::derive(self.seed, self.name(node), "qdisc");
         self.reordered(|path| {
-            let Role::Queue(queue) = &mut path.nodes[node.index()].role else { return };
-            queue.replace(qdisc, random);
+            path.nodes[node.index()].role.queue_mut().replace(qdisc, random);
         });
-        let Role::Queue(queue) = &mut self.nodes[node.index()].role else { return Ok(()) };
+        let queue = self.nodes[node.index()].role.queue_mut();
         let puller = queue.puller;
         if queue.has_timer {
             queue.deadline = queue.next_deadline();
@@ -79,16 +78,18 @@ impl<Q: Qdisc> Path<Q> {
             AnyLink::Rate(link) => AnyLink::Rate(link.beginning_at(now)),
             AnyLink::Line(_) | AnyLink::Shaper(_) | AnyLink::Uplink(_) => link,
         };
+        let deadline = self.deadlines.get(node.index());
         let end = match &self.nodes[node.index()].role {
-            Role::Link(link) => link.end(now, self.deadlines.get(node.index())),
-            _ => self.deadlines.get(node.index()),
+            Role::Link(link) => link.end(now, deadline),
+            Role::Leaving(_) => deadline,
+            other => other.is_not("link"),
         };
         self.reordered(|path| {
             let role = &mut path.nodes[node.index()].role;
             *role = match core::mem::replace(role, Role::Exit) {
                 Role::Link(link) => Role::Leaving(Box::new(Leaving { link, successor })),
                 Role::Leaving(leaving) => Role::Leaving(Box::new(Leaving { link: leaving.link, successor })),
-                other => other,
+                other => other.is_not("link"),
             };
         });
         self.idle[node.index()] = false;
@@ -120,11 +121,10 @@ impl<Q: Qdisc> Path<Q> {
                 hears_refusals.push(index);
             }
         }
-        if let Role::Gate(gate) = &mut self.nodes[node.index()].role {
-            gate.law = law;
-            gate.inbox.retain(|entry| kinds.includes(entry.1));
-            (gate.retry, gate.is_blocked, gate.held) = (Time::NEVER, true, None);
-        }
+        let gate = self.nodes[node.index()].role.gate_mut();
+        gate.law = law;
+        gate.inbox.retain(|entry| kinds.includes(entry.1));
+        (gate.retry, gate.is_blocked, gate.held) = (Time::NEVER, true, None);
         for (index, teller) in self.nodes.iter_mut().enumerate() {
             let Role::Gate(gate) = &mut teller.role else { continue };
             if !hears_refusals.contains(&index) {
@@ -155,10 +155,8 @@ impl<Q: Qdisc> Path<Q> {
             return Err(PathError::Loss { node });
         }
         self.poll(now, observer)?;
-        let seed = self.seed;
-        if let Role::Delay(delay) = &mut self.nodes[node.index()].role {
-            delay.replace(spec, seed, &self.names[node.index()]);
-        }
+        let delay = self.nodes[node.index()].role.delay_mut();
+        delay.replace(spec, self.seed, &self.names[node.index()]);
         Ok(())
     }
 
@@ -201,7 +199,7 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Option<Packet> {
         let node = &mut self.nodes[at.index()];
-        let Role::Queue(queue) = &mut node.role else { return None };
+        let queue = node.role.queue_mut();
         let had_any = queue.backlog().packets > 0;
         let mut sink = super::queues::Tally {
             now,
@@ -238,8 +236,7 @@ impl<Q: Qdisc> Path<Q> {
     /// A link that leaves has its next event at `now`: the end of what it has begun, or an opportunity on the way there.
     #[cold]
     pub(super) fn run_leaving<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let Role::Leaving(leaving) = &mut self.nodes[id.index()].role else { return };
-        let link = &mut leaving.link;
+        let link = &mut self.nodes[id.index()].role.leaving_mut().link;
         let next = link.next;
         let mut has_sent = false;
         if let Some(mut sending) = link.sending.take() {
@@ -285,9 +282,9 @@ impl<Q: Qdisc> Path<Q> {
                 link.succeed(successor, node.counters.forwarded, now);
                 Role::Link(link)
             }
-            other => other,
+            other => other.is_not("leaving link"),
         };
-        let Role::Link(link) = &mut node.role else { return };
+        let link = node.role.link_mut();
         let deadline = match &mut link.model {
             AnyLink::Line(_) | AnyLink::Rate(_) => now,
             AnyLink::Shaper(shaper) => shaper.eligible().max(now),

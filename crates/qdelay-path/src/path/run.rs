@@ -61,8 +61,7 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => self.run_cell(id, now, observer),
             Role::Leaving(_) => self.run_leaving(id, now, observer),
             Role::Queue(_) => self.run_timer(id, now, observer),
-            // These have no deadlines.
-            Role::Classifier(_) | Role::Exit => {}
+            other @ (Role::Classifier(_) | Role::Exit) => other.is_not("node with deadlines"),
         }
     }
 
@@ -99,7 +98,7 @@ impl<Q: Qdisc> Path<Q> {
                         self.announce(to, &packet);
                     }
                     let node = &mut self.nodes[to.index()];
-                    let Role::Queue(queue) = &mut node.role else { return };
+                    let queue = node.role.queue_mut();
                     let gone = queue.enqueue(to, packet, now, &mut node.counters, observer);
                     let (puller, has_timer) = (queue.puller, queue.has_timer);
                     if has_timer {
@@ -134,9 +133,8 @@ impl<Q: Qdisc> Path<Q> {
                     }
                     None => return self.discard(to, &packet, now, DropReason::UNROUTABLE, observer),
                 },
-                // The builder connects nothing that pushes to these.
-                Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) => {
-                    return self.discard(to, &packet, now, DropReason::UNROUTABLE, observer);
+                other @ (Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_)) => {
+                    other.is_not("node that takes what is pushed")
                 }
             };
             node.counters.forwarded.add(&packet);
