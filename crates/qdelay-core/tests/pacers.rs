@@ -407,13 +407,11 @@ fn tell(pacer: &mut AnyPacer, history: &[Told]) -> u64 {
     let mut now = 0;
     for told in history {
         match told {
-            Told::Packet(size) => {
-                if let Eligible::At(time) = pacer.next_eligible(at(now), *size) {
-                    assert!(time > at(now), "asked at {now} to be asked at {time:?}");
-                } else {
-                    pacer.forwarded(at(now), *size);
-                }
-            }
+            Told::Packet(size) => match pacer.next_eligible(at(now), *size) {
+                Eligible::Now => pacer.forwarded(at(now), *size),
+                Eligible::At(time) => assert!(time > at(now), "asked at {now} to be asked at {time:?}"),
+                Eligible::OnSignal => {}
+            },
             Told::Sent(size) => pacer.forwarded(at(now), *size),
             Told::Served(served) => pacer.on_signal(at(now), Signal::Served(*served)),
             Told::Dequeued(bytes) => pacer.on_signal(at(now), Signal::Dequeued { bytes: *bytes }),
@@ -453,6 +451,50 @@ fn laws() -> impl Strategy<Value = String> {
         };
         format!("{name}{}", variants[variant])
     })
+}
+
+/// Whether what a pacer limits itself to is within its bounds, after what it was told.
+type IsWithin = fn(&AnyPacer, &[Told]) -> bool;
+
+/// Arguments for the pacer called `name` and the bounds that these set.
+fn bounds(name: &str) -> (&'static str, IsWithin) {
+    match name {
+        "vanilla" => ("", |_, _| true),
+        "drql" => (
+            ":max=20000b",
+            |pacer, _| matches!(pacer, AnyPacer::Drql(pacer) if (1500..=20_000).contains(&pacer.law().limit_bytes())),
+        ),
+        "dynrlc" => (
+            ":min=2:max=9",
+            |pacer, _| matches!(pacer, AnyPacer::DynRlc(pacer) if (2.0..=9.0).contains(&pacer.law().limit_packets())),
+        ),
+        "usp" => (
+            ":max=20000b",
+            |pacer, _| matches!(pacer, AnyPacer::Usp(law) if (1500..=20_000).contains(&law.occupancy_bytes(at(0)))),
+        ),
+        "5g-bdp" => ("", |pacer, told| {
+            let capacity =
+                |told: &Told| if let Told::Served(served) = told { served.capacity_bytes } else { 0 };
+            let most = told.iter().map(capacity).max().unwrap_or(0).max(1500);
+            matches!(pacer, AnyPacer::Bdp(pacer) if pacer.law().budget_bytes() <= most)
+        }),
+        "e5g-bdp" => ("", |pacer, _| {
+            let AnyPacer::EnhancedBdp(pacer) = pacer else { return false };
+            pacer.law().bandwidth_bytes() >= 0.0 && pacer.law().bandwidth_bytes().is_finite()
+        }),
+        "credit" => (":5000b", |pacer, told| {
+            let (mut largest, mut unasked) = (0, 0_u64);
+            for told in told {
+                match told {
+                    Told::Packet(bytes) => largest = largest.max(*bytes),
+                    Told::Sent(bytes) => unasked += bytes,
+                    _ => {}
+                }
+            }
+            matches!(pacer, AnyPacer::Credit(law) if law.out_bytes() <= largest.max(5000) + unasked)
+        }),
+        _ => panic!("{name}: what does it limit itself to, and within which bounds?"),
+    }
 }
 
 proptest! {
@@ -521,19 +563,12 @@ proptest! {
     /// Limits stay within their bounds whatever is told, and the window is kept to.
     #[test]
     fn limits_are_clamped(history in proptest::collection::vec(told(), 0..200)) {
-        for text in ["drql:max=20000b", "dynrlc:min=2:max=9", "usp:max=20000b", "e5g-bdp", "credit:5000b"] {
-            let mut pacer = build(text, MS);
+        for name in COMPONENTS.iter().map(|component| component.name) {
+            let (arguments, is_within) = bounds(name);
+            let mut pacer = build(&format!("{name}{arguments}"), MS);
             for end in 0..history.len() {
                 tell(&mut pacer, &history[end..=end]);
-                match &pacer {
-                    AnyPacer::Drql(law) => prop_assert!((1500..=20_000).contains(&law.limit_bytes())),
-                    AnyPacer::DynRlc(law) => prop_assert!((2.0..=9.0).contains(&law.limit_packets())),
-                    AnyPacer::Usp(law) => prop_assert!((1500..=20_000).contains(&law.occupancy_bytes(at(0)))),
-                    AnyPacer::EnhancedBdp(law) => {
-                        prop_assert!(law.bandwidth_bytes() >= 0.0 && law.bandwidth_bytes().is_finite());
-                    }
-                    _ => {}
-                }
+                prop_assert!(is_within(&pacer, &history[..=end]), "{pacer:?}");
             }
         }
     }

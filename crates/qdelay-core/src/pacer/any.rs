@@ -3,10 +3,29 @@
 use super::{AnyPacer, COMPONENTS, PacerSetting, PassThrough};
 use crate::component::{Arguments, ComponentError};
 
-/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`; the module has `COMPONENT`, and
-/// the pacer `build`.
+/// What a variant holds: the pacer, or what it is above the buffer of a bearer.
+macro_rules! held {
+    ($Pacer:ident) => { $Pacer };
+    ($Pacer:ident, $Holder:ident) => { $Holder<$Pacer> };
+}
+pub(super) use held;
+
+/// Makes of what was built what the variant holds.
+macro_rules! hold {
+    ($arguments:ident, $setting:ident, $built:expr) => {
+        $built
+    };
+    ($arguments:ident, $setting:ident, $built:expr, OverBearer) => {
+        OverBearer::new($built, $setting.silence($arguments))
+    };
+}
+pub(super) use hold;
+
+/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`, followed by `in OverBearer` where it
+/// is a law above the buffer of a radio bearer ([`super::bearer`]), which has [`super::parameters::SILENCE`] among its parameters. The
+/// module has `COMPONENT`, and the pacer `build`.
 macro_rules! pacers {
-    ($($module:ident::$Pacer:ident),* $(,)?) => {
+    ($($module:ident::$Pacer:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Pacer;)*
 
         /// Every pacer, in the order they are listed.
@@ -18,12 +37,12 @@ macro_rules! pacers {
         pub enum AnyPacer {
             $(
                 #[doc = concat!("[`", stringify!($Pacer), "`].")]
-                $Pacer($Pacer),
+                $Pacer(any::held!($Pacer $(, $Holder)?)),
             )*
         }
 
-        $(impl From<$Pacer> for AnyPacer {
-            fn from(law: $Pacer) -> AnyPacer {
+        $(impl From<any::held!($Pacer $(, $Holder)?)> for AnyPacer {
+            fn from(law: any::held!($Pacer $(, $Holder)?)) -> AnyPacer {
                 AnyPacer::$Pacer(law)
             }
         })*
@@ -36,7 +55,8 @@ macro_rules! pacers {
             pub fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
-                    return $Pacer::build(arguments, setting).map(AnyPacer::$Pacer);
+                    let built = $Pacer::build(arguments, setting)?;
+                    return Ok(AnyPacer::$Pacer(any::hold!(arguments, setting, built $(, $Holder)?)));
                 })*
                 Err(parameters::fail(arguments, format!("'{name}' is not a pacer")))
             }

@@ -21,9 +21,10 @@
 //!   rounds down: `fit=whole`, which in bytes leaves a part of most TTIs unused. An empty RLC buffer takes a packet larger than
 //!   the budget when all of the budget may have gone.
 
+use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE, first_time};
-use super::{Eligible, Pacer, Served, Signal, Signals};
+use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 
@@ -81,8 +82,6 @@ pub struct BdpParameters {
     pub mtu_bytes: u64,
     /// When a packet has room within the budget.
     pub fit: Fit,
-    /// After this long without a report the RLC buffer is taken for empty.
-    pub silence: Span,
 }
 
 /// With no offset an idle bearer's whole budget would be allowed when its next TTI begins, thus never.
@@ -92,7 +91,6 @@ const LEAST_OFFSET: f64 = 0.01;
 #[derive(Clone, Copy, Debug)]
 pub struct Bdp {
     parameters: BdpParameters,
-    below: Below,
     capacity_bytes: u64,
     /// `bytes_to_send` of Algorithm 2.
     budget_bytes: u64,
@@ -110,7 +108,6 @@ impl Bdp {
         let offset = parameters.offset.clamp(LEAST_OFFSET, 1.0);
         Bdp {
             parameters: BdpParameters { tti, mtu_bytes, offset, ..parameters },
-            below: Below::new(parameters.silence),
             capacity_bytes: 0,
             budget_bytes: mtu_bytes,
             sent_bytes: 0,
@@ -126,23 +123,12 @@ impl Bdp {
             full: if arguments.text("full") == Some("mtu") { WhenFull::Mtu } else { WhenFull::Nothing },
             mtu_bytes: setting.mtu(arguments),
             fit: Fit::of(arguments),
-            silence: setting.silence(arguments),
         }))
     }
 
     /// The budget of this TTI, bytes.
     pub const fn budget_bytes(&self) -> u64 {
         self.budget_bytes
-    }
-
-    fn served(&mut self, now: Time, served: &Served) {
-        self.below.served(now, served);
-        self.capacity_bytes = served.capacity_bytes;
-        let budget = match served.capacity_bytes.saturating_sub(served.remaining_bytes) {
-            0 if self.parameters.full == WhenFull::Mtu => self.parameters.mtu_bytes,
-            budget => budget,
-        };
-        self.set(now, budget);
     }
 
     fn set(&mut self, now: Time, budget_bytes: u64) {
@@ -152,12 +138,12 @@ impl Bdp {
     }
 
     /// Sets the budgets of the TTIs that went by without a report.
-    fn catch_up(&mut self, now: Time) {
-        if self.below.forget(now) {
+    fn catch_up(&mut self, below: &mut Below, now: Time) {
+        if below.forget(now) {
             self.set(now, self.capacity_bytes.max(self.parameters.mtu_bytes));
         }
         let ttis = now.since(self.last).as_nanos() / self.parameters.tti.as_nanos();
-        if self.below.is_empty() && ttis > 0 {
+        if below.is_empty() && ttis > 0 {
             let last = self.last + self.parameters.tti * ttis;
             self.set(last, self.capacity_bytes.max(self.parameters.mtu_bytes));
         }
@@ -170,62 +156,61 @@ impl Bdp {
     }
 }
 
-impl Pacer for Bdp {
-    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
-        self.catch_up(now);
+impl BearerLaw for Bdp {
+    fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
+        self.catch_up(below, now);
         let (tti, budget) = (self.parameters.tti, self.budget_bytes as f64);
         // Bytes that must be allowed: at least so many, or more than so many.
         let (bytes, more) = match self.parameters.fit {
             Fit::Begun => (self.sent_bytes as f64, true),
-            Fit::Whole if self.below.is_empty() => (size_bytes.min(self.budget_bytes) as f64, false),
+            Fit::Whole if below.is_empty() => (size_bytes.min(self.budget_bytes) as f64, false),
             Fit::Whole => (self.sent_bytes.saturating_add(size_bytes) as f64, false),
         };
         let is_allowed = |gone: f64| if more { gone > bytes } else { gone >= bytes };
         let is_allowed_now = self.budget_bytes > 0 && is_allowed(self.may_have_gone(now));
-        if is_allowed_now || self.below.is_promised(now, size_bytes) {
+        if is_allowed_now || below.is_promised(now, size_bytes) {
             return Eligible::Now;
         }
         // Without a report nothing more happens after one TTI, but that an empty buffer starts another.
         let end = self.last + tti;
-        let otherwise = if self.below.is_empty() { end } else { self.below.deadline() };
+        let otherwise = if below.is_empty() { end } else { below.deadline() };
         if self.budget_bytes == 0 || now >= end || !is_allowed(self.may_have_gone(end)) {
             return Eligible::At(otherwise);
         }
         let estimate = (bytes / budget - self.parameters.offset) * tti.as_nanos() as f64;
         let allowed = first_time(self.last, estimate, |time| is_allowed(self.may_have_gone(time)));
         let allowed = allowed.min(otherwise);
-        self.below.promise(allowed, size_bytes);
+        below.promise(allowed, size_bytes);
         Eligible::At(allowed)
     }
-    fn forwarded(&mut self, now: Time, bytes: u64) {
-        self.below.forwarded(now, bytes);
+    fn forwarded(&mut self, _: &mut Below, _: Time, bytes: u64) {
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
     }
-    fn on_signal(&mut self, now: Time, signal: Signal) {
-        if let Signal::Served(served) = signal {
-            self.served(now, &served);
-        }
-    }
-    fn listens(&self) -> Signals {
-        Signals { served: true, ..Signals::NONE }
+    fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
+        self.capacity_bytes = served.capacity_bytes;
+        let budget = match served.capacity_bytes.saturating_sub(served.remaining_bytes) {
+            0 if self.parameters.full == WhenFull::Mtu => self.parameters.mtu_bytes,
+            budget => budget,
+        };
+        self.set(now, budget);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::AnyPacer;
     use super::super::testing::{Asked, ms, parse, refused, served, us};
+    use super::super::{AnyPacer, OverBearer, Pacer};
     use super::*;
     use alloc::vec::Vec;
 
-    fn law(text: &str) -> Bdp {
+    fn law(text: &str) -> OverBearer<Bdp> {
         match parse(text) {
             AnyPacer::Bdp(law) => law,
             other => panic!("{other:?}"),
         }
     }
     /// Asks at the times it names, up to `end`, for packets of `size`; when they went, in microseconds rounded up.
-    fn drain(law: &mut Bdp, mut now: Time, end: Time, size: u64) -> Vec<u64> {
+    fn drain(law: &mut OverBearer<Bdp>, mut now: Time, end: Time, size: u64) -> Vec<u64> {
         let mut went = Vec::new();
         while now < end {
             match law.ask(now, size) {
@@ -307,8 +292,7 @@ mod tests {
     fn whole_packets_are_spread_over_the_tti() {
         // Four packets a TTI of 10 ms: at soll = 1, 2, 3, 4, 5 packets, thus at 0, 0.17, 0.42, 0.67, 0.92 of it.
         let setting = PacerSetting { tti: Span::from_millis(10), mtu_bytes: 1500 };
-        let arguments = Arguments::parse(super::super::COMPONENTS, "5g-bdp:fit=whole").unwrap();
-        let mut law = Bdp::build(&arguments, &setting).unwrap();
+        let Ok(AnyPacer::Bdp(mut law)) = AnyPacer::parse("5g-bdp:fit=whole", &setting) else { panic!() };
         law.on_signal(ms(100), served(6000, 6000, 0));
         assert_eq!(drain(&mut law, ms(100), ms(110), 1500), [100_000, 101_700, 104_200, 106_700, 109_200]);
         law.on_signal(ms(110), served(6000, 6000, 1500));

@@ -15,12 +15,12 @@
 //!   report.
 //! * A packet that is larger than the limit goes into an empty buffer.
 
+use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
-use super::{Eligible, Pacer, Served, Signal, Signals};
+use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
-use alloc::format;
 
 /// What `drql` is and takes.
 pub static COMPONENT: Component = Component {
@@ -56,15 +56,7 @@ pub static COMPONENT: Component = Component {
             about: "a limit that grew is rounded up to whole bytes, or to full packets (where packets are the unit)",
             source: "the thesis's emulator: packets",
         },
-        Parameter {
-            name: "max",
-            unit: Unit::Bytes,
-            default: "1536000b",
-            min: "1b",
-            max: "",
-            about: "greatest limit, and the first (MAX_VAL_LIMIT)",
-            source: "5G QoS thesis section 3.6.1: 1024 packets",
-        },
+        parameters::max("greatest limit, and the first (MAX_VAL_LIMIT)"),
         MTU,
         parameters::fit("whole", "5G QoS thesis section 3.2: the limit is the queue's"),
         SILENCE,
@@ -87,15 +79,12 @@ pub struct DrqlParameters {
     pub mtu_bytes: u64,
     /// When a packet has room within the limit.
     pub fit: Fit,
-    /// After this long without a report the RLC buffer is taken for empty.
-    pub silence: Span,
 }
 
 /// The law of DRQL.
 #[derive(Clone, Copy, Debug)]
 pub struct Drql {
     parameters: DrqlParameters,
-    below: Below,
     limit_bytes: u64,
     /// The least that was left in this interval; nothing yet.
     least_bytes: Option<u64>,
@@ -111,7 +100,6 @@ impl Drql {
         let max_bytes = parameters.max_bytes.max(parameters.mtu_bytes);
         Drql {
             parameters: DrqlParameters { max_bytes, ..parameters },
-            below: Below::new(parameters.silence),
             limit_bytes: max_bytes,
             least_bytes: None,
             last: Time::ZERO,
@@ -121,12 +109,7 @@ impl Drql {
 
     /// The law that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Drql, ComponentError> {
-        let mtu_bytes = setting.mtu(arguments);
-        let max_bytes = arguments.whole("max").unwrap_or(1_536_000);
-        if max_bytes < mtu_bytes {
-            let message = format!("max {max_bytes} is below the MTU of {mtu_bytes} bytes");
-            return Err(parameters::fail(arguments, message));
-        }
+        let (max_bytes, mtu_bytes) = setting.max_and_mtu(arguments)?;
         Ok(Drql::new(DrqlParameters {
             interval: arguments.span("interval").unwrap_or(setting.tti() * 10),
             increase: arguments.number("increase").unwrap_or(1.2),
@@ -134,7 +117,6 @@ impl Drql {
             max_bytes,
             mtu_bytes,
             fit: Fit::of(arguments),
-            silence: setting.silence(arguments),
         }))
     }
 
@@ -143,8 +125,23 @@ impl Drql {
         self.limit_bytes
     }
 
-    fn served(&mut self, now: Time, served: &Served) {
-        self.below.served(now, served);
+    fn restart(&mut self, now: Time) {
+        self.last = now;
+        self.least_bytes = None;
+    }
+}
+
+impl BearerLaw for Drql {
+    fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
+        below.forget(now);
+        let used = below.bytes();
+        if below.is_empty() || self.parameters.fit.has_room(used, size_bytes, self.limit_bytes) {
+            return Eligible::Now;
+        }
+        self.limit_reached = true;
+        Eligible::At(below.deadline())
+    }
+    fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
         let DrqlParameters { interval, increase, round_bytes, max_bytes, mtu_bytes, .. } = self.parameters;
         let remaining = served.remaining_bytes;
         if remaining > 0 {
@@ -164,50 +161,22 @@ impl Drql {
         }
         self.limit_reached = false;
     }
-
-    fn restart(&mut self, now: Time) {
-        self.last = now;
-        self.least_bytes = None;
-    }
-}
-
-impl Pacer for Drql {
-    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
-        self.below.forget(now);
-        let used = self.below.bytes();
-        if self.below.is_empty() || self.parameters.fit.has_room(used, size_bytes, self.limit_bytes) {
-            return Eligible::Now;
-        }
-        self.limit_reached = true;
-        Eligible::At(self.below.deadline())
-    }
-    fn forwarded(&mut self, now: Time, bytes: u64) {
-        self.below.forwarded(now, bytes);
-    }
-    fn on_signal(&mut self, now: Time, signal: Signal) {
-        if let Signal::Served(served) = signal {
-            self.served(now, &served);
-        }
-    }
-    fn listens(&self) -> Signals {
-        Signals { served: true, ..Signals::NONE }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::AnyPacer;
     use super::super::testing::{Asked, ms, parse, refused, served};
+    use super::super::{AnyPacer, OverBearer, Pacer};
     use super::*;
 
-    fn law(text: &str) -> Drql {
+    fn law(text: &str) -> OverBearer<Drql> {
         match parse(text) {
             AnyPacer::Drql(law) => law,
             other => panic!("{other:?}"),
         }
     }
     /// Sends full packets until one is held back; how many went.
-    fn fill(law: &mut Drql, now: Time) -> u64 {
+    fn fill(law: &mut OverBearer<Drql>, now: Time) -> u64 {
         let mut count = 0;
         while law.ask(now, 1500) == Eligible::Now {
             law.forwarded(now, 1500);

@@ -11,9 +11,10 @@
 //! * An interval in which no packet left says nothing of the sojourn: it goes on until one did.
 //! * An empty buffer takes a packet whatever the limit.
 
+use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{self, PacerSetting, SILENCE};
-use super::{Eligible, Pacer, Served, Signal, Signals};
+use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
@@ -119,15 +120,12 @@ pub struct DynRlcParameters {
     pub start_packets: f64,
     /// What a step is a part of.
     pub step: Step,
-    /// After this long without a report the RLC buffer is taken for empty.
-    pub silence: Span,
 }
 
 /// The law of DynRLC.
 #[derive(Clone, Copy, Debug)]
 pub struct DynRlc {
     parameters: DynRlcParameters,
-    below: Below,
     limit_packets: f64,
     /// When the limit was set last.
     last: Time,
@@ -143,7 +141,6 @@ impl DynRlc {
         let alpha = parameters.alpha.clamp(0.0, 1.0);
         let mut law = DynRlc {
             parameters: DynRlcParameters { min_packets, max_packets, alpha, ..parameters },
-            below: Below::new(parameters.silence),
             limit_packets: 0.0,
             last: Time::ZERO,
             left_packets: 0,
@@ -154,7 +151,7 @@ impl DynRlc {
     }
 
     /// The law that `arguments` describe.
-    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<DynRlc, ComponentError> {
+    pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<DynRlc, ComponentError> {
         let min_packets = arguments.whole("min").unwrap_or(1);
         let max_packets = arguments.whole("max").unwrap_or(10);
         let fail = |message| Err(parameters::fail(arguments, message));
@@ -176,7 +173,6 @@ impl DynRlc {
             max_packets,
             start_packets,
             step: if arguments.text("step") == Some("factor") { Step::Factor } else { Step::Distance },
-            silence: setting.silence(arguments),
         }))
     }
 
@@ -189,9 +185,18 @@ impl DynRlc {
         let bounds = (self.parameters.min_packets as f64, self.parameters.max_packets as f64);
         self.limit_packets = packets.max(bounds.0).min(bounds.1);
     }
+}
 
-    fn served(&mut self, now: Time, served: &Served) {
-        self.below.served(now, served);
+impl BearerLaw for DynRlc {
+    fn next_eligible(&mut self, below: &mut Below, now: Time, _: u64) -> Eligible {
+        below.forget(now);
+        let packets = below.packets();
+        if below.is_empty() || packets.saturating_add(1) as f64 <= self.limit_packets {
+            return Eligible::Now;
+        }
+        Eligible::At(below.deadline())
+    }
+    fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
         self.left_packets += u64::from(served.left_packets);
         self.left_sojourn += served.left_sojourn;
         if self.left_packets == 0 || now < self.last + self.parameters.interval {
@@ -210,42 +215,20 @@ impl DynRlc {
     }
 }
 
-impl Pacer for DynRlc {
-    fn next_eligible(&mut self, now: Time, _: u64) -> Eligible {
-        self.below.forget(now);
-        let packets = self.below.packets();
-        if self.below.is_empty() || packets.saturating_add(1) as f64 <= self.limit_packets {
-            return Eligible::Now;
-        }
-        Eligible::At(self.below.deadline())
-    }
-    fn forwarded(&mut self, now: Time, bytes: u64) {
-        self.below.forwarded(now, bytes);
-    }
-    fn on_signal(&mut self, now: Time, signal: Signal) {
-        if let Signal::Served(served) = signal {
-            self.served(now, &served);
-        }
-    }
-    fn listens(&self) -> Signals {
-        Signals { served: true, ..Signals::NONE }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::AnyPacer;
     use super::super::testing::{Asked, ms, parse, refused};
+    use super::super::{AnyPacer, OverBearer, Pacer, Signal};
     use super::*;
 
-    fn law(text: &str) -> DynRlc {
+    fn law(text: &str) -> OverBearer<DynRlc> {
         match parse(text) {
             AnyPacer::DynRlc(law) => law,
             other => panic!("{other:?}"),
         }
     }
     /// `packets` left after a mean sojourn of `sojourn_ms`; `remaining` are left.
-    fn left(law: &mut DynRlc, at: u64, packets: u32, sojourn_ms: u64, remaining: u64) {
+    fn left(law: &mut OverBearer<DynRlc>, at: u64, packets: u32, sojourn_ms: u64, remaining: u64) {
         let served = Served {
             left_packets: packets,
             left_sojourn: Span::from_millis(sojourn_ms * u64::from(packets)),

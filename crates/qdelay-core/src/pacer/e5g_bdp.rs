@@ -24,9 +24,10 @@
 //! * The part of a packet larger than the MTU is that of the MTU.
 //! * The period is 1 ms, as the thesis says, or the TTI where that is longer.
 
+use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{self, MTU, PacerSetting, SILENCE, first_time};
-use super::{Eligible, Pacer, Served, Signal, Signals};
+use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
@@ -118,15 +119,12 @@ pub struct EnhancedBdpParameters {
     pub most_bytes: Option<u64>,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
-    /// After this long without a report the RLC buffer is taken for empty.
-    pub silence: Span,
 }
 
 /// The law of e5G-BDP.
 #[derive(Clone, Copy, Debug)]
 pub struct EnhancedBdp {
     parameters: EnhancedBdpParameters,
-    below: Below,
     /// Bytes in a period, on average.
     bandwidth: f64,
     /// Most bytes that one period carries; nothing told yet.
@@ -162,7 +160,6 @@ impl EnhancedBdp {
         };
         EnhancedBdp {
             parameters,
-            below: Below::new(parameters.silence),
             bandwidth: 0.0,
             max_bytes: None,
             carried_bytes: [0; FILL_PERIODS],
@@ -194,7 +191,6 @@ impl EnhancedBdp {
             fill: arguments.number("fill"),
             most_bytes: arguments.whole("most"),
             mtu_bytes: setting.mtu(arguments),
-            silence: setting.silence(arguments),
         }))
     }
 
@@ -228,9 +224,95 @@ impl EnhancedBdp {
         self.bandwidth < self.parameters.idle_bytes as f64
     }
 
-    fn served(&mut self, now: Time, served: &Served) {
-        self.catch_up(now);
-        self.below.served(now, served);
+    /// Ends `periods`, over the first `spread` of which the bytes that were taken are spread (Algorithm 4).
+    fn calculate(&mut self, spread: u64, periods: u64, left_bytes: u64) {
+        let average = |bandwidth: f64, bytes: f64, periods: u64| {
+            let kept = match periods {
+                1 => 1.0 - self.parameters.alpha,
+                _ => libm::pow(1.0 - self.parameters.alpha, periods as f64),
+            };
+            kept * bandwidth + (1.0 - kept) * bytes
+        };
+        self.bandwidth = average(self.bandwidth, self.taken_bytes as f64 / spread as f64, spread);
+        if periods > spread {
+            self.bandwidth = average(self.bandwidth, 0.0, periods - spread);
+        }
+        self.left_bytes = left_bytes;
+        (self.sent_bytes, self.taken_bytes) = (0, 0);
+    }
+
+    /// Ends the periods that went by without a report.
+    fn catch_up(&mut self, below: &mut Below, now: Time) {
+        if below.forget(now) {
+            self.calculate(1, 1, 0);
+            self.last = now;
+        }
+        let period = self.parameters.period;
+        if below.is_empty() && now.since(self.last) >= period {
+            let periods = now.since(self.last).as_nanos() / period.as_nanos();
+            self.calculate(1, periods, 0);
+            self.last += period * periods;
+        }
+    }
+}
+
+/// How much faster than the bandwidth the paced bytes grow, in the first and in the second half of a period (Algorithm 5).
+const FIRST_HALF: f64 = 1.2;
+const SECOND_HALF: f64 = 1.33;
+/// How many periods the best is of: a frame of LTE, in which some TTIs carry less than others.
+const FILL_PERIODS: usize = 10;
+
+impl BearerLaw for EnhancedBdp {
+    fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
+        self.catch_up(below, now);
+        // An empty buffer starts another period by itself; a report ends one otherwise.
+        let end = self.last + self.parameters.period;
+        let otherwise = if below.is_empty() { end } else { below.deadline() };
+        let queued = self.sent_bytes.saturating_add(self.left_bytes);
+        let filling = self.filling(queued).unwrap_or(Time::NEVER);
+        if now >= filling {
+            return Eligible::Now;
+        }
+        let otherwise = otherwise.min(filling);
+        if self.max_bytes.is_some_and(|most| queued > most) {
+            return Eligible::At(otherwise);
+        }
+        let part = if self.sent_bytes != 0 && self.left_bytes != 0 { 3 } else { 5 };
+        let extra = size_bytes.min(self.parameters.mtu_bytes) / part;
+        let whole = self.sent_bytes.saturating_add(size_bytes) as f64;
+        let begun = queued.saturating_add(extra) as f64;
+        let reduce = self.parameters.reduce;
+        let may_go = |time: Time| {
+            let paced = self.paced_bytes(time);
+            paced * reduce > whole || begun <= paced
+        };
+        if may_go(now) || below.is_promised(now, size_bytes) {
+            return Eligible::Now;
+        }
+        // The time from which the paced bytes suffice: in the first half, at its end, where they jump, or in the second.
+        let period = self.parameters.period.as_nanos() as f64;
+        let half = libm::floor(period / 2.0) + 1.0;
+        let first = if self.is_idle() {
+            half
+        } else {
+            let needed = begun.min(if reduce > 0.0 { whole / reduce } else { f64::INFINITY });
+            let bytes = (needed - (self.parameters.mtu_bytes / 7) as f64) / self.bandwidth;
+            let early = bytes / FIRST_HALF * period;
+            if early < half { early } else { half.max(bytes / SECOND_HALF * period) }
+        };
+        let time = first_time(self.last, first, may_go);
+        if time <= now || time > otherwise || !may_go(time) {
+            return Eligible::At(otherwise);
+        }
+        below.promise(time, size_bytes);
+        Eligible::At(time)
+    }
+    fn forwarded(&mut self, below: &mut Below, now: Time, bytes: u64) {
+        self.catch_up(below, now);
+        self.sent_bytes = self.sent_bytes.saturating_add(bytes);
+    }
+    fn served(&mut self, below: &mut Below, now: Time, served: &Served) {
+        self.catch_up(below, now);
         self.taken_bytes = self.taken_bytes.saturating_add(served.sent_bytes);
         let EnhancedBdpParameters { tti, period, .. } = self.parameters;
         let (tti, period) = (tti.as_nanos(), period.as_nanos());
@@ -253,120 +335,23 @@ impl EnhancedBdp {
         self.calculate(periods, periods, served.remaining_bytes);
         self.last = now;
     }
-
-    /// Ends `periods`, over the first `spread` of which the bytes that were taken are spread (Algorithm 4).
-    fn calculate(&mut self, spread: u64, periods: u64, left_bytes: u64) {
-        let average = |bandwidth: f64, bytes: f64, periods: u64| {
-            let kept = match periods {
-                1 => 1.0 - self.parameters.alpha,
-                _ => libm::pow(1.0 - self.parameters.alpha, periods as f64),
-            };
-            kept * bandwidth + (1.0 - kept) * bytes
-        };
-        self.bandwidth = average(self.bandwidth, self.taken_bytes as f64 / spread as f64, spread);
-        if periods > spread {
-            self.bandwidth = average(self.bandwidth, 0.0, periods - spread);
-        }
-        self.left_bytes = left_bytes;
-        (self.sent_bytes, self.taken_bytes) = (0, 0);
-    }
-
-    /// Ends the periods that went by without a report.
-    fn catch_up(&mut self, now: Time) {
-        if self.below.forget(now) {
-            self.calculate(1, 1, 0);
-            self.last = now;
-        }
-        let period = self.parameters.period;
-        if self.below.is_empty() && now.since(self.last) >= period {
-            let periods = now.since(self.last).as_nanos() / period.as_nanos();
-            self.calculate(1, periods, 0);
-            self.last += period * periods;
-        }
-    }
-}
-
-/// How much faster than the bandwidth the paced bytes grow, in the first and in the second half of a period (Algorithm 5).
-const FIRST_HALF: f64 = 1.2;
-const SECOND_HALF: f64 = 1.33;
-/// How many periods the best is of: a frame of LTE, in which some TTIs carry less than others.
-const FILL_PERIODS: usize = 10;
-
-impl Pacer for EnhancedBdp {
-    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
-        self.catch_up(now);
-        // An empty buffer starts another period by itself; a report ends one otherwise.
-        let end = self.last + self.parameters.period;
-        let otherwise = if self.below.is_empty() { end } else { self.below.deadline() };
-        let queued = self.sent_bytes.saturating_add(self.left_bytes);
-        let filling = self.filling(queued).unwrap_or(Time::NEVER);
-        if now >= filling {
-            return Eligible::Now;
-        }
-        let otherwise = otherwise.min(filling);
-        if self.max_bytes.is_some_and(|most| queued > most) {
-            return Eligible::At(otherwise);
-        }
-        let part = if self.sent_bytes != 0 && self.left_bytes != 0 { 3 } else { 5 };
-        let extra = size_bytes.min(self.parameters.mtu_bytes) / part;
-        let whole = self.sent_bytes.saturating_add(size_bytes) as f64;
-        let begun = queued.saturating_add(extra) as f64;
-        let reduce = self.parameters.reduce;
-        let may_go = |time: Time| {
-            let paced = self.paced_bytes(time);
-            paced * reduce > whole || begun <= paced
-        };
-        if may_go(now) || self.below.is_promised(now, size_bytes) {
-            return Eligible::Now;
-        }
-        // The time from which the paced bytes suffice: in the first half, at its end, where they jump, or in the second.
-        let period = self.parameters.period.as_nanos() as f64;
-        let half = libm::floor(period / 2.0) + 1.0;
-        let first = if self.is_idle() {
-            half
-        } else {
-            let needed = begun.min(if reduce > 0.0 { whole / reduce } else { f64::INFINITY });
-            let bytes = (needed - (self.parameters.mtu_bytes / 7) as f64) / self.bandwidth;
-            let early = bytes / FIRST_HALF * period;
-            if early < half { early } else { half.max(bytes / SECOND_HALF * period) }
-        };
-        let time = first_time(self.last, first, may_go);
-        if time <= now || time > otherwise || !may_go(time) {
-            return Eligible::At(otherwise);
-        }
-        self.below.promise(time, size_bytes);
-        Eligible::At(time)
-    }
-    fn forwarded(&mut self, now: Time, bytes: u64) {
-        self.catch_up(now);
-        self.below.forwarded(now, bytes);
-        self.sent_bytes = self.sent_bytes.saturating_add(bytes);
-    }
-    fn on_signal(&mut self, now: Time, signal: Signal) {
-        if let Signal::Served(served) = signal {
-            self.served(now, &served);
-        }
-    }
-    fn listens(&self) -> Signals {
-        Signals { served: true, ..Signals::NONE }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::AnyPacer;
     use super::super::testing::{Asked, ms, parse, refused, served, us};
+    use super::super::{AnyPacer, OverBearer, Pacer};
     use super::*;
     use alloc::string::ToString;
 
-    fn law(text: &str) -> EnhancedBdp {
+    fn law(text: &str) -> OverBearer<EnhancedBdp> {
         match parse(text) {
             AnyPacer::EnhancedBdp(law) => law,
             other => panic!("{other:?}"),
         }
     }
     /// As it stands in Figure 3.4: 1000 bytes a TTI, 600 left, at 5 ms.
-    fn figure() -> EnhancedBdp {
+    fn figure() -> OverBearer<EnhancedBdp> {
         let mut law = law("e5g-bdp");
         law.last = ms(4);
         law.bandwidth = 1000.0;
@@ -532,8 +517,7 @@ mod tests {
     #[test]
     fn periods_longer_than_a_tti_gather_its_reports() {
         let setting = PacerSetting { tti: Span::from_micros(250), mtu_bytes: 1500 };
-        let arguments = Arguments::defaults(&COMPONENT);
-        let mut law = EnhancedBdp::build(&arguments, &setting).unwrap();
+        let Ok(AnyPacer::EnhancedBdp(mut law)) = AnyPacer::parse("e5g-bdp", &setting) else { panic!() };
         law.forwarded(us(100), 3000);
         for (at, left) in [(250, 2400), (500, 1800), (750, 1200)] {
             law.on_signal(us(at), served(700, 600, left));

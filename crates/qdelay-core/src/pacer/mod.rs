@@ -6,6 +6,7 @@
 
 mod any;
 mod bdp;
+mod bearer;
 mod below;
 mod credit;
 mod drql;
@@ -19,6 +20,7 @@ mod testing;
 mod usp;
 
 pub use bdp::{BdpParameters, WhenFull};
+pub use bearer::OverBearer;
 pub use drql::DrqlParameters;
 pub use dynrlc::{DynRlcParameters, Step};
 pub use e5g_bdp::EnhancedBdpParameters;
@@ -33,10 +35,10 @@ use alloc::format;
 // The registry: a line makes of a pacer an entry of `COMPONENTS` and a variant of `AnyPacer`. They are listed in this order.
 any::pacers! {
     pass_through::PassThrough,
-    dynrlc::DynRlc,
-    drql::Drql,
-    bdp::Bdp,
-    e5g_bdp::EnhancedBdp,
+    dynrlc::DynRlc in OverBearer,
+    drql::Drql in OverBearer,
+    bdp::Bdp in OverBearer,
+    e5g_bdp::EnhancedBdp in OverBearer,
     usp::Usp,
     credit::Credit,
 }

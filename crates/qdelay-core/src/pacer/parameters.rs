@@ -2,6 +2,7 @@
 
 use crate::component::{Arguments, ComponentError, Parameter, Unit};
 use crate::{Span, Time};
+use alloc::format;
 use alloc::string::{String, ToString};
 
 /// What a pacer has to know of the cell below it.
@@ -28,6 +29,17 @@ impl PacerSetting {
     /// The MTU that `arguments` name, or the cell's; never zero.
     pub(super) fn mtu(&self, arguments: &Arguments) -> u64 {
         arguments.whole("mtu").unwrap_or(self.mtu_bytes).max(1)
+    }
+    /// The `max` and the MTU that `arguments` name, bytes.
+    ///
+    /// # Errors
+    /// A `max` below the MTU.
+    pub(super) fn max_and_mtu(&self, arguments: &Arguments) -> Result<(u64, u64), ComponentError> {
+        let (max, mtu) = (arguments.whole("max").unwrap_or(1_536_000), self.mtu(arguments));
+        if max < mtu {
+            return Err(fail(arguments, format!("max {max} is below the MTU of {mtu} bytes")));
+        }
+        Ok((max, mtu))
     }
     /// The patience that `arguments` name: by default 20 TTIs and at least 20 ms.
     pub(super) fn silence(&self, arguments: &Arguments) -> Span {
@@ -68,6 +80,19 @@ pub(super) const fn fit(default: &'static str, source: &'static str) -> Paramete
         max: "",
         about: "a packet goes when all of it has room (whole), or when a byte of it has (begun)",
         source,
+    }
+}
+
+/// `max`: bytes. `about` says of what it is the greatest.
+pub(super) const fn max(about: &'static str) -> Parameter {
+    Parameter {
+        name: "max",
+        unit: Unit::Bytes,
+        default: "1536000b",
+        min: "1b",
+        max: "",
+        about,
+        source: "5G QoS thesis section 3.6.1: 1024 packets",
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the tests of the pacers share.
 
-use super::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use super::{AnyPacer, Eligible, OverBearer, Pacer, PacerSetting, Served, Signal};
 use crate::Time;
 use alloc::string::{String, ToString};
+use core::ops::{Deref, DerefMut};
 
 pub fn ms(ms: u64) -> Time {
     us(ms * 1000)
@@ -43,5 +44,19 @@ impl<P: Pacer> Asked for P {
         let first = self.next_eligible(now, size);
         assert_eq!(self.next_eligible(now, size), first);
         first
+    }
+}
+
+impl<L> Deref for OverBearer<L> {
+    type Target = L;
+
+    fn deref(&self) -> &L {
+        &self.law
+    }
+}
+
+impl<L> DerefMut for OverBearer<L> {
+    fn deref_mut(&mut self) -> &mut L {
+        &mut self.law
     }
 }

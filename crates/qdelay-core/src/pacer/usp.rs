@@ -19,7 +19,6 @@ use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
 use super::{Eligible, Pacer, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
-use alloc::format;
 
 /// What `usp` is and takes.
 pub static COMPONENT: Component = Component {
@@ -46,15 +45,7 @@ pub static COMPONENT: Component = Component {
             about: "times that the UPF looks in an interval (num_ticks)",
             source: "5G QoS thesis section 3.6.1: every 1ms of a TTI of 10ms",
         },
-        Parameter {
-            name: "max",
-            unit: Unit::Bytes,
-            default: "1536000b",
-            min: "1b",
-            max: "",
-            about: "greatest occupancy, and the first (MAX_OCC)",
-            source: "5G QoS thesis section 3.6.1: 1024 packets",
-        },
+        parameters::max("greatest occupancy, and the first (MAX_OCC)"),
         MTU,
         parameters::fit("begun", "5G QoS thesis section 3.5: while the occupancy is below the optimal one"),
         SILENCE,
@@ -120,12 +111,7 @@ impl Usp {
 
     /// The law that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Usp, ComponentError> {
-        let mtu_bytes = setting.mtu(arguments);
-        let max_bytes = arguments.whole("max").unwrap_or(1_536_000);
-        if max_bytes < mtu_bytes {
-            let message = format!("max {max_bytes} is below the MTU of {mtu_bytes} bytes");
-            return Err(parameters::fail(arguments, message));
-        }
+        let (max_bytes, mtu_bytes) = setting.max_and_mtu(arguments)?;
         Ok(Usp::new(UspParameters {
             interval: arguments.span("interval").unwrap_or(setting.tti()),
             looks: arguments.whole("looks").unwrap_or(10),

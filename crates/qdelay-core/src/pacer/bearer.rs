@@ -1,0 +1,61 @@
+//! A law above the buffer of a radio bearer: what all pacers of one have in common.
+
+use super::below::Below;
+use super::{Eligible, Pacer, Served, Signal, Signals};
+use crate::{Span, Time};
+
+/// What a pacer above a radio bearer decides. Of all signals it hears of the bearer's TTIs; what is believed of the buffer below is
+/// kept for it. Each call comes before `below` takes it into account.
+pub(super) trait BearerLaw {
+    /// As [`Pacer::next_eligible`].
+    fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible;
+
+    /// As [`Pacer::forwarded`].
+    #[inline]
+    fn forwarded(&mut self, below: &mut Below, now: Time, bytes: u64) {
+        let _ = (below, now, bytes);
+    }
+
+    /// The bearer was served, as has been heard at `now`.
+    fn served(&mut self, below: &mut Below, now: Time, served: &Served);
+}
+
+/// The pacer that `L` makes above the buffer of a radio bearer.
+#[derive(Clone, Copy, Debug)]
+pub struct OverBearer<L> {
+    pub(super) below: Below,
+    pub(super) law: L,
+}
+
+impl<L> OverBearer<L> {
+    /// `law` above an empty buffer, which is taken for empty again after `silence` without a report.
+    pub fn new(law: L, silence: Span) -> OverBearer<L> {
+        OverBearer { below: Below::new(silence), law }
+    }
+    /// What decides.
+    pub const fn law(&self) -> &L {
+        &self.law
+    }
+}
+
+impl<L: BearerLaw> Pacer for OverBearer<L> {
+    #[inline]
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        self.law.next_eligible(&mut self.below, now, size_bytes)
+    }
+    #[inline]
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        self.law.forwarded(&mut self.below, now, bytes);
+        self.below.forwarded(now, bytes);
+    }
+    #[inline]
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        if let Signal::Served(served) = signal {
+            self.law.served(&mut self.below, now, &served);
+            self.below.served(now, &served);
+        }
+    }
+    fn listens(&self) -> Signals {
+        Signals { served: true, ..Signals::NONE }
+    }
+}
