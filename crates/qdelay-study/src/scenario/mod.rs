@@ -137,6 +137,11 @@ impl Study {
         self.cases
     }
 
+    /// The points of the axis `seed`.
+    pub fn seeds(&self) -> &[u64] {
+        &self.seeds
+    }
+
     /// The case of this index; the seed changes fastest.
     ///
     /// # Errors

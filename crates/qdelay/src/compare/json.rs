@@ -37,15 +37,15 @@ pub struct Axes<'a> {
 impl<'a> Axes<'a> {
     /// Of each case of a study whose axes are a link, a discipline, a transport and a seed, in its order.
     pub fn of(study: &'a Study) -> Vec<Axes<'a>> {
-        let [links, qdiscs, transports, seeds] = study.axes.as_slice() else {
+        let [links, qdiscs, transports, _] = study.axes.as_slice() else {
             unreachable!("a comparison has four axes");
         };
         let mut all = Vec::new();
         for trace in &links.labels {
             for qdisc in &qdiscs.labels {
                 for transport in &transports.labels {
-                    let seeds = seeds.labels.iter().map(|seed| seed.parse().expect("seeds are numbers"));
-                    all.extend(seeds.map(|seed| Axes { trace, qdisc, transport, seed }));
+                    let seeds = study.seeds().iter();
+                    all.extend(seeds.map(|&seed| Axes { trace, qdisc, transport, seed }));
                 }
             }
         }
