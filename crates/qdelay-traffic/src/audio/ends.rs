@@ -1,9 +1,9 @@
 //! The ends of a call that adapts, and what it did.
 
-use super::{AudioConfig, AudioReport, AudioTimes, Colour, Listener, REPORT_BYTES, Source};
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
-use crate::tfrc::{HEADER_BYTES, Reports};
-use qdelay_core::{Ecn, Packet, Span, Time};
+use super::{AudioConfig, AudioReport, AudioTimes, Colour, Listener, Source};
+use crate::ends::{Contents, EndFigures, FlowStart, Host, Outgoing};
+use crate::tfrc::{RateControl, ReportedEnds, Reporting};
+use qdelay_core::{Ecn, Span, Time};
 
 /// What an adaptive call did. Shares are of the time from its start to its stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,31 +23,17 @@ pub struct AudioOutcome {
 }
 
 /// A source and its listener.
-pub struct AudioEnds {
+pub type AudioEnds = ReportedEnds<AudioCall>;
+
+/// What a call that adapts does at either end.
+pub struct AudioCall {
     source: Source,
     listener: Listener,
-    reports: Reports<AudioReport>,
     /// What the call was until the end of the warm-up.
     at_warmup: AudioTimes,
-    delivered_bytes: u64,
 }
 
-impl AudioEnds {
-    fn send<H: Host>(
-        &mut self,
-        now: Time,
-        report: Option<AudioReport>,
-        host: &mut H,
-    ) -> Result<(), H::Error> {
-        let Some(report) = report else { return Ok(()) };
-        host.send(End::Far, Outgoing::report(now, self.reports.keep(report), REPORT_BYTES))
-    }
-
-    fn deadline(&self, is_stopped: bool) -> Time {
-        let listener = self.listener.next_deadline();
-        if is_stopped { listener } else { listener.min(self.source.next_deadline()) }
-    }
-
+impl AudioCall {
     /// What it was since the warm-up, until `end`.
     fn outcome(&self, end: Time) -> Option<AudioOutcome> {
         let (times, before) = (self.source.times(end), self.at_warmup);
@@ -67,75 +53,50 @@ impl AudioEnds {
     }
 }
 
-impl Ends for AudioEnds {
+impl Reporting for AudioCall {
     type Config = AudioConfig;
+    type Report = AudioReport;
+    const REPORT_BYTES: u32 = super::REPORT_BYTES;
 
-    fn new(config: &AudioConfig, flow: &FlowStart<'_>) -> AudioEnds {
-        AudioEnds {
+    fn new(config: &AudioConfig, flow: &FlowStart<'_>) -> AudioCall {
+        AudioCall {
             source: Source::new(*config, flow.start, flow.has_choice, flow.random("source")),
             listener: Listener::new(*config),
-            reports: Reports::default(),
             at_warmup: AudioTimes::default(),
-            delivered_bytes: 0,
         }
     }
 
-    fn wake<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
-        if !is_stopped && let Some(packet) = self.source.poll(now) {
-            let contents = Contents::of_data(&packet.header);
-            let is_other = Colour::of_lane(packet.header.data.lane) == Colour::Blue;
-            host.send(End::Near, Outgoing { contents, bytes: packet.bytes, ecn: Ecn::NotEct, is_other })?;
-        }
-        let report = self.listener.on_deadline(now);
-        self.send(now, report, host)?;
-        Ok(self.deadline(is_stopped))
+    fn poll<H: Host>(&mut self, now: Time, _: &mut H) -> Option<Outgoing> {
+        let packet = self.source.poll(now)?;
+        let contents = Contents::of_data(&packet.header);
+        let is_other = Colour::of_lane(packet.header.data.lane) == Colour::Blue;
+        Some(Outgoing { contents, bytes: packet.bytes, ecn: Ecn::NotEct, is_other })
     }
-
-    fn arrive<H: Host>(
+    fn on_report(&mut self, now: Time, report: &AudioReport) {
+        self.source.on_report(now, report);
+    }
+    fn on_data(
         &mut self,
         now: Time,
-        at: End,
-        packet: &Packet,
         contents: &Contents,
-        is_stopped: bool,
-        host: &mut H,
-    ) -> Result<Time, H::Error> {
-        match at {
-            End::Far => {
-                self.delivered_bytes += u64::from(packet.bytes.saturating_sub(HEADER_BYTES));
-                let marked = packet.ecn == Ecn::Ce;
-                let report = self.listener.on_data(now, &contents.data(), packet.bytes, marked);
-                self.send(now, report, host)?;
-            }
-            End::Near if is_stopped => {}
-            End::Near => {
-                if let Some(report) = self.reports.get(contents.number) {
-                    self.source.on_report(now, report);
-                }
-            }
-        }
-        Ok(self.deadline(is_stopped))
+        bytes: u32,
+        is_marked: bool,
+    ) -> Option<AudioReport> {
+        self.listener.on_data(now, &contents.data(), bytes, is_marked)
     }
-
-    fn delivered_bytes(&self) -> u64 {
-        self.delivered_bytes
+    fn on_deadline(&mut self, now: Time) -> Option<AudioReport> {
+        self.listener.on_deadline(now)
     }
-    fn smoothed_rtt(&self) -> Option<Span> {
-        Some(self.source.control().rtt())
+    fn deadlines(&self) -> (Time, Time) {
+        (self.source.next_deadline(), self.listener.next_deadline())
     }
-    fn has_round_trips(&self) -> bool {
-        false
+    fn control(&self) -> &RateControl {
+        self.source.control()
     }
     fn end_warmup(&mut self, now: Time) {
         self.at_warmup = self.source.times(now);
     }
-
     fn figures(&self, end: Time) -> EndFigures {
-        EndFigures {
-            packets_sent: self.source.sent(),
-            timeouts: self.source.control().expirations(),
-            audio: self.outcome(end),
-            ..EndFigures::default()
-        }
+        EndFigures { packets_sent: self.source.sent(), audio: self.outcome(end), ..EndFigures::default() }
     }
 }

@@ -52,7 +52,7 @@ pub use ends::TfrcEnds;
 pub use equation::Equation;
 pub use rate::{RateConfig, RateControl};
 pub use receiver::{Receiver, ReceiverConfig};
-pub(crate) use reports::Reports;
+pub(crate) use reports::{ReportedEnds, Reporting};
 pub use sender::{Sender, TfrcConfig};
 
 use qdelay_core::{Span, Time};
