@@ -12,6 +12,6 @@ pub mod parquet;
 
 pub use delay::{DelayHistogram, DelaySummary};
 pub use fairness::jain_index;
-pub use occupancy::{Occupancy, OccupancySummary};
+pub use occupancy::{Level, Occupancy, OccupancySummary};
 pub use packet::{Direction, Fate, PacketRecord, Recorder};
 pub use parquet::PacketFile;

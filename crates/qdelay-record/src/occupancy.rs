@@ -10,16 +10,23 @@ const STEPS: u64 = 64;
 const EXACT_BITS: u32 = 7;
 const STEP_BITS: u32 = 6;
 
-/// A level that changes at times: its mean, percentiles and maximum over time. What lasts no time does not count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occupancy {
+/// A level that changes at times: its mean and maximum over the time since it was opened. What lasts no time does not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Level {
     level: u64,
+    opened: Time,
     /// Since when it has been so, or since when it counts.
     since: Time,
-    /// Time at each step of the level, in nanoseconds.
-    nanos: Vec<u64>,
     integral: u128,
     max: u64,
+}
+
+/// A [`Level`] with its percentiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    level: Level,
+    /// Time at each step of the level, in nanoseconds.
+    nanos: Vec<u64>,
 }
 
 /// The figures of an [`Occupancy`]; all zero where it was watched for no time.
@@ -33,46 +40,86 @@ pub struct OccupancySummary {
     pub max: f64,
 }
 
-impl Occupancy {
-    /// Empty, and counted from `from` on.
-    pub const fn new(from: Time) -> Occupancy {
-        Occupancy { level: 0, since: from, nanos: Vec::new(), integral: 0, max: 0 }
+impl Level {
+    /// Zero, and opened at `from`.
+    const fn new(from: Time) -> Level {
+        Level { level: 0, opened: from, since: from, integral: 0, max: 0 }
     }
 
-    /// The level now.
-    pub const fn level(&self) -> u64 {
-        self.level
-    }
-
-    /// The level rises by `by` at `now`.
+    /// It rises by `by` at `now`.
     #[inline]
     pub fn rise(&mut self, now: Time, by: u64) {
         self.settle(now);
         self.level += by;
     }
 
-    /// The level falls by `by` at `now`.
+    /// It falls by `by` at `now`.
     #[inline]
     pub fn fall(&mut self, now: Time, by: u64) {
         self.settle(now);
         self.level = self.level.saturating_sub(by);
     }
 
-    /// The level has been what it is up to `now`.
+    /// It has been what it is up to `now`: for so many nanoseconds that had not been counted.
     #[inline]
-    fn settle(&mut self, now: Time) {
+    fn settle(&mut self, now: Time) -> u64 {
         if now <= self.since {
-            return;
+            return 0;
         }
         let lasted = now.since(self.since).as_nanos();
         self.since = now;
-        let step = step(self.level);
+        self.integral += u128::from(self.level) * u128::from(lasted);
+        self.max = self.max.max(self.level);
+        lasted
+    }
+
+    /// Its mean and maximum up to `now`, at which it is opened anew.
+    pub fn close(&mut self, now: Time) -> (f64, u64) {
+        self.settle(now);
+        let lasted = now.since(self.opened).as_nanos();
+        let mean = if lasted == 0 { self.level as f64 } else { self.integral as f64 / lasted as f64 };
+        let max = self.max;
+        (self.opened, self.integral, self.max) = (now, 0, 0);
+        (mean, max)
+    }
+}
+
+impl Occupancy {
+    /// Empty, and counted from `from` on.
+    pub const fn new(from: Time) -> Occupancy {
+        Occupancy { level: Level::new(from), nanos: Vec::new() }
+    }
+
+    /// The level now.
+    pub const fn level(&self) -> u64 {
+        self.level.level
+    }
+
+    /// The level rises by `by` at `now`.
+    #[inline]
+    pub fn rise(&mut self, now: Time, by: u64) {
+        self.settle(now);
+        self.level.rise(now, by);
+    }
+
+    /// The level falls by `by` at `now`.
+    #[inline]
+    pub fn fall(&mut self, now: Time, by: u64) {
+        self.settle(now);
+        self.level.fall(now, by);
+    }
+
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        let lasted = self.level.settle(now);
+        if lasted == 0 {
+            return;
+        }
+        let step = step(self.level());
         if step >= self.nanos.len() {
             self.nanos.resize(step + 1, 0);
         }
         self.nanos[step] += lasted;
-        self.integral += u128::from(self.level) * u128::from(lasted);
-        self.max = self.max.max(self.level);
     }
 
     /// The figures up to `end`.
@@ -90,8 +137,9 @@ impl Occupancy {
             seen += u128::from(*nanos);
             seen >= wanted
         });
-        let p95 = at.map_or(all.max, |at| highest(at).min(all.max));
-        OccupancySummary { mean: all.integral as f64 / total as f64, p95: p95 as f64, max: all.max as f64 }
+        let Level { integral, max, .. } = all.level;
+        let p95 = at.map_or(max, |at| highest(at).min(max));
+        OccupancySummary { mean: integral as f64 / total as f64, p95: p95 as f64, max: max as f64 }
     }
 
     /// How long it was watched up to the latest change.
@@ -191,6 +239,46 @@ mod tests {
             assert!((summary.mean - mean).abs() < 1e-9 * mean);
             assert!(summary.p95 >= p95 && summary.p95 <= p95 * (1.0 + 1.0 / 64.0), "{} {p95}", summary.p95);
             assert_eq!(summary.max, *literal.last().unwrap() as f64);
+        }
+    }
+
+    #[test]
+    fn a_level_in_bins_by_hand() {
+        let mut level = Level::default();
+        level.rise(at(10), 4);
+        // 100 for no time at all.
+        level.rise(at(30), 96);
+        level.fall(at(30), 98);
+        assert_eq!(level.close(at(40)), ((4.0 * 20.0 + 2.0 * 10.0) / 40.0, 4));
+        level.fall(at(45), 5);
+        assert_eq!(level.close(at(50)), (1.0, 2), "what was there when the bin began counts");
+        assert_eq!(level.close(at(60)), (0.0, 0));
+        assert_eq!(level.close(at(60)), (0.0, 0), "a bin of no length");
+    }
+
+    #[test]
+    fn bins_against_a_list_of_every_nanosecond() {
+        let mut random = Random::derive(7, "cell series", "test");
+        let (mut level, mut held, mut literal) = (Level::default(), 0_u64, Vec::new());
+        for bin in 1..40_u64 {
+            while literal.len() < bin as usize * 50 {
+                let now = Time::from_nanos(literal.len() as u64);
+                if random.below(5) == 0 {
+                    let by = random.below(900);
+                    level.rise(now, by);
+                    held += by;
+                }
+                if random.below(5) == 0 {
+                    let by = random.below(held + 1);
+                    level.fall(now, by);
+                    held -= by;
+                }
+                literal.push(held);
+            }
+            let (mean, max) = level.close(Time::from_nanos(bin * 50));
+            let of_bin = &literal[literal.len() - 50..];
+            assert!((mean - of_bin.iter().sum::<u64>() as f64 / 50.0).abs() < 1e-9);
+            assert_eq!(Some(&max), of_bin.iter().max());
         }
     }
 }
