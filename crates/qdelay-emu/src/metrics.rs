@@ -75,22 +75,6 @@ pub struct ClassCounts {
 }
 
 impl ClassCounts {
-    /// Dropped for `reason`.
-    pub fn dropped(&self, reason: DropReason) -> Count {
-        self.dropped.of(reason)
-    }
-    /// Dropped for any reason.
-    pub fn dropped_total(&self) -> Count {
-        self.dropped.total()
-    }
-    /// Marked for `reason`.
-    pub fn marked(&self, reason: MarkReason) -> Count {
-        self.marked.of(reason)
-    }
-    /// Marked for any reason.
-    pub fn marked_total(&self) -> Count {
-        self.marked.total()
-    }
     /// In the queue now.
     pub fn backlog(&self) -> Count {
         // Each packet that leaves was counted when it came.

@@ -204,13 +204,13 @@ impl Totals {
             offered: less(now.offered, before.offered),
             sent: less(now.sent, before.sent),
             delivered: less(now.delivered, before.delivered),
-            dropped: less(now.dropped_total(), before.dropped_total()),
-            marked: less(now.marked_total(), before.marked_total()),
+            dropped: less(now.dropped.total(), before.dropped.total()),
+            marked: less(now.marked.total(), before.marked.total()),
             drops_by_reason: (now.dropped.iter())
-                .filter_map(|(reason, count)| named(reason.name(), less(count, before.dropped(reason))))
+                .filter_map(|(reason, count)| named(reason.name(), less(count, before.dropped.of(reason))))
                 .collect(),
             marks_by_reason: (now.marked.iter())
-                .filter_map(|(reason, count)| named(reason.name(), less(count, before.marked(reason))))
+                .filter_map(|(reason, count)| named(reason.name(), less(count, before.marked.of(reason))))
                 .collect(),
         }
     }

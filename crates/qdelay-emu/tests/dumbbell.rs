@@ -99,7 +99,7 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
         of(|counts| counts.offered),
         of(|counts| counts.sent),
         of(|counts| counts.delivered),
-        of(|counts| counts.dropped_total()),
+        of(|counts| counts.dropped.total()),
         of(|counts| counts.backlog()),
     ];
     assert_eq!((offered, sent, out), (measures.arrived, measures.departed, measures.delivered));
