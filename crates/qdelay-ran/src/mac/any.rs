@@ -62,6 +62,7 @@ macro_rules! schedulers {
             }
         }
 
+        #[deny(clippy::missing_trait_methods)]
         impl Law for State {
             #[inline]
             fn plan<L: Look>(

@@ -36,9 +36,6 @@ impl Setting for Eqp {
     fn start(self, ues: usize, tti: Span) -> Law {
         RoundRobin.start(ues, tti)
     }
-    fn longest_tti(self) -> Span {
-        Span::MAX
-    }
     fn divides(self) -> Option<u32> {
         Some(self.limit_rbs)
     }

@@ -28,12 +28,6 @@ impl Setting for MaxThroughput {
     fn start(self, _: usize, _: Span) -> Law {
         Law::default()
     }
-    fn longest_tti(self) -> Span {
-        Span::MAX
-    }
-    fn divides(self) -> Option<u32> {
-        None
-    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -50,10 +44,7 @@ impl super::Law for Law {
     ) {
         self.0.plan(candidates, groups, look, plan, |candidate| candidate.rate_bytes as f64);
     }
-    fn begin(&mut self, _: u64) {}
     fn metric(&self, candidate: &Candidate) -> f64 {
         candidate.rate_bytes as f64
     }
-    fn carried(&mut self, _: u32, _: u64) {}
-    fn failed(&mut self, _: u32) {}
 }

@@ -112,11 +112,15 @@ pub(crate) trait Setting: Copy {
     fn start(self, ues: usize, tti: Span) -> Self::Law;
 
     /// It has no sense in a cell whose TTI is longer.
-    fn longest_tti(self) -> Span;
+    fn longest_tti(self) -> Span {
+        Span::MAX
+    }
 
     /// The most resource blocks that a UE may borrow, where elastic quantum partition with a slice for each UE takes the place of
     /// all planning. It is not for a slice then.
-    fn divides(self) -> Option<u32>;
+    fn divides(self) -> Option<u32> {
+        None
+    }
 }
 
 /// A scheduler with what it remembers from TTI to TTI.
@@ -133,17 +137,26 @@ pub(crate) trait Law {
     );
 
     /// TTI number `tti` begins, in which something else decides how much each candidate gets.
-    fn begin(&mut self, tti: u64);
+    #[inline]
+    fn begin(&mut self, tti: u64) {
+        let _ = tti;
+    }
 
     /// How the policy ranks a candidate whose channel is known, in the TTI that has begun: the highest first, equal ones in
     /// turn.
     fn metric(&self, candidate: &Candidate) -> f64;
 
     /// What the plan gave `ue` carried a new block of `bytes`.
-    fn carried(&mut self, ue: u32, bytes: u64);
+    #[inline]
+    fn carried(&mut self, ue: u32, bytes: u64) {
+        let _ = (ue, bytes);
+    }
 
     /// What the plan gave `ue` was of no use to it: it is first the next time, where there is an order.
-    fn failed(&mut self, ue: u32);
+    #[inline]
+    fn failed(&mut self, ue: u32) {
+        let _ = ue;
+    }
 }
 
 #[cfg(test)]

@@ -55,9 +55,6 @@ impl Setting for ProportionalFair {
     fn longest_tti(self) -> Span {
         self.window
     }
-    fn divides(self) -> Option<u32> {
-        None
-    }
 }
 
 /// Weights begin anew at this power of e, far below where they overflow.
@@ -116,8 +113,6 @@ impl super::Law for Law {
             *weighted += (1.0 - libm::exp(-self.decay)) * bytes as f64 * self.weight;
         }
     }
-
-    fn failed(&mut self, _: u32) {}
 }
 
 #[inline]

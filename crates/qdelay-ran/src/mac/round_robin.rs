@@ -31,12 +31,6 @@ impl Setting for RoundRobin {
     fn start(self, _: usize, _: Span) -> Law {
         Law::default()
     }
-    fn longest_tti(self) -> Span {
-        Span::MAX
-    }
-    fn divides(self) -> Option<u32> {
-        None
-    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -102,11 +96,9 @@ impl super::Law for Law {
         }
     }
 
-    fn begin(&mut self, _: u64) {}
     fn metric(&self, _: &Candidate) -> f64 {
         0.0
     }
-    fn carried(&mut self, _: u32, _: u64) {}
 
     fn failed(&mut self, ue: u32) {
         if !self.held {
