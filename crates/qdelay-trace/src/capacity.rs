@@ -8,7 +8,7 @@
 
 use crate::cqi::{CqiStep, CqiSteps, check_window};
 use crate::error::{Problem, TraceError};
-use crate::lines::Lines;
+use crate::lines::{Body, LineParser};
 use crate::rates::{DURATION_MAX, RateStep, RateSteps};
 use alloc::format;
 use alloc::sync::Arc;
@@ -25,7 +25,6 @@ pub const HOLD: Span = Span::from_secs(1);
 const PACKETS_MAX: u32 = 100_000;
 /// How many values there may be: as long as any trace may last.
 const VALUES_MAX: u64 = DURATION_MAX.as_nanos() / HOLD.as_nanos();
-const LINE_BYTES_MAX: usize = 64;
 const COUNT: &str = "the number of values that follow";
 const VALUE: &str = "a whole number of packets for each 10 ms";
 
@@ -148,75 +147,43 @@ fn whole(span: Span) -> bool {
     span.as_nanos().is_multiple_of(HOLD.as_nanos())
 }
 
-/// Reads such a file from chunks of bytes that may end anywhere.
-#[derive(Clone, Debug)]
-pub struct Parser {
-    lines: Lines,
-    body: Body,
-}
-
-#[derive(Clone, Debug)]
-struct Body {
-    count: Option<u64>,
-    limit: u64,
-    values: Vec<u32>,
-}
-
-impl Default for Parser {
-    fn default() -> Self {
-        Parser::with_limit(VALUES_MAX)
-    }
-}
+/// Reads such a file, of values for up to 49.7 days unless told otherwise. It refuses a line that is no whole number; a number
+/// that is too large; more or fewer values than the first line says.
+pub type Parser = LineParser<Values>;
 
 impl Parser {
-    /// A reader that takes values for up to 49.7 days.
-    pub fn new() -> Parser {
-        Parser::default()
-    }
     /// A reader that refuses a file of more than `limit` values.
     pub const fn with_limit(limit: u64) -> Parser {
-        let body = Body { count: None, limit, values: Vec::new() };
-        Parser { lines: Lines::new(LINE_BYTES_MAX), body }
-    }
-
-    /// Takes the next bytes of the file.
-    ///
-    /// # Errors
-    /// A line that is no whole number; one that is too large; more values than the first line says, or than the limit. Every
-    /// call after an error gives the same error.
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
-        let body = &mut self.body;
-        self.lines.feed(chunk, |number, line| body.take(number, line))
-    }
-
-    /// The values, at the end of the file. The last line may lack its end.
-    ///
-    /// # Errors
-    /// As [`Parser::feed`]; no values, or fewer than the first line says.
-    pub fn finish(mut self) -> Result<CapacitySteps, TraceError> {
-        let body = &mut self.body;
-        self.lines.finish(|number, line| body.take(number, line))?;
-        let line = self.lines.done().max(1);
-        let found = self.body.values.len() as u64;
-        if self.body.count.is_some_and(|count| count > found) {
-            const EXPECTED: &str = "as many values as the first line says";
-            return Err(TraceError::unexpected(line, EXPECTED, format!("{found}").as_bytes()));
-        }
-        CapacitySteps::new(self.body.values).map_err(|error| TraceError::at(line, error.problem))
+        LineParser::of(Values { count: None, limit, values: Vec::new() })
     }
 }
 
 /// Reads a file that is in memory as a whole.
 ///
 /// # Errors
-/// As [`Parser::feed`] and [`Parser::finish`].
+/// As [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8]) -> Result<CapacitySteps, TraceError> {
-    let mut parser = Parser::new();
-    parser.feed(text)?;
-    parser.finish()
+    Parser::new().whole(text)
 }
 
-impl Body {
+/// What lines have said so far.
+#[derive(Clone, Debug)]
+pub struct Values {
+    count: Option<u64>,
+    limit: u64,
+    values: Vec<u32>,
+}
+
+impl Default for Values {
+    fn default() -> Values {
+        Values { count: None, limit: VALUES_MAX, values: Vec::new() }
+    }
+}
+
+impl Body for Values {
+    type Trace = CapacitySteps;
+    const LINE_BYTES_MAX: usize = 64;
+
     fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -239,6 +206,15 @@ impl Body {
             _ => return Err(TraceError::too_large(number, "100000 packets", line)),
         }
         Ok(())
+    }
+
+    fn finish(self, line: u64) -> Result<CapacitySteps, TraceError> {
+        let found = self.values.len() as u64;
+        if self.count.is_some_and(|count| count > found) {
+            const EXPECTED: &str = "as many values as the first line says";
+            return Err(TraceError::unexpected(line, EXPECTED, format!("{found}").as_bytes()));
+        }
+        CapacitySteps::new(self.values).map_err(|error| TraceError::at(line, error.problem))
     }
 }
 

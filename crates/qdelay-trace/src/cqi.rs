@@ -21,7 +21,7 @@ pub use steps::{CqiCursor, CqiStep, CqiSteps};
 
 use crate::csv::{date, read_time};
 use crate::error::{Problem, TraceError, shown};
-use crate::lines::Lines;
+use crate::lines::{Body, LineParser};
 use crate::rates::{DURATION_MAX, DURATION_MAX_TEXT, STEPS_MAX, seconds};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -31,8 +31,6 @@ use qdelay_core::{Span, Time};
 pub const CQI_MAX: u8 = 15;
 /// How far rows are apart, and so how long the last holds.
 const SAMPLE: Span = Span::from_secs(1);
-/// The longest line. Bytes, without its end.
-const LINE_BYTES_MAX: usize = 4096;
 const TIME_COLUMN: &str = "Timestamp";
 const CQI_COLUMN: &str = "CQI";
 /// Where a table without a header has its CQI.
@@ -50,16 +48,13 @@ pub enum Gap {
     OutageAfter(Span),
 }
 
-/// Reads a table from chunks of bytes that may end anywhere.
-#[derive(Clone, Debug)]
-pub struct Parser {
-    lines: Lines,
-    rows: Rows,
-}
+/// Reads such a table. It refuses a header without the columns; a row without one of them, with no date, or with a CQI that is
+/// none; a time before the one above; a table without any CQI.
+pub type Parser = LineParser<Rows>;
 
 /// What rows have said so far.
 #[derive(Clone, Debug)]
-struct Rows {
+pub struct Rows {
     hold: Option<Span>,
     limit: u64,
     /// Where the time and the CQI are; not known before the first line.
@@ -75,7 +70,7 @@ struct Rows {
 
 impl Parser {
     /// A reader that takes up to 10,000,000 changes of the CQI.
-    pub fn new(gap: Gap) -> Parser {
+    pub const fn with_gap(gap: Gap) -> Parser {
         Parser::with_limit(gap, STEPS_MAX)
     }
 
@@ -86,7 +81,7 @@ impl Parser {
             Gap::OutageAfter(after) if after.as_nanos() < SAMPLE.as_nanos() => Some(SAMPLE),
             Gap::OutageAfter(after) => Some(after),
         };
-        let rows = Rows {
+        LineParser::of(Rows {
             hold,
             limit,
             columns: None,
@@ -94,48 +89,22 @@ impl Parser {
             pending: None,
             known: None,
             steps: Vec::new(),
-        };
-        Parser { lines: Lines::new(LINE_BYTES_MAX), rows }
-    }
-
-    /// Takes the next bytes of the table.
-    ///
-    /// # Errors
-    /// A header without the columns; a row without one of them, with no date, or with a CQI that is none; a time before
-    /// the one above; more changes than the limit. Every call after an error gives the same error.
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
-        let rows = &mut self.rows;
-        self.lines.feed(chunk, |number, line| rows.take(number, line))
-    }
-
-    /// The CQI, at the end of the table. The last line may lack its end.
-    ///
-    /// # Errors
-    /// As [`Parser::feed`]; a table without any CQI.
-    pub fn finish(mut self) -> Result<CqiSteps, TraceError> {
-        let rows = &mut self.rows;
-        self.lines.finish(|number, line| rows.take(number, line))?;
-        let at = |problem| TraceError::at(self.lines.done().max(1), problem);
-        let last = rows.flush().map_err(at)?.ok_or_else(|| at(Problem::Empty))?;
-        let Some(known) = rows.known else { return Err(at(Problem::NoCapacity)) };
-        let end = last + SAMPLE;
-        rows.outage(known, end).map_err(at)?;
-        CqiSteps::new(core::mem::take(&mut rows.steps), end.since(rows.origin))
-            .map_err(|error| at(error.problem))
+        })
     }
 }
 
 /// Reads a table that is in memory as a whole.
 ///
 /// # Errors
-/// As [`Parser::feed`] and [`Parser::finish`].
+/// As [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8], gap: Gap) -> Result<CqiSteps, TraceError> {
-    let mut parser = Parser::new(gap);
-    parser.feed(text)?;
-    parser.finish()
+    Parser::with_gap(gap).whole(text)
 }
 
-impl Rows {
+impl Body for Rows {
+    type Trace = CqiSteps;
+    const LINE_BYTES_MAX: usize = 4096;
+
     fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.trim_ascii().is_empty() {
@@ -153,6 +122,17 @@ impl Rows {
         self.row(number, line, time, cqi)
     }
 
+    fn finish(mut self, line: u64) -> Result<CqiSteps, TraceError> {
+        let at = |problem| TraceError::at(line, problem);
+        let last = self.flush().map_err(at)?.ok_or_else(|| at(Problem::Empty))?;
+        let Some(known) = self.known else { return Err(at(Problem::NoCapacity)) };
+        let end = last + SAMPLE;
+        self.outage(known, end).map_err(at)?;
+        CqiSteps::new(self.steps, end.since(self.origin)).map_err(|error| at(error.problem))
+    }
+}
+
+impl Rows {
     fn row(&mut self, number: u64, line: &[u8], time: usize, cqi: usize) -> Result<(), TraceError> {
         let short = |column: &str| TraceError::at(number, Problem::ShortRow { column: String::from(column) });
         let time = Fields(Some(line)).nth(time).ok_or_else(|| short(TIME_COLUMN))?;

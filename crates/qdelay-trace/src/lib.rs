@@ -30,6 +30,7 @@ pub use capacity::CapacitySteps;
 pub use cqi::{CqiCursor, CqiStep, CqiSteps, Gap};
 pub use error::{Problem, TraceError};
 pub use info::TraceInfo;
+pub use lines::{Body, LineParser};
 pub use rates::{RateCursor, RateStep, RateSteps};
 pub use schedule::{Cursor, OPPORTUNITY_BYTES, Opportunities, Schedule, ScheduleBuilder};
 pub use shipped::SHIPPED;

@@ -1,7 +1,78 @@
-//! Cuts chunks of bytes into lines, keeping only a line that a chunk's end has cut, and that only up to a limit.
+//! Formats of lines: cuts chunks of bytes into lines, keeping only a line that a chunk's end has cut, and that only up to a limit.
 
 use crate::error::{Problem, TraceError};
 use alloc::vec::Vec;
+
+/// What a format makes of lines, one after the other.
+pub trait Body {
+    /// What the lines are together.
+    type Trace;
+    /// The longest line that is read. Bytes, without its end.
+    const LINE_BYTES_MAX: usize;
+
+    /// Takes line `number`, from 1, without its end.
+    ///
+    /// # Errors
+    /// What is wrong with the line, alone or behind those before it.
+    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError>;
+
+    /// All lines have been taken, the last one of this number; 1 where there were none.
+    ///
+    /// # Errors
+    /// What is missing.
+    fn finish(self, line: u64) -> Result<Self::Trace, TraceError>;
+}
+
+/// Reads a format of lines from chunks of bytes that may end anywhere.
+#[derive(Clone, Debug)]
+pub struct LineParser<B> {
+    lines: Lines,
+    body: B,
+}
+
+impl<B: Body> LineParser<B> {
+    pub(crate) const fn of(body: B) -> LineParser<B> {
+        LineParser { lines: Lines::new(B::LINE_BYTES_MAX), body }
+    }
+
+    /// Takes the next bytes of the file.
+    ///
+    /// # Errors
+    /// A line that is too long, or that the format refuses. Every call after an error gives the same error.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
+        let body = &mut self.body;
+        self.lines.feed(chunk, |number, line| body.take(number, line))
+    }
+
+    /// What was read, at the end of the file. The last line may lack its end.
+    ///
+    /// # Errors
+    /// As [`LineParser::feed`]; a file that ends too early.
+    pub fn finish(mut self) -> Result<B::Trace, TraceError> {
+        let body = &mut self.body;
+        self.lines.finish(|number, line| body.take(number, line))?;
+        self.body.finish(self.lines.done().max(1))
+    }
+
+    /// Reads a file that is in memory as a whole.
+    pub(crate) fn whole(mut self, text: &[u8]) -> Result<B::Trace, TraceError> {
+        self.feed(text)?;
+        self.finish()
+    }
+}
+
+impl<B: Body + Default> LineParser<B> {
+    /// A reader with the largest limits.
+    pub fn new() -> LineParser<B> {
+        LineParser::default()
+    }
+}
+
+impl<B: Body + Default> Default for LineParser<B> {
+    fn default() -> LineParser<B> {
+        LineParser::of(B::default())
+    }
+}
 
 /// The state between two chunks.
 #[derive(Clone, Debug)]

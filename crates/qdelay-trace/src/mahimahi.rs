@@ -12,73 +12,45 @@
 //! * a time is at most 2^32 - 1 ms, a line at most 64 bytes, and there is a limit on opportunities.
 
 use crate::error::{Problem, TraceError};
-use crate::lines::Lines;
-use crate::schedule::{OPPORTUNITIES_MAX, Schedule, ScheduleBuilder};
+use crate::lines::{Body, LineParser};
+use crate::schedule::{Schedule, ScheduleBuilder};
 use core::fmt;
 
-/// The longest line that is read. Bytes, without its end.
-const LINE_BYTES_MAX: usize = 64;
 const EXPECTED: &str = "a whole number of milliseconds (0 or more, digits only)";
 const MS_MAX_TEXT: &str = "4294967295 ms (49.7 days)";
 
-/// Reads a trace from chunks of bytes that may end anywhere.
-#[derive(Clone, Debug)]
-pub struct Parser {
-    lines: Lines,
-    builder: ScheduleBuilder,
-}
-
-impl Default for Parser {
-    fn default() -> Self {
-        Parser::with_limit(OPPORTUNITIES_MAX)
-    }
-}
+/// Reads such a trace, of up to [`OPPORTUNITIES_MAX`](crate::schedule::OPPORTUNITIES_MAX) opportunities unless told otherwise. It
+/// refuses a line that is blank, not a whole number, too large or smaller than the one above; and a trace that is empty or lasts
+/// for no time.
+pub type Parser = LineParser<ScheduleBuilder>;
 
 impl Parser {
-    /// A reader that takes up to [`OPPORTUNITIES_MAX`] opportunities.
-    pub fn new() -> Parser {
-        Parser::default()
-    }
     /// A reader that refuses a trace of more than `limit` opportunities. It takes at most 4 bytes of memory for each.
     pub const fn with_limit(limit: u64) -> Parser {
-        Parser { lines: Lines::new(LINE_BYTES_MAX), builder: ScheduleBuilder::with_limit(limit) }
-    }
-
-    /// Takes the next bytes of the trace.
-    ///
-    /// # Errors
-    /// A line that is blank, too long, not a whole number, too large or smaller than the one above; more opportunities
-    /// than the limit. Every call after an error gives the same error.
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
-        let builder = &mut self.builder;
-        self.lines.feed(chunk, |number, line| take(builder, number, line))
-    }
-
-    /// The schedule, at the end of the trace. The last line may lack its end.
-    ///
-    /// # Errors
-    /// As [`Parser::feed`], and a trace that is empty or lasts for no time.
-    pub fn finish(mut self) -> Result<Schedule, TraceError> {
-        let builder = &mut self.builder;
-        self.lines.finish(|number, line| take(builder, number, line))?;
-        let line = self.lines.done().max(1);
-        self.builder.finish().map_err(|error| TraceError { line, ..error })
+        LineParser::of(ScheduleBuilder::with_limit(limit))
     }
 }
 
 /// Reads a trace that is in memory as a whole.
 ///
 /// # Errors
-/// As [`Parser::feed`] and [`Parser::finish`].
+/// As [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8]) -> Result<Schedule, TraceError> {
-    let mut parser = Parser::new();
-    parser.feed(text)?;
-    parser.finish()
+    Parser::new().whole(text)
 }
 
-fn take(builder: &mut ScheduleBuilder, number: u64, line: &[u8]) -> Result<(), TraceError> {
-    let ms = milliseconds(line).map_err(|problem| refuse(problem, number, line))?;
-    builder.push(ms, 1).map_err(|problem| TraceError::at(number, problem))
+impl Body for ScheduleBuilder {
+    type Trace = Schedule;
+    const LINE_BYTES_MAX: usize = 64;
+
+    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
+        let ms = milliseconds(line).map_err(|problem| refuse(problem, number, line))?;
+        self.push(ms, 1).map_err(|problem| TraceError::at(number, problem))
+    }
+
+    fn finish(self, line: u64) -> Result<Schedule, TraceError> {
+        ScheduleBuilder::finish(self).map_err(|error| TraceError { line, ..error })
+    }
 }
 
 /// What can be wrong with a number, before anything is allocated for the error.

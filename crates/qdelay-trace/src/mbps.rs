@@ -11,78 +11,52 @@
 //! Times are rounded to a nanosecond, rates to a bit per second. Memory: 16 bytes a sample, up to a limit.
 
 use crate::error::TraceError;
-use crate::lines::Lines;
+use crate::lines::{Body, LineParser};
 use crate::rates::{RATE_MAX, RATE_MAX_TEXT, RateSteps, STEPS_MAX, Samples, decimal, seconds};
 use core::fmt;
 use qdelay_core::{Rate, Span, Time};
 
-/// The longest line that is read, comments included. Bytes, without its end.
-const LINE_BYTES_MAX: usize = 1024;
 const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma";
 const DURATION: &[u8] = b"duration_s";
 
-/// Reads a trace from chunks of bytes that may end anywhere.
-#[derive(Clone, Debug)]
-pub struct Parser {
-    lines: Lines,
-    body: Body,
-}
-
-#[derive(Clone, Debug)]
-struct Body {
-    samples: Samples,
-    duration: Option<Span>,
-}
-
-impl Default for Parser {
-    fn default() -> Self {
-        Parser::with_limit(STEPS_MAX)
-    }
-}
+/// Reads such a trace, of up to [`STEPS_MAX`] samples unless told otherwise. It refuses a line that is not two numbers; a negative
+/// or too large number; a time that is not later than the one above; no samples, or a single one without a duration; a duration
+/// that ends before the last sample.
+pub type Parser = LineParser<TwoColumns>;
 
 impl Parser {
-    /// A reader that takes up to [`STEPS_MAX`] samples.
-    pub fn new() -> Parser {
-        Parser::default()
-    }
     /// A reader that refuses a trace of more than `limit` samples.
     pub const fn with_limit(limit: u64) -> Parser {
-        let body = Body { samples: Samples::with_limit(limit), duration: None };
-        Parser { lines: Lines::new(LINE_BYTES_MAX), body }
-    }
-
-    /// Takes the next bytes of the trace.
-    ///
-    /// # Errors
-    /// A line that is too long or is not two numbers; a negative or too large number; a time that is not later than the
-    /// one above; more samples than the limit. Every call after an error gives the same error.
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
-        let body = &mut self.body;
-        self.lines.feed(chunk, |number, line| body.take(number, line))
-    }
-
-    /// The rate, at the end of the trace. The last line may lack its end.
-    ///
-    /// # Errors
-    /// As [`Parser::feed`]; no samples, or a single one without a duration; a duration that ends before the last sample.
-    pub fn finish(mut self) -> Result<RateSteps, TraceError> {
-        let body = &mut self.body;
-        self.lines.finish(|number, line| body.take(number, line))?;
-        self.body.samples.finish(self.lines.done().max(1), self.body.duration)
+        LineParser::of(TwoColumns { samples: Samples::with_limit(limit), duration: None })
     }
 }
 
 /// Reads a trace that is in memory as a whole.
 ///
 /// # Errors
-/// As [`Parser::feed`] and [`Parser::finish`].
+/// As [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
-    let mut parser = Parser::new();
-    parser.feed(text)?;
-    parser.finish()
+    Parser::new().whole(text)
 }
 
-impl Body {
+/// What lines have said so far.
+#[derive(Clone, Debug)]
+pub struct TwoColumns {
+    samples: Samples,
+    duration: Option<Span>,
+}
+
+impl Default for TwoColumns {
+    fn default() -> TwoColumns {
+        TwoColumns { samples: Samples::with_limit(STEPS_MAX), duration: None }
+    }
+}
+
+impl Body for TwoColumns {
+    type Trace = RateSteps;
+    /// Comments included.
+    const LINE_BYTES_MAX: usize = 1024;
+
     fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -96,6 +70,12 @@ impl Body {
         self.samples.push(time, rate).map_err(|problem| TraceError::at(number, problem))
     }
 
+    fn finish(self, line: u64) -> Result<RateSteps, TraceError> {
+        self.samples.finish(line, self.duration)
+    }
+}
+
+impl TwoColumns {
     fn comment(&mut self, number: u64, text: &[u8]) -> Result<(), TraceError> {
         let Some((b"duration_s", value)) = columns(text) else { return Ok(()) };
         self.duration = Some(read_seconds(number, value)?.since(Time::ZERO));

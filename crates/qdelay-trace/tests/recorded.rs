@@ -139,7 +139,7 @@ fn tables_of_cqis() {
         // With outages it is never more than held, and the same wherever there is something.
         let strict = cqi::parse(&text, Gap::OutageAfter(Span::from_secs(2))).unwrap();
         assert_eq!(strict.period(), held.period(), "{name}");
-        let mut parser = cqi::Parser::new(Gap::Hold);
+        let mut parser = cqi::Parser::with_gap(Gap::Hold);
         text.chunks(97).try_for_each(|chunk| parser.feed(chunk)).unwrap();
         assert_eq!(parser.finish().unwrap(), held, "{name}");
     }

@@ -129,7 +129,7 @@ pub fn read(arguments: &Arguments, input: &mut dyn Read) -> Result<(Channel, u64
         let spread = arguments.switch("spread") == Some(true);
         return Ok((Channel::Capacity(Capacity { trace, spread, repeat }), digest));
     }
-    let mut parser = cqi::Parser::new(arguments.span("outage").map_or(Gap::Hold, Gap::OutageAfter));
+    let mut parser = cqi::Parser::with_gap(arguments.span("outage").map_or(Gap::Hold, Gap::OutageAfter));
     let digest = feed(input, |chunk| parser.feed(chunk))?;
     let whole = parser.finish().map_err(fail)?;
     let trace = whole.window(from, length.unwrap_or(whole.period().saturating_sub(from))).map_err(window)?;
