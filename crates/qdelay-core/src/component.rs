@@ -20,6 +20,8 @@ pub enum Kind {
     Pacer,
     /// Carries packets at a rate.
     Link,
+    /// How the file of a trace is written.
+    Format,
     /// Says how good a radio channel is.
     Channel,
     /// Shares resource blocks among the UEs of a cell.
@@ -41,6 +43,7 @@ impl Kind {
             Kind::Qdisc => "qdisc",
             Kind::Pacer => "pacer",
             Kind::Link => "link",
+            Kind::Format => "format",
             Kind::Channel => "channel",
             Kind::Scheduler => "scheduler",
             Kind::Partition => "partition",

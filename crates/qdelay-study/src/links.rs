@@ -2,12 +2,19 @@
 
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_path::{AnyLink, LINKS, TraceLink};
-use qdelay_trace::synth;
+use qdelay_trace::{Schedule, TraceError, synth};
 use std::fmt::Display;
+
+/// What makes a trace out of arguments, to be replayed over and over.
+type Maker = fn(&Arguments) -> Result<Schedule, TraceError>;
+
+/// Traces that are made and not read: the registry.
+static MADE: &[(&Component, Maker)] =
+    &[(&synth::COMPONENT, |arguments| synth::Synth::from_arguments(arguments).schedule())];
 
 /// Every link that has a name.
 pub fn components() -> Vec<&'static Component> {
-    LINKS.iter().copied().chain([&synth::COMPONENT]).collect()
+    LINKS.iter().copied().chain(MADE.iter().map(|(component, _)| *component)).collect()
 }
 
 /// Whether `text`, which may name a link or a trace, is meant as a link: a rate, right or wrong, or a link by its name.
@@ -32,18 +39,17 @@ pub const OR_LINK: &str = "; or a link in its place, such as the rate 10mbit or 
 /// # Errors
 /// What the link's declaration does not accept.
 pub fn parse(text: &str) -> Result<AnyLink, ComponentError> {
-    let name = text.split(':').next().unwrap_or("");
-    if name == synth::COMPONENT.name {
-        let arguments = Arguments::parse(&[&synth::COMPONENT], text)?;
-        let schedule = synth::Synth::from_arguments(&arguments)
-            .schedule()
-            .map_err(|error| ComponentError { typed: text.to_string(), message: error.to_string() })?;
-        return Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true).into());
-    }
     if qdelay_path::is_rate(text) {
         return AnyLink::build(&qdelay_path::parse_link(text)?);
     }
-    AnyLink::build(&Arguments::parse(&components(), text)?)
+    let arguments = Arguments::parse(&components(), text)?;
+    let name = arguments.component().name;
+    let Some((_, make)) = MADE.iter().find(|(component, _)| component.name == name) else {
+        return AnyLink::build(&arguments);
+    };
+    let schedule = make(&arguments)
+        .map_err(|error| ComponentError { typed: text.to_string(), message: error.to_string() })?;
+    Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true).into())
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ pub static RLC: &[&Component] = &[&UM, &AM, &TM];
 
 /// The channels that users can name.
 pub fn channels() -> Vec<&'static Component> {
-    CHANNELS.iter().chain(channel::CHANNELS).copied().collect()
+    CHANNELS.iter().copied().chain(channel::components()).collect()
 }
 
 /// Whether what was named can be built, as far as that can be told without files and without the cell.

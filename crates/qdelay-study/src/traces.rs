@@ -1,8 +1,7 @@
 //! Finding traces, telling their formats apart and reading them in pieces.
 //!
 //! A name is a file if there is one, else a shipped trace, with or without its ending `.down`. The format is told by the
-//! first line that is not a comment: a whole number is mahimahi's, two numbers are seconds and Mbit/s. Tables with a
-//! header must be named as such, because nothing tells which column is meant.
+//! first line. Tables with a header must be named as such, because nothing tells which column is meant.
 //!
 //! Files are read 64 kB at a time; what a trace may take in memory is bounded by the limits of its parser.
 //!
@@ -14,12 +13,11 @@ mod library;
 use crate::error::InputError;
 pub use crate::results::TraceFile as TraceUsed;
 pub use library::{Found, FoundChannel, Library};
-use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::Arguments;
 use qdelay_path::link::RateLink;
 use qdelay_path::{AnyLink, TraceLink};
-use qdelay_trace::csv::{Columns, RateUnit, Times};
-use qdelay_trace::{RateSteps, SHIPPED, Schedule, TraceError, csv, mahimahi, mbps, shipped};
+pub use qdelay_trace::format::Trace;
+use qdelay_trace::{SHIPPED, TraceError, format, shipped};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -29,88 +27,34 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// What names a format on the command line.
 const OPTION: &str = "--trace-format";
 
-/// A trace that has been read.
-#[derive(Clone, Debug)]
-pub enum Trace {
-    /// Opportunities, of mahimahi's format.
-    Schedule(Schedule),
-    /// A rate in steps, of the other formats.
-    Rates(RateSteps),
-}
-
-impl Trace {
-    /// The link that it drives; it starts over at its end if `repeat`.
-    pub fn link(&self, repeat: bool) -> AnyLink {
-        match self {
-            Trace::Schedule(schedule) => TraceLink::new(schedule, TraceLink::OVERHEAD_BYTES, repeat).into(),
-            Trace::Rates(rates) => RateLink::new(rates, 0, repeat).into(),
-        }
+/// The link that a trace drives; it starts over at its end if `repeat`.
+pub fn link(trace: &Trace, repeat: bool) -> AnyLink {
+    match trace {
+        Trace::Schedule(schedule) => TraceLink::new(schedule, TraceLink::OVERHEAD_BYTES, repeat).into(),
+        Trace::Rates(rates) => RateLink::new(rates, 0, repeat).into(),
     }
 }
 
-/// How a file is to be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// What the first line looks like.
-    Detect,
-    /// Opportunities in milliseconds.
-    Mahimahi,
-    /// Seconds and Mbit/s.
-    Mbps,
-    /// A column of a table.
-    Csv(Columns),
-}
-
-const fn csv_key(name: &'static str, unit: Unit, default: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, unit, default, min: "", max: "", about, source: "" }
-}
-
-/// The keys of `csv`.
-static CSV: Component = Component {
-    kind: Kind::Link,
-    name: "csv",
-    about: "a column of a table with a header",
-    source: "",
-    parameters: &[
-        csv_key("column", Unit::Text, "", "the column of the rate"),
-        csv_key("unit", Unit::Choice(&["mbit", "kbit"]), "mbit", "the unit of the rate"),
-        Parameter { min: "1us", ..csv_key("every", Unit::Span, "1s", "distance between rows") },
-        csv_key("time", Unit::Text, "", "the column of the time, instead of a fixed distance"),
-    ],
-    positional: Some("column"),
-};
+/// How a file is to be read: as was said, or by default as its first line tells.
+#[derive(Clone, Debug, Default)]
+pub struct Format(Option<Arguments>);
 
 impl Format {
     /// Reads `--trace-format`.
     ///
     /// # Errors
-    /// A format or key that is not known, or a table without a column.
+    /// As [`format::parse`].
     pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
-        match text {
-            None => Ok(Format::Detect),
-            Some("mahimahi") => Ok(Format::Mahimahi),
-            Some("mbps") => Ok(Format::Mbps),
-            Some(text) => Format::parse_csv(text)
-                .map_err(|message| InputError::new("--trace-format", format!("'{text}': {message}"))),
-        }
+        let arguments = text.map(format::parse).transpose();
+        arguments.map(Format).map_err(|error| InputError::new(OPTION, error))
     }
 
-    fn parse_csv(text: &str) -> Result<Format, String> {
-        let mut parts = text.split(':');
-        if parts.next() != Some(CSV.name) {
-            return Err("unknown format; expected mahimahi, mbps or csv:column=NAME".to_string());
+    fn parser(&self, beginning: &[u8]) -> Result<Box<dyn format::Parser>, ReadError> {
+        if let Some(arguments) = &self.0 {
+            return format::parser(arguments).map_err(ReadError::Format);
         }
-        let arguments = Arguments::from_parts(&CSV, text, parts)?;
-        let column = arguments.text("column").ok_or("no column; expected csv:column=NAME")?;
-        let times = match arguments.text("time") {
-            Some(_) if arguments.is_given("every") => {
-                return Err("every and time are both given; expected one".to_string());
-            }
-            Some(time) => Times::Column(time.to_string()),
-            None => Times::Every(arguments.span("every").unwrap_or(Span::from_secs(1))),
-        };
-        let unit = if arguments.text("unit") == Some("kbit") { RateUnit::Kbit } else { RateUnit::Mbit };
-        Ok(Format::Csv(Columns { rate: column.to_string(), unit, times }))
+        let found = format::detect(beginning);
+        format::parser(&Arguments::defaults(found.component)).map_err(|_| ReadError::Unsaid(found))
     }
 }
 
@@ -184,8 +128,10 @@ pub(crate) fn find_shipped(name: &str) -> Option<&'static [u8]> {
 enum ReadError {
     Io(io::Error),
     Trace(TraceError),
-    /// It begins with a line of words.
-    Table,
+    /// What was asked for cannot be.
+    Format(String),
+    /// It begins like this format, of which more has to be said.
+    Unsaid(&'static format::Format),
 }
 
 impl ReadError {
@@ -194,10 +140,10 @@ impl ReadError {
         match self {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(error) => error.to_string(),
-            ReadError::Table => {
+            ReadError::Format(message) => message.clone(),
+            ReadError::Unsaid(format::Format { begins, usage, .. }) => {
                 format!(
-                    "line 1: looks like the header of a table; expected mahimahi's milliseconds, or seconds and \
-                    Mbit/s; for a table give {option} csv:column=NAME"
+                    "line 1: looks like {begins}; nothing tells what to read of it: give {option} {usage}"
                 )
             }
         }
@@ -212,11 +158,8 @@ impl From<TraceError> for ReadError {
 
 fn read(input: &mut dyn Read, format: &Format) -> Result<Trace, ReadError> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
-    let first = &chunk[..filled];
-    let detected = if *format == Format::Detect { detect(first)? } else { format.clone() };
-    let mut parser = Parser::new(&detected);
-    let mut filled = filled;
+    let mut filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
+    let mut parser = format.parser(&chunk[..filled])?;
     while filled > 0 {
         parser.feed(&chunk[..filled])?;
         filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
@@ -236,83 +179,4 @@ fn fill(input: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
-}
-
-/// The format that the first line has, or the first after comments, which only the format of seconds and Mbit/s knows.
-/// What is no format at all is left to mahimahi's parser to refuse.
-fn detect(first: &[u8]) -> Result<Format, ReadError> {
-    let line = first.split(|&byte| byte == b'\n').next().unwrap_or(b"").trim_ascii();
-    if line.starts_with(b"#") {
-        return Ok(Format::Mbps);
-    }
-    let Ok(line) = std::str::from_utf8(line) else { return Ok(Format::Mahimahi) };
-    let fields: Vec<&str> = line.split([' ', '\t', ',']).filter(|field| !field.is_empty()).collect();
-    let numbers = fields.iter().filter(|field| field.parse::<f64>().is_ok()).count();
-    let words =
-        fields.iter().filter(|field| field.starts_with(|c: char| c.is_alphabetic() || c == '"')).count();
-    if line.contains(',') && words > numbers {
-        return Err(ReadError::Table);
-    }
-    Ok(if fields.len() > 1 && numbers > 0 { Format::Mbps } else { Format::Mahimahi })
-}
-
-enum Parser {
-    Mahimahi(mahimahi::Parser),
-    Mbps(mbps::Parser),
-    Csv(Box<csv::Parser>),
-}
-
-impl Parser {
-    fn new(format: &Format) -> Parser {
-        match format {
-            Format::Detect | Format::Mahimahi => Parser::Mahimahi(mahimahi::Parser::new()),
-            Format::Mbps => Parser::Mbps(mbps::Parser::new()),
-            Format::Csv(columns) => Parser::Csv(Box::new(csv::Parser::new(columns.clone()))),
-        }
-    }
-    fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
-        match self {
-            Parser::Mahimahi(parser) => parser.feed(chunk),
-            Parser::Mbps(parser) => parser.feed(chunk),
-            Parser::Csv(parser) => parser.feed(chunk),
-        }
-    }
-    fn finish(self) -> Result<Trace, TraceError> {
-        match self {
-            Parser::Mahimahi(parser) => parser.finish().map(Trace::Schedule),
-            Parser::Mbps(parser) => parser.finish().map(Trace::Rates),
-            Parser::Csv(parser) => parser.finish().map(Trace::Rates),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn detected(text: &str) -> Option<Format> {
-        detect(text.as_bytes()).ok()
-    }
-
-    #[test]
-    fn formats_are_told_apart() {
-        for text in ["", "\n", "0\n1\n", "5\r\n", "-5\n", "five\n", "\u{1}\u{2}\n", "1.5\n", "x y\n"] {
-            assert_eq!(detected(text), Some(Format::Mahimahi), "{text:?}");
-        }
-        for text in ["1\t253\n", "1,2", "# c\n1 2\n", "0.5 -1\n", "1 2 3\n", "# only"] {
-            assert_eq!(detected(text), Some(Format::Mbps), "{text:?}");
-        }
-        for text in ["a,b\n1,2\n", "Timestamp,Op,DL_bitrate\n", "\"a\",b\n"] {
-            assert_eq!(detected(text), None, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn csv_formats() {
-        let columns = Columns { rate: "DL".into(), unit: RateUnit::Kbit, times: Times::Column("T".into()) };
-        assert_eq!(Format::parse(Some("csv:DL:unit=kbit:time=T")).unwrap(), Format::Csv(columns));
-        for bad in ["wav", "csv", "csv:col=a", "csv:a:every=1s:time=b", "csv:a:every=0"] {
-            assert!(Format::parse(Some(bad)).is_err(), "{bad}");
-        }
-    }
 }

@@ -17,11 +17,14 @@
 //! Memory: 16 bytes a sample up to a limit, and one field.
 
 use crate::error::{Problem, TraceError, shown};
+use crate::format::{self, Format, Trace, fields};
 use crate::mbps::{read_number, read_seconds, scaled_rate};
 use crate::rates::{RateSteps, STEPS_MAX, Samples};
-use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use csv_core::ReadFieldResult;
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 use qdelay_core::{Rate, Span, Time};
 
 /// The longest field of the header or of a needed column. Bytes.
@@ -58,6 +61,58 @@ pub struct Columns {
     pub unit: RateUnit,
     /// When rows were taken.
     pub times: Times,
+}
+
+const fn key(name: &'static str, unit: Unit, default: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, unit, default, min: "", max: "", about, source: "" }
+}
+
+/// The format by name.
+pub static FORMAT: Format = Format {
+    component: &Component {
+        kind: Kind::Format,
+        name: "csv",
+        about: "a column of a table with a header",
+        source: "RFC 4180",
+        parameters: &[
+            key("column", Unit::Text, "", "the column of the rate; required"),
+            key("unit", Unit::Choice(&["mbit", "kbit"]), "mbit", "the unit of the rate"),
+            Parameter { min: "1us", ..key("every", Unit::Span, "1s", "distance between rows") },
+            key("time", Unit::Text, "", "the column of the time, instead of a fixed distance"),
+        ],
+        positional: Some("column"),
+    },
+    usage: "csv:column=NAME",
+    begins: "the header of a table",
+    is_begun_by: |line| {
+        let (_, numbers, words) = fields(line);
+        !line.starts_with(b"#") && line.contains(&b',') && words > numbers
+    },
+    parser: |arguments| Ok(Box::new(Parser::new(Columns::of(arguments)?))),
+};
+
+impl Columns {
+    fn of(arguments: &Arguments) -> Result<Columns, String> {
+        let rate = arguments.text("column").ok_or("no column; expected csv:column=NAME")?.to_string();
+        let times = match arguments.text("time") {
+            Some(_) if arguments.is_given("every") => {
+                return Err("every and time are both given; expected one".to_string());
+            }
+            Some(time) => Times::Column(time.to_string()),
+            None => Times::Every(arguments.span("every").unwrap_or(Span::from_secs(1))),
+        };
+        let unit = if arguments.text("unit") == Some("kbit") { RateUnit::Kbit } else { RateUnit::Mbit };
+        Ok(Columns { rate, unit, times })
+    }
+}
+
+impl format::Parser for Parser {
+    fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
+        Parser::feed(self, chunk)
+    }
+    fn finish(self: Box<Self>) -> Result<Trace, TraceError> {
+        Parser::finish(*self).map(Trace::Rates)
+    }
 }
 
 /// Reads a table from chunks of bytes that may end anywhere.
@@ -474,6 +529,15 @@ mod tests {
     fn long_fields_elsewhere_do_no_harm() {
         let text = alloc::format!("a,b\n{},3\n", "x".repeat(10_000));
         assert_eq!(steps(&parse(every_second("b"), &[text.as_bytes()]).unwrap()), vec![(0, 3_000_000)]);
+    }
+
+    #[test]
+    fn keys() {
+        let columns = |text: &str| Columns::of(&format::parse(text).unwrap()).unwrap();
+        let times = Times::Column("T".to_string());
+        let named = Columns { rate: "DL".to_string(), unit: RateUnit::Kbit, times };
+        assert_eq!(columns("csv:DL:unit=kbit:time=T"), named);
+        assert_eq!(columns("csv:b"), every_second("b"));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! * [`schedule`]: delivery opportunities at whole milliseconds, as mahimahi replays them.
 //! * [`rates`]: a rate that changes in steps.
-//! * [`mahimahi`], [`mbps`], [`csv`], [`cqi`], [`capacity`]: the text formats, read from chunks of bytes of any size.
+//! * [`mahimahi`], [`mbps`], [`csv`], [`cqi`], [`capacity`]: the text formats, read from chunks of bytes of any size; [`format`](mod@format):
+//!   those of links, by name.
 //! * [`convert`]: from rates to opportunities and back.
 //! * [`info`]: the statistics of a trace.
 //! * [`synth`]: cellular-like traces made from a seed.
@@ -17,6 +18,7 @@ pub mod convert;
 pub mod cqi;
 pub mod csv;
 pub mod error;
+pub mod format;
 pub mod info;
 mod lines;
 pub mod mahimahi;

@@ -12,12 +12,31 @@
 //! * a time is at most 2^32 - 1 ms, a line at most 64 bytes, and there is a limit on opportunities.
 
 use crate::error::{Problem, TraceError};
+use crate::format::Format;
 use crate::lines::{Body, LineParser};
 use crate::schedule::{Schedule, ScheduleBuilder};
+use alloc::boxed::Box;
 use core::fmt;
+use qdelay_core::component::{Component, Kind};
 
 const EXPECTED: &str = "a whole number of milliseconds (0 or more, digits only)";
 const MS_MAX_TEXT: &str = "4294967295 ms (49.7 days)";
+
+/// The format by name.
+pub static FORMAT: Format = Format {
+    component: &Component {
+        kind: Kind::Format,
+        name: "mahimahi",
+        about: "a line for each opportunity of 1504 bytes, with its time in whole milliseconds",
+        source: "mahimahi's mm-link",
+        parameters: &[],
+        positional: None,
+    },
+    usage: "mahimahi",
+    begins: "a whole number of milliseconds",
+    is_begun_by: |line| !line.is_empty() && line.iter().all(u8::is_ascii_digit),
+    parser: |_| Ok(Box::new(Parser::new())),
+};
 
 /// Reads such a trace, of up to [`OPPORTUNITIES_MAX`](crate::schedule::OPPORTUNITIES_MAX) opportunities unless told otherwise. It
 /// refuses a line that is blank, not a whole number, too large or smaller than the one above; and a trace that is empty or lasts

@@ -11,13 +11,35 @@
 //! Times are rounded to a nanosecond, rates to a bit per second. Memory: 16 bytes a sample, up to a limit.
 
 use crate::error::TraceError;
+use crate::format::{Format, fields};
 use crate::lines::{Body, LineParser};
 use crate::rates::{RATE_MAX, RATE_MAX_TEXT, RateSteps, STEPS_MAX, Samples, decimal, seconds};
+use alloc::boxed::Box;
 use core::fmt;
+use qdelay_core::component::{Component, Kind};
 use qdelay_core::{Rate, Span, Time};
 
 const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma";
 const DURATION: &[u8] = b"duration_s";
+
+/// The format by name.
+pub static FORMAT: Format = Format {
+    component: &Component {
+        kind: Kind::Format,
+        name: "mbps",
+        about: "lines of seconds and Mbit/s, separated by a blank, a tab or a comma",
+        source: "Pensieve (SIGCOMM 2017), Lumos5G (IMC 2020)",
+        parameters: &[],
+        positional: None,
+    },
+    usage: "mbps",
+    begins: "two numbers, seconds and Mbit/s",
+    is_begun_by: |line| {
+        let (fields, numbers, _) = fields(line);
+        line.starts_with(b"#") || fields > 1 && numbers > 0
+    },
+    parser: |_| Ok(Box::new(Parser::new())),
+};
 
 /// Reads such a trace, of up to [`STEPS_MAX`] samples unless told otherwise. It refuses a line that is not two numbers; a negative
 /// or too large number; a time that is not later than the one above; no samples, or a single one without a duration; a duration

@@ -8,6 +8,7 @@ use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span, Time};
+use qdelay_trace::format::FORMATS;
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
 use qdelay_trace::{Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, info, mahimahi, synth};
 use std::time::Duration;
@@ -192,6 +193,27 @@ fn csv_takes_mutated_files() {
     fuzz(|u| {
         let text = csv_text(u)?;
         check_csv(u, &text)
+    });
+}
+
+/// A file of a format that was valid before it was changed, and how the format is named.
+fn text_of(u: &mut Unstructured<'_>, format: &str) -> Result<(&'static str, Vec<u8>)> {
+    match format {
+        "mahimahi" => Ok(("mahimahi", mahimahi_text(u)?)),
+        "mbps" => Ok(("mbps", mbps_text(u)?)),
+        "csv" => Ok(("csv:v:time=t", csv_text(u)?)),
+        _ => panic!("{format}: a valid file of it is missing here"),
+    }
+}
+
+#[test]
+fn every_format_takes_mutated_files_by_its_name() {
+    fuzz(|u| {
+        for format in FORMATS {
+            let (name, text) = text_of(u, format.component.name)?;
+            crate::judge::format(name, &text, &cuts(u, &text)?);
+        }
+        Ok(())
     });
 }
 

@@ -10,6 +10,7 @@ use qdelay_study::scenario::registry;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
+use qdelay_trace::format::FORMATS;
 use qdelay_traffic::{biases, transport};
 use serde::Serialize;
 use std::fmt::Write;
@@ -31,6 +32,7 @@ fn all() -> Vec<&'static Component> {
         .chain(transport::COMPONENTS)
         .copied()
         .chain(links())
+        .chain(FORMATS.iter().map(|format| format.component))
         .chain([Form::Channel, Form::Scheduler, Form::Partition, Form::Rlc].into_iter().flat_map(registry))
         .collect()
 }
@@ -41,10 +43,9 @@ fn choose(what: Option<&str>) -> Result<Vec<&'static Component>, Failure> {
     let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|component| component.name).collect();
-        let message = format!(
-            "unknown; expected qdisc, pacer, transport, link, channel, scheduler or rlc, or one of {}",
-            names.join(", ")
-        );
+        let mut kinds: Vec<&str> = all.iter().map(|component| component.kind.name()).collect();
+        kinds.dedup();
+        let message = format!("unknown; expected {}, or one of {}", kinds.join(", "), names.join(", "));
         return Err(Failure::input(format!("'{what}'"), message));
     }
     Ok(chosen)

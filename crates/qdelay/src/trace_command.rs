@@ -9,7 +9,7 @@ use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
 use qdelay_trace::info::{self, BinStatistics};
 use qdelay_trace::shipped::ORIGINS;
-use qdelay_trace::{RateSteps, SHIPPED, Schedule, convert, mahimahi, mbps, synth};
+use qdelay_trace::{SHIPPED, convert, mahimahi, mbps, synth};
 use serde::Serialize;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn print_info(options: &TraceInfo) -> Result<(), Failure> {
 fn list(options: &TraceList) -> Result<(), Failure> {
     let mut all = Vec::new();
     for (name, _) in SHIPPED {
-        let trace = trace_files::load(name.as_ref(), &Format::Mahimahi)?;
+        let trace = trace_files::load(name.as_ref(), &Format::default())?;
         let origin = ORIGINS.iter().find(|(known, _)| known == name).map(|(_, origin)| *origin);
         all.push(Described::new(name.to_string(), origin, &trace));
     }
@@ -170,17 +170,15 @@ fn convert_file(options: &TraceConvert) -> Result<(), Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
     let trace = trace_files::load(&options.input, &format)?;
     let fail = |error| Failure::input(Path::new(&options.input).display(), error);
-    let write = |trace: &Written| trace.write(&options.output, options.force);
-    match (trace, options.to) {
-        (Trace::Schedule(schedule), WrittenFormat::Mahimahi) => write(&Written::Schedule(schedule)),
-        (Trace::Rates(rates), WrittenFormat::Mbps) => write(&Written::Rates(rates)),
+    let converted = match (trace, options.to) {
         (Trace::Schedule(schedule), WrittenFormat::Mbps) => {
-            write(&Written::Rates(convert::to_rates(&schedule, options.bin).map_err(fail)?))
+            convert::to_rates(&schedule, options.bin).map_err(fail)?.into()
         }
-        (Trace::Rates(rates), WrittenFormat::Mahimahi) => {
-            write(&Written::Schedule(convert::to_schedule(&rates).map_err(fail)?))
-        }
-    }
+        (Trace::Rates(rates), WrittenFormat::Mahimahi) => convert::to_schedule(&rates).map_err(fail)?.into(),
+        (trace @ Trace::Schedule(_), WrittenFormat::Mahimahi)
+        | (trace @ Trace::Rates(_), WrittenFormat::Mbps) => trace,
+    };
+    write(&converted, &options.output, options.force)
 }
 
 fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
@@ -188,11 +186,11 @@ fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
     let arguments = synth_arguments(options)?;
     let synth = synth::Synth::from_arguments(&arguments);
     let fail = |error| Failure::input("trace synth", error);
-    let written = match options.to {
-        WrittenFormat::Mahimahi => Written::Schedule(synth.schedule().map_err(fail)?),
-        WrittenFormat::Mbps => Written::Rates(synth.rates().map_err(fail)?),
+    let written: Trace = match options.to {
+        WrittenFormat::Mahimahi => synth.schedule().map_err(fail)?.into(),
+        WrittenFormat::Mbps => synth.rates().map_err(fail)?.into(),
     };
-    written.write(&options.output, options.force)
+    write(&written, &options.output, options.force)
 }
 
 /// Each option is read by itself first, so that an error names the one it is in.
@@ -225,17 +223,10 @@ fn error_of(value: &str, part: &str, message: &str) -> String {
     format!("'{value}': {}", message.strip_prefix(&format!("{part}: ")).unwrap_or(message))
 }
 
-/// A trace in the format it is written in.
-enum Written {
-    Schedule(Schedule),
-    Rates(RateSteps),
-}
-
-impl Written {
-    fn write(&self, path: &Path, force: bool) -> Result<(), Failure> {
-        output::write_file(path, force, |mut out| match self {
-            Written::Schedule(schedule) => mahimahi::write(schedule, &mut out),
-            Written::Rates(rates) => mbps::write(rates, &mut out),
-        })
-    }
+/// Opportunities in mahimahi's format, a rate in that of seconds and Mbit/s.
+fn write(trace: &Trace, path: &Path, force: bool) -> Result<(), Failure> {
+    output::write_file(path, force, |mut out| match trace {
+        Trace::Schedule(schedule) => mahimahi::write(schedule, &mut out),
+        Trace::Rates(rates) => mbps::write(rates, &mut out),
+    })
 }

@@ -358,6 +358,20 @@ fn every_discipline_and_pacer_has_a_page_with_its_parameters() {
     }
 }
 
+/// Every format of traces, with its keys.
+#[test]
+fn every_format_of_traces_is_in_the_documentation() {
+    let text = read(&root().join("docs/scenarios.md"));
+    for format in qdelay_trace::format::FORMATS {
+        let begins = format!("| `{}` | {}", format.usage, format.component.about);
+        let row = text.lines().find(|line| line.starts_with(&begins));
+        let row = row.unwrap_or_else(|| panic!("docs/scenarios.md has no row that begins with: {begins}"));
+        for parameter in format.component.parameters {
+            assert!(row.contains(parameter.name), "{row}: it does not say what {} is", parameter.name);
+        }
+    }
+}
+
 /// The same for the transports that have a page of their own.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {

@@ -14,7 +14,9 @@ fn all() -> Vec<&'static Component> {
     ];
     let of_cells =
         [Form::Channel, Form::Scheduler, Form::Partition, Form::Rlc].into_iter().flat_map(registry);
-    registries.concat().into_iter().chain([&qdelay_trace::synth::COMPONENT]).chain(of_cells).collect()
+    let formats = qdelay_trace::format::FORMATS.iter().map(|format| format.component);
+    let made = [&qdelay_trace::synth::COMPONENT];
+    registries.concat().into_iter().chain(made).chain(formats).chain(of_cells).collect()
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl Key {
             Form::Link => "link".to_string(),
             Form::Uplink => "rate, link, trace or none".to_string(),
             Form::Trace => "trace".to_string(),
-            Form::TraceFormat => "mahimahi, mbps or csv:...".to_string(),
+            Form::TraceFormat => qdelay_trace::format::usages(),
             Form::Dscp => "codepoint: name or number".to_string(),
             Form::Dscps => "codepoint, or list of them".to_string(),
             Form::Seeds => "number, list or range".to_string(),

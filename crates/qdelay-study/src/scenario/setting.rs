@@ -133,7 +133,7 @@ impl Setting {
                 Meaning::Name,
             ),
             Form::TraceFormat => {
-                let text = named(path, node, "\"mahimahi\", \"mbps\" or \"csv:column=NAME\"")?;
+                let text = named(path, node, &format!("{} in quotes", qdelay_trace::format::usages()))?;
                 Format::parse(Some(&text)).map_err(|error| Fault::new(node.line, path, error.message))?;
                 (text, Meaning::Name)
             }

@@ -24,13 +24,13 @@ impl Sources<'_> {
 
     /// A radio channel, from its file where it is in one.
     pub fn channel(&mut self, arguments: &Arguments) -> Result<Channel, String> {
-        if channel::CHANNELS.iter().all(|component| component.name != arguments.component().name) {
+        let Some(channel) = channel::find(arguments) else {
             return Channel::build(arguments).map_err(|error| error.to_string());
-        }
-        let stand_in = channel::file(arguments).ok().and_then(|name| self.fallback.get(name));
+        };
+        let stand_in = channel.file(arguments).ok().and_then(|name| self.fallback.get(name));
         let found = self
             .library
-            .channel(arguments, stand_in.map(String::as_str))
+            .channel(channel, arguments, stand_in.map(String::as_str))
             .map_err(|message| format!("'{}': {message}", arguments.typed()))?;
         self.used.entry(found.name).or_insert(found.used);
         Ok(found.channel)

@@ -1,6 +1,7 @@
 //! Traces and links for scenarios: looked for in several places, read once, shared by all cases and threads.
 
-use super::{Format, TraceUsed, channel, find_shipped, read_with_digest, unreadable};
+use super::channel::{self, FileChannel};
+use super::{Format, TraceUsed, find_shipped, link, read_with_digest, unreadable};
 use crate::links;
 use crate::scenario::build_link;
 use qdelay_core::component::Arguments;
@@ -100,25 +101,34 @@ impl Library {
         found
     }
 
-    /// The channel of [`channel::CHANNELS`] that `arguments` describe. Where its file is not found, the shipped trace
-    /// `stand_in`.
+    /// The `channel` that `arguments` describe. Where its file is not found, the shipped trace `stand_in`.
     ///
     /// # Errors
     /// As [`Library::trace`].
-    pub fn channel(&self, arguments: &Arguments, stand_in: Option<&str>) -> Result<FoundChannel, String> {
+    pub fn channel(
+        &self,
+        channel: &FileChannel,
+        arguments: &Arguments,
+        stand_in: Option<&str>,
+    ) -> Result<FoundChannel, String> {
         let key = (arguments.typed().to_string(), stand_in.map(str::to_string));
         let mut channels = lock(&self.channels);
         if let Some(found) = channels.get(&key) {
             return found.clone();
         }
-        let found = self.find_channel(arguments, stand_in);
+        let found = self.find_channel(channel, arguments, stand_in);
         channels.insert(key, found.clone());
         found
     }
 
-    fn find_channel(&self, arguments: &Arguments, stand_in: Option<&str>) -> Result<FoundChannel, String> {
-        let name = channel::file(arguments)?;
-        if let Some((channel, digest)) = self.look(name, |input| channel::read(arguments, input))? {
+    fn find_channel(
+        &self,
+        channel: &FileChannel,
+        arguments: &Arguments,
+        stand_in: Option<&str>,
+    ) -> Result<FoundChannel, String> {
+        let name = channel.file(arguments)?;
+        if let Some((channel, digest)) = self.look(name, |input| channel.read(arguments, input))? {
             let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: None };
             return Ok(FoundChannel { name: name.to_string(), channel, used });
         }
@@ -126,7 +136,7 @@ impl Library {
         else {
             return Err(self.nowhere(name));
         };
-        let (trace, digest) = read_with_digest(&mut contents, &Format::Detect)?;
+        let (trace, digest) = read_with_digest(&mut contents, &Format::default())?;
         let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: Some(name.to_string()) };
         Ok(FoundChannel { name: shipped.to_string(), channel: channel::of_trace(trace, true), used })
     }
@@ -204,7 +214,7 @@ impl Library {
         if let Some(shipped) = stand_in
             && let Some(mut contents) = find_shipped(shipped)
         {
-            return read(shipped, &mut contents, &Format::Detect, repeat, Some(name));
+            return read(shipped, &mut contents, &Format::default(), repeat, Some(name));
         }
         Err(self.nowhere(name))
     }
@@ -268,7 +278,7 @@ fn read(
     let (trace, digest) = read_with_digest(input, format)?;
     let used =
         TraceUsed { digest: format!("{digest:016x}"), stands_in_for: stands_in_for.map(str::to_string) };
-    Ok(Found { name: name.to_string(), link: trace.link(repeat), used })
+    Ok(Found { name: name.to_string(), link: link(&trace, repeat), used })
 }
 
 /// A cache is good even where a thread that held it has panicked.
@@ -306,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_fnv_1a() {
-        let digest = |bytes: &[u8]| read_with_digest(&mut &*bytes, &Format::Mahimahi).unwrap().1;
+        let digest = |bytes: &[u8]| read_with_digest(&mut &*bytes, &Format::default()).unwrap().1;
         // FNV-1a of "1\n", by hand: basis ^ 0x31, times prime, ^ 0x0a, times prime.
         let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(0x100_0000_01b3);
         assert_eq!(digest(b"1\n"), step(step(0xcbf2_9ce4_8422_2325, 0x31), 0x0a));

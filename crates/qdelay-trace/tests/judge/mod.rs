@@ -4,8 +4,8 @@
 use qdelay_core::{Span, Time};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
 use qdelay_trace::{
-    CapacitySteps, CqiSteps, Gap, Problem, RateSteps, Schedule, TraceError, capacity, cqi, info, mahimahi,
-    mbps,
+    CapacitySteps, CqiSteps, Gap, Problem, RateSteps, Schedule, TraceError, capacity, cqi, format, info,
+    mahimahi, mbps,
 };
 
 /// The pieces of `text` between `cuts`.
@@ -101,6 +101,21 @@ pub fn csv(text: &[u8], has_times: bool, cuts: &[usize]) {
     match &whole {
         Err(problem) => error(problem, text),
         Ok(steps) => rates(steps),
+    }
+}
+
+/// Any format, as it is named.
+pub fn format(name: &str, text: &[u8], cuts: &[usize]) {
+    let arguments = format::parse(name).expect("a format");
+    let read = |chunks: &[&[u8]]| {
+        let mut parser = format::parser(&arguments).expect("a parser");
+        let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
+        parser.finish()
+    };
+    let whole = read(&[text]);
+    assert_eq!(whole, read(&chunks(text, cuts)), "{}", text.escape_ascii());
+    if let Err(problem) = &whole {
+        error(problem, text);
     }
 }
 

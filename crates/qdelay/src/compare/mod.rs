@@ -135,15 +135,14 @@ fn uplink(options: &Compare) -> Result<Back, Failure> {
             let link = links::parse(text);
             Back::Link(link.map_err(|error| Failure::input("--uplink", links::or_file(text, &error)))?)
         }
-        _ => Back::Trace(
-            trace_files::load(OsStr::new(text), &Format::parse(None)?)
-                .map_err(|mut error| {
-                    let is_there = std::path::Path::new(text).exists();
-                    error.message.push_str(if is_there { "" } else { links::OR_LINK });
-                    error.at("--uplink")
-                })?
-                .link(!options.once),
-        ),
+        _ => {
+            let trace = trace_files::load(OsStr::new(text), &Format::default()).map_err(|mut error| {
+                let is_there = std::path::Path::new(text).exists();
+                error.message.push_str(if is_there { "" } else { links::OR_LINK });
+                error.at("--uplink")
+            })?;
+            Back::Trace(trace_files::link(&trace, !options.once))
+        }
     })
 }
 
@@ -168,8 +167,10 @@ fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
 
 fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
-    let load =
-        |name| trace_files::load(name, &format).map(|trace| trace.link(!options.once)).map_err(Failure::from);
+    let load = |name| {
+        let trace = trace_files::load(name, &format).map_err(Failure::from)?;
+        Ok::<_, Failure>(trace_files::link(&trace, !options.once))
+    };
     let typed = |name: &std::ffi::OsString| name.to_string_lossy().into_owned();
     refuse_repeated("--trace", options.trace.iter().map(typed))?;
     options.trace.iter().map(|name| Ok((typed(name), load(name)?))).collect()

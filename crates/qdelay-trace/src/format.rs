@@ -1,0 +1,156 @@
+//! The text formats of a link's trace: the registry, and how a file's first line tells its own.
+//!
+//! A format is a module with a parser and [`FORMAT`](crate::mahimahi::FORMAT), and a line of [`FORMATS`].
+
+use crate::error::TraceError;
+use crate::lines::{Body, LineParser};
+use crate::{RateSteps, Schedule, csv, mahimahi, mbps};
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use alloc::{format, str};
+use qdelay_core::component::{Arguments, Component, ComponentError};
+
+/// Every format. Of those that a first line may be of, the last one counts; the first one takes what is of none.
+pub static FORMATS: &[&Format] = &[&mahimahi::FORMAT, &mbps::FORMAT, &csv::FORMAT];
+
+/// A text format.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name and what it takes.
+    pub component: &'static Component,
+    /// How it is named with what it needs: `csv:column=NAME`.
+    pub usage: &'static str,
+    /// What its files begin with.
+    pub begins: &'static str,
+    /// Whether a file may begin with this line.
+    pub(crate) is_begun_by: fn(&[u8]) -> bool,
+    /// A parser of what was asked for.
+    pub(crate) parser: fn(&Arguments) -> Result<Box<dyn Parser>, String>,
+}
+
+/// A trace that has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// Opportunities.
+    Schedule(Schedule),
+    /// A rate in steps.
+    Rates(RateSteps),
+}
+
+impl From<Schedule> for Trace {
+    fn from(schedule: Schedule) -> Trace {
+        Trace::Schedule(schedule)
+    }
+}
+
+impl From<RateSteps> for Trace {
+    fn from(rates: RateSteps) -> Trace {
+        Trace::Rates(rates)
+    }
+}
+
+/// Reads a trace from chunks of bytes that may end anywhere.
+pub trait Parser {
+    /// Takes the next bytes of the file.
+    ///
+    /// # Errors
+    /// What the format refuses. Every call after an error gives the same error.
+    fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError>;
+
+    /// What was read, at the end of the file.
+    ///
+    /// # Errors
+    /// As [`Parser::feed`]; a file that ends too early.
+    fn finish(self: Box<Self>) -> Result<Trace, TraceError>;
+}
+
+impl<B: Body<Trace: Into<Trace>>> Parser for LineParser<B> {
+    fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
+        LineParser::feed(self, chunk)
+    }
+    fn finish(self: Box<Self>) -> Result<Trace, TraceError> {
+        LineParser::finish(*self).map(Into::into)
+    }
+}
+
+/// What [`parse`] takes: `mahimahi, mbps or csv:column=NAME`.
+pub fn usages() -> String {
+    let mut usages: Vec<&str> = FORMATS.iter().map(|format| format.usage).collect();
+    let last = usages.pop().unwrap_or("");
+    format!("{} or {last}", usages.join(", "))
+}
+
+/// Reads `name[:key=value...]` of a format.
+///
+/// # Errors
+/// A name that is not known; keys that are not, are missing or contradict each other.
+pub fn parse(text: &str) -> Result<Arguments, ComponentError> {
+    let fail = |message| ComponentError { typed: text.to_string(), message };
+    let name = text.split(':').next().unwrap_or("");
+    if FORMATS.iter().all(|format| format.component.name != name) {
+        return Err(fail(format!("unknown format; expected {}", usages())));
+    }
+    let components: Vec<&'static Component> = FORMATS.iter().map(|format| format.component).collect();
+    let arguments = Arguments::parse(&components, text)?;
+    parser(&arguments).map_err(fail)?;
+    Ok(arguments)
+}
+
+/// The parser that `arguments` of a format describe.
+///
+/// # Errors
+/// As [`parse`], and a component that is no format.
+pub fn parser(arguments: &Arguments) -> Result<Box<dyn Parser>, String> {
+    let name = arguments.component().name;
+    let format = FORMATS.iter().find(|format| format.component.name == name);
+    let format = format.ok_or_else(|| format!("'{name}' is not a format of traces"))?;
+    (format.parser)(arguments)
+}
+
+/// The format that a file with this beginning has.
+pub fn detect(beginning: &[u8]) -> &'static Format {
+    let line = beginning.split(|&byte| byte == b'\n').next().unwrap_or(b"").trim_ascii();
+    FORMATS.iter().rev().find(|format| (format.is_begun_by)(line)).unwrap_or(&FORMATS[0])
+}
+
+/// How many fields there are in a line, how many of them are numbers and how many words; none in what is no text.
+pub(crate) fn fields(line: &[u8]) -> (usize, usize, usize) {
+    let Ok(line) = str::from_utf8(line) else { return (0, 0, 0) };
+    let fields: Vec<&str> = line.split([' ', '\t', ',']).filter(|field| !field.is_empty()).collect();
+    let numbers = fields.iter().filter(|field| field.parse::<f64>().is_ok()).count();
+    let is_word = |field: &&&str| field.starts_with(|c: char| c.is_alphabetic() || c == '"');
+    (fields.len(), numbers, fields.iter().filter(is_word).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_apart() {
+        let is = |name: &str, texts: &[&str]| {
+            for text in texts {
+                assert_eq!(detect(text.as_bytes()).component.name, name, "{text:?}");
+            }
+        };
+        is("mahimahi", &["", "\n", "0\n1\n", "5\r\n", "-5\n", "five\n", "\u{1}\u{2}\n", "1.5\n", "x y\n"]);
+        is("mbps", &["1\t253\n", "1,2", "# c\n1 2\n", "0.5 -1\n", "1 2 3\n", "# only", "# a,b,c\n"]);
+        is("csv", &["a,b\n1,2\n", "Timestamp,Op,DL_bitrate\n", "\"a\",b\n"]);
+        assert_eq!(detect(b"a,b\xff\n1,2\n").component.name, "mahimahi");
+    }
+
+    #[test]
+    fn every_format_is_named_by_its_usage() {
+        for format in FORMATS {
+            let built = parse(&format.usage.replace("NAME", "x"));
+            assert_eq!(built.map(|arguments| arguments.component().name), Ok(format.component.name));
+        }
+        let message = |text| parse(text).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(message("wav"), "'wav': unknown format; expected mahimahi, mbps or csv:column=NAME");
+        assert_eq!(message("csv"), "'csv': no column; expected csv:column=NAME");
+        for bad in ["csv:col=a", "csv:a:every=1s:time=b", "csv:a:every=0", "mahimahi:x=1"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}
