@@ -18,6 +18,7 @@
 //! * the last packet of a queue is never judged;
 //! * it starts anew with a count of 1 where the next drop still lies ahead when dropping begins again.
 
+use super::millis;
 use crate::{Span, Time};
 
 /// The law of mahimahi's CoDel.
@@ -110,12 +111,6 @@ impl MahimahiCodel {
     fn control_law(&self, from: u64) -> u64 {
         from.saturating_add((self.interval as f64 / libm::sqrt(f64::from(self.count))) as u64)
     }
-}
-
-/// A clock of whole milliseconds.
-#[inline]
-fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
 }
 
 #[cfg(test)]

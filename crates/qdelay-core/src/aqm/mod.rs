@@ -30,7 +30,7 @@ pub use pie_linux::LinuxPie;
 pub use pie_mahimahi::MahimahiPie;
 pub use red::{Red, RedMode, RedParameters, RedVerdict};
 
-use crate::MarkReason;
+use crate::{MarkReason, Time};
 
 /// What a law says about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,4 +41,10 @@ pub enum Verdict {
     Mark(MarkReason),
     /// It is to be dropped.
     Drop,
+}
+
+/// mahimahi's clock, of whole milliseconds.
+#[inline]
+fn millis(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
 }

@@ -18,7 +18,7 @@
 //!   `mtu` (1500).
 //! * Random numbers come from the node's stream.
 
-use super::{PieParameters, Verdict};
+use super::{PieParameters, Verdict, millis};
 use crate::{Random, Time};
 
 /// Bytes of one measurement of the departure rate.
@@ -154,12 +154,6 @@ impl MahimahiPie {
             state.burst = self.max_burst;
         }
     }
-}
-
-/// A clock of whole milliseconds.
-#[inline]
-fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
 }
 
 #[cfg(test)]

@@ -10,6 +10,43 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Un
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
+pub(super) const TARGET: Parameter = Parameter {
+    name: "target",
+    unit: Unit::Span,
+    default: "5ms",
+    min: "1us",
+    max: "100s",
+    about: "acceptable standing sojourn",
+    source: "RFC 8289 section 4.3",
+};
+pub(super) const INTERVAL: Parameter = Parameter {
+    name: "interval",
+    unit: Unit::Span,
+    default: "100ms",
+    min: "1us",
+    max: "1000s",
+    about: "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
+    source: "RFC 8289 section 4.2",
+};
+pub(super) const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Switch,
+    default: "off",
+    min: "",
+    max: "",
+    about: "mark ECN-capable packets in place of dropping them",
+    source: "Linux codel (noecn)",
+};
+pub(super) const CE_THRESHOLD: Parameter = Parameter {
+    name: "ce_threshold",
+    unit: Unit::Span,
+    default: "",
+    min: "0",
+    max: "100s",
+    about: "mark ECN-capable packets that leave after a longer sojourn; without it none are",
+    source: "Linux codel (ce_threshold disabled)",
+};
+
 /// What `codel` is and takes.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
@@ -17,42 +54,10 @@ pub static COMPONENT: Component = Component {
     about: "controlled delay: drops ever more often while the sojourn stays over target for an interval",
     source: "RFC 8289; Linux codel_impl.h; mahimahi; the program of the 5G QoS thesis",
     parameters: &[
-        Parameter {
-            name: "target",
-            unit: Unit::Span,
-            default: "5ms",
-            min: "1us",
-            max: "100s",
-            about: "acceptable standing sojourn",
-            source: "RFC 8289 section 4.3",
-        },
-        Parameter {
-            name: "interval",
-            unit: Unit::Span,
-            default: "100ms",
-            min: "1us",
-            max: "1000s",
-            about: "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
-            source: "RFC 8289 section 4.2",
-        },
-        Parameter {
-            name: "ecn",
-            unit: Unit::Switch,
-            default: "off",
-            min: "",
-            max: "",
-            about: "mark ECN-capable packets in place of dropping them",
-            source: "Linux codel (noecn)",
-        },
-        Parameter {
-            name: "ce_threshold",
-            unit: Unit::Span,
-            default: "",
-            min: "0",
-            max: "100s",
-            about: "mark ECN-capable packets that leave after a longer sojourn; without it none are",
-            source: "Linux codel (ce_threshold disabled)",
-        },
+        TARGET,
+        INTERVAL,
+        ECN,
+        CE_THRESHOLD,
         Parameter {
             name: "variant",
             unit: Unit::Choice(&["rfc", "linux", "mahimahi", "thesis"]),
@@ -91,22 +96,9 @@ impl Codel {
     /// # Errors
     /// A target longer than the interval; a switch that the variant does not have.
     pub(super) fn build(arguments: &Arguments) -> Result<Codel, ComponentError> {
-        let defaults = CodelParameters::default();
-        let variant = arguments.text("variant").unwrap_or("rfc");
-        let parameters = CodelParameters {
-            target: arguments.span("target").unwrap_or(defaults.target),
-            interval: arguments.span("interval").unwrap_or(defaults.interval),
-            mtu: arguments.whole("mtu").unwrap_or(defaults.mtu),
-            ecn: arguments.switch("ecn").unwrap_or(false),
-            ce_threshold: arguments.span("ce_threshold").unwrap_or(Span::MAX),
-            flavour: if variant == "linux" { CodelFlavour::Linux } else { CodelFlavour::Rfc },
-        };
+        let parameters = parameters(arguments)?;
         let CodelParameters { target, interval, mtu, .. } = parameters;
-        if target > interval {
-            // Equal is allowed: the BoDe paper's video-call tests have 50 ms for both (its Table I with D = 100 ms).
-            let message = format!("target {target} is longer than interval {interval}");
-            return Err(limits::fail(arguments, message));
-        }
+        let variant = arguments.text("variant").unwrap_or("rfc");
         if variant == "rfc" || variant == "linux" {
             return Ok(Codel::Standard(aqm::Codel::new(parameters)));
         }
@@ -124,6 +116,30 @@ impl Codel {
         }
         Ok(Codel::Mahimahi(MahimahiCodel::new(target, interval, mtu)))
     }
+}
+
+/// What `arguments` say of the RFC's law, or of Linux's where that is the variant.
+///
+/// # Errors
+/// A target longer than the interval.
+pub(super) fn parameters(arguments: &Arguments) -> Result<CodelParameters, ComponentError> {
+    let defaults = CodelParameters::default();
+    let target = arguments.span("target").unwrap_or(defaults.target);
+    let interval = arguments.span("interval").unwrap_or(defaults.interval);
+    if target > interval {
+        // Equal is allowed: the BoDe paper's video-call tests have 50 ms for both (its Table I with D = 100 ms).
+        let message = format!("target {target} is longer than interval {interval}");
+        return Err(limits::fail(arguments, message));
+    }
+    let is_linux = arguments.text("variant") == Some("linux");
+    Ok(CodelParameters {
+        target,
+        interval,
+        mtu: arguments.whole("mtu").unwrap_or(defaults.mtu),
+        ecn: arguments.switch("ecn").unwrap_or(defaults.ecn),
+        ce_threshold: arguments.span("ce_threshold").unwrap_or(Span::MAX),
+        flavour: if is_linux { CodelFlavour::Linux } else { CodelFlavour::Rfc },
+    })
 }
 
 impl FifoLaw for Codel {

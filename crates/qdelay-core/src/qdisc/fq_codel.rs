@@ -33,12 +33,11 @@
 
 use super::flow_hash::{self, FLOWS};
 use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
-use super::limits::{self, LIMIT, MTU};
-use super::{Backlog, Limit, Qdisc};
-use crate::aqm::{self, CodelFlavour, CodelParameters, Verdict};
+use super::limits::{LIMIT, MTU};
+use super::{Backlog, Limit, Qdisc, codel};
+use crate::aqm::{self, CodelParameters, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
-use alloc::format;
+use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -57,41 +56,18 @@ pub static COMPONENT: Component = Component {
         },
         OVERHEAD,
         Parameter {
-            name: "target",
-            unit: Unit::Span,
-            default: "5ms",
-            min: "1us",
-            max: "100s",
             about: "acceptable standing sojourn in a bucket",
             source: "RFC 8290 section 5.2.2",
+            ..codel::TARGET
         },
+        Parameter { source: "RFC 8290 section 5.2.1", ..codel::INTERVAL },
         Parameter {
-            name: "interval",
-            unit: Unit::Span,
-            default: "100ms",
-            min: "1us",
-            max: "1000s",
-            about: "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
-            source: "RFC 8290 section 5.2.1",
-        },
-        Parameter {
-            name: "ecn",
-            unit: Unit::Switch,
             default: "on",
-            min: "",
-            max: "",
             about: "mark ECN-capable packets where CoDel drops others",
             source: "RFC 8290 section 5.2.6",
+            ..codel::ECN
         },
-        Parameter {
-            name: "ce_threshold",
-            unit: Unit::Span,
-            default: "",
-            min: "0",
-            max: "100s",
-            about: "mark ECN-capable packets that leave after a longer sojourn; without it none are",
-            source: "RFC 8290 section 5.2.7",
-        },
+        Parameter { source: "RFC 8290 section 5.2.7", ..codel::CE_THRESHOLD },
         Parameter {
             name: "variant",
             unit: Unit::Choice(&["rfc", "linux"]),
@@ -198,22 +174,6 @@ impl FqCodel {
         let defaults = FqCodelParameters::default();
         let whole =
             |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
-        let codel = CodelParameters {
-            target: arguments.span("target").unwrap_or(defaults.codel.target),
-            interval: arguments.span("interval").unwrap_or(defaults.codel.interval),
-            mtu: arguments.whole("mtu").unwrap_or(defaults.codel.mtu),
-            ecn: arguments.switch("ecn").unwrap_or(defaults.codel.ecn),
-            ce_threshold: arguments.span("ce_threshold").unwrap_or(Span::MAX),
-            flavour: match arguments.text("variant") {
-                Some("linux") => CodelFlavour::Linux,
-                _ => CodelFlavour::Rfc,
-            },
-        };
-        let CodelParameters { target, interval, .. } = codel;
-        if target > interval {
-            let message = format!("target {target} is longer than interval {interval}");
-            return Err(limits::fail(arguments, message));
-        }
         let bytes = match arguments.whole("memory") {
             Some(0) => u64::MAX,
             bytes => bytes.unwrap_or(defaults.limit.bytes),
@@ -225,7 +185,7 @@ impl FqCodel {
             overhead: whole("overhead", defaults.overhead),
             limit: Limit { packets, bytes },
             drop_batch: whole("drop_batch", defaults.drop_batch),
-            codel,
+            codel: codel::parameters(arguments)?,
         }))
     }
 
