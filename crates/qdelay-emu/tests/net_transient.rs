@@ -1,7 +1,7 @@
 //! Nothing is left of a link: not when it is dropped, not after a panic, not after `kill -9`, and nothing of what the command
 //! has started either.
 
-use crate::net_support::{Carried, differences, eventually, host, is_alive, link, snapshot};
+use crate::net_support::{Carried, differences, eventually, host, is_alive, link, pause, snapshot};
 use qdelay_emu::link_setup::{LinkSetup, Options};
 use qdelay_emu::netns::Namespace;
 use qdelay_testing::helper_arguments;
@@ -14,9 +14,12 @@ use std::process::{Command, Stdio};
 /// At once, but for a process that another test has just forked and that has not closed our files yet.
 fn nothing_is_left(host: &Namespace, before: &BTreeMap<String, String>) {
     let mut left = Vec::new();
-    let is_clean = (0..100).any(|_| {
+    let is_clean = (0..100).any(|tries| {
+        if tries > 0 {
+            pause();
+        }
         left = differences(before, &host.run(snapshot));
-        left.is_empty() || crate::net_support::pause()
+        left.is_empty()
     });
     assert!(is_clean, "{left:#?}");
 }
@@ -76,7 +79,7 @@ fn background_processes_end_with_the_namespace() {
     let mut line = String::new();
     let mut output = BufReader::new(shell.child().stdout.take().expect("piped"));
     output.read_line(&mut line).expect("read");
-    let pid = line.trim().parse().expect("a number");
+    let pid: u32 = line.trim().parse().expect("a number");
     assert!(shell.wait().expect("ended").success());
     assert!(is_alive(pid));
     drop(link);
@@ -180,7 +183,7 @@ fn counter() {
     let keeper = rustix::process::Pid::from_raw(keepers()[0].0 as i32).expect("not 0");
     rustix::process::kill_process(keeper, Signal::KILL).expect("killed");
     drop((shell, namespace));
-    assert!(!is_alive(line.trim().parse().expect("a number")));
+    assert!(!is_alive(line.trim()));
     assert_eq!((keepers(), files()), (vec![], before));
     println!("\nall is well");
 }

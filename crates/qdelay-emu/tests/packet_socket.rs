@@ -403,9 +403,7 @@ fn frames_have_the_time_at_which_they_came() {
             stamp.is_some()
         });
         let after = clock.now();
-        (0..6).for_each(|_| {
-            pause();
-        });
+        (0..6).for_each(|_| pause());
         let late = clock.now();
         // Comparing two clocks takes its time on a busy machine.
         let (time, slack) = (clock.of_day(stamp.expect("there is"), late), Span::from_millis(100));

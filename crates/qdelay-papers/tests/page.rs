@@ -4,26 +4,9 @@ use qdelay_core::Span;
 use qdelay_papers::{self as papers, page};
 use qdelay_study::scenario::Overrides;
 use qdelay_study::traces::Library;
+use qdelay_testing::Folder;
 use std::fs;
 use std::path::PathBuf;
-
-/// A folder of its own, gone when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("qdelay-paper-page-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn a_page_of_a_paper_draws_what_was_run() {
@@ -31,10 +14,10 @@ fn a_page_of_a_paper_draws_what_was_run() {
     let overrides = Overrides { duration: Some(Span::from_secs(7)), ..Overrides::default() };
     let paper = papers::find("5g").unwrap();
     let library = Library::new();
-    let out = Some(folder.0.clone());
+    let out = Some(folder.path().to_path_buf());
     let came = papers::reproduce_with(&paper, Some("3.23"), &library, 2, &(), out, &overrides).unwrap();
-    assert!(page::is_of_paper(&folder.0));
-    let page = page::of(&folder.0).unwrap();
+    assert!(page::is_of_paper(folder.path()));
+    let page = page::of(folder.path()).unwrap();
     for figure in ["3.19", "3.20", "3.21", "3.22", "3.23"] {
         assert!(page.contains(&format!("Fig. {figure}</span>")), "{figure}");
     }
@@ -47,7 +30,7 @@ fn a_page_of_a_paper_draws_what_was_run() {
     for wrong in ["NaN", "inf\"", "<script", " src=", "url(", "@import", "<link"] {
         assert!(!page.contains(wrong), "{wrong}");
     }
-    assert_eq!(page, page::of(&folder.0).unwrap());
+    assert_eq!(page, page::of(folder.path()).unwrap());
     if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
         fs::write(PathBuf::from(keep).join("paper.html"), page).unwrap();
     }
@@ -56,6 +39,6 @@ fn a_page_of_a_paper_draws_what_was_run() {
 #[test]
 fn a_folder_without_verdicts_is_refused() {
     let folder = Folder::new("none");
-    let error = page::of(&folder.0).unwrap_err().to_string();
+    let error = page::of(folder.path()).unwrap_err().to_string();
     assert!(error.contains("reproduction.json") && error.contains("qdelay reproduce"), "{error}");
 }

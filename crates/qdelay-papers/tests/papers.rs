@@ -7,6 +7,7 @@ use qdelay_study::expect::Selection;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
+use qdelay_testing::Folder;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn study(name: &str) -> Study {
@@ -223,7 +224,8 @@ fn without_recorded_traces() {
 /// One figure runs its scenarios only, and leaves their folders.
 #[test]
 fn one_figure_into_a_folder() {
-    let out = std::env::temp_dir().join(format!("qdelay-papers-{}", std::process::id()));
+    let folder = Folder::new("papers");
+    let out = folder.path().to_path_buf();
     let paper = papers::find("bode").unwrap_or_else(|error| panic!("{error}"));
     let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(2)) };
     let library = Library::new();
@@ -239,13 +241,13 @@ fn one_figure_into_a_folder() {
     let eight = papers::reproduce_with(&paper, Some("8"), &library, 1, &(), Some(out.clone()), &overrides);
     let eight = eight.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((eight.rows.len(), eight.count(Verdict::Skipped)), (4, 4));
-    std::fs::remove_dir_all(&out).expect("our own folder");
 }
 
 /// A table of changes comes into what is written and onto the page. A few seconds of a short queue show who gains most.
 #[test]
 fn a_table_of_changes() {
-    let out = std::env::temp_dir().join(format!("qdelay-changes-{}", std::process::id()));
+    let folder = Folder::new("changes");
+    let out = folder.path().to_path_buf();
     let paper = papers::find("lying").unwrap_or_else(|error| panic!("{error}"));
     let overrides = Overrides { seeds: Some(vec![1, 2]), duration: Some(Span::from_secs(20)) };
     let result =
@@ -265,5 +267,4 @@ fn a_table_of_changes() {
     assert!(result.json().contains("\"rows_are\": \"queue\""));
     let page = papers::page::of(&out).unwrap_or_else(|error| panic!("{error}"));
     assert!(page.contains(&table.title) && page.contains(&priority.own.text()));
-    std::fs::remove_dir_all(&out).expect("our own folder");
 }

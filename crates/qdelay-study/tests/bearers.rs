@@ -1,40 +1,11 @@
 //! Quality of service of bearers: QCIs and 5QIs, packet filters against a slow model, and what is refused.
 
+use crate::common::{case, cell, results, study};
 use qdelay_core::{Random, Span};
-use qdelay_sim::CellScenario;
-use qdelay_study::engine;
-use qdelay_study::results::Summary;
-use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use serde_json::json;
 use std::collections::BTreeSet;
-
-fn study(text: &str) -> Study {
-    Study::parse("my.toml", text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-fn case(text: &str) -> Case {
-    study(text).case(0, &Library::new()).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-fn cell(case: &Case) -> &CellScenario {
-    case.scenario.bottleneck.as_cell().expect("a cell")
-}
-
-fn results(name: &str, text: &str) -> Summary {
-    let out = std::env::temp_dir().join(format!("qdelay-bearers-{}-{name}", std::process::id()));
-    let options = engine::Options {
-        out: out.clone(),
-        jobs: 1,
-        fresh: true,
-        overrides: Overrides::default(),
-        packets: false,
-        series: false,
-    };
-    let summary = engine::run(&study(text), &Library::new(), &options, &());
-    let _ = std::fs::remove_dir_all(&out);
-    summary.unwrap_or_else(|error| panic!("{error}"))
-}
 
 /// A UE with a bearer for everything, one for low delay and one for signalling.
 const LTE: &str = r#"[cell]
@@ -185,7 +156,7 @@ dscp = "llt"
 duration = "10s"
 warmup = "1s"
 "#;
-    let summary = results("budget", text);
+    let summary = results(text);
     let case = &summary.cases[0];
     let cell = case.cell.as_ref().expect("a cell");
     let (default, low) = (cell.bearers["ue-1/default"], cell.bearers["ue-1/low"]);

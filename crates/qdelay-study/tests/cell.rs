@@ -1,59 +1,14 @@
 //! Scenarios of cells: the tables, what is inherited, axes, bad ones, and what comes out.
 
+use crate::common::{case, cell, results, study};
 use qdelay_core::Span;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_path::PullOrder;
-use qdelay_sim::CellScenario;
-use qdelay_study::engine;
 use qdelay_study::results::{CaseSummary, Summary};
-use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
+use qdelay_testing::Folder;
 use serde_json::json;
-use std::fs;
-use std::path::PathBuf;
-
-fn study(text: &str) -> Study {
-    Study::parse("my.toml", text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn case(text: &str) -> Case {
-    study(text).case(0, &Library::new()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn cell(case: &Case) -> &CellScenario {
-    case.scenario.bottleneck.as_cell().expect("a cell")
-}
-
-/// A folder of its own, gone when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("qdelay-cell-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn results(name: &str, text: &str) -> Summary {
-    let folder = Folder::new(name);
-    let options = engine::Options {
-        out: folder.0.join("out"),
-        jobs: 1,
-        fresh: false,
-        overrides: Overrides::default(),
-        packets: false,
-        series: false,
-    };
-    engine::run(&study(text), &Library::new(), &options, &()).unwrap_or_else(|error| panic!("{error}"))
-}
 
 #[test]
 fn one_ue_with_one_bearer_and_one_qos_flow_is_the_default() {
@@ -400,11 +355,11 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
 #[test]
 fn channels_out_of_files() {
     let folder = Folder::new("files");
-    fs::write(folder.0.join("cap.txt"), "3\n1\n2\n30\n").unwrap();
+    folder.write("cap.txt", "3\n1\n2\n30\n");
     let table =
         "Timestamp,Speed,CQI\n2018.01.27_13.58.29,0,7\n2018.01.27_13.58.30,0,-\n2018.01.27_13.58.31,0,15\n";
-    fs::write(folder.0.join("drive.csv"), table).unwrap();
-    let library = || Library::new().beside(&folder.0);
+    folder.write("drive.csv", table);
+    let library = || Library::new().beside(folder.path());
     let channel = |text: &str, more: &str| {
         let case =
             study(&format!("[cell]\nchannel = \"{text}\"\n[[flow]]\n{more}")).case(0, &library()).unwrap();
@@ -464,7 +419,7 @@ const MIXED: &str = r#"
 
 #[test]
 fn a_cell_runs_and_its_figures_fit_together() {
-    let summary = results("mixed", MIXED);
+    let summary = results(MIXED);
     let case = only(&summary);
     // 25 PRBs at MCS 28: 2292 bytes a millisecond at most.
     assert!(case.throughput_mbps > 16.0 && case.throughput_mbps < 18.3, "{}", case.throughput_mbps);

@@ -1,29 +1,9 @@
 //! What a cell did over time, against what it did in all.
 
-use qdelay_study::engine;
+use crate::common::run;
 use qdelay_study::results::{CaseSummary, CellSeries};
-use qdelay_study::scenario::{Overrides, Study};
-use qdelay_study::traces::Library;
+use qdelay_testing::Folder;
 use std::fs;
-use std::path::PathBuf;
-
-/// A folder of its own, gone when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("qdelay-cell-report-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 const CELL: &str = r#"
     [path]
@@ -49,18 +29,8 @@ const CELL: &str = r#"
 
 /// The case with its curves, as its file has it.
 fn with_curves(folder: &Folder, text: &str) -> CaseSummary {
-    let out = folder.0.join("out");
-    let study = Study::parse("my.toml", text, &Overrides::default()).unwrap();
-    let options = engine::Options {
-        out: out.clone(),
-        jobs: 1,
-        fresh: false,
-        overrides: Overrides::default(),
-        packets: false,
-        series: true,
-    };
-    let summary = engine::run(&study, &Library::new(), &options, &()).unwrap();
-    let file = out.join("cases").join(&summary.cases[0].id).join("summary.json");
+    let summary = run(folder, text, true);
+    let file = folder.path().join("out/cases").join(&summary.cases[0].id).join("summary.json");
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 

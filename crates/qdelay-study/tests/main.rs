@@ -3,6 +3,7 @@
 #[macro_use]
 extern crate qdelay_testing;
 
+mod common;
 mod judge;
 
 mod bearers;

@@ -8,8 +8,8 @@ use qdelay_study::InputError;
 use qdelay_study::expect::{Best, Over};
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::traces::Library;
+use qdelay_testing::Folder;
 use serde_json::json;
-use std::fs;
 
 fn study(text: &str) -> Study {
     Study::parse("dir/my.toml", text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -423,26 +423,6 @@ fn expectations() {
     assert!(second.select.is_empty() && second.versus.is_empty() && second.normalise.is_empty());
 }
 
-/// A folder of this test's own, removed at the end.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("qdelay-{}-{name}", std::process::id()));
-        fs::create_dir_all(path.join("deep")).expect("a folder");
-        Folder(path)
-    }
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).expect("a file");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn on_trace(library: &Library, name: &str) -> Result<Case, InputError> {
     let text = format!("[path]\ntrace = \"{name}\"\n[[flow]]\n[fallback]\n\"gone\" = \"synth-subway\"\n");
     Study::parse("s.toml", &text, &Overrides::default())?.case(0, library)
@@ -457,9 +437,9 @@ fn traces_are_looked_for_in_order() {
     extra.write("synth-subway", "7\n");
     extra.write("bad", "5\nx\n");
     extra.write("table.csv", "a,b\n1,2\n");
-    let library = Library::new().beside(&beside.0).folder(&extra.0);
+    let library = Library::new().beside(beside.path()).folder(extra.path());
     let digest = |name: &str| on_trace(&library, name).unwrap().traces[name].digest.clone();
-    let alone = Library::new().beside(&extra.0);
+    let alone = Library::new().beside(extra.path());
     let other = on_trace(&alone, "both.down").unwrap().traces["both.down"].digest.clone();
     assert_ne!(digest("both.down"), other, "beside the scenario comes first");
     assert_eq!(digest("deep/only.down").len(), 16);
@@ -471,7 +451,7 @@ fn traces_are_looked_for_in_order() {
     assert_eq!(stands_in.traces["synth-subway"].stands_in_for.as_deref(), Some("gone"));
     assert_eq!(stands_in.resolved["path"]["trace"], "gone");
     extra.write("gone", "9\n");
-    let found = Library::new().folder(&extra.0);
+    let found = Library::new().folder(extra.path());
     assert_eq!(on_trace(&found, "gone").unwrap().traces["gone"].stands_in_for, None);
     let error = |name: &str| on_trace(&library, name).unwrap_err().to_string();
     assert!(

@@ -1,12 +1,11 @@
 //! Scenarios with slices: what they say, bad ones, axes, and what comes out.
 
+use crate::common::{results, study};
 use qdelay_ran::Partition;
 use qdelay_ran::cell::Elastic;
-use qdelay_study::engine;
-use qdelay_study::results::{CaseSummary, Summary};
+use qdelay_study::results::CaseSummary;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
-use std::path::PathBuf;
 
 const SLICES: &str = r#"[cell]
 rlc = "um"
@@ -54,38 +53,12 @@ duration = "3s"
 warmup = "1s"
 "#;
 
-fn study(text: &str) -> Study {
-    Study::parse("my.toml", text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
-}
-
 /// What is wrong with `text`: when it is read, or when the case is made.
 fn error(text: &str) -> String {
     match Study::parse("my.toml", text, &Overrides::default()) {
         Err(error) => error.to_string(),
         Ok(study) => study.case(0, &Library::new()).err().map_or(String::new(), |error| error.to_string()),
     }
-}
-
-/// A folder of its own, gone when it is dropped.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn results(name: &str, text: &str) -> Summary {
-    let folder = Folder(std::env::temp_dir().join(format!("qdelay-slices-{}-{name}", std::process::id())));
-    let options = engine::Options {
-        out: folder.0.join("out"),
-        jobs: 1,
-        fresh: false,
-        overrides: Overrides::default(),
-        packets: false,
-        series: false,
-    };
-    engine::run(&study(text), &Library::new(), &options, &()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -220,7 +193,7 @@ fn closed(case: &CaseSummary) {
 fn what_slices_got() {
     let text = SLICES.replace("\"voip\"\n", "\"voip\"\ncount = 8\nspread = \"20ms\"\n")
         + "[matrix]\ncell.partition = [\"fp\", \"eqp\"]\n";
-    let summary = results("got", &text);
+    let summary = results(&text);
     summary.cases.iter().for_each(closed);
     let slice = |case: usize, name: &str| summary.cases[case].cell.as_ref().unwrap().slices[name].clone();
     // Two seconds, 25 RBs in each ms.
@@ -239,7 +212,7 @@ fn what_slices_got() {
 #[test]
 fn a_scheduler_of_whole_packets() {
     let text = "[cell]\nscheduler = \"eqp:limit=50\"\n[[cell.ue]]\ncount = 3\n[[flow]]\nue = \"each\"\n[run]\nduration = \"3s\"\n";
-    let summary = results("scheduler", text);
+    let summary = results(text);
     let cell = summary.cases[0].cell.as_ref().unwrap();
     assert!(cell.slices.is_empty());
     assert!(summary.cases[0].jain > 0.9, "{}", summary.cases[0].jain);

@@ -32,18 +32,22 @@
 
 mod counting;
 pub mod fingerprints;
+mod folder;
 mod need;
 mod report;
 mod seeds;
 pub mod suite;
 mod turns;
+mod waiting;
 
 pub use counting::{Counting, allocations};
+pub use folder::Folder;
 pub use inventory;
 pub use need::{Need, Required};
 pub use qdelay_testing_macros::{helper, test};
 pub use report::{SKIPPED_FILE, TIMES_FILE};
 pub use seeds::for_each_seed;
+pub use waiting::{eventually, is_alive, pause};
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
 use report::Skipped;

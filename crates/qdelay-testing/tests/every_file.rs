@@ -31,9 +31,18 @@ fn follow(file: PathBuf, is_root: bool, reached: &mut BTreeSet<PathBuf>) {
     let beside = is_root || file.ends_with("mod.rs");
     let folder =
         if beside { file.parent().expect("a folder").to_path_buf() } else { file.with_extension("") };
+    let mut elsewhere = None;
     for line in text.lines() {
         let line = line.trim_start().trim_start_matches("pub ");
+        if let Some(path) = line.strip_prefix("#[path = \"").and_then(|rest| rest.strip_suffix("\"]")) {
+            elsewhere = Some(path);
+            continue;
+        }
         let Some(name) = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) else { continue };
+        if let Some(path) = elsewhere.take() {
+            follow(file.with_file_name("").join(path), false, reached);
+            continue;
+        }
         let choices = [folder.join(name).with_extension("rs"), folder.join(name).join("mod.rs")];
         let found = choices.into_iter().find(|choice| choice.is_file());
         follow(found.unwrap_or_else(|| panic!("{}: no module {name}", file.display())), false, reached);

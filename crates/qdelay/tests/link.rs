@@ -238,13 +238,13 @@ fn kill_9_leaves_nothing() {
         let mut running = Running::start(&machine, link("--down synth-lte-driving --up 1mbit", script));
         let line = running.line();
         let all: Vec<&str> = line.split(' ').collect();
-        assert!(all.len() == 2 && all.iter().all(|pid| is_alive(pid)), "{line}");
+        assert!(all.len() == 2 && all.iter().all(is_alive), "{line}");
         assert_ne!(network(&machine), before, "there is something to be left");
         running.signal(Signal::KILL);
         // Whoever holds standard error open is a process that was left.
         let (status, _) = running.end();
         assert_eq!(status.code(), None);
-        eventually("all have died with it", || !all.iter().any(|pid| is_alive(pid)));
+        eventually("all have died with it", || !all.iter().any(is_alive));
         eventually("the network is what it was", || network(&machine) == before);
     }
 }

@@ -130,11 +130,11 @@ fn links_of_a_user_nest_and_are_killed_together() {
         let mut running = Running::start(&machine, link("--quiet", script));
         let line = running.line();
         let all: Vec<&str> = line.split(' ').collect();
-        assert!(all.len() == 2 && all.iter().all(|pid| is_alive(pid)), "{line}");
+        assert!(all.len() == 2 && all.iter().all(is_alive), "{line}");
         running.signal(Signal::KILL);
         let (status, _) = running.end();
         assert_eq!(status.code(), None);
-        eventually("all have died with it", || !all.iter().any(|pid| is_alive(pid)));
+        eventually("all have died with it", || !all.iter().any(is_alive));
     }
     // In the regular course too.
     let mut running = Running::start(&machine, link("--quiet", "setsid sleep 1000 & echo $!"));

@@ -7,6 +7,8 @@ extern crate qdelay_testing;
 mod common;
 mod gateway_support;
 mod link_support;
+#[path = "../../qdelay-emu/tests/net_support/machine.rs"]
+mod machine;
 
 mod cell_real;
 mod gateway;

@@ -5,8 +5,8 @@
 //! How good the picture was is not checked. Needs root, Node.js with npm, ffmpeg and Chromium (PATH or `CHROME`), and once
 //! the registry of npm; skipped without.
 
-use qdelay_emu::device::tun::{Tun, TunError};
-use qdelay_emu::netns::{Namespace, NamespaceError};
+use crate::link_support::machine;
+use qdelay_emu::netns::Namespace;
 use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -21,27 +21,6 @@ const DELAY_MS: f64 = 10.0;
 const TARGET_MS: f64 = 20.0;
 /// Most packets queued, the disciplines' default.
 const LIMIT: u64 = 1000;
-
-/// A namespace that stands for the machine. Skips the test where none can be made.
-fn machine() -> Namespace {
-    if !rustix::process::geteuid().is_root() {
-        skip(Need::Net, "not root");
-    }
-    let machine = match Namespace::new() {
-        Ok(machine) => machine,
-        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            skip(Need::Net, error)
-        }
-        Err(error) => panic!("{error}"),
-    };
-    match machine.run(|| Tun::open("probe%d", 1500)) {
-        Ok(_) => machine,
-        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            skip(Need::Net, error)
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
 
 /// Skips the test where a program is missing which the demo needs.
 fn needs_programs() {

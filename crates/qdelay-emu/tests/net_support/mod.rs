@@ -1,47 +1,21 @@
 //! What tests with real devices share. Each runs in namespaces of its own, so that the machine's network is not touched,
 //! and is skipped where they cannot be made.
 
+mod machine;
+
 use qdelay_emu::device::copy::{Copied, copy};
-use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::link_setup::{Addresses, LinkSetup, Options, SetupError};
-use qdelay_emu::netns::{Namespace, NamespaceError};
-use qdelay_testing::{Need, skip};
+use qdelay_emu::netns::Namespace;
+pub use qdelay_testing::{eventually, is_alive, pause};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// A namespace that stands for the machine. Skips the test where none can be made.
 pub fn host() -> Namespace {
     limit();
-    let made = Namespace::new();
-    let host = match made {
-        Ok(host) => host,
-        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            skip(Need::Net, error)
-        }
-        Err(error) => panic!("{error}"),
-    };
-    match host.run(|| Tun::open("probe%d", 1500)) {
-        Ok(tun) => {
-            drop(tun);
-            // A process that another test has just forked may have it for a moment longer.
-            eventually("the device of the probe is gone", || {
-                host.run(|| {
-                    ["dev", "igmp6"].iter().all(|file| {
-                        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-                        !text.unwrap_or_default().contains("probe")
-                    })
-                })
-            });
-            host
-        }
-        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            skip(Need::Net, error)
-        }
-        Err(error) => panic!("{error}"),
-    }
+    machine::machine()
 }
 
 /// Ends this process by a signal when a test waits in vain. Not a thread: a user namespace is only entered without.
@@ -105,24 +79,6 @@ impl Drop for Carried {
     }
 }
 
-/// Tries until `is_so`, for what the kernel or another process does in its own time. Only a failure takes long.
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1200 {
-        if is_so() {
-            return;
-        }
-        pause();
-    }
-    panic!("never: {what}");
-}
-
-/// Waits for others; no result depends on how long. Gives `false`.
-pub fn pause() -> bool {
-    #[allow(clippy::disallowed_methods)]
-    std::thread::sleep(Duration::from_millis(50));
-    false
-}
-
 /// Everything of the calling thread's namespaces that a link must not leave behind.
 pub fn snapshot() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
@@ -183,11 +139,4 @@ pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, S
     lines.sort();
     lines.dedup();
     lines
-}
-
-/// Whether the process is there and has not ended.
-pub fn is_alive(pid: u32) -> bool {
-    let state = |text: String| text.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    !matches!(stat.ok().and_then(state), None | Some('Z' | 'X'))
 }

@@ -10,6 +10,7 @@ use crate::common::{command, folder};
 use qdelay_emu::device::offload::{Offload, Offloads};
 use qdelay_emu::device::packet::{PacketError, PacketSocket};
 use qdelay_emu::netns::{Namespace, NamespaceError};
+pub use qdelay_testing::eventually;
 use qdelay_testing::{Need, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -253,20 +254,4 @@ pub fn receive(at: &UdpSocket, range: std::ops::Range<u32>) {
         }
         assert_eq!(packet[..4], number.to_be_bytes(), "in order");
     }
-}
-
-/// Tries until `is_so`, for what others do in their own time. Only a failure takes long.
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1200 {
-        if is_so() {
-            return;
-        }
-        pause();
-    }
-    panic!("never: {what}");
-}
-
-#[allow(clippy::disallowed_methods, reason = "waits for others; no result depends on how long")]
-fn pause() {
-    std::thread::sleep(Duration::from_millis(50));
 }

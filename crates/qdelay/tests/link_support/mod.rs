@@ -2,9 +2,9 @@
 //! Every wait has an end, and whoever is waited for in vain is killed.
 
 use crate::common::{command, folder};
-use qdelay_emu::device::tun::{Tun, TunError};
-use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_emu::netns::Namespace;
 use qdelay_testing::{Need, helper_arguments, skip};
+pub use qdelay_testing::{eventually, is_alive, pause};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
@@ -25,32 +25,7 @@ pub fn machine() -> Namespace {
     if !rustix::process::geteuid().is_root() {
         skip(Need::Net, "not root");
     }
-    let machine = match Namespace::new() {
-        Ok(machine) => machine,
-        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
-            skip(Need::Net, error)
-        }
-        Err(error) => panic!("{error}"),
-    };
-    match machine.run(|| Tun::open("probe%d", 1500)) {
-        Ok(tun) => {
-            drop(tun);
-            // A process that another test has just forked may have it for a moment longer.
-            eventually("the device of the probe is gone", || {
-                machine.run(|| {
-                    ["dev", "igmp6"].iter().all(|file| {
-                        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-                        !text.unwrap_or_default().contains("probe")
-                    })
-                })
-            });
-            machine
-        }
-        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
-            skip(Need::Net, error)
-        }
-        Err(error) => panic!("{error}"),
-    }
+    crate::machine::machine()
 }
 
 /// `qdelay link` with these arguments, split at blanks; what stands behind `--` is a script for the shell.
@@ -192,31 +167,9 @@ pub fn network(machine: &Namespace) -> Vec<String> {
     })
 }
 
-/// Tries until `is_so`, for what the kernel does in its own time. Only a failure takes long.
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1200 {
-        if is_so() {
-            return;
-        }
-        pause();
-    }
-    panic!("never: {what}");
-}
-
-/// Waits for others; no result depends on how long.
-pub fn pause() {
-    pause_of(Duration::from_millis(50));
-}
-
 #[allow(clippy::disallowed_methods, reason = "waits for others; no result depends on how long")]
 pub fn pause_of(time: Duration) {
     std::thread::sleep(time);
-}
-
-pub fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
 }
 
 /// Memory that the process has, in KiB.

@@ -1,0 +1,35 @@
+//! A namespace that stands for the machine, for all tests with real devices.
+
+use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::netns::{Namespace, NamespaceError};
+use qdelay_testing::{Need, eventually, skip};
+
+/// One in which devices can be made. Skips the test where there is none to be had.
+pub fn machine() -> Namespace {
+    let machine = match Namespace::new() {
+        Ok(machine) => machine,
+        Err(error @ (NamespaceError::NotPermitted { .. } | NamespaceError::Unsupported { .. })) => {
+            skip(Need::Net, error)
+        }
+        Err(error) => panic!("{error}"),
+    };
+    match machine.run(|| Tun::open("probe%d", 1500)) {
+        Ok(tun) => {
+            drop(tun);
+            // A process that another test has just forked may have it for a moment longer.
+            eventually("the device of the probe is gone", || {
+                machine.run(|| {
+                    ["dev", "igmp6"].iter().all(|file| {
+                        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+                        !text.unwrap_or_default().contains("probe")
+                    })
+                })
+            });
+            machine
+        }
+        Err(error @ (TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })) => {
+            skip(Need::Net, error)
+        }
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,32 @@
+//! What tests of scenarios with a cell share.
+
+use qdelay_sim::CellScenario;
+use qdelay_study::engine;
+use qdelay_study::results::Summary;
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::traces::Library;
+use qdelay_testing::Folder;
+
+pub fn study(text: &str) -> Study {
+    Study::parse("my.toml", text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+pub fn case(text: &str) -> Case {
+    study(text).case(0, &Library::new()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+pub fn cell(case: &Case) -> &CellScenario {
+    case.scenario.bottleneck.as_cell().expect("a cell")
+}
+
+/// What comes of all cases, in the folder `out` of `folder`, with series of time or without.
+pub fn run(folder: &Folder, text: &str, series: bool) -> Summary {
+    let (out, overrides) = (folder.path().join("out"), Overrides::default());
+    let options = engine::Options { out, jobs: 1, fresh: false, overrides, packets: false, series };
+    engine::run(&study(text), &Library::new(), &options, &()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What comes of all cases.
+pub fn results(text: &str) -> Summary {
+    run(&Folder::new("results"), text, false)
+}
