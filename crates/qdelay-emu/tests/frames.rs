@@ -7,14 +7,11 @@
 use crate::common::{Make, checksum, packet};
 use crate::slow_frame::{Seen, codepoint, slow};
 use arbtest::arbitrary::{Result, Unstructured};
-use arbtest::arbtest;
 use qdelay_emu::device::Kind;
 use qdelay_emu::frame::{complete_checksum, link_layer, parse, set_ce};
-use std::time::Duration;
 
-fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
-    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
-    arbtest(|u| target(u)).size_min(32).size_max(4096).budget(Duration::from_secs_f64(seconds)).run();
+fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    qdelay_testing::fuzz::fuzz(1.0, target);
 }
 
 /// A packet that is nearly right, or nothing like one.

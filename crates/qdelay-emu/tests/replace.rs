@@ -1,20 +1,17 @@
 //! Another link in the middle of traffic: what an emulator decides is what the bare path decides in virtual time, whatever the
 //! clock does; only what differs is replaced; and nothing is lost on the way.
 
+use crate::common::watched::{Journal, Read, Watched};
 use crate::common::{direction, number, plan, script, us};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_emu::clock::FakeClock;
+use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
-use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog, Replaced};
 use qdelay_emu::frame;
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
-use std::cell::RefCell;
-use std::io;
-use std::os::fd::BorrowedFd;
-use std::rc::Rc;
 
 const END_MS: u64 = 1500;
 
@@ -24,32 +21,9 @@ enum Entry {
     Plan(Time, Box<Plan>),
 }
 
-type Journal = Rc<RefCell<Vec<Entry>>>;
-
-struct Watched {
-    device: FakeDevice,
-    clock: FakeClock,
-    port: Port,
-    journal: Journal,
-}
-
-impl Device for Watched {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
-        let read = self.device.receive(buffer)?;
-        if let Some(Received { bytes, .. }) = read {
-            let packet = Entry::Packet(self.clock.peek(), self.port, buffer[..bytes].to_vec());
-            self.journal.borrow_mut().push(packet);
-        }
-        Ok(read)
-    }
-    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
-        self.device.send(bytes)
-    }
-    fn kernel_drops(&mut self) -> u64 {
-        0
-    }
-    fn fd(&self) -> Option<BorrowedFd<'_>> {
-        None
+impl From<Read> for Entry {
+    fn from((time, port, bytes): Read) -> Entry {
+        Entry::Packet(time, port, bytes)
     }
 }
 
@@ -70,7 +44,7 @@ fn any_plan(random: &mut Random) -> Plan {
 }
 
 /// Lets packets through, and another plan now and then, while the clock makes steps of up to `step`.
-fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched, (), EventLog>, Journal) {
+fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched<Entry>, (), EventLog>, Journal<Entry>) {
     let clock = FakeClock::new();
     let journal = Journal::default();
     let device = |port: Port| Watched {

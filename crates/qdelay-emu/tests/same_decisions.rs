@@ -2,14 +2,15 @@
 //! virtual time. For every discipline and every link, packets with bytes go through the driver between two devices while the
 //! clock moves in steps far longer than what is due; the log of all events is compared, and what comes out is what went in.
 
+use crate::common::watched::{Journal, Read, Watched};
 use crate::common::{cells, number, plan, script, us};
 use qdelay_core::component::Component;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
+use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
-use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog, Logged};
 use qdelay_emu::frame;
@@ -17,41 +18,7 @@ use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_path::stack::{Dumbbell, FlowKey};
 use qdelay_ran::rlc::RlcSetting;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::BorrowedFd;
-use std::rc::Rc;
-
-/// Every packet that was read: when, where, and its bytes.
-type Journal = Rc<RefCell<Vec<(Time, Port, Vec<u8>)>>>;
-
-/// A device that writes down what is read from it.
-struct Watched {
-    device: FakeDevice,
-    clock: FakeClock,
-    port: Port,
-    journal: Journal,
-}
-
-impl Device for Watched {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
-        let read = self.device.receive(buffer)?;
-        if let Some(Received { bytes: length, .. }) = read {
-            self.journal.borrow_mut().push((self.clock.peek(), self.port, buffer[..length].to_vec()));
-        }
-        Ok(read)
-    }
-    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
-        self.device.send(bytes)
-    }
-    fn kernel_drops(&mut self) -> u64 {
-        0
-    }
-    fn fd(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-}
 
 /// How the clock moves.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +72,7 @@ fn run(plan: AnyPlan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, ()
 }
 
 /// The bare path in virtual time: stops at every deadline, and each packet comes exactly when it was read.
-fn reference(plan: &AnyPlan, journal: &[(Time, Port, Vec<u8>)], end: Time) -> EventLog {
+fn reference(plan: &AnyPlan, journal: &[Read], end: Time) -> EventLog {
     // The simulator's own path, which every flow enters by its own door.
     let (mut path, doors) = match plan {
         AnyPlan::Link(link) => {
@@ -171,7 +138,7 @@ fn unmarked(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What was written is what went in, but for marks; each packet where and when the log says, or later; in order within flows.
-fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal: &[(Time, Port, Vec<u8>)]) {
+fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal: &[Read]) {
     let exits = driver.emulator().places().exit;
     let events = driver.emulator().tap().events.clone();
     for port in Port::ALL {

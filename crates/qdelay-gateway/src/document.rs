@@ -2,10 +2,11 @@
 
 use super::keys::{Form, Key, TABLES, Table};
 use qdelay_core::component::{Unit, Value};
+use qdelay_study::toml_lines;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// Largest file that is read, in bytes.
 pub const BYTES_MAX: u64 = 1_000_000;
@@ -64,15 +65,12 @@ impl Setting {
 /// The first thing in the file that is wrong: no TOML, a table or a key that is not declared, a value that its key does not
 /// accept; or a key that is required and missing.
 pub fn read(text: &str) -> Result<Vec<Setting>, Fault> {
-    let lines = Lines::new(text);
-    let document = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(text.len(), |span| span.start);
-        Fault { line: lines.of(at), message: format!("not TOML: {}", error.message()) }
-    })?;
+    let (lines, document) = toml_lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
     let mut settings = Vec::new();
     let mut headers = Vec::new();
     let known: Vec<String> = TABLES.iter().map(|table| format!("[{}]", table.name)).collect();
-    for (name, line, value) in lines.entries(document.get_ref()) {
+    for (name, at, value) in toml_lines::entries(document.get_ref()) {
+        let line = lines.of(at);
         let Some(table) = TABLES.into_iter().find(|table| table.name == name) else {
             return Err(Fault::new(line, name, format!("unknown; expected one of {}", known.join(", "))));
         };
@@ -80,8 +78,8 @@ pub fn read(text: &str) -> Result<Vec<Setting>, Fault> {
             return Err(Fault::new(line, name, format!("found {}; expected [{name}]", describe(value))));
         };
         headers.push((table.name, line));
-        for (name, line, value) in lines.entries(entries) {
-            settings.push(setting(table, name, line, value)?);
+        for (name, at, value) in toml_lines::entries(entries) {
+            settings.push(setting(table, name, lines.of(at), value)?);
         }
     }
     for table in TABLES {
@@ -207,25 +205,4 @@ fn complete(table: &'static Table, header: Option<u32>, settings: &mut Vec<Setti
         settings.push(Setting { table, key, line: 0, text: key.parameter.default.to_string() });
     }
     Ok(())
-}
-
-/// Where each line begins.
-struct Lines(Vec<usize>);
-
-impl Lines {
-    fn new(text: &str) -> Lines {
-        let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Lines(std::iter::once(0).chain(after).collect())
-    }
-    fn of(&self, at: usize) -> u32 {
-        // Files are far below 2^32 bytes.
-        self.0.partition_point(|start| *start <= at) as u32
-    }
-    /// Keys with their lines and values, in the order they stand in the file.
-    fn entries<'t, 'i>(&self, table: &'t DeTable<'i>) -> Vec<(&'t str, u32, &'t Spanned<DeValue<'i>>)> {
-        let mut entries: Vec<_> =
-            table.iter().map(|(key, value)| (key.span().start, key.get_ref().as_ref(), value)).collect();
-        entries.sort_by_key(|(at, ..)| *at);
-        entries.into_iter().map(|(at, key, value)| (key, self.of(at), value)).collect()
-    }
 }

@@ -7,7 +7,7 @@
 
 use super::labels::{Labels, selection};
 use qdelay_study::confidence;
-use qdelay_study::expect::{Best, Expect, Over, Runs, Selection, Table};
+use qdelay_study::expect::{Expect, Runs, Selection, Table};
 use qdelay_study::results::round;
 use qdelay_study::same_runs::SEED;
 use serde::{Deserialize, Serialize};
@@ -211,18 +211,10 @@ impl Changes {
         let select = self.select(row, column);
         let figures = |concern: &Concern, select: &Selection, normalise: &BTreeMap<String, String>| {
             let expect = Expect {
-                line: 0,
-                claim: String::new(),
                 measure: concern.measure.clone(),
                 select: select.clone(),
                 normalise: normalise.clone(),
-                over: Over::Mean,
-                versus: Selection::new(),
-                best: Best::Min,
-                unit: String::new(),
-                low: None,
-                high: None,
-                paper: None,
+                ..Expect::default()
             };
             let cases = table.of_cases(&expect)?;
             Some(cases.into_iter().map(|(point, figure)| (point.to_vec(), figure)).collect::<Vec<_>>())

@@ -403,7 +403,6 @@ fn any_scenario(u: &mut Unstructured<'_>) -> Result<Scenario> {
 /// Every run audits itself: no packet is lost or made up, whatever stands where.
 #[test]
 fn any_cell_accounts_for_every_packet() {
-    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     arbtest::arbtest(|u| {
         let s = any_scenario(u)?;
         let (mut one, mut other) = (All::default(), All::default());
@@ -419,5 +418,5 @@ fn any_cell_accounts_for_every_packet() {
         }
         Ok(())
     })
-    .budget_ms(seconds * 1000);
+    .budget(qdelay_testing::fuzz::budget(2.0));
 }

@@ -6,14 +6,8 @@ use arbtest::arbtest;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_path::AnyLink;
+use qdelay_testing::fuzz::budget;
 use qdelay_traffic::transport::TransportConfig;
-use std::time::Duration;
-
-/// 2 s a target, or `QDELAY_FUZZ_SECONDS`.
-fn budget() -> Duration {
-    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs_f64(seconds.unwrap_or(2.0))
-}
 
 /// Pieces of values that mean something somewhere, or nearly.
 const VALUES: &[&str] = &[
@@ -95,7 +89,7 @@ fn judge<T>(
         }
         Ok(())
     })
-    .budget(budget())
+    .budget(budget(2.0))
     .run();
 }
 
@@ -125,6 +119,6 @@ fn spans_rates_and_sizes() {
         let _ = qdelay_core::units::parse_bytes(&text);
         Ok(())
     })
-    .budget(budget())
+    .budget(budget(2.0))
     .run();
 }

@@ -17,7 +17,7 @@ pub const OVER: &str = " / ";
 pub type Selection = BTreeMap<String, Vec<String>>;
 
 /// An `[[expect]]` of a scenario, or a claim of a paper.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
     /// Line of the file it stands in, from 1.
     pub line: u32,

@@ -335,18 +335,11 @@ fn an_example() {
         )])
     };
     let base = Expect {
-        line: 1,
-        claim: String::new(),
         measure: "queue_delay_ms.p99".to_string(),
         select: one("q", &["c"]),
         normalise: BTreeMap::from([("q".to_string(), "a".to_string())]),
-        over: Over::Mean,
-        versus: BTreeMap::new(),
-        best: Best::Min,
-        unit: String::new(),
-        low: None,
         high: Some(0.15),
-        paper: None,
+        ..Expect::default()
     };
     let ours =
         |expect: &Expect| -> ExpectResult { evaluate(std::slice::from_ref(expect), &axes, &cases).remove(0) };

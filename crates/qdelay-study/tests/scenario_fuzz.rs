@@ -5,14 +5,11 @@
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-study --test main scenario_fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
-use arbtest::arbtest;
 use qdelay_study::shipped::SCENARIOS;
-use std::time::Duration;
+use qdelay_testing::fuzz::mutate;
 
-fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
-    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2.0);
-    let budget = Duration::from_secs_f64(seconds);
-    arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget).run();
+fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    qdelay_testing::fuzz::fuzz(2.0, target);
 }
 
 /// Pieces that have a meaning somewhere, or nearly.
@@ -112,22 +109,10 @@ fn pieces_in_any_order() {
 
 #[test]
 fn mutated_scenarios() {
+    let pieces: Vec<&[u8]> = PIECES.iter().map(|piece| piece.as_bytes()).collect();
     fuzz(|u| {
-        let mut text = u.choose(SCENARIOS)?.1.as_bytes().to_vec();
-        for _ in 0..u.int_in_range(1..=4)? {
-            let at = u.int_in_range(0..=text.len())?;
-            let end = (at + u.int_in_range(0..=30)?).min(text.len());
-            match u.int_in_range(0..=4)? {
-                0 if at < text.len() => text[at] ^= 1 << u.int_in_range(0..=7)?,
-                1 => drop(text.drain(at..end)),
-                2 => {
-                    let copy = text[at..end].to_vec();
-                    text.splice(end..end, copy);
-                }
-                3 => text.truncate(at),
-                _ => drop(text.splice(at..at, u.choose(PIECES)?.bytes())),
-            }
-        }
+        let text = u.choose(SCENARIOS)?.1.as_bytes().to_vec();
+        let text = mutate(u, text, &pieces)?;
         crate::judge::scenario(&text);
         Ok(())
     });

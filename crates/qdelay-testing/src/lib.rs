@@ -33,6 +33,7 @@
 mod counting;
 pub mod fingerprints;
 mod folder;
+pub mod fuzz;
 mod need;
 mod report;
 mod seeds;

@@ -5,21 +5,14 @@
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test main fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
-use arbtest::arbtest;
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_trace::format::FORMATS;
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
 use qdelay_trace::{Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, info, mahimahi, synth};
-use std::time::Duration;
 
-fn budget() -> Duration {
-    let seconds = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs_f64(seconds.unwrap_or(2.0))
-}
-
-fn fuzz(mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
-    arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget()).run();
+fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    qdelay_testing::fuzz::fuzz(2.0, target);
 }
 
 /// Pieces that have a meaning somewhere, or nearly.
@@ -61,23 +54,8 @@ const PIECES: &[&[u8]] = &[
     &[b'7'; 70],
 ];
 
-/// Changes a valid file here and there: flips, cuts, repeats and puts in pieces.
-fn mutate(u: &mut Unstructured<'_>, mut text: Vec<u8>) -> Result<Vec<u8>> {
-    for _ in 0..u.int_in_range(0..=4)? {
-        let at = u.int_in_range(0..=text.len())?;
-        let end = (at + u.int_in_range(0..=12)?).min(text.len());
-        match u.int_in_range(0..=4)? {
-            0 if at < text.len() => text[at] ^= 1 << u.int_in_range(0..=7)?,
-            1 => drop(text.drain(at..end)),
-            2 => {
-                let copy = text[at..end].to_vec();
-                text.splice(end..end, copy);
-            }
-            3 => text.truncate(at),
-            _ => drop(text.splice(at..at, u.choose(PIECES)?.iter().copied())),
-        }
-    }
-    Ok(text)
+fn mutate(u: &mut Unstructured<'_>, text: Vec<u8>) -> Result<Vec<u8>> {
+    qdelay_testing::fuzz::mutate(u, text, PIECES)
 }
 
 /// Ends of chunks anywhere, empty ones included.

@@ -1,6 +1,7 @@
 //! What the tests share: packets made and read by other code than the crate's.
 
 pub mod cells;
+pub mod watched;
 
 use qdelay_core::{Random, Span, Time};
 use qdelay_emu::plan::{Direction, Plan};

@@ -1,8 +1,9 @@
 //! TOML with the line of everything, in the order it stands in the file.
 
 use super::fault::Fault;
+use crate::toml_lines::{self, Lines};
 use toml::Spanned;
-use toml::de::{DeArray, DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 /// Largest file that is read.
 pub(crate) const BYTES_MAX: usize = 10_000_000;
@@ -86,34 +87,24 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
             format!("{} bytes are too many; expected a file of at most {BYTES_MAX} bytes", text.len());
         return Err(Fault { line: 0, message });
     }
-    let lines = Lines::new(text);
-    let table = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(text.len(), |span| span.start);
-        Fault { line: lines.of(at), message: format!("not TOML: {}", error.message()) }
-    })?;
-    Ok(lines.entries(table.get_ref()))
+    let (lines, table) = toml_lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
+    Ok(Reader { lines }.entries(table.get_ref()))
 }
 
-/// Where each line begins.
-struct Lines(Vec<usize>);
+/// Makes nodes of values.
+struct Reader {
+    lines: Lines,
+}
 
-impl Lines {
-    fn new(text: &str) -> Lines {
-        let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Lines(std::iter::once(0).chain(after).collect())
-    }
-    fn of(&self, at: usize) -> u32 {
-        // Files are far below 2^32 bytes.
-        self.0.partition_point(|start| *start <= at) as u32
-    }
+impl Reader {
     fn entries(&self, table: &DeTable<'_>) -> Vec<Entry> {
-        let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
-            let at = key.span().start;
-            Entry { key: key.get_ref().to_string(), line: self.of(at), at, value: self.node(value) }
+        let entry = |(key, at, value): (&str, usize, _)| Entry {
+            key: key.to_string(),
+            line: self.lines.of(at),
+            at,
+            value: self.node(value),
         };
-        let mut entries: Vec<Entry> = table.iter().map(entry).collect();
-        entries.sort_by_key(|entry| entry.at);
-        entries
+        toml_lines::entries(table).into_iter().map(entry).collect()
     }
     fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
         let content = match value.get_ref() {
@@ -128,7 +119,7 @@ impl Lines {
             DeValue::Array(list) => Content::List(self.list(list)),
             DeValue::Table(table) => Content::Table(self.entries(table)),
         };
-        Node { line: self.of(value.span().start), content }
+        Node { line: self.lines.of(value.span().start), content }
     }
     fn list(&self, list: &DeArray<'_>) -> Vec<Node> {
         list.iter().map(|item| self.node(item)).collect()

@@ -43,20 +43,7 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&self, line: u32, entries: &[Entry]) -> Result<Expect, Fault> {
-        let mut expect = Expect {
-            line,
-            claim: String::new(),
-            measure: String::new(),
-            select: Selection::new(),
-            normalise: BTreeMap::new(),
-            over: Over::Mean,
-            versus: Selection::new(),
-            best: Best::Min,
-            unit: String::new(),
-            low: None,
-            high: None,
-            paper: None,
-        };
+        let mut expect = Expect { line, ..Expect::default() };
         for entry in entries {
             let path = format!("expect.{}", entry.key);
             let (_, key) = find(&EXPECT, &entry.key)

@@ -1,0 +1,39 @@
+//! What fuzz targets on stable Rust share.
+
+use arbtest::arbitrary::{Result, Unstructured};
+use std::time::Duration;
+
+/// How long a target runs: so many seconds, or as `QDELAY_FUZZ_SECONDS` says.
+pub fn budget(seconds: f64) -> Duration {
+    let said = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs_f64(said.unwrap_or(seconds))
+}
+
+/// Runs a target on input of up to 4096 bytes for so many seconds, or as `QDELAY_FUZZ_SECONDS` says. A failure prints a seed, which
+/// `ARBTEST_SEED` replays.
+pub fn fuzz(seconds: f64, mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    arbtest::arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget(seconds)).run();
+}
+
+/// Changes a valid file at up to four places: flips a bit, cuts, repeats or puts in up to 30 bytes, or one of `pieces`, which have a
+/// meaning somewhere.
+///
+/// # Errors
+/// The end of the input.
+pub fn mutate(u: &mut Unstructured<'_>, mut text: Vec<u8>, pieces: &[&[u8]]) -> Result<Vec<u8>> {
+    for _ in 0..u.int_in_range(0..=4)? {
+        let at = u.int_in_range(0..=text.len())?;
+        let end = (at + u.int_in_range(0..=30)?).min(text.len());
+        match u.int_in_range(0..=4)? {
+            0 if at < text.len() => text[at] ^= 1 << u.int_in_range(0..=7)?,
+            1 => drop(text.drain(at..end)),
+            2 => {
+                let copy = text[at..end].to_vec();
+                text.splice(end..end, copy);
+            }
+            3 => text.truncate(at),
+            _ => drop(text.splice(at..at, u.choose(pieces)?.iter().copied())),
+        }
+    }
+    Ok(text)
+}
