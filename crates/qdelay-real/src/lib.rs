@@ -112,7 +112,8 @@ impl Runner for RealTime {
     }
 
     fn check(&self, case: &Case) -> Result<(), InputError> {
-        support::check(&case.scenario).map_err(|message| InputError::new(place(case), message))
+        let kernel = support::kernel_controls(&case.scenario);
+        support::check(&case.scenario, &kernel).map_err(|message| InputError::new(place(case), message))
     }
 
     fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {

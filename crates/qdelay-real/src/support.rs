@@ -13,11 +13,12 @@ use std::process::{Command, Stdio};
 /// Flows at a time: each TCP flow is two processes.
 pub const FLOWS_MAX: usize = 200;
 
-/// Whether the scenario can be run with real programs here.
+/// Whether the scenario can be run with real programs over a kernel that has these congestion controls
+/// ([`kernel_controls`]).
 ///
 /// # Errors
 /// What cannot, and what can.
-pub fn check(scenario: &Scenario) -> Result<(), String> {
+pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
     if scenario.flows.len() > FLOWS_MAX {
         return Err(format!(
             "{} flows are too many for real programs; expected at most {FLOWS_MAX}",
@@ -25,7 +26,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
         ));
     }
     for flow in &scenario.flows {
-        check_flow(flow)
+        check_flow(flow, kernel)
             .map_err(|message| format!("flow '{}': {message} under the real clock", flow.name))?;
     }
     let mut ecn = scenario.flows.iter().filter_map(ecn);
@@ -102,7 +103,7 @@ pub fn is_tcp(flow: &FlowSpec) -> bool {
     matches!(flow.transport, TransportConfig::Tcp(_))
 }
 
-fn check_flow(flow: &FlowSpec) -> Result<(), String> {
+fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     if flow.other.is_some() {
         return Err(
             "other_dscp: a real program's packets have one codepoint; expected dscp alone".to_string()
@@ -122,7 +123,7 @@ fn check_flow(flow: &FlowSpec) -> Result<(), String> {
             flow.typed,
             controls()
         )),
-        TransportConfig::Tcp(tcp) => check_control(flow, &tcp.controller),
+        TransportConfig::Tcp(tcp) => check_control(flow, &tcp.controller, kernel),
         TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => Err(format!(
             "'{}': no program here speaks TFRC; expected {}, udp, voip or gaming",
             flow.typed,
@@ -145,27 +146,43 @@ fn controls() -> String {
     AnyController::names_in_kernel().collect::<Vec<_>>().join(", ")
 }
 
-/// Whether this machine's kernel has the control.
-fn check_control(flow: &FlowSpec, control: &AnyController) -> Result<(), String> {
+/// Whether the kernel has the control.
+fn check_control(flow: &FlowSpec, control: &AnyController, kernel: &[String]) -> Result<(), String> {
     let typed = &flow.typed;
-    let Some(name) = control.in_kernel() else {
-        return Err(format!(
-            "'{typed}': the kernel's TCP has no such congestion control; expected {}",
-            controls()
-        ));
-    };
-    let refused = |error: rustix::io::Errno| format!("'{typed}': a TCP socket cannot be made: {error}");
-    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).map_err(refused)?;
-    // The kernel looks for a module of the name. Who may use it is another question, which the flows' namespaces settle.
-    if set_tcp_congestion(&socket, name) != Err(rustix::io::Errno::NOENT) {
-        return Ok(());
+    match control.in_kernel() {
+        None => {
+            let all = controls();
+            Err(format!("'{typed}': the kernel's TCP has no such congestion control; expected {all}"))
+        }
+        Some(name) if kernel.iter().any(|there| there == name) => Ok(()),
+        Some(name) => Err(format!(
+            "'{typed}': this kernel has no congestion control '{name}', nor a module of it; expected one of {}",
+            if kernel.is_empty() { "its own".to_string() } else { kernel.join(", ") }
+        )),
     }
+}
+
+/// The congestion controls that this machine's kernel has, and those of the scenario's flows that it has a module of.
+pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     let there = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    let there = there.map(|names| names.split_ascii_whitespace().collect::<Vec<_>>().join(", "));
-    Err(format!(
-        "'{typed}': this kernel has no congestion control '{name}', nor a module of it; it has {}",
-        there.unwrap_or_else(|error| format!("none that can be read: {error}"))
-    ))
+    let mut all: Vec<String> =
+        there.unwrap_or_default().split_ascii_whitespace().map(str::to_string).collect();
+    for flow in &scenario.flows {
+        if let TransportConfig::Tcp(tcp) = flow.transport
+            && let Some(name) = tcp.controller.in_kernel()
+            && !all.iter().any(|there| there == name)
+            && has_module(name)
+        {
+            all.push(name.to_string());
+        }
+    }
+    all
+}
+
+/// Whether the kernel finds a module of the control. Who may use it is another question, which the flows' namespaces settle.
+fn has_module(name: &str) -> bool {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None);
+    socket.is_ok_and(|socket| set_tcp_congestion(&socket, name) != Err(rustix::io::Errno::NOENT))
 }
 
 /// Whether the kernel can be made to do as `profile` says.
@@ -186,5 +203,33 @@ fn check_iperf3() -> Result<(), String> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => missing(&format!("iperf3 --version ended with {}", output.status)),
         Err(error) => missing(&format!("iperf3 cannot be started: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_study::scenario::{Overrides, Study};
+    use qdelay_study::traces::Library;
+
+    #[test]
+    fn a_control_that_the_kernel_does_not_have_is_refused() {
+        let text = "[path]\nlink = \"10mbit\"\n[[flow]]\nname = \"call\"\ntransport = \"udp:80kbit:size=200b\"\n\
+                    [[flow]]\nname = \"download\"\ntransport = \"bbr\"\n[run]\nduration = \"2s\"\n";
+        let study = Study::parse("some", text, &Overrides::default()).unwrap();
+        let scenario = study.case(0, &Library::new()).unwrap().scenario;
+        let kernel = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let refused = check(&scenario, &kernel(&["reno", "cubic"])).unwrap_err();
+        assert_eq!(
+            refused,
+            "flow 'download': 'bbr': this kernel has no congestion control 'bbr', nor a module of it; expected one of \
+             reno, cubic under the real clock"
+        );
+        assert!(check(&scenario, &[]).unwrap_err().contains("expected one of its own"));
+        for flow in &scenario.flows {
+            assert_eq!(check_flow(flow, &kernel(&["reno", "bbr"])), Ok(()), "{}", flow.name);
+        }
+        // Whatever kernel this is: what it says that it has, it has.
+        assert!(kernel_controls(&scenario).iter().all(|name| has_module(name)));
     }
 }
