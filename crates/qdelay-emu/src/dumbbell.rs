@@ -44,6 +44,16 @@ impl DumbbellPlan {
     /// # Errors
     /// A component that cannot be built, or a path that cannot be.
     pub fn build(&self) -> Result<(Path, Places), StackError> {
+        let topology = self.topology()?;
+        let places = places(&topology);
+        Ok((topology.path, places))
+    }
+
+    /// The path, and what its nodes are for, as the simulator sees them.
+    ///
+    /// # Errors
+    /// As [`DumbbellPlan::build`].
+    pub fn topology(&self) -> Result<Topology, StackError> {
         let dumbbell = Dumbbell {
             hops: &self.hops,
             bottleneck: &self.bottleneck,
@@ -54,9 +64,7 @@ impl DumbbellPlan {
             key: FlowKey::Class,
             seed: self.seed,
         };
-        let topology = dumbbell.build()?;
-        let places = places(&topology);
-        Ok((topology.path, places))
+        dumbbell.build()
     }
 
     /// As [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits); the step of a cell is its TTI.
@@ -73,8 +81,8 @@ impl DumbbellPlan {
 /// What each node is for.
 fn places(topology: &Topology) -> Places {
     let role = |(place, is_back): (&Place, &bool)| Role {
+        source: if *is_back { Port::Inside } else { Port::Outside },
         place: *place,
-        ..part(*place, if *is_back { Port::Inside } else { Port::Outside })
     };
     let entry = |all: &[NodeId]| all.last().copied().unwrap_or(topology.link);
     let up = topology.up;
@@ -87,18 +95,5 @@ fn places(topology: &Topology) -> Places {
         delay: [up, topology.down],
         hops: topology.hops.clone(),
         roles: topology.places.iter().zip(&topology.is_back).map(role).collect(),
-    }
-}
-
-/// The part that a node plays for packets from `source`.
-fn part(place: Place, source: Port) -> Role {
-    let none = Role::of(source);
-    match place {
-        Place::Elsewhere | Place::Classes | Place::Hop | Place::HopLink | Place::N3 => none,
-        Place::Bottleneck | Place::Uplink => Role { is_queue: true, is_first: true, is_last: true, ..none },
-        Place::Link | Place::Cell | Place::UplinkLink => Role { is_link: true, ..none },
-        Place::Upf => Role { is_queue: true, is_first: true, ..none },
-        Place::Sdap { is_behind_upf } => Role { is_queue: true, is_first: !is_behind_upf, ..none },
-        Place::Rlc(_) => Role { is_queue: true, is_last: true, ..none },
     }
 }

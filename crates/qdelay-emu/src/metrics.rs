@@ -227,27 +227,27 @@ impl Metrics {
 impl Tap for Metrics {
     #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
-        let Role { source, is_first, is_last, is_link, is_queue, .. } = self.places.role(event.node);
+        let Role { source, place } = self.places.role(event.node);
         let port = &mut self.ports[source.index()];
         let (packet, class) = (&event.packet, usize::from(event.packet.dscp) % CODEPOINTS);
         let counts = &mut port.classes[class];
         match event.kind {
-            EventKind::Enqueued if is_first => {
+            EventKind::Enqueued if place.is_first() => {
                 port.seen |= 1 << class;
                 counts.offered.add(packet);
             }
-            EventKind::Dequeued if is_last => {
+            EventKind::Dequeued if place.is_last() => {
                 let sojourn = event.time.since(event.came.min(event.time));
                 counts.dequeued.add(packet);
                 counts.sojourn.record(sojourn);
                 port.sojourn.record(sojourn);
             }
-            EventKind::Departed if is_link => counts.sent.add(packet),
+            EventKind::Departed if place.is_link() => counts.sent.add(packet),
             EventKind::Delivered => counts.delivered.add(packet),
             EventKind::Marked(reason) => counts.marked.add(reason, packet),
             EventKind::Dropped(reason) => {
                 counts.dropped.add(reason, packet);
-                if is_queue {
+                if place.is_queue() {
                     counts.dropped_at_queue.add(packet);
                 }
             }

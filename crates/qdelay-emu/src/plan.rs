@@ -44,30 +44,8 @@ pub struct Plan {
 pub struct Role {
     /// The port that its packets come from.
     pub source: Port,
-    /// A queue of the bottleneck: of a direction's link, or of the node above a cell.
-    pub is_queue: bool,
-    /// The first of these queues on a packet's way.
-    pub is_first: bool,
-    /// The last of them.
-    pub is_last: bool,
-    /// The link or cell behind them.
-    pub is_link: bool,
-    /// What it is to a cell.
+    /// What it is on their way.
     pub place: Place,
-}
-
-impl Role {
-    /// None but that it is on the way of packets that come from `source`.
-    pub(crate) const fn of(source: Port) -> Role {
-        Role {
-            source,
-            is_queue: false,
-            is_first: false,
-            is_last: false,
-            is_link: false,
-            place: Place::Elsewhere,
-        }
-    }
 }
 
 /// Where things are on the path, by [`Port::index`].
@@ -169,13 +147,11 @@ fn half(builder: &mut PathBuilder, direction: Direction, names: [&str; 4]) -> [N
 
 /// The nodes of a direction, in the order in which they are declared.
 fn roles(source: Port) -> [Role; 4] {
-    let none = Role::of(source);
-    [
-        Role { is_queue: true, is_first: true, is_last: true, ..none },
-        Role { is_link: true, ..none },
-        none,
-        none,
-    ]
+    let [queue, link] = match source {
+        Port::Outside => [Place::Bottleneck, Place::Link],
+        Port::Inside => [Place::Uplink, Place::UplinkLink],
+    };
+    [queue, link, Place::Elsewhere, Place::Elsewhere].map(|place| Role { source, place })
 }
 
 /// How late a release may be for what has a clock of such steps.
@@ -200,16 +176,17 @@ impl Places {
     #[inline]
     pub fn role(&self, node: NodeId) -> Role {
         // Every node of the path has one.
-        self.roles.get(node.index()).copied().unwrap_or(Role::of(Port::Outside))
+        let none = Role { source: Port::Outside, place: Place::Elsewhere };
+        self.roles.get(node.index()).copied().unwrap_or(none)
     }
     /// The queues that packets from `port` wait in at the bottleneck.
     pub fn queues<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
-        let is_meant = move |role: &Role| role.is_queue && role.source == port;
+        let is_meant = move |role: &Role| role.place.is_queue() && role.source == port;
         path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
     }
     /// The links or the cell behind them.
     pub fn links<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
-        let is_meant = move |role: &Role| role.is_link && role.source == port;
+        let is_meant = move |role: &Role| role.place.is_link() && role.source == port;
         path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
     }
 }
@@ -238,9 +215,10 @@ mod tests {
         assert_eq!(names(places.exit), ["inside", "outside"]);
         assert_eq!(names(places.link), ["up-link", "down-link"]);
         let role = |node| places.role(node);
-        assert!(role(places.link[1]).is_link && role(places.link[1]).source == Port::Outside);
-        assert!(role(places.queue[0]).is_queue && role(places.queue[0]).source == Port::Inside);
-        assert_eq!(role(places.exit[1]), Role::of(Port::Inside), "behind the up direction");
+        assert_eq!(role(places.link[1]), Role { source: Port::Outside, place: Place::Link });
+        assert_eq!(role(places.queue[0]), Role { source: Port::Inside, place: Place::Uplink });
+        let behind_up = Role { source: Port::Inside, place: Place::Elsewhere };
+        assert_eq!(role(places.exit[1]), behind_up);
     }
 
     #[test]

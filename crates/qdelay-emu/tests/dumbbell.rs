@@ -10,6 +10,7 @@ use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::metrics::Metrics;
 use qdelay_emu::pool::Pool;
+use qdelay_path::stack::Place;
 use qdelay_path::{BuildProblem, Count, NodeId};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
@@ -80,14 +81,14 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
     // Of those that have ended, waiting and delay again, with what the events say of those that have not.
     let places = emulator.places().clone();
     let events = emulator.tap().0.events.clone();
-    let at = |kind: fn(&EventKind) -> bool, role: fn(&qdelay_emu::plan::Role) -> bool| {
-        let is_meant = |node: NodeId| places.role(node).source == port && role(&places.role(node));
+    let at = |kind: fn(&EventKind) -> bool, is_place: fn(Place) -> bool| {
+        let is_meant = |node: NodeId| places.role(node).source == port && is_place(places.role(node).place);
         events.iter().filter(|event| kind(&event.kind) && is_meant(event.node)).count() as u64
     };
-    let enqueued = at(|kind| *kind == EventKind::Enqueued, |role| role.is_first);
+    let enqueued = at(|kind| *kind == EventKind::Enqueued, Place::is_first);
     assert_eq!(measures.arrived.packets, enqueued);
-    assert_eq!(measures.sojourn.count(), at(|kind| *kind == EventKind::Dequeued, |role| role.is_last));
-    assert_eq!(measures.departed.packets, at(|kind| *kind == EventKind::Departed, |role| role.is_link));
+    assert_eq!(measures.sojourn.count(), at(|kind| *kind == EventKind::Dequeued, Place::is_last));
+    assert_eq!(measures.departed.packets, at(|kind| *kind == EventKind::Departed, Place::is_link));
     let longest = records.iter().filter_map(|record| Some(record.departed?.since(record.arrival?))).max();
     assert!(measures.queue_delay.summary().max >= longest.unwrap().as_millis_f64() * 0.999);
 

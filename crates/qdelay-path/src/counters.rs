@@ -154,6 +154,23 @@ pub struct LinkUsage {
     pub offered_bytes: u64,
 }
 
+impl LinkUsage {
+    /// Without what `earlier` has, which is what this was at some time before.
+    #[must_use]
+    pub const fn since(self, earlier: LinkUsage) -> LinkUsage {
+        LinkUsage {
+            sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
+            offered_bytes: self.offered_bytes.saturating_sub(earlier.offered_bytes),
+        }
+    }
+    /// The part of what could have been sent that was, 0 to 1; 0 where nothing could. A shaper is ahead of its rate by up to its
+    /// burst and a packet, which does not count.
+    pub fn utilization(self) -> f64 {
+        let used = self.sent_bytes as f64 / self.offered_bytes as f64;
+        if self.offered_bytes == 0 { 0.0 } else { used.min(1.0) }
+    }
+}
+
 /// Packets were lost or made up: a defect of the path or of a discipline in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuditError {

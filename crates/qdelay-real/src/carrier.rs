@@ -1,18 +1,18 @@
 //! The thread that carries packets between the devices until the run is over.
 
 use super::bypass;
-use super::counts::{Echo, PathEnd};
-use super::measure::{Gauge, Measured, NO_FLOW};
+use super::measure::{Gauge, NO_FLOW};
 use qdelay_core::{Span, Time};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::tun::Tun;
 use qdelay_emu::drive::Driver;
+use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_path::stack::Topology;
 use qdelay_record::{PacketFile, PacketRecord, Recorder};
 use qdelay_sim::Scenario;
 use rustix::time::{
@@ -31,7 +31,9 @@ const RESERVED: u32 = 4096;
 /// What is carried, and where.
 pub struct Carrier<'a> {
     pub scenario: &'a Scenario,
-    pub plan: AnyPlan,
+    pub plan: DumbbellPlan,
+    /// What the nodes of its path are for.
+    pub topology: Topology,
     /// Inside and outside.
     pub devices: [Tun; 2],
     pub mtu: u16,
@@ -43,17 +45,14 @@ pub struct Carrier<'a> {
 }
 
 /// What came of it.
-pub struct Carried {
-    pub measured: Measured,
-    pub ends: PathEnd,
+pub struct Carried<'a> {
+    pub gauge: Gauge<'a>,
     pub facts: AuditFacts,
     /// Whether real-time priority was granted.
     pub realtime: bool,
-    /// Datagrams that were handed to the kernels of receivers and senders, by flow.
-    pub echoes: Vec<Echo>,
 }
 
-impl Carrier<'_> {
+impl<'a> Carrier<'a> {
     /// Carries until the end of the run, or until `stop` is set; on the thread that calls it.
     ///
     /// # Errors
@@ -63,7 +62,7 @@ impl Carrier<'_> {
         clock: RealClock,
         packets: Option<&mut PacketFile>,
         stop: &AtomicBool,
-    ) -> Result<Carried, String> {
+    ) -> Result<Carried<'a>, String> {
         let flow = Arc::new(AtomicU32::new(NO_FLOW));
         match packets {
             None => self.carry(clock, (), flow, stop),
@@ -81,14 +80,12 @@ impl Carrier<'_> {
         recorder: R,
         flow: Arc<AtomicU32>,
         stop: &AtomicBool,
-    ) -> Result<Carried, String> {
+    ) -> Result<Carried<'a>, String> {
         let broke_off = |error: io::Error| format!("the link broke off: {error}");
         let limits = self.plan.lateness_limits();
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
-        let (path, places) = self.plan.build().map_err(|error| error.to_string())?;
-        let gauge = Gauge::new(self.scenario, &path, places.clone(), flow);
-        drop(path);
+        let gauge = Gauge::new(self.scenario, &self.topology, flow);
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(broke_off)?;
@@ -113,12 +110,8 @@ impl Carrier<'_> {
         emulator.audit().map_err(|error| {
             format!("the audit failed: {error}; expected every packet to be accounted for")
         })?;
-        let path = emulator.path();
-        let ends = PathEnd::of(path, &places, self.scenario);
         let (_, gauge) = emulator.into_parts();
-        let echoes = gauge.echoes();
-        let measured = gauge.end();
-        Ok(Carried { measured, ends, facts: audit.facts(), realtime, echoes })
+        Ok(Carried { gauge, facts: audit.facts(), realtime })
     }
 }
 

@@ -4,7 +4,7 @@
 //! (`udp:80kbit:size=200b`). What irtt says of it stands beside our own measures, and has to agree with them: it cannot have
 //! got fewer replies than the link has delivered, nor had a round trip shorter than the path.
 
-use super::counts::Echo;
+use super::measure::Echo;
 use qdelay_core::Span;
 use qdelay_sim::FlowSpec;
 use qdelay_study::results::{Irtt, round};

@@ -7,7 +7,7 @@
 //! Each case gets two private namespaces and an emulator of its own between them: data goes down. A TCP flow is an iperf3
 //! client outside that sends to a server inside, with the kernel's own congestion control; a UDP flow is sent by this program
 //! at the very times at which the simulator's source sends, or by irtt if it is like a call. What is measured is what the emulator's path does, at the path's
-//! own times, by the simulator's own [`qdelay_sim::Figures`].
+//! own times, by the simulator's own [`qdelay_sim::Measuring`].
 //!
 //! | module | what |
 //! | --- | --- |
@@ -15,14 +15,13 @@
 //! | `path` | the scenario's path as the emulator has it |
 //! | `ports`, `bypass` | which packets are of which flow; what programs say to their other ends goes around the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
-//! | `carrier`, `counts` | the thread that carries the packets; what is counted beside the measures |
+//! | `carrier` | the thread that carries the packets |
 //! | `measure`, `stream` | from the emulator's events to an outcome; what of a TCP flow's bytes has arrived |
 
 #![forbid(unsafe_code)]
 
 mod bypass;
 mod carrier;
-mod counts;
 mod datagrams;
 mod irtt;
 mod measure;
@@ -34,6 +33,7 @@ mod support;
 
 use carrier::{Carried, Carrier};
 use datagrams::{Receiver, Sender};
+use measure::Echo;
 use programs::Programs;
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
@@ -149,10 +149,12 @@ impl RealTime {
         let mut programs = Programs::listen(scenario, &makers, &namespace, ends).map_err(refuse)?;
         let receiver = Receiver::open(scenario, &makers, &namespace, ends.1).map_err(refuse)?;
         let sender = Sender::open(scenario, &makers, &outer, ends).map_err(refuse)?;
-        let plan = path::plan(scenario).map_err(refuse)?;
+        let plan = path::plan(scenario);
+        let topology = plan.topology().map_err(|error| refuse(error.to_string()))?;
         let carrier = Carrier {
             scenario,
             plan,
+            topology,
             devices: [inside, outside],
             mtu: MTU,
             realtime: self.realtime,
@@ -185,8 +187,8 @@ impl RealTime {
         let told = programs.end();
         drop((programs, namespace, outer));
         let audit = audit(scenario, &makers, &carried, received.0, &told.irtt);
-        let begun = carried.measured.begun();
-        let outcome = carried.measured.finish(scenario, &told.iperf3, carried.ends);
+        let begun = carried.gauge.begun();
+        let outcome = carried.gauge.finish(&told.iperf3);
         Ok(Real { ran: Ran { outcome, audit: Some(audit) }, begun })
     }
 
@@ -269,20 +271,21 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
 fn audit(
     scenario: &Scenario,
     makers: &[Maker],
-    carried: &Carried,
+    carried: &Carried<'_>,
     received: u64,
     told: &[(usize, Irtt)],
 ) -> Audit {
     let facts = &carried.facts;
     let mut reasons = facts.verdict.reasons.clone();
     let is_own = |flow: usize| makers.get(flow).is_none_or(|maker| *maker == Maker::Own);
-    let delivered = carried.echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
+    let echoes: Vec<Echo> = carried.gauge.echoes().collect();
+    let delivered = echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
     let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(received);
     if unseen > 0 {
         reasons.push(format!("{unseen} datagrams were lost between the link and their receiver"));
     }
     for (flow, irtt) in told {
-        let echo = carried.echoes.get(*flow).copied().unwrap_or_default();
+        let echo = echoes.get(*flow).copied().unwrap_or_default();
         reasons.extend(irtt::contradictions(irtt, echo, scenario.base_rtt));
     }
     Audit {

@@ -4,7 +4,6 @@ use super::ports;
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::classes::{ClassRule, Classes};
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::plan::{Direction, Plan};
@@ -14,17 +13,14 @@ use qdelay_sim::{FlowSpec, Scenario};
 
 /// Data goes through the bottleneck, then takes half of the round trip and the jitter; acknowledgements go through the uplink,
 /// then take the other half. Flows are told by their ports: see `ports.rs`.
-///
-/// # Errors
-/// A component that cannot be built.
-pub fn plan(scenario: &Scenario) -> Result<AnyPlan, String> {
+pub fn plan(scenario: &Scenario) -> DumbbellPlan {
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
-    let has_more = scenario.bottleneck.as_cell().is_some() || !scenario.hops.is_empty();
-    if has_more || !scenario.flows.iter().all(is_plain) {
-        let classes = by_ports(scenario.flows.len() + usize::from(scenario.probe.is_some()));
-        return Ok(dumbbell(scenario, scenario.flows.iter().map(FlowSpec::way).collect(), classes).into());
+    if scenario.bottleneck.as_cell().is_none() && scenario.flows.iter().all(is_plain) {
+        // All go one way, and nobody has to ask which flow a packet is of.
+        return dumbbell(scenario, Vec::new(), Classes::default());
     }
-    link(scenario).map(AnyPlan::from)
+    let classes = by_ports(scenario.flows.len() + usize::from(scenario.probe.is_some()));
+    dumbbell(scenario, scenario.flows.iter().map(FlowSpec::way).collect(), classes)
 }
 
 /// The path of a scenario with these ways through it.

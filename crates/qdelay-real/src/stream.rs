@@ -23,22 +23,21 @@ impl Stream {
         if is_syn {
             self.first.get_or_insert(sequence.wrapping_add(1));
         }
-        if bytes == 0 {
-            return;
-        }
-        let Some(start) = self.number(sequence) else { return };
+        let Some(end) = self.sent_to(sequence, bytes) else { return };
         self.segments += 1;
-        let end = start + u64::from(bytes);
         self.retransmits += u64::from(end <= self.sent);
         self.sent = self.sent.max(end);
     }
 
+    /// The bytes of the connection up to the end of a segment of `bytes`; `None` where it has none.
+    pub fn sent_to(&self, sequence: u32, bytes: u32) -> Option<u64> {
+        if bytes == 0 { None } else { Some(self.number(sequence)? + u64::from(bytes)) }
+    }
+
     /// A segment of `bytes` arrives. Returns how many bytes have arrived in order.
     pub fn arrive(&mut self, sequence: u32, bytes: u32) -> u64 {
-        if let Some(start) = self.number(sequence)
-            && bytes > 0
-        {
-            self.insert(start, start + u64::from(bytes));
+        if let Some(end) = self.sent_to(sequence, bytes) {
+            self.insert(end - u64::from(bytes), end);
         }
         self.arrived
     }

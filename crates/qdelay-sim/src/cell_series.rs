@@ -26,10 +26,10 @@ impl CellBins {
         series.rlc_bytes_max.push(bytes_max);
         series.rlc_packets_mean.push(packets_mean);
         series.rlc_packets_max.push(packets_max);
-        series.rbs_offered.push(usage.offered_rbs.saturating_sub(self.usage.offered_rbs));
-        series.rbs_used.push(usage.used_rbs.saturating_sub(self.usage.used_rbs));
+        let before = std::mem::replace(&mut self.usage, usage);
+        series.rbs_offered.push(usage.since(&before).offered_rbs);
+        series.rbs_used.push(usage.since(&before).used_rbs);
         series.mcs.push(mcs);
-        self.usage = usage;
     }
 
     /// All bins that were closed.

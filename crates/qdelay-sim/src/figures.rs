@@ -1,13 +1,10 @@
-//! What is measured at the bottleneck and behind it, whoever holds the clock: the definitions of `docs/measures.md`.
-//!
-//! The host tells of each event with [`Packet::flow`] being the place of its flow in [`Scenario::flows`], or the one after the
-//! last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group.
+//! What is measured at the bottleneck and behind it: the definitions of `docs/measures.md`.
 
 use crate::detail::Watch;
 use crate::hops::HopWatch;
-use crate::outcome::{FlowOutcome, NodeOutcome, Outcome, ReasonCount};
+use crate::outcome::{FlowOutcome, Outcome};
 use crate::queued::Queued;
-use crate::rates::bin_end;
+use crate::rates::{bin_end, rate_mbps};
 use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};
@@ -37,25 +34,6 @@ pub struct Figures {
     hops: Option<Box<HopWatch>>,
 }
 
-/// What only the host knows at the end of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Totals {
-    /// What the bottleneck could have sent after the warm-up, framing included.
-    pub offered_bytes: u64,
-    /// What it sent.
-    pub sent_bytes: u64,
-    /// Drops at its queue in the whole run.
-    pub drops: Vec<ReasonCount>,
-    /// Marks at its queue in the whole run.
-    pub marks: Vec<ReasonCount>,
-    /// Each flow of the scenario; [`FlowOutcome::packets_lost`] is filled in.
-    pub flows: Vec<FlowOutcome>,
-    /// Each node of the path.
-    pub nodes: Vec<NodeOutcome>,
-    /// Packets of the probe that were sent; `None` without one.
-    pub probe_sent: Option<u64>,
-}
-
 impl Figures {
     /// Nothing has happened yet on `path`, or on one that is built like it.
     pub fn new(scenario: &Scenario, path: &Path, hops: &[[NodeId; 2]]) -> Figures {
@@ -83,8 +61,8 @@ impl Figures {
 
     /// Whether [`Figures::delivered`] has anything to do.
     #[inline]
-    pub fn watches(&self) -> bool {
-        self.watch.is_some()
+    pub fn hears_of(&self, packet: &Packet) -> bool {
+        self.watch.is_some() || packet.flow == self.probe_flow
     }
 
     /// A packet is offered to the bottleneck's queue.
@@ -166,9 +144,12 @@ impl Figures {
     /// A packet that was sent at `created` has come to its receiver.
     #[inline]
     pub fn delivered(&mut self, now: Time, packet: &Packet, created: Time) {
-        let counts = self.counts(now, packet);
+        let (delay, counts) = (now.since(created), self.counts(now, packet));
         if let Some(watch) = &mut self.watch {
-            watch.delivered(packet, now.since(created), counts);
+            watch.delivered(packet, delay, counts);
+        }
+        if packet.flow == self.probe_flow && now >= self.from {
+            self.probe_delay.record(delay.saturating_sub(self.propagation));
         }
     }
 
@@ -186,13 +167,6 @@ impl Figures {
         let warm = now >= self.from;
         if let Some(watch) = &mut self.watch {
             watch.in_order(now, flow, bytes, warm);
-        }
-    }
-
-    /// A packet of the probe that was sent at `created` has come to its receiver.
-    pub fn probed(&mut self, now: Time, created: Time) {
-        if now >= self.from {
-            self.probe_delay.record(now.since(created).saturating_sub(self.propagation));
         }
     }
 
@@ -223,35 +197,38 @@ impl Figures {
         Some(bin_end(now, bin).min(Time::ZERO + scenario.duration))
     }
 
-    /// Takes stock.
-    pub fn finish(self, scenario: &Scenario, totals: Totals) -> Outcome {
-        let Totals { offered_bytes, sent_bytes, drops, marks, mut flows, nodes, probe_sent } = totals;
-        let measured = scenario.duration.saturating_sub(scenario.warmup);
+    /// Takes stock after `measured` of measuring, in which the bottleneck did so much. `probe_sent` are the packets that the probe
+    /// sent; `None` without one. [`FlowOutcome::packets_lost`] is filled in; what is of the path and of a cell is left empty.
+    pub fn finish(
+        self,
+        measured: Span,
+        usage: LinkUsage,
+        mut flows: Vec<FlowOutcome>,
+        probe_sent: Option<u64>,
+    ) -> Outcome {
         if let Some(watch) = &self.watch {
             for (index, flow) in flows.iter_mut().enumerate() {
                 flow.packets_lost = watch.lost_of(index);
             }
         }
         let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
-        let used = sent_bytes as f64 / offered_bytes as f64;
+        let queue_delay_ms = self.queue_delay.summary();
+        let finish = |watch: Box<Watch>| watch.finish(measured, usage.offered_bytes, self.queue_delay);
         Outcome {
-            throughput_mbps: self.bytes as f64 * 8.0 / measured.as_secs_f64() / 1e6,
-            // A shaper is ahead of its rate by up to its burst and a packet.
-            utilization: if offered_bytes == 0 { 0.0 } else { used.min(1.0) },
-            queue_delay_ms: self.queue_delay.summary(),
+            throughput_mbps: rate_mbps(self.bytes, measured),
+            utilization: usage.utilization(),
+            queue_delay_ms,
             sojourn_ms: self.sojourn.summary(),
-            drops,
-            marks,
+            drops: Vec::new(),
+            marks: Vec::new(),
             packets_forwarded: self.forwarded,
             probe_ms: probe_sent.map(|_| self.probe_delay.summary()),
             probe_sent_lost: probe_sent.map(|sent| (sent, self.probe_lost)),
             jain: jain_index(&goodputs),
             flows,
-            nodes,
+            nodes: Vec::new(),
             hops: self.hops.map(|hops| hops.finish(measured)).unwrap_or_default(),
-            detail: self
-                .watch
-                .map(|watch| Box::new(watch.finish(measured, offered_bytes, self.queue_delay.clone()))),
+            detail: self.watch.map(|watch| Box::new(finish(watch))),
             cell: None,
         }
     }

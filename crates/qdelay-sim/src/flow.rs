@@ -49,8 +49,6 @@ pub struct Flow {
     pub discard_after: Option<Span>,
     /// How many packets it has thrown away.
     pub discarded_late: u64,
-    /// Application bytes that had arrived at the end of the warm-up.
-    pub delivered_at_warmup: u64,
     /// The smoothed round trips at the ends of bins: how many, and their sum.
     pub srtts: (u64, Span),
 }
@@ -89,7 +87,6 @@ impl Flow {
             round_trips: None,
             discard_after: None,
             discarded_late: 0,
-            delivered_at_warmup: 0,
             srtts: (0, Span::ZERO),
         }
     }
@@ -138,12 +135,12 @@ impl<R: Recorder> Host for Carrier<'_, '_, R> {
 
     #[inline]
     fn sent(&mut self, end: u64) {
-        self.meter.figures.sent(self.now, self.index, end);
+        self.meter.measuring.sent(self.now, self.index, end);
     }
 
     #[inline]
     fn in_order(&mut self, bytes: u64) {
-        self.meter.figures.in_order(self.now, self.index, bytes);
+        self.meter.measuring.in_order(self.now, self.index, bytes);
     }
 
     fn round_trip(&mut self, span: Span) {

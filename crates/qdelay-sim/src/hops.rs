@@ -108,8 +108,7 @@ impl Hop {
 
     fn finish(self, measured: Span) -> HopOutcome {
         let [before, after] = self.usage;
-        let sent = after.sent_bytes.saturating_sub(before.sent_bytes);
-        let offered = after.offered_bytes.saturating_sub(before.offered_bytes);
+        let usage = after.since(before);
         HopOutcome {
             name: self.name,
             arrived: self.arrived,
@@ -117,9 +116,8 @@ impl Hop {
             drops: self.drops,
             marks: self.marks,
             throughput_mbps: rate_mbps(self.bytes, measured),
-            capacity_mbps: capacity_mbps(offered, measured),
-            // A shaper is ahead of its rate by up to its burst and a packet.
-            utilization: if offered == 0 { 0.0 } else { (sent as f64 / offered as f64).min(1.0) },
+            capacity_mbps: capacity_mbps(usage.offered_bytes, measured),
+            utilization: usage.utilization(),
             queue_delay: self.queue_delay,
         }
     }

@@ -13,6 +13,7 @@ mod flow;
 mod hops;
 mod in_order;
 mod measure;
+mod measuring;
 mod outcome;
 mod passage;
 mod queued;
@@ -23,19 +24,13 @@ mod stages;
 mod topology;
 mod whole;
 
-pub use cell::{
-    Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec, cell_usage_between,
-    slice_outcomes,
-};
-pub use figures::{Figures, Totals};
+pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use measuring::Measuring;
 pub use outcome::{
     AudioOutcome, BearerOutcome, Budget, CellGroup, CellOutcome, CellSeries, CodepointOutcome, Detail,
     FlowOutcome, GroupOutcome, GroupSeries, HopOutcome, NodeOutcome, Outcome, ReasonCount, Series,
     SliceOutcome, Stage, VoiceOutcome, WholeDelays, Within,
 };
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
-pub use queued::Queued;
 pub use run::{RunError, run, run_recorded};
 pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario, Uplink};
-pub use stages::CellWatch;
-pub use topology::Place;

@@ -1,21 +1,18 @@
 //! The event loop: whoever is due first runs, the path before the flows.
 
-use crate::cell::{cell_usage_between, slice_outcomes};
 use crate::contents::ContentsStore;
-use crate::figures::{Figures, Totals};
 use crate::flow::{Carrier, Flow};
 use crate::measure::{Arrival, Meter};
-use crate::outcome::{CellOutcome, FlowOutcome, NodeOutcome, Outcome, ReasonCount};
+use crate::measuring::Measuring;
+use crate::outcome::{FlowOutcome, Outcome};
 use crate::passage::Passages;
-use crate::queued::Queued;
 use crate::scenario::{FlowSpec, Scenario};
-use crate::stages::CellWatch;
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
 use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::{Span, Time};
-use qdelay_path::{AuditError, BuildError, CellUsage, Counters, LinkUsage, NodeId, PathError, SliceUsage};
+use qdelay_path::{AuditError, BuildError, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
 use qdelay_traffic::transport::AnyEnds;
@@ -86,9 +83,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
 /// As [`run`].
 pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(scenario, recorder)?;
-    simulation.advance_in_bins(Time::ZERO, Time::ZERO + scenario.warmup)?;
-    simulation.end_warmup();
-    simulation.advance_in_bins(Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration)?;
+    simulation.run()?;
     simulation.outcome()
 }
 
@@ -99,9 +94,6 @@ struct Simulation<'a, R> {
     flows: Vec<Flow>,
     /// One slot a flow. A deadline here may be early: a flow that has moved its own is asked again when it comes.
     deadlines: Deadlines,
-    usage_at_warmup: LinkUsage,
-    cell_usage_at_warmup: CellUsage,
-    slices_at_warmup: Vec<SliceUsage>,
 }
 
 impl<'a, R: Recorder> Simulation<'a, R> {
@@ -115,64 +107,41 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         for (slot, flow) in flows.iter().enumerate() {
             deadlines.set(slot, flow.start);
         }
-        let places = || topology.places.clone();
-        let cell =
-            scenario.bottleneck.as_cell().map(|cell| Box::new(CellWatch::new(scenario, cell, places())));
         let meter = Meter {
-            queue: topology.queue,
-            link: topology.link,
-            receivers: topology.receivers,
-            figures: Figures::new(scenario, &topology.path, &topology.hops),
-            cell,
+            measuring: Measuring::new(scenario, &topology),
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
             passages: Passages::default(),
             recorder,
         };
-        Ok(Simulation {
-            scenario,
-            topology,
-            meter,
-            flows,
-            deadlines,
-            usage_at_warmup: LinkUsage { sent_bytes: 0, offered_bytes: 0 },
-            cell_usage_at_warmup: CellUsage::default(),
-            slices_at_warmup: Vec::new(),
-        })
+        Ok(Simulation { scenario, topology, meter, flows, deadlines })
     }
 
-    /// Runs from `start` to `end`, and closes the bins that end on the way.
-    fn advance_in_bins(&mut self, start: Time, end: Time) -> Result<(), RunError> {
-        let mut now = start;
-        while now < end {
-            let Some(closes) = Figures::bin_end(self.scenario, now) else { return self.advance_to(end) };
-            now = closes.min(end);
-            self.advance_to(now)?;
-            if now == closes {
-                self.close_bin(now);
+    fn run(&mut self) -> Result<(), RunError> {
+        loop {
+            let next = self.meter.measuring.next_look();
+            if next == Time::NEVER {
+                return Ok(());
             }
+            // Nothing has happened at the very beginning.
+            if next > Time::ZERO {
+                self.advance_to(next)?;
+            }
+            self.look(next);
         }
-        Ok(())
     }
 
-    fn close_bin(&mut self, now: Time) {
-        let path = &self.topology.path;
-        let queued = match self.meter.cell {
-            None => Queued::of(path, core::iter::once(self.topology.queue)),
-            Some(_) => Queued::of(path, self.node_queues()),
-        };
-        let usage = self.link_usage(now.since(Time::ZERO));
-        self.meter.figures.close_bin(now, queued, usage);
-        let cell_usage = self.cell_usage(now.since(Time::ZERO));
-        if let Some(cell) = &mut self.meter.cell {
-            let mcs = path.cell(self.topology.link).and_then(|cell| cell.mcs(now));
-            cell.close_bin(now, cell_usage, mcs);
-        }
-        if now <= Time::ZERO + self.scenario.warmup {
-            return;
-        }
+    fn look(&mut self, now: Time) {
+        let delivered = self.flows.iter().map(|flow| flow.ends.delivered_bytes());
+        let is_bin = self.meter.measuring.look(now, &self.topology.path, delivered);
+        let begin = Time::ZERO + self.scenario.warmup;
         for flow in &mut self.flows {
-            if let Some(smoothed) = flow.ends.smoothed_rtt().filter(|rtt| !rtt.is_zero()) {
+            if now == begin {
+                flow.ends.end_warmup(begin.min(flow.stop));
+            } else if is_bin
+                && now > begin
+                && let Some(smoothed) = flow.ends.smoothed_rtt().filter(|rtt| !rtt.is_zero())
+            {
                 flow.srtts = (flow.srtts.0 + 1, flow.srtts.1 + smoothed);
             }
         }
@@ -200,36 +169,6 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         self.hand_over_arrivals(end)
     }
 
-    fn end_warmup(&mut self) {
-        for flow in &mut self.flows {
-            flow.delivered_at_warmup = flow.ends.delivered_bytes();
-            flow.ends.end_warmup((Time::ZERO + self.scenario.warmup).min(flow.stop));
-        }
-        self.usage_at_warmup = self.link_usage(self.scenario.warmup);
-        self.cell_usage_at_warmup = self.cell_usage(self.scenario.warmup);
-        self.slices_at_warmup = self.slices(self.scenario.warmup);
-        self.meter.figures.end_warmup(Time::ZERO + self.scenario.warmup, &self.topology.path);
-    }
-
-    /// The queues of the node above a cell.
-    fn node_queues(&self) -> impl Iterator<Item = NodeId> {
-        let places = self.topology.path.nodes().zip(&self.topology.places);
-        places.filter(|(_, place)| place.is_of_node()).map(|(node, _)| node)
-    }
-
-    fn slices(&self, at: Span) -> Vec<SliceUsage> {
-        self.topology.path.cell_slices(self.topology.link, Time::ZERO + at)
-    }
-
-    fn cell_usage(&self, at: Span) -> CellUsage {
-        self.topology.path.cell_usage(self.topology.link, Time::ZERO + at).unwrap_or_default()
-    }
-
-    fn link_usage(&self, at: Span) -> LinkUsage {
-        let usage = self.topology.path.link_usage(self.topology.link, Time::ZERO + at);
-        usage.unwrap_or(LinkUsage { sent_bytes: 0, offered_bytes: 0 })
-    }
-
     /// Hands what came out of the path to its flow, which may answer.
     fn hand_over_arrivals(&mut self, now: Time) -> Result<(), RunError> {
         let mut next = 0;
@@ -254,9 +193,6 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         {
             flow.discarded_late += 1;
             return Ok(());
-        }
-        if index == self.scenario.flows.len() {
-            self.meter.figures.probed(now, contents.created);
         }
         let at = if arrival.at_receiver { End::Far } else { End::Near };
         let (ends, mut carrier, is_stopped) = self.carrier(now, index);
@@ -294,8 +230,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     }
 
     /// Audits the path and takes stock.
-    fn outcome(mut self) -> Result<Outcome, RunError> {
-        self.meter.figures.end(Time::ZERO + self.scenario.duration, &self.topology.path);
+    fn outcome(self) -> Result<Outcome, RunError> {
         let path = &self.topology.path;
         path.audit().map_err(RunError::Audit)?;
         let inside: u64 = path.nodes().map(|node| path.inside(node).packets).sum();
@@ -303,58 +238,23 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         if inside != held {
             return Err(RunError::Leak { inside, held });
         }
-        let measured = self.scenario.duration.saturating_sub(self.scenario.warmup).as_secs_f64();
         let end = Time::ZERO + self.scenario.duration;
-        let usage = self.link_usage(self.scenario.duration);
-        let specs = self.scenario.flows.iter();
-        // Whatever is dropped by the cell counts, and by any queue above it.
-        let bottleneck: Vec<&Counters> = match self.meter.cell {
-            None => path.counters(self.topology.queue).into_iter().collect(),
-            Some(_) => self
-                .node_queues()
-                .chain([self.topology.link])
-                .filter_map(|node| path.counters(node))
-                .collect(),
-        };
-        let totals = Totals {
-            offered_bytes: usage.offered_bytes - self.usage_at_warmup.offered_bytes,
-            sent_bytes: usage.sent_bytes - self.usage_at_warmup.sent_bytes,
-            drops: ReasonCount::drops(bottleneck.iter().copied()),
-            marks: ReasonCount::marks(bottleneck.iter().copied()),
-            flows: specs
-                .zip(&self.flows)
-                .map(|(spec, flow)| flow_outcome(spec, flow, measured, end))
-                .collect(),
-            nodes: path.nodes().filter_map(|node| NodeOutcome::of(path, node)).collect(),
-            probe_sent: self
-                .scenario
-                .probe
-                .and_then(|_| self.flows.last())
-                .map(|probe| probe.ends.figures(end).packets_sent),
-        };
-        let usage_at_end = self.cell_usage(self.scenario.duration);
-        let slices_at_end = self.slices(self.scenario.duration);
-        let cell = self.scenario.bottleneck.as_cell().zip(self.meter.cell).map(|(spec, watch)| {
-            let usage = cell_usage_between(self.cell_usage_at_warmup, usage_at_end);
-            let outcome = watch.finish(spec, usage, Time::ZERO + self.scenario.duration);
-            let slices = slice_outcomes(spec.setting.slices(), &self.slices_at_warmup, &slices_at_end);
-            Box::new(CellOutcome { slices, ..outcome })
-        });
-        Ok(Outcome { cell, ..self.meter.figures.finish(self.scenario, totals) })
+        let flows = self.scenario.flows.iter().zip(&self.flows);
+        let probe = self.scenario.probe.and_then(|_| self.flows.last());
+        let probe_sent = probe.map(|probe| probe.ends.figures(end).packets_sent);
+        let flows = flows.map(|(spec, flow)| flow_outcome(spec, flow, end)).collect();
+        Ok(self.meter.measuring.finish(flows, probe_sent))
     }
 }
 
-fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64, end: Time) -> FlowOutcome {
+fn flow_outcome(spec: &FlowSpec, flow: &Flow, end: Time) -> FlowOutcome {
     let told = flow.ends.figures(end.min(flow.stop));
-    let delivered_bytes = flow.ends.delivered_bytes();
     FlowOutcome {
         transport: spec.typed.clone(),
-        goodput_mbps: (delivered_bytes - flow.delivered_at_warmup) as f64 * 8.0 / measured / 1e6,
-        delivered_bytes,
+        delivered_bytes: flow.ends.delivered_bytes(),
         completion_s: told.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: told.packets_sent,
         retransmits: told.retransmits,
-        packets_lost: 0,
         discarded_late: flow.discarded_late,
         timeouts: told.timeouts,
         undone: told.undone,
@@ -364,5 +264,6 @@ fn flow_outcome(spec: &FlowSpec, flow: &Flow, measured: f64, end: Time) -> FlowO
         round_trip: flow.round_trips.clone(),
         voice: told.voice,
         audio: told.audio,
+        ..FlowOutcome::default()
     }
 }

@@ -6,8 +6,8 @@ use crate::cell_series::CellBins;
 use crate::contents::ContentsStore;
 use crate::outcome::{BearerOutcome, Budget, CellGroup, CellOutcome, Stage, Within};
 use crate::scenario::Scenario;
-use crate::topology::Place;
 use qdelay_core::{Packet, Span, Time};
+use qdelay_path::stack::Place;
 use qdelay_path::{CellUsage, Split};
 use qdelay_record::{DelayHistogram, Occupancy};
 
@@ -41,9 +41,7 @@ impl Visit {
 
 /// Watches a cell.
 pub struct CellWatch {
-    /// What each node is to the cell.
-    places: Vec<Place>,
-    /// By the slot of a packet's contents.
+    /// By the slot of a packet, the lower half of its handle.
     visits: Vec<Visit>,
     /// Of each flow; the probe has none.
     group_of: Vec<usize>,
@@ -90,7 +88,7 @@ impl Bearer {
 
 impl CellWatch {
     /// Nothing has happened yet.
-    pub fn new(scenario: &Scenario, cell: &CellScenario, places: Vec<Place>) -> CellWatch {
+    pub fn new(scenario: &Scenario, cell: &CellScenario) -> CellWatch {
         let from = Time::ZERO + scenario.warmup;
         let last = scenario.groups.len().saturating_sub(1);
         let group = || Group {
@@ -102,7 +100,6 @@ impl CellWatch {
             delivered_within: Default::default(),
         };
         CellWatch {
-            places,
             visits: Vec::new(),
             group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
             groups: (0..=last).map(|_| group()).collect(),
@@ -113,24 +110,19 @@ impl CellWatch {
         }
     }
 
-    /// What the node with this index is to the cell.
     #[inline]
-    pub fn place(&self, node: usize) -> Place {
-        self.places.get(node).copied().unwrap_or_default()
-    }
-
-    /// A packet enters the path.
-    #[inline]
-    pub fn begin(&mut self, slot: usize) {
+    fn visit(&mut self, packet: &Packet) -> &mut Visit {
+        let slot = ContentsStore::slot(packet.handle);
         if slot >= self.visits.len() {
             self.visits.resize(slot + 1, Visit::NONE);
         }
-        self.visits[slot] = Visit::NONE;
+        &mut self.visits[slot]
     }
 
+    /// A packet has ended: the next one in its slot is another.
     #[inline]
-    fn visit(&mut self, packet: &Packet) -> &mut Visit {
-        &mut self.visits[ContentsStore::slot(packet.handle)]
+    pub fn forget(&mut self, packet: &Packet) {
+        *self.visit(packet) = Visit::NONE;
     }
 
     /// The packet as it came to the node.

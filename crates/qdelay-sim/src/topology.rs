@@ -2,7 +2,7 @@
 
 use crate::scenario::{FlowSpec, Scenario};
 use qdelay_path::stack::{Dumbbell, FlowKey, FlowWay};
-pub use qdelay_path::stack::{Place, StackError as TopologyError, Topology};
+pub use qdelay_path::stack::{StackError as TopologyError, Topology};
 
 /// Builds the path. The probe, if any, is the flow after the last.
 pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {

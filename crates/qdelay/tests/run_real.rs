@@ -76,8 +76,7 @@ fn check_figures(case: &Value) {
         count(&case["drops"]),
         case["drops_by_reason"].as_object().unwrap().values().map(count).sum::<u64>()
     );
-    // Events of the very end may be in the path's counts alone.
-    assert!(count(&case["packets_forwarded"]) <= node("link", "forwarded_packets"));
+    assert_eq!(count(&case["packets_forwarded"]), node("link", "forwarded_packets"));
     for name in ["file", "video"] {
         let group = &case["groups"][name];
         assert!(group["throughput_mbps"].as_f64().unwrap() > 0.0, "{name}: {group}");
@@ -94,7 +93,13 @@ fn check_figures(case: &Value) {
         assert_eq!(series[list].as_array().unwrap().len(), 200, "{list}");
     }
     let total: u64 = series["drops"].as_array().unwrap().iter().map(count).sum();
-    assert!(total <= count(&case["drops"]));
+    assert_eq!(total, count(&case["drops"]));
+    let of_file = |measure: &str, figure: &str| case["groups"]["file"][measure][figure].as_f64().unwrap();
+    assert!(
+        of_file("in_order_ms", "mean") >= of_file("one_way_delay_ms", "mean"),
+        "order takes time: {case}"
+    );
+    assert_eq!(case["groups"]["video"]["in_order_ms"], Value::Null);
     assert!(!case["delay_cdf"]["ms"].as_array().unwrap().is_empty());
 }
 

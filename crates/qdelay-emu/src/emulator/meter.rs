@@ -115,8 +115,8 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
 impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let Role { is_first, source, .. } = self.places.role(node);
-        if is_first {
+        let Role { place, source } = self.places.role(node);
+        if place.is_first() {
             self.measures[source.index()].arrived.add(packet);
             if self.has_stages {
                 self.passage(packet).came = Some(now);
@@ -127,8 +127,8 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let Role { is_last, source, .. } = self.places.role(node);
-        if is_last {
+        let Role { place, source } = self.places.role(node);
+        if place.is_last() {
             let sojourn = self.waited(now, packet);
             self.measures[source.index()].sojourn.record(sojourn);
             if R::ON {
@@ -140,8 +140,8 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
-        let Role { is_link, source, .. } = self.places.role(node);
-        if is_link {
+        let Role { place, source } = self.places.role(node);
+        if place.is_link() {
             let delay = self.waited(now, packet);
             let measures = &mut self.measures[source.index()];
             measures.departed.add(packet);

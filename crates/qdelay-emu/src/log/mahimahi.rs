@@ -160,16 +160,16 @@ impl MahimahiLog {
 impl Tap for MahimahiLog {
     #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
-        let Role { source, is_first, is_last, is_queue, is_link, .. } = self.places.role(event.node);
+        let Role { source, place } = self.places.role(event.node);
         if source != self.port {
             return;
         }
         let kind = match event.kind {
-            EventKind::Enqueued if is_first => ARRIVAL,
+            EventKind::Enqueued if place.is_first() => ARRIVAL,
             // Where the bytes of an opportunity go is needed to write it in its place.
-            EventKind::Dequeued if self.has_trace && is_last => DEQUEUE,
-            EventKind::Departed if is_link => DEPARTURE,
-            EventKind::Dropped(_) if self.drops && (is_queue || is_link) => DROP,
+            EventKind::Dequeued if self.has_trace && place.is_last() => DEQUEUE,
+            EventKind::Departed if place.is_link() => DEPARTURE,
+            EventKind::Dropped(_) if self.drops && (place.is_queue() || place.is_link()) => DROP,
             _ => return,
         };
         let size = u64::from(event.packet.bytes);

@@ -152,7 +152,9 @@ impl Tap for PcapngLog {
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         let source = self.layout.source(event.node);
         let (port, kind, reason) = match event.kind {
-            EventKind::Enqueued if self.layout.places.role(event.node).is_first => (source, ENTERED, 0),
+            EventKind::Enqueued if self.layout.places.role(event.node).place.is_first() => {
+                (source, ENTERED, 0)
+            }
             EventKind::Delivered => (source.other(), LEFT, 0),
             EventKind::Dropped(reason) => (source, DROPPED, self.reasons.number(reason)),
             _ => return,

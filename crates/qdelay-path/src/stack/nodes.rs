@@ -63,6 +63,26 @@ impl Place {
     pub const fn is_of_node(self) -> bool {
         matches!(self, Place::Upf | Place::Sdap { .. } | Place::Rlc(_))
     }
+    /// Whether it is a queue of the bottleneck (of its link, or of the node above a cell) or of an uplink.
+    #[inline]
+    pub const fn is_queue(self) -> bool {
+        self.is_of_node() || matches!(self, Place::Bottleneck | Place::Uplink)
+    }
+    /// Whether it is the first of these queues on a packet's way.
+    #[inline]
+    pub const fn is_first(self) -> bool {
+        matches!(self, Place::Bottleneck | Place::Uplink | Place::Upf | Place::Sdap { is_behind_upf: false })
+    }
+    /// Whether it is the last of them.
+    #[inline]
+    pub const fn is_last(self) -> bool {
+        matches!(self, Place::Bottleneck | Place::Uplink | Place::Rlc(_))
+    }
+    /// Whether it is the link or cell behind them.
+    #[inline]
+    pub const fn is_link(self) -> bool {
+        matches!(self, Place::Link | Place::Cell | Place::UplinkLink)
+    }
 }
 
 fn of_bearer(what: &str, ue: &UeSpec, bearer: &BearerSpec) -> String {

@@ -120,6 +120,22 @@ pub struct CellUsage {
     pub sent_bytes: u64,
 }
 
+impl CellUsage {
+    /// Without what `earlier` has, which is what this was at some time before.
+    #[must_use]
+    pub const fn since(&self, earlier: &CellUsage) -> CellUsage {
+        CellUsage {
+            offered_rbs: self.offered_rbs.saturating_sub(earlier.offered_rbs),
+            used_rbs: self.used_rbs.saturating_sub(earlier.used_rbs),
+            wasted_rbs: self.wasted_rbs.saturating_sub(earlier.wasted_rbs),
+            unfit_rbs: self.unfit_rbs.saturating_sub(earlier.unfit_rbs),
+            repeated_rbs: self.repeated_rbs.saturating_sub(earlier.repeated_rbs),
+            offered_bytes: self.offered_bytes.saturating_sub(earlier.offered_bytes),
+            sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
+        }
+    }
+}
+
 /// A cell. Told the time by its host, as a path is: [`Cell::next_deadline`] may be early, never late.
 #[derive(Clone, Debug)]
 pub struct Cell {

@@ -68,6 +68,21 @@ pub struct SliceUsage {
     pub quanta: Quanta,
 }
 
+impl SliceUsage {
+    /// Without what `earlier` has, which is what this was at some time before.
+    #[must_use]
+    pub fn since(&self, earlier: &SliceUsage) -> SliceUsage {
+        SliceUsage {
+            granted_rbs: self.granted_rbs.saturating_sub(earlier.granted_rbs),
+            used_rbs: self.used_rbs.saturating_sub(earlier.used_rbs),
+            wasted_rbs: self.wasted_rbs.saturating_sub(earlier.wasted_rbs),
+            unfit_rbs: self.unfit_rbs.saturating_sub(earlier.unfit_rbs),
+            sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
+            quanta: self.quanta.since(&earlier.quanta),
+        }
+    }
+}
+
 /// The slices of a cell.
 #[derive(Clone, Debug)]
 pub(super) struct Slicing {

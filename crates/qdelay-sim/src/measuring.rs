@@ -1,0 +1,321 @@
+//! What is measured of a run, whoever holds the clock: the simulator, or a loop that carries real packets.
+//!
+//! The host tells of each event of its path, in order of time, and shows the path whenever [`Measuring::next_look`] says so: at the
+//! ends of bins, of the warm-up and of the run. [`Packet::flow`] is the place of the packet's flow in [`Scenario::flows`], or the one
+//! after the last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group. The
+//! lower half of [`Packet::handle`] is a small number that no other packet on the path has.
+
+use crate::figures::Figures;
+use crate::outcome::{CellOutcome, FlowOutcome, NodeOutcome, Outcome, ReasonCount, SliceOutcome};
+use crate::queued::Queued;
+use crate::rates::rate_mbps;
+use crate::scenario::Scenario;
+use crate::stages::CellWatch;
+use qdelay_core::{Packet, Time};
+use qdelay_path::stack::{Place, Topology};
+use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, SliceUsage, Split};
+
+/// See the module.
+pub struct Measuring<'a> {
+    scenario: &'a Scenario,
+    queue: NodeId,
+    link: NodeId,
+    receivers: NodeId,
+    figures: Figures,
+    /// Where the bottleneck is a cell.
+    cell: Option<Box<CellWatch>>,
+    places: Vec<Place>,
+    is_back: Vec<bool>,
+    /// When the bin that is open ends.
+    bin_end: Time,
+    /// At the end of the warm-up.
+    begun: Option<Begun>,
+    /// At the end of the run.
+    ended: Option<Ended>,
+}
+
+/// What the bottleneck has done up to a time.
+struct Usage {
+    link: LinkUsage,
+    cell: CellUsage,
+    slices: Vec<SliceUsage>,
+}
+
+struct Begun {
+    usage: Usage,
+    /// Application bytes that each flow has delivered.
+    delivered: Vec<u64>,
+}
+
+struct Ended {
+    usage: Usage,
+    drops: Vec<ReasonCount>,
+    marks: Vec<ReasonCount>,
+    nodes: Vec<NodeOutcome>,
+}
+
+/// Calls of every packet are inlined into the path's loops, however large; what only cells, groups and series need is not, so
+/// that they stay small.
+impl<'a> Measuring<'a> {
+    /// Nothing has happened yet on the path of `topology`, or on one that is built like it.
+    pub fn new(scenario: &'a Scenario, topology: &Topology) -> Measuring<'a> {
+        Measuring {
+            scenario,
+            queue: topology.queue,
+            link: topology.link,
+            receivers: topology.receivers,
+            figures: Figures::new(scenario, &topology.path, &topology.hops),
+            cell: scenario.bottleneck.as_cell().map(|cell| Box::new(CellWatch::new(scenario, cell))),
+            places: topology.places.clone(),
+            is_back: topology.is_back.clone(),
+            bin_end: Figures::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// A packet is offered to a queue. Whether it has come to the bottleneck.
+    #[inline(always)]
+    pub fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        if node != self.queue {
+            return self.cell.is_some() && self.enqueued_in_cell(now, node, packet);
+        }
+        self.figures.enqueued(now, packet);
+        true
+    }
+
+    /// A packet is taken from a queue. Whether it is out of the bottleneck's.
+    #[inline(always)]
+    pub fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        if node != self.queue {
+            return self.cell.is_some() && self.dequeued_in_cell(now, node, packet);
+        }
+        self.figures.dequeued(now, packet);
+        true
+    }
+
+    /// A packet has left a link or a cell. Whether that is the bottleneck.
+    #[inline(always)]
+    pub fn departed(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        if node != self.link {
+            self.figures.departed_elsewhere(now, node, packet);
+            return false;
+        }
+        if self.cell.is_some() {
+            self.departed_from_cell(now, packet);
+        } else {
+            self.figures.departed(now, packet);
+        }
+        true
+    }
+
+    /// A packet is whole behind the cell.
+    #[inline]
+    pub fn split(&mut self, now: Time, packet: &Packet, split: Split) {
+        if self.figures.counts(now, packet)
+            && let Some(cell) = &mut self.cell
+        {
+            cell.split(packet, split);
+        }
+    }
+
+    /// A node has dropped a packet.
+    #[inline]
+    pub fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        let is_data = !self.is_back[node.index()];
+        let Some(cell) = &mut self.cell else {
+            return self.figures.dropped(now, packet, is_data, node == self.queue);
+        };
+        let (place, is_cell) = (self.places[node.index()], node == self.link);
+        self.figures.dropped(now, packet, is_data, place.is_of_node());
+        if is_cell {
+            self.figures.dropped_below(packet);
+        }
+        if is_cell || place.is_of_node() {
+            cell.dropped(now, place, is_cell, packet);
+        }
+        cell.forget(packet);
+    }
+
+    /// A queue has marked a packet.
+    #[inline]
+    pub fn marked(&mut self, node: NodeId, packet: &Packet) {
+        if node == self.queue || self.cell.is_some() && self.places[node.index()].is_of_node() {
+            self.figures.marked(packet);
+        }
+    }
+
+    /// A packet has come out of the path that was sent at `created`. Whether its receiver has it.
+    #[inline(always)]
+    pub fn delivered(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        packet: &Packet,
+        created: impl FnOnce() -> Time,
+    ) -> bool {
+        if node != self.receivers {
+            return false;
+        }
+        if self.figures.hears_of(packet) {
+            self.figures.delivered(now, packet, created());
+        }
+        if let Some(cell) = &mut self.cell {
+            cell.forget(packet);
+        }
+        true
+    }
+
+    /// A connection sends data up to the byte `end` of all that it sends.
+    #[inline]
+    pub fn sent(&mut self, now: Time, flow: usize, end: u64) {
+        self.figures.sent(now, flow, end);
+    }
+
+    /// The first `bytes` of a connection are with its application.
+    #[inline]
+    pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64) {
+        self.figures.in_order(now, flow, bytes);
+    }
+
+    #[inline(never)]
+    fn enqueued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        let Some(cell) = &mut self.cell else { return false };
+        let is_first = cell.enqueued(now, self.places[node.index()], packet);
+        if is_first {
+            self.figures.enqueued(now, packet);
+        }
+        is_first
+    }
+
+    #[inline(never)]
+    fn dequeued_in_cell(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        let Some(cell) = &mut self.cell else { return false };
+        let is_last = matches!(self.places[node.index()], Place::Rlc(_));
+        if is_last {
+            cell.taken(now, packet);
+            self.figures.dequeued(now, &cell.as_it_came(packet));
+        }
+        is_last
+    }
+
+    #[inline(never)]
+    fn departed_from_cell(&mut self, now: Time, packet: &Packet) {
+        let Some(cell) = &mut self.cell else { return };
+        cell.departed(now, packet, self.figures.counts(now, packet));
+        self.figures.departed(now, &cell.as_it_came(packet));
+    }
+
+    /// When the path is to be looked at next; [`Time::NEVER`] once the run is over.
+    #[inline]
+    pub fn next_look(&self) -> Time {
+        let next = match (&self.begun, &self.ended) {
+            (None, _) => self.scenario.warmup.min(self.scenario.duration),
+            (Some(_), None) => self.scenario.duration,
+            (Some(_), Some(_)) => return Time::NEVER,
+        };
+        self.bin_end.min(Time::ZERO + next)
+    }
+
+    /// Whether the run is over: what happens later does not count.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// The path as it is at [`Measuring::next_look`]: all that is due by then has happened, and nothing else. `delivered` are the
+    /// application bytes that each flow has delivered. Whether a bin has ended.
+    pub fn look(&mut self, now: Time, path: &Path, delivered: impl Iterator<Item = u64>) -> bool {
+        let is_bin = now == self.bin_end;
+        if is_bin {
+            self.close_bin(now, path);
+        }
+        if now == Time::ZERO + self.scenario.warmup {
+            self.begun = Some(Begun { usage: self.usage(now, path), delivered: delivered.collect() });
+            self.figures.end_warmup(now, path);
+        }
+        if now == Time::ZERO + self.scenario.duration {
+            self.ended = Some(self.ended(now, path));
+            self.figures.end(now, path);
+        }
+        is_bin
+    }
+
+    fn ended(&self, now: Time, path: &Path) -> Ended {
+        // Whatever is dropped by a cell counts, and by any queue above it.
+        let bottleneck = self.nodes(path, |place| is_queue(place) || place == Place::Cell);
+        let counters: Vec<&Counters> = bottleneck.filter_map(|node| path.counters(node)).collect();
+        // Where a flow enters is not of the path.
+        let nodes = self.nodes(path, |place| place != Place::Classes);
+        Ended {
+            usage: self.usage(now, path),
+            drops: ReasonCount::drops(counters.iter().copied()),
+            marks: ReasonCount::marks(counters.iter().copied()),
+            nodes: nodes.filter_map(|node| NodeOutcome::of(path, node)).collect(),
+        }
+    }
+
+    fn close_bin(&mut self, now: Time, path: &Path) {
+        let queued = Queued::of(path, self.nodes(path, is_queue));
+        let link = path.link_usage(self.link, now).unwrap_or_default();
+        self.figures.close_bin(now, queued, link);
+        if let Some(watch) = &mut self.cell {
+            let cell = path.cell(self.link);
+            let usage = cell.map(|cell| cell.usage(now)).unwrap_or_default();
+            watch.close_bin(now, usage, cell.and_then(|cell| cell.mcs(now)));
+        }
+        let is_last = now >= Time::ZERO + self.scenario.duration;
+        let next = Figures::bin_end(self.scenario, now).filter(|_| !is_last);
+        self.bin_end = next.unwrap_or(Time::NEVER);
+    }
+
+    fn usage(&self, now: Time, path: &Path) -> Usage {
+        Usage {
+            link: path.link_usage(self.link, now).unwrap_or_default(),
+            cell: path.cell_usage(self.link, now).unwrap_or_default(),
+            slices: path.cell_slices(self.link, now),
+        }
+    }
+
+    fn nodes(&self, path: &Path, is_meant: impl Fn(Place) -> bool) -> impl Iterator<Item = NodeId> {
+        path.nodes().zip(&self.places).filter(move |(_, place)| is_meant(**place)).map(|(node, _)| node)
+    }
+
+    /// Takes stock of a run that is over. [`FlowOutcome::goodput_mbps`] and [`FlowOutcome::packets_lost`] are filled in.
+    /// `probe_sent` are the packets that the probe sent; `None` without one.
+    ///
+    /// # Panics
+    /// There were looks that the host has left out.
+    pub fn finish(self, flows: Vec<FlowOutcome>, probe_sent: Option<u64>) -> Outcome {
+        let (Some(Begun { usage: before, delivered }), Some(Ended { usage, drops, marks, nodes })) =
+            (self.begun, self.ended)
+        else {
+            panic!("the path was not shown at the end of the warm-up or of the run")
+        };
+        let (begin, end) = (Time::ZERO + self.scenario.warmup, Time::ZERO + self.scenario.duration);
+        let measured = end.since(begin);
+        let with_goodput = |(flow, before): (FlowOutcome, u64)| FlowOutcome {
+            goodput_mbps: rate_mbps(flow.delivered_bytes - before, measured),
+            ..flow
+        };
+        let flows = flows.into_iter().zip(delivered).map(with_goodput).collect();
+        let cell = self.scenario.bottleneck.as_cell().zip(self.cell).map(|(spec, watch)| {
+            let agreed = spec.setting.slices().iter();
+            let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| SliceOutcome {
+                name: slice.name.clone(),
+                share_millionths: slice.share.millionths(),
+                // Before the first TTI there are none.
+                usage: before.slices.get(number).map_or_else(|| now.clone(), |before| now.since(before)),
+            });
+            let slices = slices.collect();
+            Box::new(CellOutcome { slices, ..watch.finish(spec, usage.cell.since(&before.cell), end) })
+        });
+        let outcome = self.figures.finish(measured, usage.link.since(before.link), flows, probe_sent);
+        Outcome { drops, marks, nodes, cell, ..outcome }
+    }
+}
+
+/// Whether it is a queue of the bottleneck.
+fn is_queue(place: Place) -> bool {
+    place.is_of_node() || place == Place::Bottleneck
+}
