@@ -25,6 +25,18 @@ pub fn component_list(
     Ok(all)
 }
 
+/// The component of an option that takes one.
+///
+/// # Errors
+/// As [`component_list`], and several components.
+pub fn component(option: &str, text: &str, registry: &[&'static Component]) -> Result<Arguments, InputError> {
+    let mut all = component_list(option, &[text.to_string()], registry)?;
+    match (all.pop(), all.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(InputError::new(option, format!("'{text}': several are given; expected one"))),
+    }
+}
+
 /// `text` cut at its commas, except at those in square brackets.
 ///
 /// # Errors

@@ -306,9 +306,13 @@ fn axes_stand_in_the_order_of_the_file_and_the_seed_changes_fastest() {
     assert_eq!(all[4].labels[1], "bbr");
     assert_eq!(all[8].id, "08-bode-20-ms-cubic-a-5");
     assert_eq!(all[23].id, "23-codel-target-1ms-bbr-b-3");
+    assert_eq!(study.index_of(&[("variant", "B"), ("flow.transport", "bbr")]), Some(6), "else the first");
+    assert_eq!((study.index_of(&[("variant", "C")]), study.index_of(&[("cell.mac", "pf")])), (None, None));
     for (index, case) in all.iter().enumerate() {
         let is_a = case.labels[4] == "A";
         assert_eq!(case.index, index as u64);
+        let labels = study.axes.iter().zip(&case.labels).map(|(axis, label)| (&*axis.name, &**label));
+        assert_eq!(study.index_of(&labels.collect::<Vec<_>>()), Some(case.index));
         assert_eq!(case.scenario.flows[0].typed, case.labels[1], "for all flows");
         assert_eq!(
             case.scenario.flows[1].typed, "reno",

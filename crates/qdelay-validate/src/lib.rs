@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod cell;
 mod kernel;
 mod link;

@@ -1,5 +1,6 @@
 //! Real runs in a folder: a file for each cell or case that is validated, with every run of it.
 
+use qdelay_study::InputError;
 use qdelay_study::files::{self, cannot_write, write_file};
 use qdelay_study::results::text;
 use qdelay_terminal::error::Failure;
@@ -82,7 +83,7 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write(&self, entry: &Entry, runs: &[A]) -> Result<(), Failure> {
+    pub fn write(&self, entry: &Entry, runs: &[A]) -> Result<(), InputError> {
         let file = Written {
             schema_version: SCHEMA_VERSION,
             qdelay: env!("CARGO_PKG_VERSION"),
@@ -90,7 +91,7 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
             settings: &entry.settings,
             runs,
         };
-        Ok(write_file(&self.path(entry), &text(&file))?)
+        write_file(&self.path(entry), &text(&file))
     }
 
     fn files(&self) -> PathBuf {

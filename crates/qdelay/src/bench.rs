@@ -5,15 +5,15 @@
 //! those that left the bottleneck; CPU time is that of the whole process since it was started.
 
 use crate::cli::Dumbbell;
-use qdelay_core::component::{Arguments, Component};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
 use qdelay_record::PacketFile;
-use qdelay_sim::{Bottleneck, FlowSpec, Outcome, RunError, Scenario};
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario};
 use qdelay_study::cost::{self, Stopwatch};
+use qdelay_study::engine::Simulator;
 use qdelay_study::files::{Partial, cannot_write};
 use qdelay_study::links;
-use qdelay_study::lists::component_list;
+use qdelay_study::lists::component;
 use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{START_WITHIN, random_start};
 use qdelay_terminal::error::Failure;
@@ -21,6 +21,8 @@ use qdelay_terminal::output;
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
 
+/// What errors of a run are called.
+const PLACE: &str = "bench dumbbell";
 const BOTTLENECK: &str = "line:100mbit";
 const ACCESS: Rate = Rate::from_bps(1_000_000_000);
 const BASE_RTT_MIN: Span = Span::from_millis(10);
@@ -79,25 +81,23 @@ pub fn run(options: &Dumbbell) -> Result<(), Failure> {
 
 fn outcome(options: &Dumbbell) -> Result<Outcome, Failure> {
     let scenario = scenario(options)?;
-    let Some(path) = &options.packets else {
-        return qdelay_sim::run(&scenario).map_err(|error| failure(&error));
-    };
+    let Some(path) = &options.packets else { return Ok(Simulator::outcome(PLACE, &scenario, None)?) };
     let cannot_write = |error| cannot_write(path, &error);
     let partial = Partial::file(path).map_err(cannot_write)?;
     let file = partial.handle().try_clone();
     let mut file = file.and_then(PacketFile::new).map_err(cannot_write)?;
-    let outcome = qdelay_sim::run_recorded(&scenario, &mut file).map_err(|error| failure(&error))?;
+    let outcome = Simulator::outcome(PLACE, &scenario, Some(&mut file))?;
     file.close().and_then(|()| partial.finish()).map_err(cannot_write)?;
     Ok(outcome)
 }
 
 fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
-    let qdisc = one("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+    let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
     AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
-    let transport = one("--transport", &options.transport, transport::COMPONENTS)?;
+    let transport = component("--transport", &options.transport, transport::COMPONENTS)?;
     let transport =
         TransportConfig::build(&transport).map_err(|error| Failure::input("--transport", error))?;
-    let link = links::parse(BOTTLENECK).map_err(|error| Failure::input("bench dumbbell", error))?;
+    let link = links::parse(BOTTLENECK).map_err(|error| Failure::input(PLACE, error))?;
     let within = if options.flows > 1 { START_WITHIN } else { Span::ZERO };
     let flow = |index| FlowSpec {
         start: random_start(options.seed, index, within),
@@ -122,24 +122,10 @@ fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
     })
 }
 
-fn one(option: &str, text: &str, registry: &[&'static Component]) -> Result<Arguments, Failure> {
-    match component_list(option, &[text.to_string()], registry)?.as_slice() {
-        [only] => Ok(only.clone()),
-        _ => Err(Failure::input(option, format!("'{text}': several are given; expected one"))),
-    }
-}
-
 /// Nothing for the first flow, the whole range for the last.
 fn extra_rtt(index: usize, flows: usize) -> Span {
     let steps = flows.saturating_sub(1).max(1) as u64;
     BASE_RTT_MAX.saturating_sub(BASE_RTT_MIN) * index as u64 / steps
-}
-
-fn failure(error: &RunError) -> Failure {
-    match error {
-        RunError::Component(_) | RunError::Build(_) => Failure::input("bench dumbbell", error),
-        _ => Failure::Check(format!("bench dumbbell: {error}; expected every packet to be accounted for")),
-    }
 }
 
 fn text(report: &Report, outcome: &Outcome) -> String {

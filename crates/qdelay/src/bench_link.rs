@@ -22,7 +22,7 @@ use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::user;
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_study::links;
-use qdelay_study::lists::component_list;
+use qdelay_study::lists::component;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -182,12 +182,8 @@ pub fn run(options: &BenchLink) -> Result<(), Failure> {
 
 fn direction(options: &BenchLink, link: &str) -> Result<Direction, Failure> {
     let link = links::parse(link).map_err(|error| Failure::input("--link", error))?;
-    let qdisc = match component_list("--qdisc", std::slice::from_ref(&options.qdisc), qdisc::COMPONENTS)?
-        .as_slice()
-    {
-        [only] => AnyQdisc::build(only).map_err(|error| Failure::input("--qdisc", error))?,
-        _ => return Err(Failure::input("--qdisc", "several are given; expected one")),
-    };
+    let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+    let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
     Ok(Direction { qdisc, link, delay: Span::ZERO, jitter: Span::ZERO, loss: 0.0 })
 }
 

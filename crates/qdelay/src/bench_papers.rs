@@ -101,7 +101,9 @@ fn line(job: &Job, runs: u32, library: &Library) -> Result<Line, Failure> {
         .ok_or_else(|| InputError::new(job.scenario, "no such scenario; expected a shipped one"))?;
     let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(job.seconds)) };
     let study = Study::parse(job.scenario, text, &overrides)?;
-    let index = case_of(&study, job, library)?;
+    let index = study.index_of(job.labels).ok_or_else(|| {
+        InputError::new(job.scenario, format!("no case with {:?}; expected one", job.labels))
+    })?;
     let mut times = Vec::new();
     let mut packets_forwarded = 0;
     // At least one: nothing is judged by no run.
@@ -126,19 +128,6 @@ fn line(job: &Job, runs: u32, library: &Library) -> Result<Line, Failure> {
         ns3_s: job.ns3_s,
         pass: cpu_s < job.target_s,
     })
-}
-
-/// The first case with the job's labels.
-fn case_of(study: &Study, job: &Job, library: &Library) -> Result<u64, InputError> {
-    for index in 0..study.case_count() {
-        let case = study.case(index, library)?;
-        let label = |axis: &str| study.axes.iter().zip(&case.labels).find(|(known, _)| known.name == axis);
-        let has = |(axis, wanted): &(&str, &str)| label(axis).is_some_and(|(_, label)| label == wanted);
-        if job.labels.iter().all(has) {
-            return Ok(index);
-        }
-    }
-    Err(InputError::new(job.scenario, format!("no case with {:?}; expected one", job.labels)))
 }
 
 fn text(report: &Report) -> String {

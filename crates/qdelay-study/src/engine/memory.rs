@@ -42,7 +42,7 @@ pub fn in_memory(
     each(&study.name, study.case_count(), jobs, progress, |index| {
         let case = study.case(index, library)?;
         let (cpu, watch) = (thread_cpu_seconds(), Stopwatch::start());
-        let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario)?;
+        let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario, None)?;
         let (cpu_seconds, wall_seconds) = (thread_cpu_seconds() - cpu, watch.seconds());
         let summary = figures::summary(&case, case.labels(study), &outcome).without_curves();
         Ok(Done { summary, cpu_seconds, wall_seconds })
@@ -61,7 +61,7 @@ pub fn outcomes(
 ) -> Result<Vec<Outcome>, EngineError> {
     each(what, scenarios.len() as u64, jobs, progress, |index| {
         let Named { name, scenario } = &scenarios[index as usize];
-        Simulator::outcome(name, scenario)
+        Simulator::outcome(name, scenario, None)
     })
 }
 

@@ -27,6 +27,7 @@ mod series;
 pub use crate::files::{cannot_write, write_file};
 pub use figures::PERCENTS;
 pub use memory::{Done, Named, in_memory, outcomes};
+pub use pool::on_threads;
 pub use runner::{Ran, Runner, Simulator};
 
 use crate::InputError;

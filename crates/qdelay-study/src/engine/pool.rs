@@ -4,7 +4,10 @@ use super::EngineError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Runs `work` for every index, on so many threads; the first error ends it.
+/// Runs `work` for every index, on so many threads; on the caller's where that is one. The results stand in no order.
+///
+/// # Errors
+/// That of the first index whose work has failed; after an error no more is begun.
 pub fn on_threads<T: Send>(
     indices: impl Iterator<Item = u64> + Send,
     threads: usize,
@@ -44,4 +47,25 @@ pub fn on_threads<T: Send>(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_once_and_none_after_a_failure() {
+        let double = |index: u64| Ok(2 * index);
+        let mut done = on_threads([3, 1, 4, 5].into_iter(), 3, double).unwrap();
+        done.sort_unstable();
+        assert_eq!(done, [(1, 2), (3, 6), (4, 8), (5, 10)]);
+        let seen = Mutex::new(Vec::new());
+        let fails = |index: u64| {
+            lock(&seen).push(index);
+            if index == 1 { Err(EngineError::Audit("no".to_string())) } else { Ok(()) }
+        };
+        assert!(on_threads([7, 1, 8, 9].into_iter(), 1, fails).is_err());
+        assert_eq!(*lock(&seen), [7, 1]);
+        assert!(on_threads([].into_iter(), 2, double).unwrap().is_empty());
+    }
 }

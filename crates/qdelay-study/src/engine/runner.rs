@@ -42,24 +42,26 @@ pub struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
-        let place = format!("case {}", case.id);
-        let outcome = match packets {
-            Some(file) => {
-                qdelay_sim::run_recorded(&case.scenario, file).map_err(|error| failure(&place, &error))
-            }
-            None => Simulator::outcome(&place, &case.scenario),
-        };
-        Ok(Ran { outcome: outcome?, audit: None })
+        let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario, packets)?;
+        Ok(Ran { outcome, audit: None })
     }
 }
 
 impl Simulator {
-    /// What comes of `scenario`, which errors call `place`.
+    /// What comes of `scenario`, which errors call `place`; `packets` is told of every packet.
     ///
     /// # Errors
     /// It cannot be built, or a failed audit.
-    pub fn outcome(place: &str, scenario: &Scenario) -> Result<Outcome, EngineError> {
-        qdelay_sim::run(scenario).map_err(|error| failure(place, &error))
+    pub fn outcome(
+        place: &str,
+        scenario: &Scenario,
+        packets: Option<&mut PacketFile>,
+    ) -> Result<Outcome, EngineError> {
+        let outcome = match packets {
+            Some(file) => qdelay_sim::run_recorded(scenario, file),
+            None => qdelay_sim::run(scenario),
+        };
+        outcome.map_err(|error| failure(place, &error))
     }
 }
 

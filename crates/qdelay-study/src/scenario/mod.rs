@@ -142,6 +142,20 @@ impl Study {
         &self.seeds
     }
 
+    /// The index of the first case with these labels, each behind its axis; `None` where an axis has no such label, or there is no such
+    /// axis.
+    pub fn index_of(&self, labels: &[(&str, &str)]) -> Option<u64> {
+        let is_axis = |(name, _): &(&str, &str)| self.axes.iter().any(|axis| axis.name == *name);
+        if !labels.iter().all(is_axis) {
+            return None;
+        }
+        self.axes.iter().try_fold(0, |index, axis| {
+            let wanted = labels.iter().find(|(name, _)| *name == axis.name);
+            let is_wanted = |label: &String| wanted.is_none_or(|(_, wanted)| label == wanted);
+            Some(index * axis.labels.len() as u64 + axis.labels.iter().position(is_wanted)? as u64)
+        })
+    }
+
     /// The case of this index; the seed changes fastest.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The cases: variants of the shipped scenarios, and what the thesis says of each.
 
+use crate::attempts::is_meant;
 use qdelay_core::Span;
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::shipped;
@@ -37,7 +38,8 @@ pub struct Row {
 /// The warm-up of both scenarios.
 const WARMUP_SECONDS: u64 = 5;
 
-/// What every case has, by axis: the pedestrian's channel, the published program's 30 packets in the RLC's queue, one game.
+/// What every case has, of the axes that its scenario has: the pedestrian's channel, the published program's 30 packets in the RLC's
+/// queue, one game.
 const COMMON: [(&str, &str); 3] =
     [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "30"), ("flow.game.count", "1")];
 
@@ -76,7 +78,10 @@ pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>
         let text = shipped::find(&name).ok_or_else(|| missing(&name, "it"))?;
         let study = Study::parse(&name, text, &overrides)?;
         for (_, variant, asked, used) in ASKED.into_iter().filter(|(of, ..)| *of == scenario) {
-            let index = index(&study, variant).ok_or_else(|| missing(&name, variant))?;
+            let is_axis = |name: &str| study.axes.iter().any(|axis| axis.name == name);
+            let common = COMMON.into_iter().filter(|(name, _)| is_axis(name));
+            let labels: Vec<_> = common.chain([("variant", variant)]).collect();
+            let index = study.index_of(&labels).ok_or_else(|| missing(&name, variant))?;
             let case = study.case(index, library)?;
             let traces = case.traces.values().map(|used| used.digest.clone()).collect::<Vec<_>>().join(" ");
             let settings = format!("{} {seconds} s {traces} {}", case.id, case.resolved);
@@ -84,29 +89,12 @@ pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>
             rows.push(Row { name, scenario, case, settings, asked, used });
         }
     }
-    let is_meant = |row: &Row| {
-        let has = |word: &str| row.name.to_lowercase().contains(&word.trim().to_lowercase());
-        only.is_empty() || only.iter().any(|words| words.split(',').all(has))
-    };
-    rows.retain(is_meant);
+    rows.retain(|row| is_meant(only, &row.name));
     if rows.is_empty() {
         let message = "no case has these words in its name; expected such as --only 1,codel";
         return Err(Failure::input("--only", message));
     }
     Ok(rows)
-}
-
-/// The case that has the points of [`COMMON`] and this variant: the seed is the axis that changes fastest.
-fn index(study: &Study, variant: &str) -> Option<u64> {
-    study.axes.iter().try_fold(0, |index, axis| {
-        let common = COMMON.iter().find(|(name, _)| *name == axis.name).map(|(_, label)| *label);
-        let wanted = if axis.name == "variant" { Some(variant) } else { common };
-        let place = match wanted {
-            Some(wanted) => axis.labels.iter().position(|label| label == wanted)?,
-            None => 0,
-        };
-        Some(index * axis.labels.len() as u64 + place as u64)
-    })
 }
 
 fn missing(scenario: &str, what: &str) -> Failure {

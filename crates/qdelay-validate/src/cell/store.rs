@@ -2,8 +2,9 @@
 
 use super::cases::Row;
 use super::figures::Figures;
+use crate::attempts::{self, Subject};
 use crate::store::Entry;
-use qdelay_study::engine::Ran;
+use qdelay_real::Real;
 use qdelay_study::results::Audit;
 use serde::{Deserialize, Serialize};
 
@@ -16,19 +17,23 @@ pub struct Attempt {
     pub audit: Audit,
 }
 
-impl Attempt {
-    /// What came of a run.
-    pub fn new(ran: &Ran) -> Attempt {
-        Attempt { figures: Figures::of(&ran.outcome), audit: ran.audit.clone().unwrap_or_default() }
+impl attempts::Attempt for Attempt {
+    fn is_trustworthy(&self) -> bool {
+        self.audit.trustworthy
     }
 }
 
-/// Where the runs of a case are kept.
-pub fn entry(row: &Row) -> Entry {
+/// What is run for a row.
+pub fn subject(row: &Row) -> Subject<'_, Attempt> {
     let name = row.name.replace(", ", "-").replace(' ', "-");
-    Entry {
+    let entry = Entry {
         name: row.name.clone(),
         file: format!("{name}-{}", row.case.scenario.duration),
         settings: row.settings.clone(),
-    }
+    };
+    let keep = |Real { ran, .. }: &Real| Attempt {
+        figures: Figures::of(&ran.outcome),
+        audit: ran.audit.clone().unwrap_or_default(),
+    };
+    Subject { entry, case: &row.case, keep: Box::new(keep) }
 }

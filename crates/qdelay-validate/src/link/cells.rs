@@ -4,6 +4,7 @@ use super::super::mahimahi;
 use super::super::reference::{MAHIMAHI, Table};
 use super::super::{parse_qdisc, parse_transport};
 use super::figures::Figures;
+use crate::attempts::is_meant;
 use qdelay_core::Span;
 use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Scenario, Uplink};
 use qdelay_study::scenario::Case;
@@ -85,11 +86,7 @@ pub fn cells(
         Against::Simulator => common.six_traces()?,
         Against::Mahimahi => common.of_mahimahi()?,
     };
-    let is_meant = |cell: &Cell| {
-        let has = |word: &str| cell.name.to_lowercase().contains(&word.trim().to_lowercase());
-        only.is_empty() || only.iter().any(|words| words.split(',').all(has))
-    };
-    cells.retain(is_meant);
+    cells.retain(|cell| is_meant(only, &cell.name));
     if cells.is_empty() {
         let message = "no cell has these words in its name; expected such as --only ATT-LTE,bbr,bode";
         return Err(Failure::input("--only", message));

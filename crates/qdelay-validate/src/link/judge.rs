@@ -8,6 +8,7 @@ use super::cells::{Against, Cell};
 use super::figures::Figures;
 use super::phases::Simulated;
 use super::store::Attempt;
+use crate::attempts::Attempt as _;
 use qdelay_study::results::Audit;
 use qdelay_terminal::error::Failure;
 use serde::Serialize;

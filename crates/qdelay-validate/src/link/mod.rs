@@ -19,19 +19,17 @@ mod phases;
 mod print;
 mod store;
 
+use crate::attempts;
 use crate::options::Validate;
-use crate::store::Store;
-use cells::{Against, Cell};
+use cells::Against;
 use judge::{Judged, Report};
-use qdelay_emu::netns::user;
-use qdelay_real::{Real, RealTime};
-use qdelay_study::engine::{Progress, Runner};
+use qdelay_real::RealTime;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
-use std::path::{Path, PathBuf};
-use store::{Attempt, entry};
+use std::path::PathBuf;
 
+const COMMAND: &str = "validate link";
 /// Seconds of each cell, where no figures of others say how long.
 const SECONDS: u64 = 20;
 /// Times a run that cannot be trusted is repeated.
@@ -53,16 +51,15 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             "none of the traces is at hand; expected a folder with some, here or in QDELAY_TRACES (docs/validation.md)",
         ));
     }
-    if !user::is_administrator() {
-        user::enter().map_err(|error| Failure::input("validate link", error))?;
-    }
-    output::exit_when_interrupted();
-    let default = Path::new("qdelay-results").join(match against {
+    let folder = match against {
         Against::Simulator => "validate-link",
         Against::Mahimahi => "validate-link-mahimahi",
-    });
-    let store = Store::open(options.out.clone().unwrap_or(default), "cell", options.fresh)?;
-    let attempts = real_runs(options, &cells, &store)?;
+    };
+    let store = attempts::open(options, COMMAND, folder, "cell")?;
+    let subjects: Vec<_> = cells.iter().map(store::subject).collect();
+    let real = RealTime::new(!options.no_realtime);
+    let rounds = (1, options.retries.unwrap_or(RETRIES));
+    let attempts = attempts::real_runs(COMMAND, &real, rounds, &subjects, &store)?;
     let simulated = phases::run(&cells, &attempts, options.jobs)?;
     let judged: Vec<Judged> = cells
         .iter()
@@ -73,40 +70,4 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     let report = Report::new(against, seconds, store.folder(), judged);
     output::print(&if options.json { print::json(&report) } else { print::text(&report) })?;
     report.check()
-}
-
-/// The runs of each cell, those of earlier commands included; the last one is what counts.
-fn real_runs(
-    options: &Validate,
-    cells: &[Cell],
-    store: &Store<Attempt>,
-) -> Result<Vec<Vec<Attempt>>, Failure> {
-    let real = RealTime::new(!options.no_realtime);
-    let known = |cell: &Cell| entry(cell).map_or_else(Vec::new, |entry| store.read(&entry));
-    let mut runs: Vec<Vec<Attempt>> = cells.iter().map(known).collect();
-    for cell in cells {
-        if let Ok(run) = &cell.run {
-            real.check(&run.case)?;
-        }
-    }
-    let is_open = |runs: &[Attempt]| !runs.last().is_some_and(Attempt::is_trustworthy);
-    let runnable = || cells.iter().filter(|cell| cell.run.is_ok()).count() as u64;
-    real.begins("validate link", runnable(), runs.iter().filter(|runs| !is_open(runs)).count() as u64);
-    let rounds = 1 + options.retries.unwrap_or(RETRIES);
-    for round in 1..=rounds {
-        for (cell, runs) in cells.iter().zip(&mut runs) {
-            let (Ok(run), Some(entry)) = (&cell.run, entry(cell)) else { continue };
-            if !is_open(runs) {
-                continue;
-            }
-            real.bar.name(&if round > 1 { format!("{} again", cell.name) } else { cell.name.clone() });
-            let Real { ran, begun } = real.carry_out(&run.case, None)?;
-            runs.push(Attempt::new(&ran, begun.first().copied().flatten(), run.header_seconds));
-            store.write(&entry, runs)?;
-            if !is_open(runs) {
-                real.case_done();
-            }
-        }
-    }
-    Ok(runs)
 }

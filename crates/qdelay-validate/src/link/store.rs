@@ -1,9 +1,11 @@
 //! A run in real time, as it is kept.
 
-use super::cells::Cell;
+use super::cells::{Cell, Run};
 use super::figures::Figures;
+use crate::attempts::{self, Subject};
 use crate::store::Entry;
 use qdelay_core::Time;
+use qdelay_real::Real;
 use qdelay_study::engine::Ran;
 use qdelay_study::results::{Audit, round};
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// What came of a run.
-    pub fn new(ran: &Ran, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
+    fn new(ran: &Ran, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
         Attempt {
             figures: Figures::of(&ran.outcome, header_seconds),
             begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()),
@@ -40,11 +42,6 @@ impl Attempt {
         Attempt { figures, ..self }
     }
 
-    /// Whether it can be judged.
-    pub fn is_trustworthy(&self) -> bool {
-        self.audit.trustworthy && self.begun_ms.is_some()
-    }
-
     /// Why it cannot.
     pub fn reasons(&self) -> String {
         let silent = self.begun_ms.is_none().then_some("no data came to the bottleneck");
@@ -53,12 +50,17 @@ impl Attempt {
     }
 }
 
-/// Where the runs of a cell are kept; `None` where it cannot be run.
-pub fn entry(cell: &Cell) -> Option<Entry> {
-    let run = cell.run.as_ref().ok()?;
-    Some(Entry {
-        name: cell.name.clone(),
-        file: format!("{}-{}", cell.name.replace(", ", "-"), run.case.scenario.duration),
-        settings: run.settings.clone(),
-    })
+impl attempts::Attempt for Attempt {
+    fn is_trustworthy(&self) -> bool {
+        self.audit.trustworthy && self.begun_ms.is_some()
+    }
+}
+
+/// What is run for a cell; `None` where it cannot be.
+pub fn subject(cell: &Cell) -> Option<Subject<'_, Attempt>> {
+    let Run { case, settings, header_seconds } = cell.run.as_ref().ok()?;
+    let file = format!("{}-{}", cell.name.replace(", ", "-"), case.scenario.duration);
+    let entry = Entry { name: cell.name.clone(), file, settings: settings.clone() };
+    let keep = |real: &Real| Attempt::new(&real.ran, real.begun.first().copied().flatten(), *header_seconds);
+    Some(Subject { entry, case, keep: Box::new(keep) })
 }

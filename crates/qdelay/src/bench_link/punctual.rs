@@ -6,17 +6,12 @@
 //! priority. Acknowledgements are releases too; with UDP there are none. The marks are [`P99`] and [`P999`] for the first way.
 
 use super::load::{Ends, Load};
-use super::slice::with_carrier;
+use super::slice::{self, ByLink, with_carrier};
 use crate::cli::BenchLink;
 use qdelay_core::{Rate, Span};
-use qdelay_emu::audit::AuditFacts;
-use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::tun::Tun;
-use qdelay_emu::drive::Driver;
-use qdelay_emu::emulator::Emulator;
 use qdelay_emu::plan::Plan;
-use qdelay_emu::pool::Pool;
-use qdelay_emu::wait::{Grant, WaitOptions, Waiter};
+use qdelay_emu::wait::{Grant, WaitOptions};
 use qdelay_path::AnyLink;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_terminal::error::Failure;
@@ -37,9 +32,6 @@ const P999: f64 = 1000.0;
 /// UDP is offered at so many times the link's rate.
 const OVERLOAD: f64 = 1.1;
 const PACKET_BYTES: usize = 1500;
-/// Packets that the link may hold, and slots that are made at once.
-const HOLD: u32 = 100_000;
-const RESERVED: u32 = 16_384;
 
 const WAYS: [(&str, WaitOptions); 3] = [
     ("real-time, spinning", WaitOptions { realtime: true, spin: None }),
@@ -115,8 +107,9 @@ pub fn run(
     let mut runs = Vec::new();
     for (name, load) in loads {
         for (way, wait) in WAYS {
-            let carry =
-                |stop: OwnedFd, ready: &Sender<()>| carry(&mut *devices, plan.clone(), wait, stop, ready);
+            let carry = |stop: OwnedFd, ready: &Sender<()>| {
+                slice::link(&mut *devices, plan.clone(), wait, stop, ready)
+            };
             let (carried, traffic) =
                 with_carrier("link", carry, || ends.send(load, slice_s)).map_err(failed)?;
             runs.push(told(name, way, &carried, traffic.bytes_per_second));
@@ -155,35 +148,7 @@ fn packets_per_second(link: &AnyLink) -> Result<f64, Failure> {
     Ok(OVERLOAD / rate.time_for(PACKET_BYTES as u64).as_secs_f64())
 }
 
-/// What a carrier says of itself.
-struct Carried {
-    facts: AuditFacts,
-    priority: Grant,
-    spin: Span,
-}
-
-fn carry(
-    devices: &mut [Tun; 2],
-    plan: Plan,
-    wait: WaitOptions,
-    stop: OwnedFd,
-    ready: &Sender<()>,
-) -> io::Result<Carried> {
-    let limits = plan.lateness_limits();
-    let mut pool = Pool::new(devices[0].mtu() as u16, HOLD);
-    pool.reserve(RESERVED);
-    let emulator = Emulator::new(plan, pool, ()).map_err(io::Error::other)?;
-    let mut waiter = Waiter::new(wait, Some(stop));
-    let (priority, spin) = (waiter.granted().priority.clone(), waiter.granted().spin);
-    let mut driver = Driver::new(RealClock::start(), devices.each_mut(), emulator, limits);
-    let _ = ready.send(());
-    driver.run(&mut waiter, || false)?;
-    let (emulator, _, audit) = driver.finish();
-    emulator.audit().map_err(io::Error::other)?;
-    Ok(Carried { facts: audit.facts(), priority, spin })
-}
-
-fn told(load: &'static str, way: &'static str, carried: &Carried, bytes_per_second: f64) -> Run {
+fn told(load: &'static str, way: &'static str, carried: &ByLink, bytes_per_second: f64) -> Run {
     let facts = &carried.facts;
     let late = facts.lateness;
     let us = |ms: f64| round(ms * 1e3);

@@ -1,6 +1,8 @@
 //! One slice of the measurement: a load over two devices that are carried by one of two.
 
 use super::load::{Ends, Load, Traffic};
+use qdelay_core::Span;
+use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::copy::copy;
 use qdelay_emu::device::tun::Tun;
@@ -9,7 +11,7 @@ use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
-use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_emu::wait::{Grant, WaitOptions, Waiter};
 use qdelay_study::cost::{Stopwatch, thread_cpu_seconds};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -49,6 +51,18 @@ pub struct Carried {
     pub seconds: f64,
 }
 
+/// What a link says of itself.
+pub struct ByLink {
+    /// What it did.
+    pub carried: Carried,
+    /// Whether it was on time.
+    pub facts: AuditFacts,
+    /// Whether real-time priority was granted.
+    pub priority: Grant,
+    /// How long it spun before each release.
+    pub spin: Span,
+}
+
 impl Slice {
     /// Packets that nobody accounts for. Below zero, packets that were called lost and came.
     pub fn unreported(&self) -> i64 {
@@ -77,7 +91,9 @@ pub fn run(
 ) -> io::Result<Slice> {
     let carry = |stop: OwnedFd, ready: &Sender<()>| match carrier {
         Carrier::Bare => bare(devices, &stop, ready),
-        Carrier::Link => link(devices, plan.clone(), stop, ready),
+        Carrier::Link => {
+            link(devices, plan.clone(), WaitOptions::default(), stop, ready).map(|by| by.carried)
+        }
     };
     // By these names a profiler tells them apart.
     let name = if carrier == Carrier::Bare { "bare" } else { "link" };
@@ -141,12 +157,23 @@ fn bare(devices: &mut [Tun; 2], stop: &OwnedFd, ready: &Sender<()>) -> io::Resul
     Ok(Carried { lost_outside, ..carried })
 }
 
-fn link(devices: &mut [Tun; 2], plan: Plan, stop: OwnedFd, ready: &Sender<()>) -> io::Result<Carried> {
+/// Carries through `plan` until `stop` is readable.
+///
+/// # Errors
+/// A device fails, or packets are lost inside this program.
+pub fn link(
+    devices: &mut [Tun; 2],
+    plan: Plan,
+    wait: WaitOptions,
+    stop: OwnedFd,
+    ready: &Sender<()>,
+) -> io::Result<ByLink> {
     let limits = plan.lateness_limits();
     let mut pool = Pool::new(devices[0].mtu() as u16, HOLD);
     pool.reserve(RESERVED);
     let emulator = Emulator::new(plan, pool, ()).map_err(io::Error::other)?;
-    let mut waiter = Waiter::new(WaitOptions::default(), Some(stop));
+    let mut waiter = Waiter::new(wait, Some(stop));
+    let (priority, spin) = (waiter.granted().priority.clone(), waiter.granted().spin);
     let mut driver = Driver::new(RealClock::start(), devices.each_mut(), emulator, limits);
     let _ = ready.send(());
     let cost = Cost::start();
@@ -157,5 +184,6 @@ fn link(devices: &mut [Tun; 2], plan: Plan, stop: OwnedFd, ready: &Sender<()>) -
     emulator.audit().map_err(io::Error::other)?;
     let dropped = |port: Port| emulator.drops_by_reason(port).total().packets;
     let path_drops = Port::ALL.map(dropped).iter().sum();
-    Ok(Carried { path_drops, lost_outside: audit.lost(), ..carried })
+    let carried = Carried { path_drops, lost_outside: audit.lost(), ..carried };
+    Ok(ByLink { carried, facts: audit.facts(), priority, spin })
 }
