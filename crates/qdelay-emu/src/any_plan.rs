@@ -57,6 +57,13 @@ impl AnyPlan {
             AnyPlan::Dumbbell(plan) => plan.lateness_limits(),
         }
     }
+    /// Delay behind the link of packets that come from outside.
+    pub fn delay(&self) -> Span {
+        match self {
+            AnyPlan::Link(plan) => plan.down.delay,
+            AnyPlan::Dumbbell(plan) => plan.base_rtt / 2,
+        }
+    }
     /// The link, where it is one of two directions.
     pub fn as_link(&self) -> Option<&Plan> {
         if let AnyPlan::Link(plan) = self { Some(plan) } else { None }

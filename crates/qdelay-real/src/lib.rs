@@ -1,4 +1,5 @@
-//! `qdelay run --clock real`: cases in real time, their flows made by real programs.
+//! Real programs over paths in real time: a scenario's cases, their flows made by iperf3, irtt or this program (`qdelay run --clock
+//! real`); and a command behind a link ([`link`]).
 //!
 //! ```text
 //! outside: iperf3 and irtt clients, UDP senders -> [bottleneck, link, delay] -> inside: their servers, UDP receivers
@@ -24,8 +25,9 @@ mod bypass;
 mod carrier;
 mod datagrams;
 mod irtt;
+pub mod link;
 mod measure;
-pub mod path;
+mod path;
 mod ports;
 mod programs;
 mod stream;

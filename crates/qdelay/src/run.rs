@@ -9,14 +9,13 @@ use qdelay_study::engine;
 use qdelay_study::results::Summary;
 use qdelay_study::results::pretty;
 use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::shipped;
 use qdelay_study::traces::Library;
-use qdelay_study::{InputError, shipped};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output::{self, eprintln_line, tell_stand_ins};
 use qdelay_terminal::progress::{Bar, Reached};
 use serde_json::json;
-use std::ffi::OsStr;
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -24,8 +23,6 @@ use std::thread;
 const CASES_ASKED: u64 = 10_000;
 /// A page of more cases than this would be too large to open.
 const CASES_REPORTED: usize = 2_000;
-/// Scenario files are texts of some lines.
-const TEXT_BYTES_MAX: u64 = 10_000_000;
 
 /// Runs the command.
 ///
@@ -34,7 +31,7 @@ const TEXT_BYTES_MAX: u64 = 10_000_000;
 pub fn run(options: &Run) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let Some(scenario) = &options.scenario else { return output::print(&list()) };
-    let (name, text) = find(scenario)?;
+    let (name, text) = shipped::read(scenario)?;
     if options.print {
         return output::print(&text);
     }
@@ -129,51 +126,6 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
     }
     output::exit_when_interrupted();
     Ok(())
-}
-
-/// The name and text of a scenario: a file where there is one, else a shipped one. A file is called by its stem.
-///
-/// # Errors
-/// Neither, or a file that cannot be read.
-pub fn find(scenario: &OsStr) -> Result<(String, String), InputError> {
-    let path = Path::new(scenario);
-    let place = path.display();
-    match path.metadata() {
-        Ok(found) if found.is_dir() => Err(InputError::new(place, "is a folder; expected a scenario file")),
-        Ok(found) if found.len() > TEXT_BYTES_MAX => {
-            let message =
-                format!("has {} bytes; expected a scenario of at most {TEXT_BYTES_MAX}", found.len());
-            Err(InputError::new(place, message))
-        }
-        Ok(_) => match read(path) {
-            // A device or a pipe has no length before it is read.
-            Ok(text) if text.len() as u64 > TEXT_BYTES_MAX => {
-                let message = format!("has more bytes than {TEXT_BYTES_MAX}; expected a scenario");
-                Err(InputError::new(place, message))
-            }
-            Ok(text) => Ok((scenario.to_string_lossy().into_owned(), text)),
-            Err(error) => {
-                Err(InputError::new(place, format!("cannot be read: {error}; expected a TOML file")))
-            }
-        },
-        Err(_) => shipped::find(&scenario.to_string_lossy())
-            .map(|text| (scenario.to_string_lossy().into_owned(), text.to_string()))
-            .ok_or_else(|| {
-                let names: Vec<&str> = shipped::SCENARIOS.iter().map(|(name, _)| *name).collect();
-                let message = format!(
-                    "no such file, and no shipped scenario; expected a file or one of {}",
-                    names.join(", ")
-                );
-                InputError::new(place, message)
-            }),
-    }
-}
-
-/// The text of a file, or as much of it as tells that there is too much.
-fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 fn list() -> String {

@@ -79,6 +79,7 @@ const CRATES: &[Crate] = &[
             "qdelay-emu",
             "qdelay-study",
             "qdelay-terminal",
+            "qdelay-live",
         ],
         is_pure: false,
     },

@@ -215,6 +215,14 @@ fn the_path_of_a_scenario_as_a_link() {
     assert_eq!(read(&json)["links"]["down"]["qdisc"], "bode");
     let text = succeed(&[&["link", "--scenario", "demo/first:4-pie-cubic"][..], &show].concat());
     assert_eq!(text.trim(), "down synth-lte-driving pie, up 48mbit taildrop:limit=1000, 10ms");
+    // What goes up is counted without an uplink too.
+    let hop = "uplink = \"none\"\n[[path.hop]]\nlink = \"30mbit\"\n[[flow]]";
+    let scenario = file(&folder, "none.toml", &CALL.replacen("[[flow]]", hop, 1));
+    let send = "echo $QDELAY_LINK; echo hello >/dev/udp/$QDELAY_OUTSIDE/9";
+    let show = ["--json", json.to_str().unwrap(), "--quiet", "--", "bash", "-c", send];
+    let text = succeed(&[&["link", "--scenario", &scenario][..], &show].concat());
+    assert_eq!(text.trim(), "down 10mbit bode, 10ms");
+    assert!(read(&json)["up"]["packets_arrived"].as_u64().unwrap() > 0);
     refused(&["link", "--scenario", "demo/first", "--", "true"], &["path.qdisc", "4-pie-cubic"]);
     refused(&["link", "--scenario", "demo/first:nine", "--", "true"], &["no case 'nine'"]);
     refused(&["link", "--scenario", "demo/first:0", "--down", "5mbit", "--", "true"], &["--down"]);

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `qdelay link`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   A shell behind a cellular link; its prompt shows the link:

@@ -1,4 +1,4 @@
-//! A command behind a cell: `qdelay link --scenario` of a scenario with `[cell]`.
+//! Which packets of a command behind a cell go into which QoS flow.
 //!
 //! The command stands at the first UE. Which QoS flow carries a packet, in both directions, says the first of these that fits:
 //! the rules of `--qos`, in their order; the codepoints of the scenario's flows to that UE; and what is left goes to the last
@@ -11,11 +11,11 @@
 //! | `udp:5000-5999=1`, `tcp:443=2` | of this protocol, with a port of this range or of this number at either end |
 //! | `port:443=2` | of any protocol with this port |
 
+use crate::path::dumbbell;
 use qdelay_core::dscp;
 use qdelay_emu::classes::{ClassRule, Classes};
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_path::stack::FlowWay;
-use qdelay_real::path::dumbbell;
 use qdelay_sim::{CellScenario, Scenario, UeSpec};
 use qdelay_terminal::error::Failure;
 
@@ -26,7 +26,11 @@ const UDP: u8 = 17;
 ///
 /// # Errors
 /// A rule that cannot be read, or names a QoS flow that there is not.
-pub fn plan(scenario: &Scenario, cell: &CellScenario, rules: &[String]) -> Result<DumbbellPlan, Failure> {
+pub(super) fn plan(
+    scenario: &Scenario,
+    cell: &CellScenario,
+    rules: &[String],
+) -> Result<DumbbellPlan, Failure> {
     let qfis: Vec<u8> = cell.ues.first().map(qfis).unwrap_or_default();
     let class = |qfi: u8| qfis.iter().position(|known| *known == qfi).map(|place| place as u16);
     let mut classes = Classes { rules: Vec::new(), otherwise: qfis.len().saturating_sub(1) as u16 };
@@ -48,18 +52,6 @@ pub fn plan(scenario: &Scenario, cell: &CellScenario, rules: &[String]) -> Resul
     }));
     let ways = qfis.iter().map(|qfi| FlowWay { qfi: *qfi, ..FlowWay::default() }).collect();
     Ok(dumbbell(scenario, ways, classes))
-}
-
-/// The link and the discipline as they are shown: technology and bearer.
-pub fn shown(cell: &CellScenario, technology: &str) -> (String, String) {
-    let ues = cell.ues.len();
-    let link = format!("{technology} cell of {ues} UE{}", if ues == 1 { "" } else { "s" });
-    let bearers = cell.ues.first().map(|ue| ue.bearers.as_slice()).unwrap_or_default();
-    let bearer = bearers.last().map(|bearer| {
-        let sdap = bearer.qos_flows.last().map_or("", |qos_flow| qos_flow.sdap.typed());
-        [sdap, bearer.gate.law.typed(), bearer.queue.typed()].join(" > ")
-    });
-    (link, bearer.unwrap_or_default())
 }
 
 fn qfis(ue: &UeSpec) -> Vec<u8> {

@@ -4,47 +4,56 @@
 //! `jitter`; what the command sends goes up through the uplink and takes the other half. Flows, probe and duration are left to the
 //! command.
 
-use crate::cli::Link;
-use crate::link_cell;
-use crate::run::find;
-use qdelay_emu::any_plan::AnyPlan;
+use super::rules;
+use crate::path;
+use qdelay_core::Rate;
 use qdelay_emu::classes::Classes;
-use qdelay_real::path;
+use qdelay_emu::dumbbell::DumbbellPlan;
+use qdelay_emu::snapshot::{Setting, Settings};
+use qdelay_path::Line;
+use qdelay_sim::{CellScenario, LinkSpec, Uplink};
 use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+/// Packets that an uplink without a bound holds at most: as many as a queue does by default.
+const UPLINK_LIMIT: u64 = 1000;
 /// Cases that are named where none was chosen.
 const NAMED: u64 = 5;
 
-/// The options with what the scenario says of the path, for whoever shows them, and the path itself.
+/// The path of `scenario`, `FILE` or `FILE:CASE`, as it would be typed and as it is. Recorded traces are looked for in `traces`, and
+/// `rules` say which QoS flow of a cell takes which packets.
 ///
 /// # Errors
-/// No such scenario or case, or several where none was chosen; a path that cannot be built.
-pub fn read(options: &Link, scenario: &str) -> Result<(Link, AnyPlan), Failure> {
+/// No such scenario or case, or several where none was chosen; a rule that cannot be read, or is for no cell.
+pub fn read(
+    scenario: &str,
+    traces: &[PathBuf],
+    rules: &[String],
+) -> Result<(Settings, DumbbellPlan), Failure> {
     let (file, chosen) = split(scenario);
-    let (name, text) = find(OsStr::new(file))?;
+    let (name, text) = shipped::read(OsStr::new(file))?;
     let study = Study::parse(&name, &text, &Overrides::default())?;
-    let library = Library::of(Some(Path::new(file)), &options.traces);
-    let case = choose(&study, chosen, &library)?;
-    qdelay_terminal::output::tell_stand_ins(&library);
+    let library = Library::of(Some(Path::new(file)), traces);
+    let mut case = choose(&study, chosen, &library)?;
+    output::tell_stand_ins(&library);
+    let settings = settings(&case);
+    // What goes up is measured at an uplink, also where it has no bound and nothing waits.
+    let endless = || Uplink { link: LinkSpec(Line::new(Rate::INFINITE, 0).into()), limit: UPLINK_LIMIT };
+    case.scenario.uplink.get_or_insert_with(endless);
     let plan = match case.scenario.bottleneck.as_cell() {
-        Some(cell) => link_cell::plan(&case.scenario, cell, &options.qos)?.into(),
-        None if !options.qos.is_empty() => {
+        Some(cell) => rules::plan(&case.scenario, cell, rules)?,
+        None if rules.is_empty() => path::dumbbell(&case.scenario, Vec::new(), Classes::default()),
+        None => {
             let message = "rules for QoS flows are for scenarios with a [cell]; expected it without";
             return Err(Failure::input("--qos", message));
         }
-        None if !case.scenario.hops.is_empty() => {
-            let all = Classes { rules: Vec::new(), otherwise: 0 };
-            path::dumbbell(&case.scenario, Vec::new(), all).into()
-        }
-        None => {
-            AnyPlan::from(path::link(&case.scenario).map_err(|message| Failure::input(scenario, message))?)
-        }
     };
-    Ok((shown(options, &case), plan))
+    Ok((settings, plan))
 }
 
 /// File and case; a file may have colons in its name.
@@ -104,40 +113,44 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 }
 
 /// As if it had been typed.
-fn shown(options: &Link, case: &Case) -> Link {
-    let path = &case.resolved["path"];
-    let text = |key: &str| path[key].as_str().unwrap_or_default().to_string();
-    let technology = case.resolved["cell"]["technology"].as_str().unwrap_or_default();
-    let cell = case.scenario.bottleneck.as_cell().map(|cell| link_cell::shown(cell, technology));
-    let down = match text("trace") {
-        trace if trace.is_empty() => text("link"),
-        trace => trace,
-    };
-    let up = match text("uplink") {
-        none if none.is_empty() || none == "none" => "infinite".to_string(),
-        uplink => uplink,
-    };
-    let scenario = &case.scenario;
-    let limit = scenario.uplink.as_ref().map_or(u64::from(u32::MAX), |uplink| uplink.limit);
-    Link {
-        down: cell.as_ref().map_or(down, |(link, _)| link.clone()),
-        up,
-        qdisc: cell.map_or_else(
-            || scenario.bottleneck.as_link().map_or("", |(qdisc, _)| qdisc.typed()).to_string(),
-            |(_, bearer)| bearer,
-        ),
-        up_qdisc: if scenario.uplink.is_some() {
-            format!("taildrop:limit={limit}")
-        } else {
-            "taildrop".into()
-        },
-        delay: scenario.base_rtt / 2,
-        jitter: scenario.jitter,
+fn settings(case: &Case) -> Settings {
+    let (path, scenario) = (&case.resolved["path"], &case.scenario);
+    let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
+    let setting = |link: String, qdisc: String| Setting {
+        link,
+        qdisc,
+        delay_ms: (scenario.base_rtt / 2).as_millis_f64(),
+        jitter_ms: scenario.jitter.as_millis_f64(),
         loss: 0.0,
-        seed: scenario.seed,
-        once: path["once"].as_bool().unwrap_or(false),
-        ..options.clone()
-    }
+    };
+    let technology = case.resolved["cell"]["technology"].as_str().unwrap_or_default();
+    let (link, qdisc) = match (scenario.bottleneck.as_cell(), scenario.bottleneck.as_link()) {
+        (Some(cell), _) => shown(cell, technology),
+        (None, link) => {
+            let link_name = text("trace").or(text("link")).unwrap_or_default();
+            (link_name.to_string(), link.map_or("", |(qdisc, _)| qdisc.typed()).to_string())
+        }
+    };
+    let up = match &scenario.uplink {
+        Some(uplink) => setting(
+            text("uplink").unwrap_or_default().to_string(),
+            format!("taildrop:limit={}", uplink.limit),
+        ),
+        None => setting("infinite".to_string(), "taildrop".to_string()),
+    };
+    Settings { down: setting(link, qdisc), up }
+}
+
+/// The link and the discipline as they are shown: technology and bearer.
+fn shown(cell: &CellScenario, technology: &str) -> (String, String) {
+    let ues = cell.ues.len();
+    let link = format!("{technology} cell of {ues} UE{}", if ues == 1 { "" } else { "s" });
+    let bearers = cell.ues.first().map(|ue| ue.bearers.as_slice()).unwrap_or_default();
+    let bearer = bearers.last().map(|bearer| {
+        let sdap = bearer.qos_flows.last().map_or("", |qos_flow| qos_flow.sdap.typed());
+        [sdap, bearer.gate.law.typed(), bearer.queue.typed()].join(" > ")
+    });
+    (link, bearer.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,0 +1,325 @@
+//! A command behind a link, in real time: `qdelay link`.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `scenario`, `rules` | the path of a scenario's case as the link, and which packets go into which QoS flow of its cell |
+//! | `outcome` | what came of it |
+
+mod outcome;
+mod rules;
+pub mod scenario;
+
+pub use outcome::{Drained, Figures, Outcome};
+
+use outcome::Used;
+use qdelay_core::{Span, Time};
+use qdelay_emu::any_plan::AnyPlan;
+use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_emu::control::{Inbox, Wish, control};
+use qdelay_emu::device::{Device, Port};
+use qdelay_emu::drive::Driver;
+use qdelay_emu::emulator::{Emulator, Tap};
+use qdelay_emu::link_setup::{self, Addresses, LinkSetup, Outside};
+use qdelay_emu::metrics::{HasMetrics, Metrics};
+use qdelay_emu::netns::command::{Running, exit_code};
+use qdelay_emu::netns::user;
+use qdelay_emu::pool::Pool;
+use qdelay_emu::snapshot::Settings;
+use qdelay_emu::steering::Steering;
+use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_live::Panel;
+use qdelay_live::control::{Socket, SocketOptions};
+use qdelay_live::logs::{self, Closed, Logs, Wanted};
+use qdelay_record::{PacketFile, Recorder};
+use qdelay_study::cost::Stopwatch;
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output::eprintln_line;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What errors of the link as a whole are called.
+const PLACE: &str = "qdelay link";
+/// Slots that are made before the first packet comes.
+const RESERVED: u32 = 4096;
+/// What a command finds in its environment: the address of the other end, and the links it is behind.
+const OUTSIDE: &str = "QDELAY_OUTSIDE";
+const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
+const STACK: &str = "QDELAY_LINK";
+/// Nothing is under way once the path was empty for so long: longer than a kernel holds an acknowledgement back (40 ms), and a
+/// program beside it its answer.
+const QUIET: Span = Span::from_millis(50);
+/// How long a command may take to end when the control socket says so, in seconds.
+const GRACE_SECONDS: f64 = 2.0;
+
+/// A link and the command behind it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// What packets go through.
+    pub plan: AnyPlan,
+    /// The same as it was typed, for whoever looks on.
+    pub settings: Settings,
+    /// Program and arguments; the user's shell where there is none.
+    pub command: Vec<OsString>,
+    /// The largest packet, in bytes.
+    pub mtu: u16,
+    /// Packets that are held at most, both directions together.
+    pub hold: u32,
+    /// How it waits for what is due.
+    pub wait: WaitOptions,
+    /// How long to carry what is still under way when the command has ended.
+    pub drain: Span,
+    /// Whether it is shown at the foot of the terminal.
+    pub live: bool,
+    /// Where requests are taken.
+    pub control: Option<PathBuf>,
+    /// A row for every packet goes here, as Parquet.
+    pub packets: Option<PathBuf>,
+    /// What mahimahi's logs begin with.
+    pub log: Option<PathBuf>,
+    /// The packet capture.
+    pub pcap: Option<PathBuf>,
+    /// Whether these files may be replaced.
+    pub force: bool,
+}
+
+fn cannot(error: impl std::fmt::Display) -> Failure {
+    Failure::input(PLACE, error)
+}
+
+impl Link {
+    /// Runs the command. It must be called before any thread is started.
+    ///
+    /// # Errors
+    /// Files that exist or cannot be made, no permission for a network of its own, a command that cannot be started, a failed audit.
+    pub fn run(self) -> Result<Outcome, Failure> {
+        let logged = self.log.as_deref().map(logs::mahimahi_files).into_iter().flatten();
+        let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
+        logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;
+        let private = !user::is_administrator();
+        if private {
+            user::enter().map_err(cannot)?;
+        }
+        let setup = link_setup::Options {
+            mtu: u32::from(self.mtu),
+            outside: if private { Outside::Private } else { Outside::Here },
+            ..link_setup::Options::default()
+        };
+        let setup = LinkSetup::new(&setup).map_err(cannot)?;
+        for note in &setup.notes {
+            eprintln_line(note);
+        }
+        if private {
+            eprintln_line(
+                "without root the link leads to a private network: nothing outside is reached through it",
+            );
+        }
+        let Some(path) = &self.packets else {
+            return self.carry(setup, ()).map(|((), outcome)| outcome);
+        };
+        let file = logs::create(path, self.force).and_then(PacketFile::new);
+        let file = file.map_err(|error| logs::cannot_create(path, &error))?;
+        let (file, mut outcome) = self.carry(setup, file)?;
+        if let Err(error) = file.close() {
+            let all = outcome.directions.iter().map(|figures| figures.packets_arrived).sum::<u64>();
+            outcome.broke(format!(
+                "{}: cannot be written: {error}; none of its {all} records can be read, for want of the file's end",
+                path.display()
+            ));
+        }
+        Ok(outcome)
+    }
+
+    /// Starts the command, and carries its packets until it ends.
+    fn carry<R: Recorder>(&self, setup: LinkSetup, recorder: R) -> Result<(R, Outcome), Failure> {
+        let (down, up) = (&self.settings.down, &self.settings.up);
+        let wanted = Wanted {
+            command: PLACE,
+            mahimahi: self.log.as_deref(),
+            capture: self.pcap.as_deref(),
+            force: self.force,
+            typed: [[&down.link, &down.qdisc], [&up.link, &up.qdisc]],
+        };
+        let logs = Logs::open(&wanted, &self.plan, |_, error| error.into())?;
+        let is_watched = self.live || self.control.is_some();
+        let metrics = is_watched.then(|| Metrics::new(&self.plan)).transpose().map_err(cannot)?;
+        let socket =
+            self.control.as_deref().map(|path| Socket::open(&SocketOptions::private(path))).transpose()?;
+        let mut pool = Pool::new(self.mtu, self.hold);
+        pool.reserve(RESERVED);
+        let emulator = Emulator::tapped(&self.plan, pool, recorder, (logs, metrics)).map_err(cannot)?;
+        let steering = if self.wait.realtime {
+            Steering::plan().filter(|steering| steering.steer(&setup))
+        } else {
+            None
+        };
+        let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
+        let command = self.command(&addresses);
+        let shown = command.get_program().to_string_lossy().into_owned();
+        // Before the command: what it sends at once, and the kernel drops, counts too.
+        let limits = self.plan.lateness_limits();
+        let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
+        let (line, inbox) = control(self.settings.clone()).map_err(cannot)?;
+        let server = socket.map(|socket| socket.serve(line.clone(), None)).transpose().map_err(cannot)?;
+        let panel = self.live.then(|| Panel::start(line)).transpose().map_err(cannot)?;
+        // What waits for an answer gets none from here on; whoever looks on is dropped after it.
+        let mut inbox = inbox;
+        // What the devices' own start has sent goes first.
+        driver.begin();
+        driver.turn([true; 2]).map_err(cannot)?;
+        let mut child = namespace.spawn_foreground(command).map_err(|error| {
+            let message = format!("cannot be started: {error}; expected a command that runs");
+            Failure::input(one_line(&shown), message)
+        })?;
+        // After the command, which would inherit it. Where it is refused, releases are later, which is seen.
+        let _ = steering.map(|steering| steering.stay());
+        let mut waiter = Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
+        driver.begin();
+        let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
+        // Rates are of the time in which the command ran.
+        let ended = driver.clock().now();
+        let used = [Port::Outside, Port::Inside].map(|port| Used::by(driver.emulator(), port, ended));
+        let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
+        drop(inbox);
+        drop((panel, server));
+        let (emulator, devices, mut audit) = driver.finish();
+        let status = child.wait();
+        // In this order: what still runs inside, the relay, then the devices.
+        drop((child, namespace, relay, outside_namespace, devices));
+        let drained = drained.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
+        let status = status.map_err(|error| Failure::Check(format!("the command was lost: {error}")))?;
+        emulator.audit().map_err(|error| {
+            Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
+        })?;
+        // What comes from outside goes down.
+        let [down, up] = used;
+        let directions = [(Port::Outside, down), (Port::Inside, up)]
+            .map(|(port, used)| Figures::of(&emulator, port, used));
+        let (recorder, (logs, _)) = emulator.into_parts();
+        let Closed { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
+        audit.log_lost = lost;
+        let mut outcome = Outcome {
+            status: exit_code(status),
+            facts: audit.facts(),
+            duration: ended.since(Time::ZERO),
+            drained,
+            broken: Vec::new(),
+            directions,
+        };
+        broken.into_iter().for_each(|broken| outcome.broke(broken));
+        Ok((recorder, outcome))
+    }
+
+    /// The command with its environment.
+    fn command(&self, addresses: &Addresses) -> Command {
+        let shell =
+            || std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh".into());
+        let (program, arguments): (OsString, &[OsString]) = match self.command.split_first() {
+            Some((program, arguments)) => (program.clone(), arguments),
+            None => (shell(), &[]),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command.env(OUTSIDE, addresses.outside.to_string());
+        match addresses.ipv6 {
+            Some((_, outside)) => command.env(OUTSIDE_V6, outside.to_string()),
+            None => command.env_remove(OUTSIDE_V6),
+        };
+        let stack = self.stack(std::env::var_os(STACK).as_deref());
+        if self.command.is_empty() {
+            // Shells set their prompt when they start; bash runs this before it shows it for the first time.
+            let prompt = format!("[{}] ", stack.replace(['\'', '\\', '$', '`', '!'], ""));
+            command.env("PROMPT_COMMAND", format!("PS1='{prompt}'\"$PS1\"; unset PROMPT_COMMAND"));
+            command.env("PS1", format!("{prompt}$ "));
+        }
+        command.env(STACK, stack);
+        command
+    }
+
+    /// The links a command is behind, the nearest last.
+    fn stack(&self, outer: Option<&OsStr>) -> String {
+        let mut stack = outer.map(|outer| outer.to_string_lossy().into_owned() + " > ").unwrap_or_default();
+        let Settings { down, up } = &self.settings;
+        let _ = write!(stack, "down {} {}", down.link, down.qdisc);
+        if up.link != "infinite" {
+            let _ = write!(stack, ", up {} {}", up.link, up.qdisc);
+        }
+        let delay = self.plan.delay();
+        if !delay.is_zero() {
+            let _ = write!(stack, ", {delay}");
+        }
+        one_line(&stack)
+    }
+}
+
+/// Carries what is still under way in either direction, and what its receivers answer, for at most `longest`: the last bytes of a
+/// command that has ended, and the end of its connections. Its kernel is still there, and its programs in the background.
+fn drain<C, D, R, T>(
+    driver: &mut Driver<C, D, R, T>,
+    waiter: &mut Waiter,
+    inbox: &mut Inbox,
+    longest: Span,
+) -> io::Result<Drained>
+where
+    C: Clock,
+    D: Device,
+    R: Recorder,
+    T: Tap + HasMetrics,
+{
+    // The command's end would wake it for ever.
+    waiter.set_alarms(inbox.alarm().ok());
+    let begin = driver.clock().now();
+    loop {
+        let time = driver.clock().now().since(begin);
+        // What the command sent last may still be in its device.
+        if driver.is_idle(QUIET)? {
+            return Ok(Drained { time, cut: 0 });
+        }
+        if time >= longest || inbox.serve(driver) == Wish::Stop {
+            return Ok(Drained { time, cut: driver.emulator().inside() });
+        }
+        driver.run(waiter, || true)?;
+    }
+}
+
+/// Carries packets until the command has ended, and serves who asks for figures or for the end.
+fn drive<C, D, R, T>(
+    driver: &mut Driver<C, D, R, T>,
+    waiter: &mut Waiter,
+    inbox: &mut Inbox,
+    child: &mut Running,
+) -> io::Result<()>
+where
+    C: Clock,
+    D: Device,
+    R: Recorder,
+    T: Tap + HasMetrics,
+{
+    let mut stopping: Option<Stopwatch> = None;
+    loop {
+        let is_overdue = || stopping.is_some_and(|since| since.seconds() > GRACE_SECONDS);
+        driver.run(waiter, || !matches!(child.try_wait(), Ok(None)) || is_overdue())?;
+        if !matches!(child.try_wait(), Ok(None)) {
+            return Ok(());
+        }
+        if is_overdue() {
+            let _ = child.signal(Signal::KILL);
+        }
+        if inbox.serve(driver) == Wish::Stop && stopping.is_none() {
+            // A shell ends at the first, everything else at either.
+            let _ = child.signal(Signal::HUP);
+            let _ = child.signal(Signal::TERM);
+            stopping = Some(Stopwatch::start());
+        }
+    }
+}
+
+/// Readable when the command has ended; without it the loop asks now and then.
+fn alarm(child: &Running) -> Option<OwnedFd> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
+}

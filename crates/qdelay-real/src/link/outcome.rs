@@ -1,0 +1,113 @@
+//! What came of a link with a command behind it: figures, verdict and exit status.
+
+use qdelay_core::{Span, Time};
+use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::device::Port;
+use qdelay_emu::emulator::{Emulator, Measures, Tap};
+use qdelay_record::Recorder;
+use qdelay_study::results::{Delay, round};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command's exit status.
+    pub status: u8,
+    /// Whether to believe it, and why not.
+    pub facts: AuditFacts,
+    /// How long the command ran.
+    pub duration: Span,
+    /// What was under way then.
+    pub drained: Drained,
+    /// Records that could not be written to their end: which file, why, and what is in it.
+    pub broken: Vec<String>,
+    /// Down and up.
+    pub directions: [Figures; 2],
+}
+
+impl Outcome {
+    /// A file could not be written to its end: which, why, and what is in it. That speaks against trusting the run.
+    pub(super) fn broke(&mut self, why: String) {
+        let verdict = &mut self.facts.verdict;
+        verdict.trustworthy = false;
+        verdict.reasons.push(why.clone());
+        self.broken.push(why);
+    }
+}
+
+/// What was still under way when the command had ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drained {
+    /// How long the link went on for it.
+    pub time: Span,
+    /// Packets that were on the path even then, and are lost.
+    pub cut: u64,
+}
+
+/// One direction in figures.
+#[derive(Debug, Serialize)]
+pub struct Figures {
+    /// Packets that came to the queue.
+    pub packets_arrived: u64,
+    /// Packets that came out of the path.
+    pub packets_delivered: u64,
+    /// What left the link while the command ran, Mbit/s.
+    pub throughput_mbps: f64,
+    /// What the link sent of what it could have, 0 to 1; `None` for a link without a bound.
+    pub utilization: Option<f64>,
+    /// From arrival to when the link had sent a packet.
+    pub queue_delay_ms: Delay,
+    /// From arrival to when the queue let it go.
+    pub sojourn_ms: Delay,
+    /// Packets dropped on the path.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: BTreeMap<&'static str, u64>,
+    /// Packets marked on the path.
+    pub marks: u64,
+    /// What was read and is no IP packet.
+    pub malformed: u64,
+}
+
+/// How a direction's link was used, up to a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Used {
+    throughput_mbps: f64,
+    utilization: Option<f64>,
+}
+
+impl Used {
+    pub(super) fn by<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, end: Time) -> Used {
+        let usage = emulator.link_usage(port, end);
+        let seconds = end.since(Time::ZERO).as_secs_f64();
+        let sent = emulator.measures(port).departed.bytes as f64 * 8.0;
+        // A link without a bound offers as much as a number holds.
+        let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
+        Used {
+            throughput_mbps: if seconds > 0.0 { round(sent / seconds / 1e6) } else { 0.0 },
+            utilization: bounded.then(|| round(usage.utilization())),
+        }
+    }
+}
+
+impl Figures {
+    pub(super) fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, used: Used) -> Figures {
+        let Measures { arrived, delivered, malformed, sojourn, queue_delay, .. } = emulator.measures(port);
+        let drops = emulator.drops_by_reason(port);
+        let drops: BTreeMap<&str, u64> =
+            drops.iter().map(|(reason, count)| (reason.name(), count.packets)).collect();
+        Figures {
+            packets_arrived: arrived.packets,
+            packets_delivered: delivered.packets,
+            throughput_mbps: used.throughput_mbps,
+            utilization: used.utilization,
+            queue_delay_ms: Delay::from(&queue_delay.summary()),
+            sojourn_ms: Delay::from(&sojourn.summary()),
+            drops: drops.values().sum(),
+            drops_by_reason: drops,
+            marks: emulator.marks(port).packets,
+            malformed: *malformed,
+        }
+    }
+}
