@@ -5,6 +5,7 @@
 //! writes Parquet.
 
 mod delay;
+pub mod entity;
 mod fairness;
 mod occupancy;
 mod packet;

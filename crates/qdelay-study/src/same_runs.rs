@@ -61,11 +61,13 @@ fn is_same(one: &CaseSummary, other: &CaseSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Measures;
 
     fn case(id: &str, qdisc: &str, seed: &str, drops: u64) -> CaseSummary {
         let labels = [("path.qdisc", qdisc), (SEED, seed)];
         let labels = labels.map(|(axis, label)| (axis.to_string(), label.to_string())).into();
-        CaseSummary { id: id.to_string(), labels, drops, ..CaseSummary::default() }
+        let measures = Measures { drops, ..Measures::default() };
+        CaseSummary { id: id.to_string(), labels, measures, ..CaseSummary::default() }
     }
 
     #[test]

@@ -39,9 +39,9 @@ fn bins_of_a_cell_add_up_to_its_totals() {
     let folder = Folder::new("bins");
     // Bins that end with the warm-up, so that both are of the same time.
     let case = with_curves(&folder, &CELL.replace("300ms", "400ms"));
-    let (series, cell) = (case.series.unwrap(), case.cell.unwrap());
+    let (series, cell) = (case.series.as_ref().unwrap(), case.cell.as_ref().unwrap());
     let CellSeries { rbs_offered, rbs_used, rlc_bytes_mean, rlc_packets_mean, rlc_bytes_max, mcs, .. } =
-        series.cell.unwrap();
+        series.cell.clone().unwrap();
     assert_eq!(rbs_offered.len(), 25);
     let measured = 5..25;
     let sum = |values: &[u64]| values[measured.clone()].iter().sum::<u64>();
@@ -73,14 +73,14 @@ fn a_short_last_bin_and_watching_change_nothing() {
     assert_eq!((series.rbs_offered[1], series.rbs_offered[33]), (7500, 2500));
     let other = with_curves(&Folder::new("off"), &CELL.replace("\"300ms\"", "\"off\""));
     assert_eq!(other.series, None);
-    assert_eq!((case.cell, case.queue_delay_ms), (other.cell, other.queue_delay_ms));
+    assert_eq!((&case.cell, case.queue_delay_ms), (&other.cell, other.queue_delay_ms));
 }
 
 #[test]
 fn distributions_of_a_cell_are_those_of_its_figures() {
     let folder = Folder::new("distributions");
     let case = with_curves(&folder, CELL);
-    let stages = case.group_stage_cdf.unwrap();
+    let stages = case.group_stage_cdf.as_ref().unwrap();
     for (name, group) in &case.groups {
         for (stage, delay) in group.stages.as_ref().unwrap() {
             let cdf = &stages[name][stage];
@@ -88,7 +88,7 @@ fn distributions_of_a_cell_are_those_of_its_figures() {
             assert_eq!((at(50.0), at(95.0), at(100.0)), (delay.p50, delay.p95, delay.max), "{name} {stage}");
         }
     }
-    let round_trips = case.group_round_trip_cdf.unwrap();
+    let round_trips = case.group_round_trip_cdf.as_ref().unwrap();
     assert_eq!(round_trips.keys().collect::<Vec<_>>(), ["game"]);
     assert_eq!(
         round_trips["game"].ms.last().copied(),

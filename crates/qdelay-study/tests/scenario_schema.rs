@@ -5,18 +5,18 @@ use qdelay_study::scenario::{Overrides, Study, declare, schema};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn docs() -> PathBuf {
+pub fn docs() -> PathBuf {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     Path::new(&crate_folder).join("../../docs")
 }
 
-fn compare(file: &str, wanted: &str) {
+pub fn compare(file: &str, wanted: &str) {
     let path = docs().join(file);
     if std::env::var_os("QDELAY_REGENERATE").is_some() {
         fs::write(&path, wanted).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
     let found = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert!(found == wanted, "docs/{file} is not what the declarations say: see the head of this test");
+    assert!(found == wanted, "docs/{file} is not what the declarations say: see the head of the test");
 }
 
 #[test]

@@ -328,10 +328,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         };
         series.groups.insert(name.clone(), part);
     }
-    CaseSummary {
-        schema_version: SCHEMA_VERSION,
-        id: id.to_string(),
-        labels,
+    let measures = Measures {
         throughput_mbps: throughput,
         utilization: throughput / offered,
         capacity_mbps: Some(offered),
@@ -365,6 +362,13 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             slices: slices(fixture.slices),
             ..Cell::default()
         }),
+        groups,
+    };
+    CaseSummary {
+        schema_version: SCHEMA_VERSION,
+        id: id.to_string(),
+        labels,
+        measures,
         trustworthy: None,
         delay_cdf: Some(cdf(&samples, 1.0)),
         group_delay_cdf: Some(
@@ -390,7 +394,6 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
                 .collect()
         }),
         group_round_trip_cdf: None,
-        groups,
         series: Some(series),
     }
 }

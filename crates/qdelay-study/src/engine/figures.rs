@@ -2,7 +2,7 @@
 
 use crate::results::{
     Audio, Bearer, CaseSummary, Cdf, Cell, CellSeries, Codepoint, Delay, Flow, Group, GroupSeries, Hop,
-    Level, Node, Quantum, SCHEMA_VERSION, Series, Slice, Voice, WholeDelays, round,
+    Level, Measures, Node, Quantum, SCHEMA_VERSION, Series, Slice, Voice, WholeDelays, round,
 };
 use crate::scenario::Case;
 use qdelay_core::dscp;
@@ -58,10 +58,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         })
         .unwrap_or_default();
     let groups = complete(groups, case, outcome);
-    CaseSummary {
-        schema_version: SCHEMA_VERSION,
-        id: case.id.clone(),
-        labels,
+    let measures = Measures {
         throughput_mbps: round(outcome.throughput_mbps),
         utilization: round(outcome.utilization),
         capacity_mbps: detail.and_then(|detail| detail.capacity_mbps).map(round),
@@ -90,6 +87,12 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
             .map(|(place, hop)| (hop.name.clone(), self::hop(place, hop)))
             .collect(),
         cell: outcome.cell.as_deref().map(|of_cell| cell(of_cell, measured_s(case))),
+    };
+    CaseSummary {
+        schema_version: SCHEMA_VERSION,
+        id: case.id.clone(),
+        labels,
+        measures,
         trustworthy: None,
         delay_cdf: detail.map(|detail| cdf(&detail.queue_delay)),
         group_delay_cdf: detail.map(|detail| {

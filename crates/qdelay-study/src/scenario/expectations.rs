@@ -8,10 +8,9 @@ use super::layer::find;
 use super::matrix::listed;
 use super::setting::{self, plain, wrong_type};
 use crate::expect::{Best, Expect, OVER, Over, Selection};
-use crate::results::{CaseSummary, Delay, Group};
+use crate::results::Measures;
 use qdelay_core::component::Value;
-use serde::de::value::Error as NoValue;
-use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use qdelay_record::entity::{Entity, Field, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads the tables under `[[expect]]`; `flows` are the names of the groups that results have.
@@ -117,76 +116,71 @@ impl<'a> Reader<'a> {
 
     /// A figure, or one over another.
     fn measure(&self, path: &str, node: &Node, text: String) -> Result<String, Fault> {
-        let (first, second) = text.split_once(OVER).unwrap_or((&text, ""));
-        self.figure(path, node, first.to_string())?;
-        if !second.is_empty() {
-            self.figure(path, node, second.to_string())?;
+        let (first, second) = text.split_once(OVER).map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
+        for figure in [first].into_iter().chain(second) {
+            self.figure(figure)
+                .map_err(|message| Fault::new(node.line, path, format!("'{figure}': {message}")))?;
         }
         Ok(text)
     }
 
-    fn figure(&self, path: &str, node: &Node, text: String) -> Result<String, Fault> {
-        let fail = |message: String| Err(Fault::new(node.line, path, format!("'{text}': {message}")));
+    /// Whether what results are declared to have has a figure there.
+    fn figure(&self, text: &str) -> Result<(), String> {
         let unknown = |what: &str, wrong: &str, known: &[&str]| {
             let near = fault::near(wrong, known.iter().copied());
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-            fail(format!("no {what} '{wrong}'; expected one of {}{hint}", listed(known)))
+            Err(format!("no {what} '{wrong}'; expected one of {}{hint}", listed(known)))
         };
-        let words: Vec<&str> = text.split('.').collect();
-        let (known, rest) = match words.as_slice() {
-            ["groups"] => return fail(format!("no group; expected one of {}", listed(self.flows))),
-            ["groups", group, rest @ ..] => {
-                if !self.flows.contains(group) {
-                    return unknown("group", group, self.flows);
+        let (mut shape, mut last, mut words) = (Measures::shape(), "", text.split('.'));
+        loop {
+            let word = words.next().filter(|word| !word.is_empty());
+            shape = match (shape, word) {
+                (Shape::Number, None) => return Ok(()),
+                (Shape::Number, Some(_)) => {
+                    return Err(format!("'{last}' is a number; expected nothing after it"));
                 }
-                (fields::<Group>(), rest)
-            }
-            rest => (fields::<CaseSummary>(), rest),
-        };
-        let measures: Vec<&str> = known.iter().copied().filter(|name| !NO_MEASURES.contains(name)).collect();
-        match rest {
-            [] | [""] => fail(format!("no measure; expected one of {}", listed(&measures))),
-            [name, ..] if !measures.contains(name) => unknown("measure", name, &measures),
-            [name] if name.ends_with("_ms") && !SCALARS.contains(name) => {
-                let known = fields::<Delay>();
-                fail(format!("a distribution; expected one of its figures: {}", prefixed(&text, known)))
-            }
-            [name, figure, ..] if name.ends_with("_ms") && !SCALARS.contains(name) => {
-                let known = fields::<Delay>();
-                match known.contains(figure) {
-                    true if rest.len() == 2 => Ok(text),
-                    true => fail(format!("'{figure}' is a number; expected nothing after it")),
-                    false => unknown("figure", figure, known),
+                (Shape::Fields(entity, fields), word) => {
+                    let known: Vec<&Field> = fields.iter().filter(|field| has_figures(field)).collect();
+                    let names: Vec<&str> = known.iter().map(|field| field.name).collect();
+                    let is_delay = entity == "Delay";
+                    match (word, known.iter().find(|field| Some(field.name) == word)) {
+                        (_, Some(field)) => (field.shape)(),
+                        (Some(word), None) => {
+                            return unknown(if is_delay { "figure" } else { "measure" }, word, &names);
+                        }
+                        (None, None) if is_delay => {
+                            let figures: Vec<String> =
+                                names.iter().map(|figure| format!("{text}.{figure}")).collect();
+                            return Err(format!(
+                                "a distribution; expected one of its figures: {}",
+                                figures.join(", ")
+                            ));
+                        }
+                        (None, None) => {
+                            return Err(format!("no measure; expected one of {}", listed(&names)));
+                        }
+                    }
                 }
-            }
-            [_] => Ok(text),
-            [name, ..] if MAPS.contains(name) || GROUP_MAPS.contains(name) => Ok(text),
-            [name, ..] => fail(format!("'{name}' is a number; expected nothing after it")),
+                (Shape::Named(_), None) if last == "groups" => {
+                    return Err(format!("no group; expected one of {}", listed(self.flows)));
+                }
+                (Shape::Named(_), Some(word)) if last == "groups" && !self.flows.contains(&word) => {
+                    return unknown("group", word, self.flows);
+                }
+                (Shape::Named(of), Some(_)) => of(),
+                (Shape::Named(_), None) => {
+                    return Err("figures by name; expected a name after it".to_string());
+                }
+                (Shape::List(_) | Shape::Text, _) => return Err("no figure; expected a number".to_string()),
+            };
+            last = word.unwrap_or_default();
         }
     }
 }
 
-/// What stands in a case and is no figure.
-const NO_MEASURES: &[&str] = &[
-    "schema_version",
-    "id",
-    "labels",
-    "flows",
-    "delay_cdf",
-    "group_delay_cdf",
-    "codepoint_delay_cdf",
-    "series",
-    "groups",
-];
-/// Milliseconds that are one number and not a distribution.
-const SCALARS: &[&str] = &["jitter_ms", "jitter_from_first_ms", "one_way_min_ms"];
-/// What holds figures by a name that only a run knows.
-const MAPS: &[&str] = &["drops_by_reason", "marks_by_reason", "nodes", "codepoints", "hops", "cell"];
-/// The same of a group.
-const GROUP_MAPS: &[&str] = &["one_way_whole", "stages", "voice", "sent_within", "delivered_within"];
-
-fn prefixed(text: &str, figures: &[&str]) -> String {
-    figures.iter().map(|figure| format!("{text}.{figure}")).collect::<Vec<_>>().join(", ")
+/// Whether a field is a figure, or has any within.
+fn has_figures(field: &Field) -> bool {
+    !matches!((field.shape)(), Shape::List(_) | Shape::Text)
 }
 
 fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>, Fault> {
@@ -249,52 +243,9 @@ fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
     }
 }
 
-/// The names of the fields of `T`, as its file has them.
-fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
-    /// Asks for a struct, hears its fields, and gives nothing.
-    struct Names<'a>(&'a mut &'static [&'static str]);
-    impl<'de> Deserializer<'de> for Names<'_> {
-        type Error = NoValue;
-        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NoValue> {
-            Err(NoValue::custom(""))
-        }
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            fields: &'static [&'static str],
-            _: V,
-        ) -> Result<V::Value, NoValue> {
-            *self.0 = fields;
-            Err(NoValue::custom(""))
-        }
-        serde::forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-        }
-    }
-    let mut names: &'static [&'static str] = &[];
-    let _ = T::deserialize(Names(&mut names));
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_fields_come_from_the_result_files() {
-        assert_eq!(fields::<Delay>(), ["count", "mean", "p50", "p95", "p99", "p999", "max"]);
-        let (of_case, of_group) = (fields::<CaseSummary>(), fields::<Group>());
-        for name in NO_MEASURES.iter().chain(MAPS) {
-            assert!(of_case.contains(name), "{name}");
-        }
-        for name in GROUP_MAPS {
-            assert!(of_group.contains(name), "{name}");
-        }
-        for name in SCALARS {
-            assert!(of_case.contains(name) || of_group.contains(name), "{name}");
-        }
-    }
 
     #[test]
     fn measures() {
@@ -325,6 +276,9 @@ mod tests {
             "groups.video.delivered_within.1ms",
             "groups.video.total_ms.p95",
             "cell.slices.voice.quantum_rbs.p50",
+            "groups.video.queue_delay_std_ms",
+            "groups.video.audio.hang_ups",
+            "groups.video.flows",
         ] {
             assert_eq!(read(good), Ok(good.to_string()));
         }
@@ -336,9 +290,12 @@ mod tests {
             ("utilization.x", "expected nothing after it"),
             ("groups", "no group; expected one of video, file"),
             ("groups.vidoe.loss_ratio", "did you mean 'video'?"),
-            ("groups.video", "no measure; expected one of throughput_mbps"),
+            ("groups.video", "no measure; expected one of flows, throughput_mbps"),
             ("flows", "no measure 'flows'"),
-            ("power / groups.file", "'groups.file': no measure; expected one of throughput_mbps"),
+            ("power / groups.file", "'groups.file': no measure; expected one of flows, throughput_mbps"),
+            ("nodes", "figures by name; expected a name after it"),
+            ("cell.stages.rlc", "a distribution; expected one of its figures: cell.stages.rlc.count"),
+            ("groups.video.voice.loud", "no measure 'loud'"),
             ("power / power / power", "'power / power': no measure 'power / power'"),
             ("", "no measure; expected"),
         ] {

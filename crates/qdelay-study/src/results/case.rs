@@ -1,0 +1,135 @@
+//! What came of a case.
+
+use super::{Cdf, Cell, Codepoint, Flow, Group, Hop, Node, Series};
+use qdelay_record::entity;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+entity! {
+    /// Delays in milliseconds.
+    #[derive(Copy)]
+    pub struct Delay {
+        /// How many packets.
+        pub count: u64,
+        /// Arithmetic mean.
+        pub mean: f64,
+        /// Median.
+        pub p50: f64,
+        /// 95th percentile.
+        pub p95: f64,
+        /// 99th percentile.
+        pub p99: f64,
+        /// 99.9th percentile.
+        pub p999: f64,
+        /// Maximum.
+        pub max: f64,
+    }
+}
+
+entity! {
+    /// The figures of a run.
+    pub struct Measures {
+        /// IP bytes that left the bottleneck over time, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Bytes sent over bytes offered.
+        pub utilization: f64,
+        /// Mean rate that the bottleneck offered, Mbit/s; null where the link knows no bound.
+        pub capacity_mbps: Option<f64>,
+        /// Departure less arrival at the bottleneck.
+        pub queue_delay_ms: Delay,
+        /// What the discipline saw.
+        pub sojourn_ms: Delay,
+        /// Most packets that the bottleneck's queue held in the whole run.
+        pub backlog_max_packets: u64,
+        /// Most bytes.
+        pub backlog_max_bytes: u64,
+        /// From sender to receiver.
+        pub one_way_delay_ms: Delay,
+        /// Mean difference of consecutive one-way delays of a flow, over all flows.
+        pub jitter_ms: f64,
+        /// Throughput over the 99th percentile of the queue delay, Mbit/s/ms; null where nothing was delayed.
+        pub power: Option<f64>,
+        /// Packets that the bottleneck's queue dropped, in the whole run.
+        pub drops: u64,
+        /// The same by reason.
+        pub drops_by_reason: BTreeMap<String, u64>,
+        /// Packets that it marked.
+        pub marks: u64,
+        /// The same by reason.
+        pub marks_by_reason: BTreeMap<String, u64>,
+        /// Packets that left the bottleneck in the whole run.
+        pub packets_forwarded: u64,
+        /// Jain's index of the goodputs.
+        pub jain: f64,
+        /// Delays of the probe.
+        pub probe_ms: Option<Delay>,
+        /// Its packets.
+        pub probe_sent: Option<u64>,
+        /// Its lost packets.
+        pub probe_lost: Option<u64>,
+        /// By entry of `[[flow]]`.
+        pub groups: BTreeMap<String, Group>,
+        /// Each flow.
+        pub flows: Vec<Flow>,
+        /// Each node of the path.
+        pub nodes: BTreeMap<String, Node>,
+        /// Packets by their codepoint at the bottleneck, `ef` or `dscp-3`; where flows use more than one.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub codepoints: BTreeMap<String, Codepoint>,
+        /// Each hop in front of the bottleneck, by its name.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub hops: BTreeMap<String, Hop>,
+        /// What only a cell has.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub cell: Option<Cell>,
+    }
+}
+
+/// The figures of a case: an entry of the folder's `summary.json`, and the case's own `summary.json` with its curves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseSummary {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Which case.
+    pub id: String,
+    /// Its point on each axis.
+    pub labels: BTreeMap<String, String>,
+    /// The figures.
+    #[serde(flatten)]
+    pub measures: Measures,
+    /// Under a real clock: whether nothing speaks against the figures. `run.json` says what does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trustworthy: Option<bool>,
+    /// Queue delays by percentile; in the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_cdf: Option<Cdf>,
+    /// The same for each entry of `[[flow]]`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_delay_cdf: Option<BTreeMap<String, Cdf>>,
+    /// The same for each codepoint, where flows use more than one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub codepoint_delay_cdf: Option<BTreeMap<String, Cdf>>,
+    /// Of a cell: delays by stage, and their `total`, for each entry of `[[flow]]`; in the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_stage_cdf: Option<BTreeMap<String, BTreeMap<String, Cdf>>>,
+    /// Round trips of datagrams that are sent back, by entry of `[[flow]]`; in the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_round_trip_cdf: Option<BTreeMap<String, Cdf>>,
+    /// Rates and delays over time; in the case's own file only, and null where they are off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub series: Option<Series>,
+}
+
+impl Deref for CaseSummary {
+    type Target = Measures;
+    fn deref(&self) -> &Measures {
+        &self.measures
+    }
+}
+
+impl DerefMut for CaseSummary {
+    fn deref_mut(&mut self) -> &mut Measures {
+        &mut self.measures
+    }
+}

@@ -1,0 +1,113 @@
+//! What only a cell has.
+
+use super::Delay;
+use qdelay_record::entity;
+use std::collections::BTreeMap;
+
+entity! {
+    /// What only a cell has.
+    pub struct Cell {
+        /// Its transmission time interval.
+        pub tti_ms: f64,
+        /// Delay by stage: `n3`, `upf`, `sdap`, `rlc`, `air`, `reassembly`, of those that there are.
+        pub stages: BTreeMap<String, Delay>,
+        /// Share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
+        pub within_tti: Option<f64>,
+        /// Resource blocks that could carry data.
+        pub rbs_offered: u64,
+        /// Those that did.
+        pub rbs_used: u64,
+        /// Those that nobody had data for.
+        pub rbs_wasted: u64,
+        /// Those that were left although somebody had data, because nothing fitted.
+        pub rbs_unfit: u64,
+        /// Of the used: those that repeated a lost block.
+        pub rbs_repeated: u64,
+        /// Wasted and unfit over offered.
+        pub rbs_unused_share: f64,
+        /// How full each bearer was, by `UE/bearer`.
+        pub bearers: BTreeMap<String, Bearer>,
+        /// From arrival at the node until the UE handed the packet up: all stages but `n3` together.
+        #[serde(default)]
+        pub total_ms: Delay,
+        /// Share of the packets handed up that were so within a time of their arrival at the node: `500us`, `1ms`... and `1tti`...
+        #[serde(default)]
+        pub delivered_within: BTreeMap<String, f64>,
+        /// What each slice got, by its name, where the cell is divided.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub slices: BTreeMap<String, Slice>,
+    }
+}
+
+entity! {
+    /// What a slice got: `rbs_granted = rbs_used + rbs_wasted + rbs_unfit + rbs_lent`.
+    pub struct Slice {
+        /// What was agreed, of all resource blocks that carry new data.
+        pub share: f64,
+        /// Resource blocks that were agreed, rounded as the partition does.
+        pub rbs_granted: u64,
+        /// Those that carried its data.
+        pub rbs_used: u64,
+        /// Those charged to it that nobody used, where it had no more data.
+        pub rbs_wasted: u64,
+        /// Those charged to it that nobody used, where it had.
+        pub rbs_unfit: u64,
+        /// What it lent more than it borrowed, over all of the measured time; below zero the other way round.
+        pub rbs_lent: i64,
+        /// Used over granted.
+        pub rbs_used_share: f64,
+        /// Bytes of packets taken, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Its quantum over time; null without one.
+        pub quantum_rbs: Option<Quantum>,
+    }
+}
+
+entity! {
+    /// A quantum over time, in resource blocks: what a slice had lent, or borrowed where it is below zero.
+    #[derive(Copy)]
+    pub struct Quantum {
+        /// The least.
+        pub min: f64,
+        /// What it was below in a quarter of the TTIs.
+        pub p25: f64,
+        /// Median.
+        pub p50: f64,
+        /// What it was below in three quarters of the TTIs.
+        pub p75: f64,
+        /// The most.
+        pub max: f64,
+        /// Mean.
+        pub mean: f64,
+    }
+}
+
+entity! {
+    /// How full a bearer was: what its RLC has got and the MAC has not taken.
+    #[derive(Copy)]
+    pub struct Bearer {
+        /// IP bytes.
+        pub bytes: Level,
+        /// Packets.
+        pub packets: Level,
+        /// The packet delay budget of its QCI or 5QI; of several QoS flows the shortest.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub budget_ms: Option<f64>,
+        /// Share of the packets handed up that were so within their budget, since they came to the far end of N3; null without any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub within_budget: Option<f64>,
+    }
+}
+
+entity! {
+    /// A level over time.
+    #[derive(Copy)]
+    pub struct Level {
+        /// Mean over time.
+        pub mean: f64,
+        /// What it did not exceed in 95% of the time.
+        pub p95: f64,
+        /// The highest that lasted.
+        pub max: f64,
+    }
+}

@@ -1,0 +1,96 @@
+//! What the flows of an entry of `[[flow]]` got together.
+
+use super::{Audio, Delay, Voice};
+use qdelay_record::entity;
+use std::collections::BTreeMap;
+
+entity! {
+    /// The flows of an entry of `[[flow]]` together.
+    pub struct Group {
+        /// How many.
+        pub flows: u64,
+        /// IP bytes of theirs that left the bottleneck, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Application bytes delivered, Mbit/s.
+        pub goodput_mbps: f64,
+        /// Jain's index over the goodputs of its flows.
+        #[serde(default)]
+        pub jain: f64,
+        /// Departure less arrival at the bottleneck.
+        pub queue_delay_ms: Delay,
+        /// The standard deviation of that.
+        #[serde(default)]
+        pub queue_delay_std_ms: f64,
+        /// From sender to receiver.
+        pub one_way_delay_ms: Delay,
+        /// The least of these.
+        #[serde(default)]
+        pub one_way_min_ms: f64,
+        /// Mean difference of consecutive one-way delays.
+        pub jitter_ms: f64,
+        /// Mean difference of one-way delays from the first of their flow.
+        #[serde(default)]
+        pub jitter_from_first_ms: f64,
+        /// One-way delays, each cut down to whole milliseconds.
+        #[serde(default)]
+        pub one_way_whole: WholeDelays,
+        /// Of TCP: from the first time that a segment was sent until its data was in order at the receiver.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub in_order_ms: Option<Delay>,
+        /// Segments or datagrams sent, in the whole run.
+        pub packets_sent: u64,
+        /// Data packets lost on the path, in the whole run.
+        pub packets_lost: u64,
+        /// Lost over sent.
+        pub loss_ratio: f64,
+        /// With `discard_after`: data packets that receivers threw away because they came too late, in the whole run.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub discarded_late: Option<u64>,
+        /// Retransmissions, in the whole run.
+        #[serde(default)]
+        pub retransmits: u64,
+        /// Of a cell: delay by stage.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub stages: Option<BTreeMap<String, Delay>>,
+        /// Of a cell: share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub within_tti: Option<f64>,
+        /// Of a cell: share of packets whose last byte was taken within a time of their arrival at the node: `500us`, `1ms`...
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub sent_within: Option<BTreeMap<String, f64>>,
+        /// Of a cell: from arrival at the node until the UE handed the packet up: all stages but `n3` together.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub total_ms: Option<Delay>,
+        /// Of a cell: share of the packets handed up that were so within a time of their arrival at the node.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub delivered_within: Option<BTreeMap<String, f64>>,
+        /// Of datagrams that are sent back: from sending one to its return.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub round_trip_ms: Option<Delay>,
+        /// Of calls.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub voice: Option<Voice>,
+        /// Of adaptive calls.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub audio: Option<Audio>,
+    }
+}
+
+entity! {
+    /// One-way delays after each was cut down to whole milliseconds, as a receiver whose clock counts these sees them.
+    #[derive(Copy)]
+    pub struct WholeDelays {
+        /// Their mean.
+        pub mean_ms: f64,
+        /// The least.
+        pub min_ms: f64,
+        /// The most.
+        pub max_ms: f64,
+        /// Standard deviation.
+        pub deviation_ms: f64,
+        /// Mean difference of consecutive ones of a flow.
+        pub jitter_ms: f64,
+        /// Mean difference from the first of their flow.
+        pub jitter_from_first_ms: f64,
+    }
+}

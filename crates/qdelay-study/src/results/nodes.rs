@@ -1,0 +1,75 @@
+//! What went through the nodes of a path, and what became of it there.
+
+use super::Delay;
+use qdelay_record::entity;
+use std::collections::BTreeMap;
+
+entity! {
+    /// What became of packets of one codepoint at the bottleneck: counts of the whole run, the rest after the warm-up.
+    #[derive(Copy)]
+    pub struct Codepoint {
+        /// Packets offered to its queue.
+        pub arrived: u64,
+        /// Packets that left it.
+        pub delivered: u64,
+        /// Packets that it dropped.
+        pub dropped: u64,
+        /// Packets that its queue marked.
+        pub marked: u64,
+        /// Dropped over arrived.
+        pub loss: f64,
+        /// IP bytes that left, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Departure less arrival.
+        pub queue_delay_ms: Delay,
+    }
+}
+
+entity! {
+    /// A hop in front of the bottleneck: counts of the whole run, the rest after the warm-up.
+    pub struct Hop {
+        /// Where it stands on the way, from 1.
+        pub place: u64,
+        /// Packets that came to its queue.
+        pub arrived: u64,
+        /// Packets that left its link.
+        pub delivered: u64,
+        /// Packets that its queue dropped.
+        pub drops: u64,
+        /// The same by reason.
+        pub drops_by_reason: BTreeMap<String, u64>,
+        /// Packets that it marked.
+        pub marks: u64,
+        /// The same by reason.
+        pub marks_by_reason: BTreeMap<String, u64>,
+        /// IP bytes that left its link, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Mean rate that its link offered, Mbit/s; null where it knows no bound.
+        pub capacity_mbps: Option<f64>,
+        /// Bytes sent over bytes offered.
+        pub utilization: f64,
+        /// Departure from its link less arrival at its queue.
+        pub queue_delay_ms: Delay,
+    }
+}
+
+entity! {
+    /// A node of the path.
+    #[derive(Copy, Eq)]
+    pub struct Node {
+        /// Packets that came.
+        pub received_packets: u64,
+        /// Their bytes.
+        pub received_bytes: u64,
+        /// Packets that went on.
+        pub forwarded_packets: u64,
+        /// Their bytes.
+        pub forwarded_bytes: u64,
+        /// Packets dropped.
+        pub dropped: u64,
+        /// Packets marked.
+        pub marked: u64,
+        /// Packets inside at the end.
+        pub inside: u64,
+    }
+}

@@ -1,0 +1,77 @@
+//! What happened over time, and how delays are distributed.
+
+use qdelay_record::entity;
+use std::collections::BTreeMap;
+
+entity! {
+    /// What happened in each bin of time. All lists have one entry a bin.
+    pub struct Series {
+        /// Width of a bin in seconds; bin `i` is from `i * bin_s` on.
+        pub bin_s: f64,
+        /// Rate the link offered, Mbit/s; null where the link knows no bound.
+        pub capacity_mbps: Vec<Option<f64>>,
+        /// IP bytes that left, Mbit/s.
+        pub throughput_mbps: Vec<f64>,
+        /// Mean queue delay of the packets that left; null where none did.
+        pub delay_mean_ms: Vec<Option<f64>>,
+        /// Largest queue delay of the packets that left.
+        pub delay_max_ms: Vec<Option<f64>>,
+        /// Packets in the bottleneck's queue at the end of the bin.
+        pub backlog_packets: Vec<u64>,
+        /// Packets its queue dropped.
+        pub drops: Vec<u64>,
+        /// Packets it marked.
+        pub marks: Vec<u64>,
+        /// DSD's g at the end of the bin; empty where no queue of the bottleneck has one.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        pub green_bias: Vec<f64>,
+        /// By entry of `[[flow]]`.
+        pub groups: BTreeMap<String, GroupSeries>,
+        /// Of a cell.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub cell: Option<CellSeries>,
+    }
+}
+
+entity! {
+    /// The part of one entry of `[[flow]]` in a [`Series`].
+    pub struct GroupSeries {
+        /// IP bytes that left, Mbit/s.
+        pub throughput_mbps: Vec<f64>,
+        /// Mean queue delay of the packets that left.
+        pub delay_mean_ms: Vec<Option<f64>>,
+        /// Largest of them.
+        pub delay_max_ms: Vec<Option<f64>>,
+    }
+}
+
+entity! {
+    /// What only a cell has in each bin of time. All lists have one entry a bin.
+    pub struct CellSeries {
+        /// IP bytes that the RLC of all bearers had got and the MAC had not taken: the mean over time.
+        pub rlc_bytes_mean: Vec<f64>,
+        /// The most that lasted.
+        pub rlc_bytes_max: Vec<u64>,
+        /// The same in packets.
+        pub rlc_packets_mean: Vec<f64>,
+        /// The most that lasted.
+        pub rlc_packets_max: Vec<u64>,
+        /// Resource blocks that could carry data.
+        pub rbs_offered: Vec<u64>,
+        /// Those that did.
+        pub rbs_used: Vec<u64>,
+        /// MCS that the scheduler takes the channel for at the end of the bin, mean over the UEs; null where channels are given in
+        /// bytes, and in an outage.
+        pub mcs: Vec<Option<f64>>,
+    }
+}
+
+entity! {
+    /// Delays by percentile; two lists of one length.
+    pub struct Cdf {
+        /// 0 to 100, ascending.
+        pub percent: Vec<f64>,
+        /// The delay that so many percent of the packets do not exceed.
+        pub ms: Vec<f64>,
+    }
+}
