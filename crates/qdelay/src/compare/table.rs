@@ -2,9 +2,10 @@
 
 use super::json::Axes;
 use crate::cli::Compare;
+use crate::run_table::figures::{self, Figure};
 use crate::run_table::same_seeds;
 use qdelay_study::engine::Done;
-use qdelay_study::results::{CaseSummary, Delay};
+use qdelay_study::results::CaseSummary;
 use qdelay_study::same_runs::first_equals;
 use qdelay_study::scenario::Study;
 use qdelay_terminal::error::one_line;
@@ -76,33 +77,19 @@ fn sentence(options: &Compare, cases: usize) -> String {
 }
 
 fn table(options: &Compare, results: &[Row<'_>]) -> String {
+    let figures = figures::of_case();
     let seeds = options.seed.0.len() > 1;
-    let mut columns = vec![Column::left("qdisc"), Column::left("transport")];
-    if seeds {
-        columns.push(Column::right("seed"));
-    }
-    let numbers =
-        ["rate\nMbit/s", "used\n%", "mean\nms", "p50\nms", "p95\nms", "p99\nms", "max\nms", "drops", "marks"];
-    columns.extend(numbers.map(Column::right));
-    if options.probe {
-        columns.extend(["probe\nmean ms", "probe\np95 ms"].map(Column::right));
-    }
-    let rows = results.iter().map(|result| row(result, seeds)).collect();
-    text_table::table(&columns, rows)
-}
-
-fn row((axes, summary): &Row<'_>, seeds: bool) -> Vec<String> {
-    let mut row = vec![one_line(axes.qdisc), one_line(axes.transport)];
-    if seeds {
-        row.push(axes.seed.to_string());
-    }
-    let Delay { mean, p50, p95, p99, max, .. } = summary.queue_delay_ms;
-    row.push(format!("{:.2}", summary.throughput_mbps));
-    row.push(format!("{:.1}", summary.utilization * 100.0));
-    row.extend([mean, p50, p95, p99, max].map(milliseconds));
-    row.extend([summary.drops, summary.marks].map(|count| count.to_string()));
-    if let Some(probe) = summary.probe_ms {
-        row.extend([probe.mean, probe.p95].map(milliseconds));
-    }
-    row
+    let named = [Column::left("qdisc"), Column::left("transport")];
+    let seed = seeds.then(|| Column::right("seed"));
+    let probe = ["probe\nmean ms", "probe\np95 ms"].into_iter().filter(|_| options.probe).map(Column::right);
+    let columns: Vec<Column> =
+        named.into_iter().chain(seed).chain(figures.iter().map(Figure::column)).chain(probe).collect();
+    let row = |(axes, summary): &Row<'_>| {
+        let mut row = vec![one_line(axes.qdisc), one_line(axes.transport)];
+        row.extend(seeds.then(|| axes.seed.to_string()));
+        row.extend(figures.iter().map(|figure| figure.mean(std::slice::from_ref(*summary), "")));
+        row.extend(summary.probe_ms.iter().flat_map(|probe| [probe.mean, probe.p95].map(milliseconds)));
+        row
+    };
+    text_table::table(&columns, results.iter().map(row).collect())
 }

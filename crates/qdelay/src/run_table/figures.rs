@@ -1,0 +1,249 @@
+//! Tables of figures: a row for each point of a study, or for each part of it, means over its cases.
+
+use qdelay_study::results::{AxisFile, Bearer, CaseSummary, Delay, Group, Hop, Quantum, Slice, Summary};
+use qdelay_terminal::error::one_line;
+use qdelay_terminal::text_table::{self, Column, milliseconds};
+use std::collections::BTreeSet;
+
+const CELL_NOTE: &str = "\
+mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken to first part received; reasm. until whole.
+in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
+";
+
+const SLICE_NOTE: &str = "\
+used, idle (by nobody) and lent: of the resource blocks that the slice was granted; quantum: what it had lent, or, below zero,
+borrowed, in resource blocks over the TTIs.
+";
+
+/// More rows than this are for the report.
+pub const ROWS: usize = 60;
+
+/// The cases of one point of all axes but the seed.
+pub type Point<'a> = &'a [CaseSummary];
+
+/// A column: what it says of a case, or of the part of one that has this name.
+pub struct Figure {
+    heading: &'static str,
+    text: fn(f64) -> String,
+    of: Box<dyn Fn(&CaseSummary, &str) -> Option<f64>>,
+}
+
+impl Figure {
+    fn new(
+        heading: &'static str,
+        text: fn(f64) -> String,
+        of: impl Fn(&CaseSummary, &str) -> Option<f64> + 'static,
+    ) -> Figure {
+        Figure { heading, text, of: Box::new(of) }
+    }
+
+    /// Its column.
+    pub fn column(&self) -> Column {
+        Column::right(self.heading)
+    }
+
+    /// The mean over those of `cases` that have it; empty where none has.
+    pub fn mean(&self, cases: &[CaseSummary], name: &str) -> String {
+        let figures: Vec<f64> = cases.iter().filter_map(|case| (self.of)(case, name)).collect();
+        let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+        if figures.is_empty() { String::new() } else { (self.text)(mean) }
+    }
+}
+
+fn count(value: f64) -> String {
+    format!("{value:.0}")
+}
+
+fn tenths(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+fn hundredths(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+/// No zero below zero.
+fn share(percent: f64) -> String {
+    tenths((10.0 * percent).round() / 10.0 + 0.0)
+}
+
+/// Of each case.
+pub fn of_case() -> Vec<Figure> {
+    let figure = |heading, text, of: fn(&CaseSummary) -> f64| {
+        Figure::new(heading, text, move |case, _| Some(of(case)))
+    };
+    vec![
+        figure("rate\nMbit/s", hundredths, |case| case.throughput_mbps),
+        figure("used\n%", tenths, |case| case.utilization * 100.0),
+        figure("mean\nms", milliseconds, |case| case.queue_delay_ms.mean),
+        figure("p50\nms", milliseconds, |case| case.queue_delay_ms.p50),
+        figure("p95\nms", milliseconds, |case| case.queue_delay_ms.p95),
+        figure("p99\nms", milliseconds, |case| case.queue_delay_ms.p99),
+        figure("max\nms", milliseconds, |case| case.queue_delay_ms.max),
+        figure("drops", count, |case| case.drops as f64),
+        figure("marks", count, |case| case.marks as f64),
+    ]
+}
+
+/// Of part of a case's traffic: its rate in Mbit/s, its delay, and the share that was lost. What a case does not have is nothing.
+fn of_part(got: fn(&CaseSummary, &str) -> Option<(f64, Delay, f64)>) -> Vec<Figure> {
+    let figure = |heading, text, of: fn((f64, Delay, f64)) -> f64| {
+        Figure::new(heading, text, move |case, name| Some(got(case, name).map_or(0.0, of)))
+    };
+    vec![
+        figure("rate\nMbit/s", hundredths, |(rate, _, _)| rate),
+        figure("mean\nms", milliseconds, |(_, delay, _)| delay.mean),
+        figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99),
+        figure("max\nms", milliseconds, |(_, delay, _)| delay.max),
+        figure("lost\n%", hundredths, |(_, _, lost)| lost * 100.0),
+    ]
+}
+
+/// Of each group in a cell: where the delay arose; and of the case how full its bearers were, and what was not used.
+fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
+    let bearers = |heading, of: fn(&Bearer) -> f64| {
+        let sum = move |case: &CaseSummary| Some(case.cell.as_ref()?.bearers.values().map(of).sum::<f64>());
+        Figure::new(heading, tenths, move |case, _| Some(sum(case).unwrap_or(0.0) / 1000.0))
+    };
+    let stage = |stage: &&'static str| {
+        let name = *stage;
+        let heading = if name == "reassembly" { "reasm." } else { name };
+        let mean = move |group: &Group| group.stages.as_ref()?.get(name).map(|delay| delay.mean);
+        Figure::new(heading, milliseconds, move |case, group| {
+            Some(case.groups.get(group).and_then(mean).unwrap_or(0.0))
+        })
+    };
+    let others = [
+        Figure::new("in TTI\n%", tenths, |case, group| {
+            Some(100.0 * case.groups.get(group).and_then(|group| group.within_tti).unwrap_or(0.0))
+        }),
+        Figure::new("R", count, |case, group| Some(case.groups.get(group)?.voice?.r)),
+        bearers("RLC kB\nmean", |bearer| bearer.bytes.mean),
+        bearers("RLC kB\np95", |bearer| bearer.bytes.p95),
+        Figure::new("RBs un-\nused %", tenths, |case, _| {
+            Some(case.cell.as_ref().map_or(0.0, |cell| 100.0 * cell.rbs_unused_share))
+        }),
+    ];
+    stages.iter().map(stage).chain(others).collect()
+}
+
+/// Of each slice: what it got, and how far it lent and borrowed.
+fn of_slice() -> Vec<Figure> {
+    let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
+    let figure = |heading, text, of: fn(&Slice) -> f64| {
+        Figure::new(heading, text, move |case, name| slice(case, name).as_ref().map(of))
+    };
+    let of_granted = |heading, rbs: fn(&Slice) -> f64| {
+        let percent = move |slice: Slice| 100.0 * rbs(&slice) / slice.rbs_granted.max(1) as f64;
+        Figure::new(heading, share, move |case, name| slice(case, name).map(percent))
+    };
+    let quantum = |heading, of: fn(Quantum) -> f64| {
+        Figure::new(heading, count, move |case, name| slice(case, name)?.quantum_rbs.map(of))
+    };
+    vec![
+        figure("share\n%", tenths, |slice| 100.0 * slice.share),
+        figure("rate\nMbit/s", hundredths, |slice| slice.throughput_mbps),
+        of_granted("used\n%", |slice| slice.rbs_used as f64),
+        of_granted("idle\n%", |slice| (slice.rbs_wasted + slice.rbs_unfit) as f64),
+        of_granted("lent\n%", |slice| slice.rbs_lent as f64),
+        quantum("quantum\nleast", |quantum| quantum.min),
+        quantum("\nmedian", |quantum| quantum.p50),
+        quantum("\nmost", |quantum| quantum.max),
+    ]
+}
+
+/// The names of stages, in the order of the way, that any case has.
+fn stages(summary: &Summary) -> Vec<&'static str> {
+    let has = |name: &&str| {
+        summary.cases.iter().filter_map(|case| case.cell.as_ref()).any(|cell| cell.stages.contains_key(*name))
+    };
+    qdelay_sim::Stage::ALL.map(qdelay_sim::Stage::name).into_iter().filter(has).collect()
+}
+
+/// The axes that tell cases apart, the seed left out.
+fn axes(summary: &Summary) -> Vec<&str> {
+    let told = |axis: &&AxisFile| axis.name != "seed" && axis.labels.len() > 1;
+    summary.axes.iter().filter(told).map(|axis| axis.name.as_str()).collect()
+}
+
+fn header(name: &str) -> String {
+    name.trim_start_matches("path.").trim_start_matches("flow.").trim_start_matches("cell.").to_string()
+}
+
+/// A row for each point; empty without any.
+pub fn cases(summary: &Summary, points: &[Point<'_>]) -> String {
+    table(summary, points, None, &|_| vec![String::new()], &of_case()).unwrap_or_default()
+}
+
+/// Tables of the parts of cases that there are, and what explains them.
+pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static str)> {
+    let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
+    let groups_if = |is_shown: bool| {
+        let names: Vec<String> = groups.iter().filter(|_| is_shown).map(|name| name.to_string()).collect();
+        move |_: Point<'_>| names.clone()
+    };
+    let has_cell = summary.cases.iter().any(|case| case.cell.is_some());
+    let slices = |point: Point<'_>| {
+        let cells = point.iter().filter_map(|case| case.cell.as_ref());
+        let names: BTreeSet<&String> = cells.flat_map(|cell| cell.slices.keys()).collect();
+        names.into_iter().cloned().collect()
+    };
+    let codepoints =
+        |point: Point<'_>| point.iter().take(1).flat_map(|case| case.codepoints.keys()).cloned().collect();
+    // In the order of the way.
+    let hops = |point: Point<'_>| {
+        let mut hops: Vec<(&String, &Hop)> = point.iter().take(1).flat_map(|case| &case.hops).collect();
+        hops.sort_by_key(|(_, hop)| hop.place);
+        hops.into_iter().map(|(name, _)| name.clone()).collect()
+    };
+    let of_groups = of_part(|case, name| {
+        let group = case.groups.get(name)?;
+        Some((group.throughput_mbps, group.queue_delay_ms, group.loss_ratio))
+    });
+    let of_codepoints = of_part(|case, name| {
+        let codepoint = case.codepoints.get(name)?;
+        Some((codepoint.throughput_mbps, codepoint.queue_delay_ms, codepoint.loss))
+    });
+    let of_hops = of_part(|case, name| {
+        let hop = case.hops.get(name)?;
+        Some((hop.throughput_mbps, hop.queue_delay_ms, hop.drops as f64 / hop.arrived.max(1) as f64))
+    });
+    let tables: [(&str, &dyn Fn(Point<'_>) -> Vec<String>, Vec<Figure>, &str); 5] = [
+        ("flows", &groups_if(groups.len() > 1), of_groups, ""),
+        ("flows", &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
+        ("slice", &slices, of_slice(), SLICE_NOTE),
+        ("codepoint", &codepoints, of_codepoints, ""),
+        ("hop", &hops, of_hops, ""),
+    ];
+    let made = tables.iter().map(|(what, names, figures, note)| {
+        table(summary, points, Some(*what), names, figures).map(|table| (table, *note))
+    });
+    made.flatten().collect()
+}
+
+/// A row for each point, or for each part of it that `names` has, under this heading; `None` without any.
+fn table(
+    summary: &Summary,
+    points: &[Point<'_>],
+    heading: Option<&'static str>,
+    names: &dyn Fn(Point<'_>) -> Vec<String>,
+    figures: &[Figure],
+) -> Option<String> {
+    let axes = axes(summary);
+    let named = axes.iter().map(|axis| Column::named(header(axis)));
+    let columns: Vec<Column> =
+        named.chain(heading.map(Column::left)).chain(figures.iter().map(Figure::column)).collect();
+    let mut rows = Vec::new();
+    for point in points.iter().take(ROWS) {
+        for name in names(point) {
+            let label = |axis: &&str| {
+                one_line(point.first().and_then(|case| case.labels.get(*axis)).map_or("", String::as_str))
+            };
+            let mut row: Vec<String> = axes.iter().map(label).collect();
+            row.extend(heading.map(|_| one_line(&name)));
+            row.extend(figures.iter().map(|figure| figure.mean(point, &name)));
+            rows.push(row);
+        }
+    }
+    (!rows.is_empty()).then(|| text_table::table(&columns, rows))
+}
