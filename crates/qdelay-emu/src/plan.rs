@@ -11,7 +11,9 @@ use crate::device::Port;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span};
 use qdelay_path::stack::Place;
-use qdelay_path::{AnyLink, BuildError, BuildProblem, DelaySpec, NodeId, NodeSpec, Path, PathBuilder};
+use qdelay_path::{
+    AnyLink, BuildError, BuildProblem, DelaySpec, LinkModel, NodeId, NodeSpec, Path, PathBuilder,
+};
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
@@ -161,14 +163,11 @@ pub(crate) fn lateness_limit(step: Span) -> Span {
 
 /// The shortest step of a link.
 pub(crate) fn step(link: &AnyLink) -> Span {
-    let rate: Rate = match link {
-        AnyLink::Line(line) => line.rate(),
-        AnyLink::Shaper(shaper) => shaper.rate(),
-        // A link without a clock of its own, or with one of milliseconds.
-        _ => return Span::from_millis(1),
-    };
-    // A link without a bound has no clock to be late for.
-    if rate == Rate::INFINITE { Span::from_millis(1) } else { rate.time_for(FULL_PACKET_BYTES) }
+    match link.rate() {
+        // A link without a clock of its own or with one of milliseconds, and one without a bound, which has none to be late for.
+        None | Some(Rate::INFINITE) => Span::from_millis(1),
+        Some(rate) => rate.time_for(FULL_PACKET_BYTES),
+    }
 }
 
 impl Places {

@@ -263,6 +263,7 @@ fn read(text: &str) -> Figures {
 #[test]
 fn figures_are_those_of_the_events() {
     use qdelay_emu::emulator::EventKind;
+    use qdelay_path::LinkModel;
     let schedule: Vec<u32> = (1..400).filter(|ms| ms % 9 < 6).collect();
     let steps = direction("bode:target=20ms", "steps:0s@6mbit+1s@600kbit:repeat=2s:overhead=4", 3);
     let shaper = direction("codel", "8mbit:overhead=14", 3);

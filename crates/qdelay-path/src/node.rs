@@ -4,7 +4,7 @@ use crate::classifier::Classifier;
 use crate::delay::Delay;
 use crate::gate::Gate;
 use crate::inputs::Inputs;
-use crate::link::AnyLink;
+use crate::link::{AnyLink, LinkModel};
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

@@ -4,6 +4,7 @@ use crate::common::{Event, Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};
+use qdelay_path::link::EXAMPLES;
 use qdelay_path::*;
 use qdelay_ran::radio::{Bler, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
@@ -31,6 +32,8 @@ enum Taker {
     /// The same, asked every so many microseconds, and so many packets in a millisecond.
     Polled(u64, u64, u32),
     Uplink(u64),
+    /// One of the registry.
+    Link(&'static str),
     Cell(Radio),
 }
 
@@ -86,6 +89,7 @@ fn stage() -> impl Strategy<Value = Stage> {
         (500_u64..8000, 0_u64..3000).prop_map(|(window, us)| Taker::Credit(window, us)),
         (500_u64..8000, 1_u64..3000, 1_u32..9).prop_map(|(window, us, n)| Taker::Polled(window, us, n)),
         (100_u64..3000).prop_map(Taker::Uplink),
+        prop::sample::select(EXAMPLES).prop_map(Taker::Link),
         radio().prop_map(Taker::Cell),
     ];
     prop_oneof![
@@ -172,6 +176,10 @@ fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<
     builder.build(42)
 }
 
+fn link(text: &str) -> NodeSpec {
+    NodeSpec::Link(AnyLink::build(&parse_link(text).unwrap()).unwrap())
+}
+
 fn take(taker: &Taker) -> NodeSpec {
     let mbps = |n: u64| Rate::from_bps(n * 1_000_000);
     match taker {
@@ -185,16 +193,11 @@ fn take(taker: &Taker) -> NodeSpec {
             }
             NodeSpec::link(TraceLink::new(&trace.finish().unwrap(), 4, true))
         }
-        Taker::Steps(a, b) => {
-            let text = format!("steps:0s@{a}mbit+5ms@{b}mbit:repeat=12ms");
-            NodeSpec::Link(AnyLink::build(&parse_link(&text).unwrap()).unwrap())
-        }
+        Taker::Steps(a, b) => link(&format!("steps:0s@{a}mbit+5ms@{b}mbit:repeat=12ms")),
         Taker::PassThrough => NodeSpec::Gate(AnyPacer::PASS_THROUGH),
         Taker::Credit(window, _) | Taker::Polled(window, ..) => NodeSpec::gate(Credit::new(*window)),
-        Taker::Uplink(bytes) => {
-            let text = format!("uplink:bytes={bytes}");
-            NodeSpec::Link(AnyLink::build(&parse_link(&text).unwrap()).unwrap())
-        }
+        Taker::Uplink(bytes) => link(&format!("uplink:bytes={bytes}")),
+        Taker::Link(text) => link(text),
         Taker::Cell(radio) => cell(radio),
     }
 }

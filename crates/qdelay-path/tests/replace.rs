@@ -5,6 +5,7 @@ use crate::common::{Event, Log, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_path::link::EXAMPLES;
 use qdelay_path::*;
 use qdelay_trace::ScheduleBuilder;
 use std::collections::BTreeMap;
@@ -30,14 +31,15 @@ fn link(text: &str) -> AnyLink {
 /// A link that has run for rounds begins as one that has not.
 #[test]
 fn a_trace_begins_anew() {
-    let AnyLink::Trace(mut ran) = link("trace:3,10") else { panic!("not a trace") };
+    let trace = || link("trace:3,10").opportunities().cloned().unwrap();
+    let (mut ran, mut fresh) = (trace(), trace());
     for _ in 0..5 {
         ran.burn();
     }
     assert_eq!(ran.next(), ms(30));
-    let begun = ran.beginning_at(ms(7));
-    let AnyLink::Trace(fresh) = link("trace:3,10") else { panic!("not a trace") };
-    assert_eq!((begun.next(), &begun), (ms(10), &fresh.beginning_at(ms(7))));
+    ran.begin_at(ms(7));
+    fresh.begin_at(ms(7));
+    assert_eq!((ran.next(), &ran), (ms(10), &fresh));
 }
 
 fn discipline(text: &str) -> AnyQdisc {
@@ -326,6 +328,11 @@ const ROUNDS: [&str; 8] = [
     "steps:0s@4mbit+10ms@0",
 ];
 
+/// One of those, or of the registry.
+fn round(index: usize) -> &'static str {
+    [&ROUNDS, EXAMPLES].concat()[index]
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Packet { flow: u32, bytes: u32 },
@@ -338,7 +345,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (0_u32..4, 20_u32..4000).prop_map(|(flow, bytes)| Step::Packet { flow, bytes }),
         1 => (0..DISCIPLINES.len()).prop_map(Step::Queue),
-        1 => (0..ROUNDS.len()).prop_map(Step::Link),
+        1 => (0..ROUNDS.len() + EXAMPLES.len()).prop_map(Step::Link),
         1 => (0_u64..5000, prop_oneof![Just(0), 0_u64..3000], prop_oneof![Just(0.0), Just(0.1)])
             .prop_map(|(us, jitter_us, loss)| Step::Delay { us, jitter_us, loss }),
     ]
@@ -354,7 +361,7 @@ fn replace(path: &mut Path, now: Time, step: &Step, log: &mut Log) {
     let [queue, wire, delay] = ["queue", "link", "delay"].map(node);
     match step {
         Step::Queue(index) => path.replace_queue(now, queue, discipline(DISCIPLINES[*index]), log),
-        Step::Link(index) => path.replace_link(now, wire, link(ROUNDS[*index]), log),
+        Step::Link(index) => path.replace_link(now, wire, link(round(*index)), log),
         Step::Delay { us, jitter_us, loss } => {
             let (span, jitter) = (Span::from_micros(*us), Span::from_micros(*jitter_us));
             path.replace_delay(now, delay, DelaySpec { span, jitter, loss: *loss }, log)
@@ -370,11 +377,11 @@ proptest! {
     #[test]
     fn nothing_is_lost_nothing_overtakes(
         steps in prop::collection::vec((prop_oneof![Just(0), 0_u64..2_000_000], step()), 1..200),
-        first in (0..DISCIPLINES.len(), 0..ROUNDS.len()),
+        first in (0..DISCIPLINES.len(), 0..ROUNDS.len() + EXAMPLES.len()),
         gate in prop_oneof![Just(None), Just(Some(AnyPacer::PASS_THROUGH))],
     ) {
         let (disciplines, delay) = (DISCIPLINES[first.0], Span::from_micros(700));
-        let mut path = path(disciplines, ROUNDS[first.1], delay, gate);
+        let mut path = path(disciplines, round(first.1), delay, gate);
         let [entry, wire] = ["queue", "link"].map(|name| path.node(name).unwrap());
         let mut other = path.clone();
         let (mut log, mut log_other) = (Log::default(), Log::default());

@@ -42,6 +42,10 @@ const BAD: &[(&str, &str)] = &[
         "[path]\ntrace = \"synth-lte-driving\"\nqdisc = \"fcfs_green:rate=1mbit\"\n[[flow]]\n",
         "my.toml: line 3: path.qdisc: fcfs_green counts on 1mbit, and the link's rate varies; expected the rate of the link, or none where it varies",
     ),
+    (
+        "[path]\nlink = \"uplink\"\nqdisc = \"dsd:rate=1mbit\"\n[[flow]]\n",
+        "my.toml: line 3: path.qdisc: dsd counts on 1mbit, and the link's rate varies; expected the rate of the link, or none where it varies",
+    ),
     ("a = 1\na = 2", "my.toml: line 2: not TOML: duplicate key"),
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
     (

@@ -373,6 +373,18 @@ fn every_format_of_traces_is_in_the_documentation() {
     }
 }
 
+/// A row for each link, but for a rate, which needs no name.
+#[test]
+fn every_link_is_in_the_documentation() {
+    let text = read(&root().join("docs/compare.md"));
+    for name in qdelay_path::LINKS.iter().map(|link| link.name).filter(|name| *name != "rate") {
+        assert!(
+            text.contains(&format!("| `--link {name}")),
+            "docs/compare.md has no row for the link {name}"
+        );
+    }
+}
+
 /// The same for the transports that have a page of their own.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {

@@ -167,7 +167,7 @@ fn components() {
     refused("--transport", "udp:off=1s", &["off is given without on; expected both"]);
     refused("--link", "10", &["'10': rate=10: expected a number with a unit"]);
     refused("--link", "0", &["out of range; expected at least 1bit"]);
-    refused("--link", "wire:10mbit", &["unknown link 'wire'; known: rate, htb, line, steps, uplink, synth"]);
+    refused("--link", "wire:10mbit", &["unknown link 'wire'; known: rate, htb"]);
     refused("--link", "12.trace", &["unknown link '12.trace'", "a trace is given by --trace"]);
     refused("--link", "steps:6mbit", &["'6mbit' is not a step; expected a time and a rate"]);
     refused("--link", "synth:tube", &["preset=tube: expected one of lte-driving"]);

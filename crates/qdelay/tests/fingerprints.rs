@@ -71,35 +71,17 @@ fn recorded() -> PathBuf {
 #[test]
 fn of_compare() {
     let mut prints = prints("compare.tsv", OF_RUNS);
-    for (number, set) in compare::SETS.lines().enumerate() {
+    for (label, set) in compare::sets() {
         let words: Vec<&str> = ["compare", "--json"].into_iter().chain(set.split(' ')).collect();
         for case in list(&json(&words, None), "cases") {
             let axes = &case["axes"];
             let axis = |name| text(axes, name);
             let (trace, qdisc, transport) = (axis("trace"), axis("qdisc"), axis("transport"));
-            let name = format!("{:02} {trace} {qdisc} {transport} {}", number + 1, axes["seed"]);
+            let name = format!("{label} {trace} {qdisc} {transport} {}", axes["seed"]);
             prints.case(&name, &figures::of(case));
         }
     }
     prints.check(&clear());
-}
-
-/// A discipline, a transport or a link that is new has to be in a set.
-#[test]
-fn every_component_is_compared() {
-    let listed = json(&["list", "--json"], None);
-    let words: Vec<&str> = compare::SETS.split([' ', ',', '\n']).collect();
-    for component in list(&listed, "components") {
-        let (kind, name) = (text(component, "kind"), text(component, "name"));
-        if !["qdisc", "transport", "link"].contains(&kind) || name == "rate" {
-            // A link without a name is a rate.
-            continue;
-        }
-        let is_it = |word: &&&str| {
-            word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-        };
-        assert!(words.iter().any(|word| is_it(&word)), "no set of options has the {kind} {name}");
-    }
 }
 
 /// How long its cases are run: until what starts late has begun.

@@ -34,7 +34,7 @@ use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
 use crate::plan::{Places, Role};
 use qdelay_core::Time;
-use qdelay_path::{AnyLink, TraceLink};
+use qdelay_path::{AnyLink, LinkModel, TraceLink};
 use qdelay_trace::OPPORTUNITY_BYTES;
 use std::fs::File;
 use std::io::{self, Write};
@@ -133,7 +133,7 @@ impl MahimahiLog {
         options: MahimahiOptions,
     ) -> io::Result<Self> {
         let link = &layout.links[port.index()];
-        let has_trace = matches!(link, AnyLink::Trace(_));
+        let has_trace = link.opportunities().is_some();
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
         let encode = Lines { capacity: Capacity::of(link), overhead: link.overhead_bytes(), port, options };
         let places = layout.places.clone();
@@ -254,11 +254,9 @@ struct Opportunities {
 
 impl Capacity {
     fn of(link: &AnyLink) -> Capacity {
-        match link {
-            AnyLink::Trace(link) => {
-                Capacity::Trace(Opportunities { link: link.clone(), last: Time::ZERO, credit: 0, lacking: 0 })
-            }
-            link => Capacity::Rate { link: link.clone(), ms: 0, offered: link.offered_bytes(Time::ZERO) },
+        match link.opportunities().cloned() {
+            Some(link) => Capacity::Trace(Opportunities { link, last: Time::ZERO, credit: 0, lacking: 0 }),
+            None => Capacity::Rate { link: link.clone(), ms: 0, offered: link.offered_bytes(Time::ZERO) },
         }
     }
 

@@ -1,42 +1,13 @@
-//! How users name links: the constant-rate ones, and rates in steps. Traces are files, which whoever opens them makes
+//! How users name links: a rate by itself, and the links of the registry. Traces are files, which whoever opens them makes
 //! into a [`TraceLink`](super::TraceLink).
 
-use super::{AnyLink, Line, RateLink, Shaper, Uplink};
+use super::parameters::{BURST, OVERHEAD, RATE, fail};
+use super::{AnyLink, LINKS, Line, Shaper};
 use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use qdelay_core::units::{parse_rate, parse_span};
-use qdelay_core::{Span, Time};
-use qdelay_trace::{RateStep, RateSteps};
+use qdelay_core::units::parse_rate;
 
-const RATE: Parameter = Parameter {
-    name: "rate",
-    unit: Unit::Rate,
-    default: "",
-    min: "1bit",
-    max: "",
-    about: "Bits per second on the link; required.",
-    source: "",
-};
-const OVERHEAD: Parameter = Parameter {
-    name: "overhead",
-    unit: Unit::Bytes,
-    default: "0",
-    min: "0",
-    max: "65535b",
-    about: "Bytes the link adds to each IP packet, such as 14 for Ethernet.",
-    source: "",
-};
-const BURST: Parameter = Parameter {
-    name: "burst",
-    unit: Unit::Bytes,
-    default: "1540b",
-    min: "0",
-    max: "",
-    about: "What may leave at once after a pause: the cap of the token bucket.",
-    source: "the kernel experiments this is compared with",
-};
 const MODEL: Parameter = Parameter {
     name: "model",
     unit: Unit::Choice(&["htb", "line"]),
@@ -46,62 +17,8 @@ const MODEL: Parameter = Parameter {
     about: "htb: a packet leaves at the start of its slot; line: with its last bit.",
     source: "",
 };
-const PROFILE: Parameter = Parameter {
-    name: "profile",
-    unit: Unit::Text,
-    default: "",
-    min: "",
-    max: "",
-    about: "Rates and since when they hold, as in 0s@6mbit+10s@600kbit; required.",
-    source: "",
-};
-const REPEAT: Parameter = Parameter {
-    name: "repeat",
-    unit: Unit::Span,
-    default: "",
-    min: "1us",
-    max: "",
-    about: "Start over after this long; the last rate holds for ever where it is not given.",
-    source: "",
-};
-const REQUEST: Parameter = Parameter {
-    name: "sr",
-    unit: Unit::Span,
-    default: "10ms",
-    min: "125us",
-    max: "1s",
-    about: "Time between occasions of scheduling requests; the first is at 0.",
-    source: "TS 36.213 table 10.1.5-1",
-};
-const GRANT: Parameter = Parameter {
-    name: "grant",
-    unit: Unit::Span,
-    default: "8ms",
-    min: "0s",
-    max: "100ms",
-    about: "From a scheduling request or buffer status report to the first transmission it causes.",
-    source: "TS 36.213 section 8.0",
-};
-const SLOT: Parameter = Parameter {
-    name: "slot",
-    unit: Unit::Span,
-    default: "1ms",
-    min: "62500ns",
-    max: "1s",
-    about: "Time between slots; the first is at 0.",
-    source: "TS 36.211 section 4.1",
-};
-const SLOT_BYTES: Parameter = Parameter {
-    name: "bytes",
-    unit: Unit::Bytes,
-    default: "1000b",
-    min: "1b",
-    max: "1000000b",
-    about: "What a slot carries.",
-    source: "",
-};
 
-static CONSTANT: Component = Component {
+pub(super) static CONSTANT: Component = Component {
     kind: Kind::Link,
     name: "rate",
     about: "A constant rate; what a link that begins with a number means.",
@@ -109,41 +26,8 @@ static CONSTANT: Component = Component {
     parameters: &[RATE, OVERHEAD, MODEL, BURST],
     positional: Some("rate"),
 };
-static HTB: Component = Component {
-    kind: Kind::Link,
-    name: "htb",
-    about: "A constant rate as a Linux shaper gives it: packets leave at the start of their slots.",
-    source: "Linux net/sched/sch_htb.c",
-    parameters: &[RATE, OVERHEAD, BURST],
-    positional: Some("rate"),
-};
-static LINE: Component = Component {
-    kind: Kind::Link,
-    name: "line",
-    about: "A constant rate as a serial line gives it: packets leave with their last bit.",
-    source: "",
-    parameters: &[RATE, OVERHEAD],
-    positional: Some("rate"),
-};
-static STEPS: Component = Component {
-    kind: Kind::Link,
-    name: "steps",
-    about: "A line whose rate changes in steps; zero is an outage.",
-    source: "",
-    parameters: &[PROFILE, OVERHEAD, REPEAT],
-    positional: Some("profile"),
-};
-static UPLINK: Component = Component {
-    kind: Kind::Link,
-    name: "uplink",
-    about: "The uplink of a UE: a packet that finds it idle waits for a scheduling request and a grant.",
-    source: "TS 36.321 sections 5.4.3 to 5.4.5",
-    parameters: &[REQUEST, GRANT, SLOT, SLOT_BYTES, OVERHEAD],
-    positional: None,
-};
 
-/// The links that users can name.
-pub static LINKS: &[&Component] = &[&CONSTANT, &HTB, &LINE, &STEPS, &UPLINK];
+pub(super) const EXAMPLE: &str = "10mbit";
 
 /// Whether `text` is meant as a rate, right or wrong: `infinite`, or a number with nothing but a unit behind it, up to the first
 /// colon (`10mbit:overhead=14`, `10mbt`, `10`). What else begins with a digit is a name, such as that of a file: `12.trace`, `2018-lte`.
@@ -172,68 +56,28 @@ pub fn parse_link(text: &str) -> Result<Arguments, ComponentError> {
     Arguments::parse(LINKS, text)
 }
 
-impl AnyLink {
-    /// The link that `arguments` of a component of [`LINKS`] describe.
-    ///
-    /// # Errors
-    /// A required value that is missing, a profile that cannot be read, or a key the chosen model has no use for.
-    pub fn build(arguments: &Arguments) -> Result<AnyLink, ComponentError> {
-        build(arguments).map_err(|message| ComponentError { typed: arguments.typed().to_string(), message })
-    }
-}
-
-fn build(arguments: &Arguments) -> Result<AnyLink, String> {
-    // The declared range keeps it within 16 bits.
-    let overhead = arguments.whole("overhead").unwrap_or(0) as u32;
+/// The link of [`CONSTANT`], which is one of two.
+pub(super) fn constant(arguments: &Arguments) -> Result<AnyLink, ComponentError> {
     let name = arguments.component().name;
-    if name == STEPS.name {
-        return steps(arguments, overhead);
+    if name != CONSTANT.name {
+        return Err(fail(arguments, format!("'{name}' is not a link")));
     }
-    if name == UPLINK.name {
-        return uplink(arguments, overhead);
+    if arguments.text("model") != Some("line") {
+        return Shaper::build(arguments).map(AnyLink::from);
     }
-    let rate = arguments.rate("rate").ok_or("no rate; expected one such as 10mbit")?;
-    let line = name == LINE.name || (name == CONSTANT.name && arguments.text("model") == Some("line"));
-    if !line {
-        let burst = arguments.whole("burst").unwrap_or(Shaper::BURST_BYTES);
-        return Ok(Shaper::new(rate, overhead, burst).into());
+    let line = Line::build(arguments)?;
+    match arguments.is_given("burst") {
+        true => Err(fail(arguments, "a line has no burst; expected no burst, or model=htb")),
+        false => Ok(line.into()),
     }
-    if arguments.is_given("burst") {
-        return Err("a line has no burst; expected no burst, or model=htb".to_string());
-    }
-    Ok(Line::new(rate, overhead).into())
-}
-
-fn uplink(arguments: &Arguments, overhead: u32) -> Result<AnyLink, String> {
-    // The declared ranges keep them as they have to be; the defaults are there.
-    let span = |name: &str| arguments.span(name).unwrap_or_default();
-    let bytes = arguments.whole("bytes").and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or_default();
-    let uplink = Uplink::new(span("sr"), span("grant"), span("slot"), bytes, overhead);
-    Ok(uplink.ok_or("no slots; expected sr, slot and bytes above zero, and grant up to 10000 slots")?.into())
-}
-
-fn steps(arguments: &Arguments, overhead: u32) -> Result<AnyLink, String> {
-    let profile = arguments.text("profile").ok_or("no profile; expected one such as 0s@6mbit+10s@600kbit")?;
-    let mut steps = Vec::new();
-    for part in profile.split('+') {
-        let (start, rate) = part.split_once('@').ok_or_else(|| {
-            format!("'{part}' is not a step; expected a time and a rate, such as 10s@600kbit")
-        })?;
-        let start = parse_span(start).map_err(|e| format!("in step '{part}': {e}"))?;
-        let rate = parse_rate(rate).map_err(|e| format!("in step '{part}': {e}"))?;
-        steps.push(RateStep { start: Time::ZERO + start, rate });
-    }
-    let last = steps.last().map_or(Time::ZERO, |step| step.start);
-    let repeat = arguments.span("repeat");
-    let period = repeat.unwrap_or(last.since(Time::ZERO) + Span::from_secs(1));
-    let rates = RateSteps::new(steps, period).map_err(|e| format!("profile: {e}"))?;
-    Ok(RateLink::new(&rates, overhead, repeat.is_some()).into())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{RateLink, Uplink};
     use super::*;
-    use qdelay_core::Rate;
+    use qdelay_core::{Rate, Span, Time};
+    use qdelay_trace::{RateStep, RateSteps};
 
     fn link(text: &str) -> Result<AnyLink, ComponentError> {
         AnyLink::build(&parse_link(text)?)
@@ -243,25 +87,29 @@ mod tests {
     fn what_users_write() {
         let ten = Rate::from_bps(10_000_000);
         for text in ["10mbit:overhead=14", "htb:10mbit:overhead=14b", "rate:rate=10mbit:overhead=14"] {
-            let AnyLink::Shaper(shaper) = link(text).unwrap() else { panic!("{text}") };
-            assert_eq!((shaper.rate(), shaper.overhead_bytes(), shaper.burst_bytes()), (ten, 14, 1540));
+            assert_eq!(link(text), Ok(Shaper::new(ten, 14, 1540).into()), "{text}");
         }
         for text in ["10mbit:model=line", "line:10mbit", "line:rate=10mbit"] {
-            let AnyLink::Line(line) = link(text).unwrap() else { panic!("{text}") };
-            assert_eq!((line.rate(), line.overhead_bytes()), (ten, 0));
+            assert_eq!(link(text), Ok(Line::new(ten, 0).into()), "{text}");
         }
-        let AnyLink::Shaper(shaper) = link("infinite:burst=3kb").unwrap() else { panic!() };
-        assert_eq!((shaper.rate(), shaper.burst_bytes()), (Rate::INFINITE, 3000));
-        assert!(matches!(link("steps:0s@6mbit+10s@600kbit:repeat=20s:overhead=4"), Ok(AnyLink::Rate(_))));
-        let AnyLink::Uplink(uplink) = link("uplink:overhead=2:bytes=500").unwrap() else { panic!() };
-        assert_eq!((uplink.slot_bytes(), uplink.overhead_bytes()), (500, 2));
+        assert_eq!(link("infinite:burst=3kb"), Ok(Shaper::new(Rate::INFINITE, 0, 3000).into()));
+        let steps = [(0, 6_000_000), (10, 600_000)].map(|(second, bps)| RateStep {
+            start: Time::ZERO + Span::from_secs(second),
+            rate: Rate::from_bps(bps),
+        });
+        let rates = RateSteps::new(steps.to_vec(), Span::from_secs(20)).unwrap();
+        let expected = RateLink::new(&rates, 4, true);
+        assert_eq!(link("steps:0s@6mbit+10s@600kbit:repeat=20s:overhead=4"), Ok(expected.into()));
+        let [request, grant, slot] = [10, 8, 1].map(Span::from_millis);
+        let expected = Uplink::new(request, grant, slot, 500, 2).unwrap();
+        assert_eq!(link("uplink:overhead=2:bytes=500"), Ok(expected.into()));
         assert_eq!(parse_link("10mbit:overhead=14").unwrap().typed(), "10mbit:overhead=14");
     }
 
     #[test]
     fn every_error_names_what_was_expected() {
         let message = |text| link(text).unwrap_err().to_string();
-        assert!(message("wire:10mbit").contains("known: rate, htb, line, steps, uplink"));
+        assert!(message("wire:10mbit").contains("known: rate, htb"));
         assert!(message("uplink:sr=0s").contains("125us"), "{}", message("uplink:sr=0s"));
         assert!(message("uplink:bytes=0").contains("1b"));
         assert!(message("uplink:10mbit").contains("uplink"));

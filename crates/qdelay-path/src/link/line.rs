@@ -3,8 +3,21 @@
 //! A packet leaves when its last bit is sent; the next one starts at that moment. Parameters: `rate`, and `overhead` bytes
 //! added to each packet (default 0).
 
-use super::{WORK_PER_BYTE, bytes_in, transmission_nanos};
+use super::parameters::{OVERHEAD, RATE, overhead, rate};
+use super::{LinkModel, Serial, WORK_PER_BYTE, bytes_in, transmission_nanos};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind};
 use qdelay_core::{Rate, Span, Time};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Link,
+    name: "line",
+    about: "A constant rate as a serial line gives it: packets leave with their last bit.",
+    source: "",
+    parameters: &[RATE, OVERHEAD],
+    positional: Some("rate"),
+};
+
+pub(super) const EXAMPLE: &str = "line:10mbit";
 
 /// A line of constant rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,17 +42,14 @@ impl Line {
         };
         Line { rate, overhead_bytes, nanos_per_byte, finish: Time::ZERO, carry: 0 }
     }
-    /// The rate.
-    pub const fn rate(&self) -> Rate {
-        self.rate
+    pub(super) fn build(arguments: &Arguments) -> Result<Line, ComponentError> {
+        Ok(Line::new(rate(arguments)?, overhead(arguments)))
     }
-    /// Bytes added to each packet.
-    pub const fn overhead_bytes(&self) -> u32 {
-        self.overhead_bytes
-    }
-    /// Starts a packet of `bytes` at `now`, when the one before is through; returns when its last bit is sent.
+}
+
+impl Serial for Line {
     #[inline]
-    pub fn begin(&mut self, now: Time, bytes: u32) -> Time {
+    fn begin(&mut self, now: Time, bytes: u32) -> Time {
         let wire = u64::from(bytes) + u64::from(self.overhead_bytes);
         if self.nanos_per_byte > 0 {
             self.finish = now + Span::from_nanos(wire * self.nanos_per_byte);
@@ -51,9 +61,18 @@ impl Line {
         self.finish = now + Span::from_nanos(transmission_nanos(self.rate, wire, &mut self.carry));
         self.finish
     }
-    /// Bytes that fit on the line from the beginning of the run to `now`.
-    pub fn offered_bytes(&self, now: Time) -> u64 {
+}
+
+impl LinkModel for Line {
+    #[inline]
+    fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+    fn offered_bytes(&self, now: Time) -> u64 {
         bytes_in(self.rate, now.as_nanos())
+    }
+    fn rate(&self) -> Option<Rate> {
+        Some(self.rate)
     }
 }
 

@@ -10,85 +10,120 @@
 //!
 //! Each adds `overhead` bytes to every packet: framing that the IP size does not show. An idle link has no events.
 
+mod any;
 mod component;
 mod line;
+mod parameters;
 mod shaper;
 mod steps;
 mod trace;
 mod uplink;
 
-pub use component::{LINKS, is_rate, parse_link};
-pub use line::Line;
-pub use shaper::Shaper;
-pub use steps::RateLink;
-pub use trace::TraceLink;
-pub use uplink::Uplink;
+pub use component::{is_rate, parse_link};
 
 use alloc::boxed::Box;
+use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Rate, Time};
 
-/// Any of the links.
+// The registry: a line makes of a link a variant, an entry of `LINKS` and an example. They are listed in this order.
+any::links! {
+    shaped: { shaper::Shaper }
+    serial: { line::Line, steps::RateLink }
+    slotted: { uplink::Uplink in Box }
+    traces: { trace::TraceLink }
+}
+
+/// Any link, by how a path drives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum AnyLink {
-    /// Store and forward at a constant rate.
-    Line(Line),
-    /// A token bucket.
-    Shaper(Shaper),
-    /// Opportunities recorded in a trace.
-    Trace(TraceLink),
-    /// Store and forward at a rate that changes.
-    Rate(RateLink),
-    /// Slots that have to be requested.
-    Uplink(Box<Uplink>),
+    /// A packet leaves at the start of its slot.
+    Shaped(AnyShaped),
+    /// A packet leaves with its last bit.
+    Serial(AnySerial),
+    /// Packets leave at times that are the link's.
+    Slotted(AnySlotted),
+}
+
+any::delegate!(AnyLink: Shaped, Serial, Slotted);
+
+/// What any link says of itself.
+pub trait LinkModel {
+    /// Bytes that it adds to each packet.
+    fn overhead_bytes(&self) -> u32;
+
+    /// Bytes, overhead included, that could have been sent from the beginning of the run to `now`; from the beginning of its schedule
+    /// where it has one.
+    fn offered_bytes(&self, now: Time) -> u64;
+
+    /// Its rate, where it has one that never changes.
+    fn rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// The opportunities that it sends by, where they are known beforehand.
+    fn opportunities(&self) -> Option<&TraceLink> {
+        None
+    }
+
+    /// Its schedule, if it has one, begins at `begin` and not with the run. It is idle.
+    fn begin_at(&mut self, begin: Time) {
+        let _ = begin;
+    }
+
+    /// Whether it sends before all else that happens at the same time.
+    fn runs_first(&self) -> bool {
+        false
+    }
+}
+
+/// A token bucket: a packet may leave from a time on, whatever its size, and then makes others wait.
+pub trait Shaped: LinkModel {
+    /// From when on a packet may leave; [`Time::NEVER`] where none ever may.
+    fn eligible(&self) -> Time;
+
+    /// A packet of `bytes` leaves at `now`, not before [`Shaped::eligible`].
+    fn charge(&mut self, now: Time, bytes: u32);
+}
+
+/// A line: a packet is stored until its last bit is sent, and the next one starts then.
+pub trait Serial: LinkModel {
+    /// Starts a packet of `bytes` at `now`, when the one before is through; returns when its last bit is sent.
+    fn begin(&mut self, now: Time, bytes: u32) -> Time;
+}
+
+/// A link that sends at certain times, up to so many bytes at a time: what a slot has left over goes to the next packet, and what a
+/// packet lacks is carried by the next slot.
+pub trait Slotted: LinkModel {
+    /// Something has come to the idle link at `now`: its first slot, which is later.
+    fn wake(&mut self, now: Time) -> Time;
+
+    /// Bytes, overhead included, that a slot carries.
+    fn slot_bytes(&self) -> u64;
+
+    /// In its slot at `now` it has sent `sent` bytes, less than a slot carries only if there were no more. Returns the next slot;
+    /// [`Time::NEVER`] where it is idle. `waiting` are the bytes that are left, with their overhead; 0 where it does not report them.
+    fn sent(&mut self, now: Time, sent: u64, waiting: u64) -> Time;
+
+    /// Whether it has to know what is left after a slot, which costs time to count.
+    fn reports(&self) -> bool {
+        false
+    }
+
+    /// Whether its slots are told as capacity also while it ends what it has begun, because it is replaced.
+    fn tells_while_leaving(&self) -> bool {
+        false
+    }
 }
 
 impl AnyLink {
-    /// Bytes, overhead included, that could have been sent from the beginning of the run to `now`.
-    pub fn offered_bytes(&self, now: Time) -> u64 {
+    /// When the link has something to do, idle before, if a packet has come at `now`.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time) -> Time {
         match self {
-            AnyLink::Line(link) => link.offered_bytes(now),
-            AnyLink::Shaper(link) => link.offered_bytes(now),
-            AnyLink::Trace(link) => link.offered_bytes(now),
-            AnyLink::Rate(link) => link.offered_bytes(now),
-            AnyLink::Uplink(link) => link.offered_bytes(now),
+            AnyLink::Shaped(link) => link.eligible().max(now),
+            AnyLink::Serial(_) => now,
+            AnyLink::Slotted(link) => link.wake(now),
         }
-    }
-    /// Bytes the link adds to each packet.
-    pub fn overhead_bytes(&self) -> u32 {
-        match self {
-            AnyLink::Line(link) => link.overhead_bytes(),
-            AnyLink::Shaper(link) => link.overhead_bytes(),
-            AnyLink::Trace(link) => link.overhead_bytes(),
-            AnyLink::Rate(link) => link.overhead_bytes(),
-            AnyLink::Uplink(link) => link.overhead_bytes(),
-        }
-    }
-}
-
-impl From<Line> for AnyLink {
-    fn from(link: Line) -> AnyLink {
-        AnyLink::Line(link)
-    }
-}
-impl From<Shaper> for AnyLink {
-    fn from(link: Shaper) -> AnyLink {
-        AnyLink::Shaper(link)
-    }
-}
-impl From<TraceLink> for AnyLink {
-    fn from(link: TraceLink) -> AnyLink {
-        AnyLink::Trace(link)
-    }
-}
-impl From<RateLink> for AnyLink {
-    fn from(link: RateLink) -> AnyLink {
-        AnyLink::Rate(link)
-    }
-}
-impl From<Uplink> for AnyLink {
-    fn from(link: Uplink) -> AnyLink {
-        AnyLink::Uplink(Box::new(link))
     }
 }
 

@@ -12,8 +12,21 @@
 //! * Debt is unbounded; the kernel forgives what is over 60 s (`mbuffer`).
 //! * One class: no ceiling of its own and no parent to borrow from, as when both have the class's rate and burst.
 
-use super::{bytes_in, transmission_nanos};
+use super::parameters::{BURST, OVERHEAD, RATE, overhead, rate};
+use super::{LinkModel, Shaped, bytes_in, transmission_nanos};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind};
 use qdelay_core::{Rate, Span, Time};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Link,
+    name: "htb",
+    about: "A constant rate as a Linux shaper gives it: packets leave at the start of their slots.",
+    source: "Linux net/sched/sch_htb.c",
+    parameters: &[RATE, OVERHEAD, BURST],
+    positional: Some("rate"),
+};
+
+pub(super) const EXAMPLE: &str = "htb:10mbit:burst=3kb";
 
 /// A token bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,26 +51,24 @@ impl Shaper {
         let depth = Span::from_nanos(transmission_nanos(rate, burst_bytes, &mut 0));
         Shaper { rate, overhead_bytes, burst_bytes, depth, full: Time::ZERO, carry: 0 }
     }
-    /// The rate.
-    pub const fn rate(&self) -> Rate {
-        self.rate
-    }
-    /// Bytes added to each packet.
-    pub const fn overhead_bytes(&self) -> u32 {
-        self.overhead_bytes
+    pub(super) fn build(arguments: &Arguments) -> Result<Shaper, ComponentError> {
+        let burst_bytes = arguments.whole("burst").unwrap_or(Shaper::BURST_BYTES);
+        Ok(Shaper::new(rate(arguments)?, overhead(arguments), burst_bytes))
     }
     /// The cap of the bucket in bytes.
     pub const fn burst_bytes(&self) -> u64 {
         self.burst_bytes
     }
+}
+
+impl Shaped for Shaper {
     /// From when on the tokens are not negative.
     #[inline]
-    pub fn eligible(&self) -> Time {
+    fn eligible(&self) -> Time {
         if self.rate == Rate::ZERO { Time::NEVER } else { self.full - self.depth }
     }
-    /// Charges a packet of `bytes` that leaves at `now`, not before [`Shaper::eligible`].
     #[inline]
-    pub fn charge(&mut self, now: Time, bytes: u32) {
+    fn charge(&mut self, now: Time, bytes: u32) {
         if self.full < now {
             self.full = now;
             self.carry = 0;
@@ -65,9 +76,19 @@ impl Shaper {
         let wire = u64::from(bytes) + u64::from(self.overhead_bytes);
         self.full += Span::from_nanos(transmission_nanos(self.rate, wire, &mut self.carry));
     }
-    /// Bytes that the rate brought from the beginning of the run to `now`, the first burst not counted.
-    pub fn offered_bytes(&self, now: Time) -> u64 {
+}
+
+impl LinkModel for Shaper {
+    #[inline]
+    fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+    /// The first burst is not counted.
+    fn offered_bytes(&self, now: Time) -> u64 {
         bytes_in(self.rate, now.as_nanos())
+    }
+    fn rate(&self) -> Option<Rate> {
+        Some(self.rate)
     }
 }
 

@@ -8,11 +8,46 @@
 //! through when the work has grown by its size, which a search over the steps finds however many steps, rounds or
 //! minutes of outage lie between.
 
-use super::WORK_PER_BYTE;
+use super::parameters::{OVERHEAD, fail, overhead};
+use super::{LinkModel, Serial, WORK_PER_BYTE};
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use qdelay_core::Time;
-use qdelay_trace::RateSteps;
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::units::{parse_rate, parse_span};
+use qdelay_core::{Span, Time};
+use qdelay_trace::{RateStep, RateSteps};
+
+const PROFILE: Parameter = Parameter {
+    name: "profile",
+    unit: Unit::Text,
+    default: "",
+    min: "",
+    max: "",
+    about: "Rates and since when they hold, as in 0s@6mbit+10s@600kbit; required.",
+    source: "",
+};
+const REPEAT: Parameter = Parameter {
+    name: "repeat",
+    unit: Unit::Span,
+    default: "",
+    min: "1us",
+    max: "",
+    about: "Start over after this long; the last rate holds for ever where it is not given.",
+    source: "",
+};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Link,
+    name: "steps",
+    about: "A line whose rate changes in steps; zero is an outage.",
+    source: "",
+    parameters: &[PROFILE, OVERHEAD, REPEAT],
+    positional: Some("profile"),
+};
+
+pub(super) const EXAMPLE: &str = "steps:0s@6mbit+10s@600kbit:repeat=20s";
 
 /// A step of one round: from `start` nanoseconds into it, at `bps`, with `work` done before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,20 +165,48 @@ impl RateLink {
         let here = table.placed(0, 0);
         RateLink { table, overhead_bytes, begin: 0, here, finish: Time::ZERO, work: 0 }
     }
-    /// The same line, idle, whose steps begin at `begin`.
-    #[must_use]
-    pub fn beginning_at(self, begin: Time) -> RateLink {
-        let here = self.table.placed(0, 0);
-        RateLink { begin: begin.as_nanos(), here, finish: Time::ZERO, work: 0, ..self }
+    pub(super) fn build(arguments: &Arguments) -> Result<RateLink, ComponentError> {
+        let read = || {
+            let profile =
+                arguments.text("profile").ok_or("no profile; expected one such as 0s@6mbit+10s@600kbit")?;
+            let repeat = arguments.span("repeat");
+            Ok(RateLink::new(&rates(profile, repeat)?, overhead(arguments), repeat.is_some()))
+        };
+        read().map_err(|message: String| fail(arguments, message))
     }
-    /// Bytes added to each packet.
-    pub const fn overhead_bytes(&self) -> u32 {
-        self.overhead_bytes
+
+    #[inline]
+    fn find(&mut self, now: Time) -> Time {
+        if self.work > self.here.work_end || self.work <= self.here.work {
+            match self.table.at_work(self.work) {
+                Some(step) => self.here = step,
+                None => return Time::NEVER,
+            }
+        }
+        Time::from_nanos(self.here.time_of(self.work).saturating_add(self.begin)).max(now)
     }
-    /// Starts a packet of `bytes` at `now`, when the one before is through; returns when its last bit is sent,
+}
+
+/// The steps of `profile`, such as `0s@6mbit+10s@600kbit`.
+fn rates(profile: &str, repeat: Option<Span>) -> Result<RateSteps, String> {
+    let mut steps = Vec::new();
+    for part in profile.split('+') {
+        let (start, rate) = part.split_once('@').ok_or_else(|| {
+            format!("'{part}' is not a step; expected a time and a rate, such as 10s@600kbit")
+        })?;
+        let start = parse_span(start).map_err(|e| format!("in step '{part}': {e}"))?;
+        let rate = parse_rate(rate).map_err(|e| format!("in step '{part}': {e}"))?;
+        steps.push(RateStep { start: Time::ZERO + start, rate });
+    }
+    let last = steps.last().map_or(Time::ZERO, |step| step.start);
+    let period = repeat.unwrap_or(last.since(Time::ZERO) + Span::from_secs(1));
+    RateSteps::new(steps, period).map_err(|e| format!("profile: {e}"))
+}
+
+impl Serial for RateLink {
     /// [`Time::NEVER`] where the rate stays zero.
     #[inline]
-    pub fn begin(&mut self, now: Time, bytes: u32) -> Time {
+    fn begin(&mut self, now: Time, bytes: u32) -> Time {
         if now != self.finish {
             let nanos = now.as_nanos().saturating_sub(self.begin);
             if !(self.here.start..self.here.end).contains(&nanos) {
@@ -156,22 +219,21 @@ impl RateLink {
         self.finish = self.find(now);
         self.finish
     }
-    /// Bytes that fit on the line from the beginning of the steps to `now`.
-    pub fn offered_bytes(&self, now: Time) -> u64 {
+}
+
+impl LinkModel for RateLink {
+    #[inline]
+    fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+    fn offered_bytes(&self, now: Time) -> u64 {
         let nanos = now.as_nanos().saturating_sub(self.begin);
         let work = self.table.at_time(nanos).work_at(nanos);
         u64::try_from(work / u128::from(WORK_PER_BYTE)).unwrap_or(u64::MAX)
     }
-
-    #[inline]
-    fn find(&mut self, now: Time) -> Time {
-        if self.work > self.here.work_end || self.work <= self.here.work {
-            match self.table.at_work(self.work) {
-                Some(step) => self.here = step,
-                None => return Time::NEVER,
-            }
-        }
-        Time::from_nanos(self.here.time_of(self.work).saturating_add(self.begin)).max(now)
+    fn begin_at(&mut self, begin: Time) {
+        let here = self.table.placed(0, 0);
+        (self.begin, self.here, self.finish, self.work) = (begin.as_nanos(), here, Time::ZERO, 0);
     }
 }
 

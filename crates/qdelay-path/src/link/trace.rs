@@ -18,6 +18,7 @@
 //! * Time is in nanoseconds: an arrival within a millisecond has the later opportunities only, as one that mahimahi's
 //!   clock rounded down to that millisecond.
 
+use super::{LinkModel, Slotted};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::Time;
@@ -79,16 +80,6 @@ impl TraceLink {
         let left = table.through(1);
         TraceLink { table, repeat, overhead_bytes, begin: 0, base_ms: 0, entry: 0, left }
     }
-    /// The same link, idle, whose schedule begins at `begin`.
-    #[must_use]
-    pub fn beginning_at(self, begin: Time) -> TraceLink {
-        let left = self.table.through(1);
-        TraceLink { begin: begin.as_nanos(), base_ms: 0, entry: 0, left, ..self }
-    }
-    /// Bytes added to each packet.
-    pub const fn overhead_bytes(&self) -> u32 {
-        self.overhead_bytes
-    }
     /// The time of the next opportunity; [`Time::NEVER`] after the last.
     #[inline]
     pub fn next(&self) -> Time {
@@ -114,8 +105,25 @@ impl TraceLink {
         }
         self.left = self.count();
     }
-    /// Wastes all opportunities up to `now` and returns the time of the first one after it.
-    pub fn skip(&mut self, now: Time) -> Time {
+    /// Opportunities from the beginning of the schedule to `now`, the ones at `now` included.
+    pub fn count_to(&self, now: Time) -> u64 {
+        if now.as_nanos() < self.begin {
+            return 0;
+        }
+        let now_ms = now.as_nanos().saturating_sub(self.begin) / NANOS_PER_MS;
+        let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
+        let whole = round.saturating_mul(self.table.through(self.table.ms.len()));
+        whole.saturating_add(self.table.through(self.table.after(now_ms - round * self.table.period_ms)))
+    }
+    /// Opportunities of the current entry.
+    fn count(&self) -> u64 {
+        self.table.through.get(self.entry).map_or(0, |through| through - self.table.through(self.entry))
+    }
+}
+
+impl Slotted for TraceLink {
+    /// Wastes all opportunities up to `now`.
+    fn wake(&mut self, now: Time) -> Time {
         if self.next() > now {
             return self.next();
         }
@@ -126,24 +134,40 @@ impl TraceLink {
         self.left = self.count();
         self.next()
     }
-    /// Opportunities from the beginning of the schedule to `now`, the ones at `now` included.
-    pub fn opportunities(&self, now: Time) -> u64 {
-        if now.as_nanos() < self.begin {
-            return 0;
-        }
-        let now_ms = now.as_nanos().saturating_sub(self.begin) / NANOS_PER_MS;
-        let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
-        let whole = round.saturating_mul(self.table.through(self.table.ms.len()));
-        whole.saturating_add(self.table.through(self.table.after(now_ms - round * self.table.period_ms)))
+    #[inline]
+    fn slot_bytes(&self) -> u64 {
+        OPPORTUNITY_BYTES
     }
-    /// What the opportunities up to `now` could have carried.
-    pub fn offered_bytes(&self, now: Time) -> u64 {
-        self.opportunities(now).saturating_mul(OPPORTUNITY_BYTES)
+    /// What it did not use it wasted: nothing waits.
+    #[inline]
+    fn sent(&mut self, _: Time, sent: u64, _: u64) -> Time {
+        self.burn();
+        if sent < OPPORTUNITY_BYTES { Time::NEVER } else { self.next() }
     }
+    /// A trace is of what the link could send, whoever uses it.
+    fn tells_while_leaving(&self) -> bool {
+        true
+    }
+}
 
-    /// Opportunities of the current entry.
-    fn count(&self) -> u64 {
-        self.table.through.get(self.entry).map_or(0, |through| through - self.table.through(self.entry))
+impl LinkModel for TraceLink {
+    #[inline]
+    fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+    fn offered_bytes(&self, now: Time) -> u64 {
+        self.count_to(now).saturating_mul(OPPORTUNITY_BYTES)
+    }
+    fn opportunities(&self) -> Option<&TraceLink> {
+        Some(self)
+    }
+    fn begin_at(&mut self, begin: Time) {
+        (self.begin, self.base_ms, self.entry) = (begin.as_nanos(), 0, 0);
+        self.left = self.count();
+    }
+    /// An opportunity cannot carry what comes at its very time.
+    fn runs_first(&self) -> bool {
+        true
     }
 }
 
@@ -185,8 +209,8 @@ mod tests {
                     burnt.burn();
                     count += 1;
                 }
-                assert_eq!(skipped.skip(now), burnt.next(), "at {now}");
-                assert_eq!(skipped.opportunities(now), count, "at {now}");
+                assert_eq!(skipped.wake(now), burnt.next(), "at {now}");
+                assert_eq!(skipped.count_to(now), count, "at {now}");
                 for _ in 0..7 {
                     assert_eq!(skipped.next(), burnt.next());
                     if skipped.next() < Time::NEVER {
@@ -204,14 +228,14 @@ mod tests {
         link.burn();
         link.burn();
         assert_eq!(link.next(), Time::NEVER);
-        assert_eq!(link.skip(ms(50)), Time::NEVER);
+        assert_eq!(link.wake(ms(50)), Time::NEVER);
         assert_eq!(link.offered_bytes(ms(1_000_000)), 2 * 1504);
     }
 
     #[test]
     fn far_away() {
         let mut link = link(&[(7, 1)], true);
-        assert!(link.skip(Time::from_nanos(u64::MAX - 1)) == Time::NEVER);
-        assert_eq!(link.skip(ms(7_000_000)), Time::NEVER, "never back");
+        assert!(link.wake(Time::from_nanos(u64::MAX - 1)) == Time::NEVER);
+        assert_eq!(link.wake(ms(7_000_000)), Time::NEVER, "never back");
     }
 }

@@ -30,8 +30,59 @@
 //! * Reports are of bytes; real ones name one of 64 ranges (TS 36.321 table 6.1.3.1-1).
 //! * A packet that came while others wait is reported with the next transmission, whatever its priority.
 
+use super::parameters::{OVERHEAD, fail, overhead};
+use super::{LinkModel, Slotted};
 use alloc::collections::VecDeque;
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use qdelay_core::{Span, Time};
+
+const REQUEST: Parameter = Parameter {
+    name: "sr",
+    unit: Unit::Span,
+    default: "10ms",
+    min: "125us",
+    max: "1s",
+    about: "Time between occasions of scheduling requests; the first is at 0.",
+    source: "TS 36.213 table 10.1.5-1",
+};
+const GRANT: Parameter = Parameter {
+    name: "grant",
+    unit: Unit::Span,
+    default: "8ms",
+    min: "0s",
+    max: "100ms",
+    about: "From a scheduling request or buffer status report to the first transmission it causes.",
+    source: "TS 36.213 section 8.0",
+};
+const SLOT: Parameter = Parameter {
+    name: "slot",
+    unit: Unit::Span,
+    default: "1ms",
+    min: "62500ns",
+    max: "1s",
+    about: "Time between slots; the first is at 0.",
+    source: "TS 36.211 section 4.1",
+};
+const SLOT_BYTES: Parameter = Parameter {
+    name: "bytes",
+    unit: Unit::Bytes,
+    default: "1000b",
+    min: "1b",
+    max: "1000000b",
+    about: "What a slot carries.",
+    source: "",
+};
+
+pub(super) static COMPONENT: Component = Component {
+    kind: Kind::Link,
+    name: "uplink",
+    about: "The uplink of a UE: a packet that finds it idle waits for a scheduling request and a grant.",
+    source: "TS 36.321 sections 5.4.3 to 5.4.5",
+    parameters: &[REQUEST, GRANT, SLOT, SLOT_BYTES, OVERHEAD],
+    positional: None,
+};
+
+pub(super) const EXAMPLE: &str = "uplink:sr=20ms";
 
 /// The uplink of a UE.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,24 +118,47 @@ impl Uplink {
         let (slot_bytes, reports) = (u64::from(slot_bytes), VecDeque::new());
         Some(Uplink { request, grant, slot, slot_bytes, overhead_bytes, sent: 0, known: 0, reports })
     }
-    /// Bytes added to each packet.
-    pub const fn overhead_bytes(&self) -> u32 {
-        self.overhead_bytes
+    pub(super) fn build(arguments: &Arguments) -> Result<Uplink, ComponentError> {
+        // The declared ranges keep them as they have to be; the defaults are there.
+        let span = |name: &str| arguments.span(name).unwrap_or_default();
+        let bytes = arguments.whole("bytes").and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or_default();
+        let uplink = Uplink::new(span("sr"), span("grant"), span("slot"), bytes, overhead(arguments));
+        let expected = "no slots; expected sr, slot and bytes above zero, and grant up to 10000 slots";
+        uplink.ok_or_else(|| fail(arguments, expected))
     }
-    /// Bytes that a slot carries.
-    pub const fn slot_bytes(&self) -> u64 {
-        self.slot_bytes
+
+    /// The base station acts by the reports that it has by `slot`.
+    fn hear(&mut self, slot: Time) {
+        while let Some(&(time, demand)) = self.reports.front()
+            && time <= slot
+        {
+            self.known = demand;
+            self.reports.pop_front();
+        }
     }
-    /// Something has come to an idle uplink at `now`: when it may send. There is no grant and no report on its way.
-    pub fn request(&mut self, now: Time) -> Time {
+    /// The first slot from `time` on.
+    fn slot_from(&self, time: Time) -> Time {
+        let slot = self.slot.as_nanos().max(1);
+        if time == Time::NEVER {
+            return time;
+        }
+        time.as_nanos().div_ceil(slot).checked_mul(slot).map_or(Time::NEVER, Time::from_nanos)
+    }
+}
+
+impl Slotted for Uplink {
+    /// There is no grant and no report on its way.
+    fn wake(&mut self, now: Time) -> Time {
         let period = self.request.as_nanos();
         let occasion = Time::from_nanos((now.as_nanos() / period).saturating_add(1).saturating_mul(period));
         self.reports.clear();
         self.slot_from(occasion + self.grant)
     }
-    /// At `now`, in a slot that was granted, `sent` bytes were sent and `waiting` are left. Returns the next slot that is
-    /// granted; [`Time::NEVER`] where none is: the uplink is idle.
-    pub fn sent(&mut self, now: Time, sent: u64, waiting: u64) -> Time {
+    #[inline]
+    fn slot_bytes(&self) -> u64 {
+        self.slot_bytes
+    }
+    fn sent(&mut self, now: Time, sent: u64, waiting: u64) -> Time {
         self.sent += sent;
         if sent < self.slot_bytes {
             // Padding: the base station sees that it has granted too much.
@@ -105,26 +179,18 @@ impl Uplink {
         }
         Time::NEVER
     }
-    /// Bytes that slots from the beginning of the run to `now` could have carried.
-    pub fn offered_bytes(&self, now: Time) -> u64 {
-        (now.as_nanos() / self.slot.as_nanos().max(1)).saturating_mul(self.slot_bytes)
+    /// In each transmission.
+    fn reports(&self) -> bool {
+        true
     }
+}
 
-    /// The base station acts by the reports that it has by `slot`.
-    fn hear(&mut self, slot: Time) {
-        while let Some(&(time, demand)) = self.reports.front()
-            && time <= slot
-        {
-            self.known = demand;
-            self.reports.pop_front();
-        }
+impl LinkModel for Uplink {
+    #[inline]
+    fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
     }
-    /// The first slot from `time` on.
-    fn slot_from(&self, time: Time) -> Time {
-        let slot = self.slot.as_nanos().max(1);
-        if time == Time::NEVER {
-            return time;
-        }
-        time.as_nanos().div_ceil(slot).checked_mul(slot).map_or(Time::NEVER, Time::from_nanos)
+    fn offered_bytes(&self, now: Time) -> u64 {
+        (now.as_nanos() / self.slot.as_nanos().max(1)).saturating_mul(self.slot_bytes)
     }
 }

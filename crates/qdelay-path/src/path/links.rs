@@ -1,12 +1,11 @@
 //! Links: taking a packet, sending it, and what follows when it has left.
 
 use super::Path;
-use crate::link::AnyLink;
+use crate::link::{AnyLink, LinkModel, Serial, Shaped, Slotted};
 use crate::node::{Role, Sending};
 use crate::{Count, NodeId, Observer, Signal};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Packet, Time};
-use qdelay_trace::OPPORTUNITY_BYTES;
 
 impl<Q: Qdisc> Path<Q> {
     /// A link that stores and forwards takes its next packet, or becomes idle.
@@ -35,11 +34,8 @@ impl<Q: Qdisc> Path<Q> {
         node.counters.received.add(&packet);
         let link = node.role.link_mut();
         link.sending = Some(Sending { packet, queue, sent_bytes: 0 });
-        let deadline = match &mut link.model {
-            AnyLink::Line(line) => line.begin(now, packet.bytes),
-            AnyLink::Rate(line) => line.begin(now, packet.bytes),
-            AnyLink::Shaper(_) | AnyLink::Trace(_) | AnyLink::Uplink(_) => Time::NEVER,
-        };
+        let AnyLink::Serial(line) = &mut link.model else { unreachable!("only lines store and forward") };
+        let deadline = line.begin(now, packet.bytes);
         self.idle[id.index()] = false;
         self.deadlines.set(id.index(), deadline);
     }
@@ -78,7 +74,7 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
         let link = node.role.link_mut();
-        let AnyLink::Shaper(shaper) = &mut link.model else { return };
+        let AnyLink::Shaped(shaper) = &mut link.model else { unreachable!("only shapers release") };
         shaper.charge(now, packet.bytes);
         let (deadline, next) = (shaper.eligible().max(now), link.next);
         self.deadlines.set(id.index(), deadline);
@@ -118,36 +114,22 @@ impl<Q: Qdisc> Path<Q> {
         budget
     }
 
-    /// A trace link may send up to 1504 bytes.
-    pub(super) fn opportunity<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let budget = self.carry(id, now, OPPORTUNITY_BYTES, observer);
-        let node = &mut self.nodes[id.index()];
-        let link = node.role.link_mut();
-        let AnyLink::Trace(trace) = &mut link.model else { return };
-        trace.burn();
-        // Where bytes were left over there was nothing to take, and nothing to do until something comes.
-        let idle = budget > 0;
-        self.idle[id.index()] = idle;
-        self.deadlines.set(id.index(), if idle { Time::NEVER } else { trace.next() });
-        if !node.listeners.is_empty() {
-            self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
-        }
-    }
-
-    /// A slot that an uplink has a grant for.
-    #[inline(never)]
-    pub(super) fn granted<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let AnyLink::Uplink(uplink) = &self.nodes[id.index()].role.link().model else { return };
-        let slot_bytes = uplink.slot_bytes();
+    /// A slot of a link that has slots.
+    pub(super) fn slot<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        let AnyLink::Slotted(slotted) = &self.nodes[id.index()].role.link().model else {
+            unreachable!("a link without slots has none");
+        };
+        let (slot_bytes, reports) = (slotted.slot_bytes(), slotted.reports());
         let left = self.carry(id, now, slot_bytes, observer);
-        let waiting = self.waiting_bytes(id);
+        let waiting = if reports { self.waiting_bytes(id) } else { 0 };
         let node = &mut self.nodes[id.index()];
-        let is_heard = !node.listeners.is_empty();
-        let AnyLink::Uplink(uplink) = &mut node.role.link_mut().model else { return };
-        let next = uplink.sent(now, slot_bytes - left, waiting);
+        let AnyLink::Slotted(slotted) = &mut node.role.link_mut().model else {
+            unreachable!("a link stays what it is while it sends");
+        };
+        let next = slotted.sent(now, slot_bytes - left, waiting);
         self.idle[id.index()] = next == Time::NEVER;
         self.deadlines.set(id.index(), next);
-        if is_heard {
+        if !node.listeners.is_empty() {
             self.tell(id, now, Signal::Capacity { bytes: slot_bytes });
         }
     }

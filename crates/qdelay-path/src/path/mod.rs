@@ -8,7 +8,7 @@ mod replace;
 mod run;
 
 use crate::AnyPacer;
-use crate::link::AnyLink;
+use crate::link::LinkModel;
 use crate::node::{Node, Role};
 use crate::{AuditError, Cell, CellUsage, Count, Counters, LinkUsage, NodeId, Observer, SliceUsage};
 use alloc::string::String;
@@ -134,10 +134,10 @@ impl<Q: Qdisc> Path<Q> {
             Role::Classifier(_) | Role::Exit => false,
         };
         let is_ahead = |index: u32| match role(index) {
-            Role::Link(link) => matches!(link.model, AnyLink::Trace(_)),
-            Role::Leaving(leaving) => matches!(leaving.successor, AnyLink::Trace(_)),
+            Role::Link(link) => link.model.runs_first(),
+            Role::Leaving(leaving) => leaving.successor.runs_first(),
             Role::Cell(_) => true,
-            _ => false,
+            Role::Classifier(_) | Role::Queue(_) | Role::Gate(_) | Role::Delay(_) | Role::Exit => false,
         };
         let ahead = self.along.iter().rev().copied().filter(|&index| is_ahead(index));
         let others = (0..self.nodes.len() as u32).filter(|&index| !is_ahead(index));

@@ -141,10 +141,8 @@ impl<Q: Qdisc> Path<Q> {
         }
         let link = self.nodes[id.index()].role.link_mut();
         let deadline = match &mut link.model {
-            AnyLink::Line(_) | AnyLink::Rate(_) => return self.begin_sending(id, now, observer),
-            AnyLink::Shaper(shaper) => shaper.eligible().max(now),
-            AnyLink::Trace(trace) => trace.skip(now),
-            AnyLink::Uplink(uplink) => uplink.request(now),
+            AnyLink::Serial(_) => return self.begin_sending(id, now, observer),
+            model @ (AnyLink::Shaped(_) | AnyLink::Slotted(_)) => model.wake(now),
         };
         self.idle[id.index()] = false;
         self.deadlines.set(id.index(), deadline);

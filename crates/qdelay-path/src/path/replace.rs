@@ -18,7 +18,7 @@
 
 use super::Path;
 use crate::gate::Refused;
-use crate::link::AnyLink;
+use crate::link::{AnyLink, LinkModel, Shaped, Slotted};
 use crate::node::{Leaving, Link, Past, Queue, Retired, Retiring, Role};
 use crate::{AnyPacer, Count, DelaySpec, NodeId, Observer, Pacer, PathError, Signal};
 use alloc::boxed::Box;
@@ -27,7 +27,6 @@ use alloc::vec::Vec;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Context, Packet, Random, Time};
-use qdelay_trace::OPPORTUNITY_BYTES;
 
 impl<Q: Qdisc> Path<Q> {
     /// Gives the queue `node` another discipline at `now`, after everything that is due by then.
@@ -68,16 +67,12 @@ impl<Q: Qdisc> Path<Q> {
         &mut self,
         now: Time,
         node: NodeId,
-        link: AnyLink,
+        mut link: AnyLink,
         observer: &mut O,
     ) -> Result<(), PathError> {
         self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
         self.poll(now, observer)?;
-        let successor = match link {
-            AnyLink::Trace(link) => AnyLink::Trace(link.beginning_at(now)),
-            AnyLink::Rate(link) => AnyLink::Rate(link.beginning_at(now)),
-            AnyLink::Line(_) | AnyLink::Shaper(_) | AnyLink::Uplink(_) => link,
-        };
+        link.begin_at(now);
         let deadline = self.deadlines.get(node.index());
         let end = match &self.nodes[node.index()].role {
             Role::Link(link) => link.end(now, deadline),
@@ -87,8 +82,8 @@ impl<Q: Qdisc> Path<Q> {
         self.reordered(|path| {
             let role = &mut path.nodes[node.index()].role;
             *role = match core::mem::replace(role, Role::Exit) {
-                Role::Link(link) => Role::Leaving(Box::new(Leaving { link, successor })),
-                Role::Leaving(leaving) => Role::Leaving(Box::new(Leaving { link: leaving.link, successor })),
+                Role::Link(old) => Role::Leaving(Box::new(Leaving { link: old, successor: link })),
+                Role::Leaving(old) => Role::Leaving(Box::new(Leaving { link: old.link, successor: link })),
                 other => other.is_not("link"),
             };
         });
@@ -238,29 +233,21 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn run_leaving<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let link = &mut self.nodes[id.index()].role.leaving_mut().link;
         let next = link.next;
-        let mut has_sent = false;
+        let mut capacity = None;
         if let Some(mut sending) = link.sending.take() {
-            if let AnyLink::Trace(trace) = &mut link.model {
-                let wire = u64::from(sending.packet.bytes) + u64::from(trace.overhead_bytes());
-                trace.burn();
-                let deadline = trace.next();
-                if wire - sending.sent_bytes > OPPORTUNITY_BYTES && deadline < Time::NEVER {
-                    sending.sent_bytes += OPPORTUNITY_BYTES;
+            if let AnyLink::Slotted(slotted) = &mut link.model {
+                let wire = u64::from(sending.packet.bytes) + u64::from(slotted.overhead_bytes());
+                let (left, bytes) = (wire - sending.sent_bytes, slotted.slot_bytes());
+                let deadline = slotted.sent(now, left.min(bytes), left.saturating_sub(bytes));
+                capacity = slotted.tells_while_leaving().then_some(Signal::Capacity { bytes });
+                if left > bytes && deadline < Time::NEVER {
+                    sending.sent_bytes += bytes;
                     link.sending = Some(sending);
                     self.deadlines.set(id.index(), deadline);
-                    return self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
-                }
-                has_sent = true;
-            }
-            // An uplink sends what it has begun slot by slot.
-            if let AnyLink::Uplink(uplink) = &mut link.model {
-                let wire = u64::from(sending.packet.bytes) + u64::from(uplink.overhead_bytes());
-                let (left, slot_bytes) = (wire - sending.sent_bytes, uplink.slot_bytes());
-                let deadline = uplink.sent(now, left.min(slot_bytes), left.saturating_sub(slot_bytes));
-                if left > slot_bytes && deadline < Time::NEVER {
-                    sending.sent_bytes += slot_bytes;
-                    link.sending = Some(sending);
-                    return self.deadlines.set(id.index(), deadline);
+                    if let Some(signal) = capacity {
+                        self.tell(id, now, signal);
+                    }
+                    return;
                 }
             }
             observer.departed(now, id, sending.queue, &sending.packet);
@@ -268,8 +255,8 @@ impl<Q: Qdisc> Path<Q> {
             self.push(next, sending.packet, now, observer);
         }
         self.hand_over(id, now);
-        if has_sent {
-            self.tell(id, now, Signal::Capacity { bytes: OPPORTUNITY_BYTES });
+        if let Some(signal) = capacity {
+            self.tell(id, now, signal);
         }
     }
 
@@ -285,13 +272,7 @@ impl<Q: Qdisc> Path<Q> {
             other => other.is_not("leaving link"),
         };
         let link = node.role.link_mut();
-        let deadline = match &mut link.model {
-            AnyLink::Line(_) | AnyLink::Rate(_) => now,
-            AnyLink::Shaper(shaper) => shaper.eligible().max(now),
-            AnyLink::Trace(trace) => trace.skip(now),
-            AnyLink::Uplink(uplink) => uplink.request(now),
-        };
-        self.deadlines.set(id.index(), deadline);
+        self.deadlines.set(id.index(), link.model.wake(now));
     }
 }
 
@@ -323,10 +304,9 @@ impl Link {
     /// When this link has ended what it has begun, `now` at the earliest. `deadline` is when its next event is.
     fn end(&self, now: Time, deadline: Time) -> Time {
         let end = match &self.model {
-            AnyLink::Shaper(shaper) => shaper.eligible(),
-            _ if self.sending.is_none() => now,
-            AnyLink::Trace(trace) => trace.next(),
-            AnyLink::Line(_) | AnyLink::Rate(_) | AnyLink::Uplink(_) => deadline,
+            AnyLink::Shaped(shaped) => shaped.eligible(),
+            AnyLink::Serial(_) | AnyLink::Slotted(_) if self.sending.is_none() => now,
+            AnyLink::Serial(_) | AnyLink::Slotted(_) => deadline,
         };
         if end == Time::NEVER { now } else { end.max(now) }
     }

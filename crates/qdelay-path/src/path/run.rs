@@ -48,10 +48,9 @@ impl<Q: Qdisc> Path<Q> {
                 self.push(next, packet, now, observer);
             }
             Role::Link(link) => match link.model {
-                AnyLink::Line(_) | AnyLink::Rate(_) => self.finish_sending(id, now, observer),
-                AnyLink::Shaper(_) => self.release(id, now, observer),
-                AnyLink::Trace(_) => self.opportunity(id, now, observer),
-                AnyLink::Uplink(_) => self.granted(id, now, observer),
+                AnyLink::Serial(_) => self.finish_sending(id, now, observer),
+                AnyLink::Shaped(_) => self.release(id, now, observer),
+                AnyLink::Slotted(_) => self.slot(id, now, observer),
             },
             Role::Gate(gate) if gate.due > now => {
                 let due = gate.due;

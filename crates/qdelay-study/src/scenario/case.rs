@@ -12,7 +12,7 @@ use crate::traces::TraceUsed;
 use qdelay_core::component::{Arguments, Value};
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_path::{AnyLink, Line};
+use qdelay_path::{AnyLink, Line, LinkModel};
 use qdelay_sim::{Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
@@ -438,13 +438,10 @@ fn link_below(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyL
     let Meaning::Qdisc(arguments) = &settings.get("qdisc").meaning else { return Ok(link) };
     let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
     let Some(promised) = promised else { return Ok(link) };
-    let found = match &link {
-        AnyLink::Line(line) if promised <= line.rate() => return Ok(link),
-        AnyLink::Line(line) => format!("the link has {}", line.rate()),
-        AnyLink::Shaper(shaper) if promised <= shaper.rate() => return Ok(link),
-        AnyLink::Shaper(shaper) => format!("the link has {}", shaper.rate()),
-        AnyLink::Trace(_) | AnyLink::Rate(_) => "the link's rate varies".to_string(),
-        _ => return Ok(link),
+    let found = match link.rate() {
+        Some(rate) if promised <= rate => return Ok(link),
+        Some(rate) => format!("the link has {rate}"),
+        None => "the link's rate varies".to_string(),
     };
     let message = format!(
         "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",

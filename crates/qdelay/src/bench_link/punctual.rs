@@ -12,7 +12,7 @@ use qdelay_core::{Rate, Span};
 use qdelay_emu::device::tun::Tun;
 use qdelay_emu::plan::Plan;
 use qdelay_emu::wait::{Grant, WaitOptions};
-use qdelay_path::AnyLink;
+use qdelay_path::{AnyLink, LinkModel};
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -137,15 +137,12 @@ pub fn run(
 
 /// What keeps the link busy without TCP.
 fn packets_per_second(link: &AnyLink) -> Result<f64, Failure> {
-    let rate = match link {
-        AnyLink::Line(line) => line.rate(),
-        AnyLink::Shaper(shaper) => shaper.rate(),
-        _ => Rate::INFINITE,
-    };
-    if rate == Rate::INFINITE {
-        return Err(Failure::input("--link", format!("has no one rate; expected one such as {LINK}")));
+    match link.rate() {
+        None | Some(Rate::INFINITE) => {
+            Err(Failure::input("--link", format!("has no one rate; expected one such as {LINK}")))
+        }
+        Some(rate) => Ok(OVERLOAD / rate.time_for(PACKET_BYTES as u64).as_secs_f64()),
     }
-    Ok(OVERLOAD / rate.time_for(PACKET_BYTES as u64).as_secs_f64())
 }
 
 fn told(load: &'static str, way: &'static str, carried: &ByLink, bytes_per_second: f64) -> Run {

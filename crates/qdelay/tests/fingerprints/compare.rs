@@ -1,7 +1,11 @@
 //! Sets of options for `qdelay compare`: every discipline, transport and kind of link, and what stands beside them.
 
+use qdelay_core::component::Component;
+use qdelay_path::LINKS;
+use qdelay_path::link::EXAMPLES;
+
 /// A line is a set; words have spaces between them.
-pub const SETS: &str = "\
+const SETS: &str = "\
 --trace synth-lte-driving --duration 20s
 --trace synth-subway --qdisc bode:target=20ms,bode:target=60ms:min_keep=3,codel:variant=rfc,pie:variant=rfc --transport cubic,reno --probe --duration 20s --warmup 3s
 --trace synth-lte-stationary --qdisc headdrop,taildrop:limit_bytes=60kb,sfq --transport bbr --flows 4 --seed 1..3 --once --duration 15s
@@ -23,3 +27,28 @@ pub const SETS: &str = "\
 --trace synth-lte-driving --limit 40 --min-packet-bytes 200 --probe --jitter 2ms --rtt 30ms --duration 15s --warmup 2s
 --link infinite --link line:100mbit --qdisc taildrop,fq_codel:flows=1,pie:estimator=rate --transport cubic,udp:20mbit --rtt 1ms --duration 500ms
 ";
+
+/// The sets with their numbers, and one for each discipline, transport and link that is in none of them, with its name.
+pub fn sets() -> Vec<(String, String)> {
+    let begins = |word: &str, name: &str| {
+        word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    // A link without a name is a rate.
+    let is_missing = |component: &&Component| {
+        component.name != "rate" && !SETS.split([' ', ',', '\n']).any(|word| begins(word, component.name))
+    };
+    let numbered = SETS.lines().enumerate();
+    let mut sets: Vec<_> =
+        numbered.map(|(index, set)| (format!("{:02}", index + 1), set.to_string())).collect();
+    for (option, components) in
+        [("--qdisc", qdelay_core::qdisc::COMPONENTS), ("--transport", qdelay_traffic::transport::COMPONENTS)]
+    {
+        for name in components.iter().copied().filter(is_missing).map(|component| component.name) {
+            sets.push((name.to_string(), format!("--link 5mbit {option} {name} --duration 5s")));
+        }
+    }
+    for (link, example) in LINKS.iter().zip(EXAMPLES).filter(|(link, _)| is_missing(link)) {
+        sets.push((link.name.to_string(), format!("--link {example} --duration 5s")));
+    }
+    sets
+}
