@@ -217,7 +217,7 @@ fn the_path_of_a_scenario_as_a_link() {
     assert_eq!(text.trim(), "down synth-lte-driving pie, up 48mbit taildrop:limit=1000, 10ms");
     // What goes up is counted without an uplink too.
     let hop = "uplink = \"none\"\n[[path.hop]]\nlink = \"30mbit\"\n[[flow]]";
-    let scenario = file(&folder, "none.toml", &CALL.replacen("[[flow]]", hop, 1));
+    let scenario = file(&folder, "none.toml", CALL.replacen("[[flow]]", hop, 1));
     let send = "echo $QDELAY_LINK; echo hello >/dev/udp/$QDELAY_OUTSIDE/9";
     let show = ["--json", json.to_str().unwrap(), "--quiet", "--", "bash", "-c", send];
     let text = succeed(&[&["link", "--scenario", &scenario][..], &show].concat());

@@ -21,11 +21,18 @@ pub const ROWS: usize = 60;
 /// The cases of one point of all axes but the seed.
 pub type Point<'a> = &'a [CaseSummary];
 
+/// What a case says, or the part of it that has this name.
+type Of<T> = dyn Fn(&CaseSummary, &str) -> Option<T>;
+/// The parts of a point that have rows, by name.
+type Names<'a> = dyn Fn(Point<'_>) -> Vec<String> + 'a;
+/// Of part of a case's traffic: its rate in Mbit/s, its delay, and the share that was lost.
+type Part = (f64, Delay, f64);
+
 /// A column: what it says of a case, or of the part of one that has this name.
 pub struct Figure {
     heading: &'static str,
     text: fn(f64) -> String,
-    of: Box<dyn Fn(&CaseSummary, &str) -> Option<f64>>,
+    of: Box<Of<f64>>,
 }
 
 impl Figure {
@@ -85,9 +92,9 @@ pub fn of_case() -> Vec<Figure> {
     ]
 }
 
-/// Of part of a case's traffic: its rate in Mbit/s, its delay, and the share that was lost. What a case does not have is nothing.
-fn of_part(got: fn(&CaseSummary, &str) -> Option<(f64, Delay, f64)>) -> Vec<Figure> {
-    let figure = |heading, text, of: fn((f64, Delay, f64)) -> f64| {
+/// Of part of a case's traffic. What a case does not have is nothing.
+fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
+    let figure = |heading, text, of: fn(Part) -> f64| {
         Figure::new(heading, text, move |case, name| Some(got(case, name).map_or(0.0, of)))
     };
     vec![
@@ -208,7 +215,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         let hop = case.hops.get(name)?;
         Some((hop.throughput_mbps, hop.queue_delay_ms, hop.drops as f64 / hop.arrived.max(1) as f64))
     });
-    let tables: [(&str, &dyn Fn(Point<'_>) -> Vec<String>, Vec<Figure>, &str); 5] = [
+    let tables: [(&str, &Names<'_>, Vec<Figure>, &str); 5] = [
         ("flows", &groups_if(groups.len() > 1), of_groups, ""),
         ("flows", &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
         ("slice", &slices, of_slice(), SLICE_NOTE),
@@ -226,7 +233,7 @@ fn table(
     summary: &Summary,
     points: &[Point<'_>],
     heading: Option<&'static str>,
-    names: &dyn Fn(Point<'_>) -> Vec<String>,
+    names: &Names<'_>,
     figures: &[Figure],
 ) -> Option<String> {
     let axes = axes(summary);
