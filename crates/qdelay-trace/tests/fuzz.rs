@@ -174,22 +174,12 @@ fn csv_takes_mutated_files() {
     });
 }
 
-/// A file of a format that was valid before it was changed, and how the format is named.
-fn text_of(u: &mut Unstructured<'_>, format: &str) -> Result<(&'static str, Vec<u8>)> {
-    match format {
-        "mahimahi" => Ok(("mahimahi", mahimahi_text(u)?)),
-        "mbps" => Ok(("mbps", mbps_text(u)?)),
-        "csv" => Ok(("csv:v:time=t", csv_text(u)?)),
-        _ => panic!("{format}: a valid file of it is missing here"),
-    }
-}
-
 #[test]
 fn every_format_takes_mutated_files_by_its_name() {
     fuzz(|u| {
         for format in FORMATS {
-            let (name, text) = text_of(u, format.component.name)?;
-            crate::judge::format(name, &text, &cuts(u, &text)?);
+            let text = mutate(u, format.example.into())?;
+            crate::judge::format(&format.usage.replace("NAME", "rate"), &text, &cuts(u, &text)?);
         }
         Ok(())
     });

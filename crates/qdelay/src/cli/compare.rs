@@ -31,7 +31,7 @@ pub struct Compare {
     /// Bottleneck without a trace, such as 10mbit:overhead=14 or synth:subway:seed=3; repeat for more
     #[arg(long, value_name = "LINK")]
     pub link: Vec<String>,
-    /// Format of the traces: mahimahi, mbps, or csv:column=NAME, with :unit=mbit or :unit=kbit, and :every=TIME or :time=NAME [default: detected]
+    /// Format of the traces, such as csv:column=NAME:unit=kbit ('qdelay list format') [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
     /// Queue disciplines at the bottleneck

@@ -30,7 +30,7 @@ pub struct TraceInfo {
     /// Files, or names of shipped traces
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<OsString>,
-    /// Format of the files: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
+    /// Format of the files, such as csv:column=NAME ('qdelay list format') [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
     /// Print JSON (docs/json.md)
@@ -58,7 +58,7 @@ pub struct TraceConvert {
     /// From opportunities to rates: the time each rate is the mean of, in whole milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub bin: Span,
-    /// Format to read: mahimahi, mbps, or csv:column=NAME[...] [default: detected]
+    /// Format to read, such as csv:column=NAME ('qdelay list format') [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
     /// Replace a file that exists

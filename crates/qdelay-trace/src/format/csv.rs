@@ -83,6 +83,7 @@ pub static FORMAT: Format = Format {
         positional: Some("column"),
     },
     usage: "csv:column=NAME",
+    example: "time,rate\n0,1.5\n1,2\n",
     begins: "the header of a table",
     is_begun_by: |line| {
         let (_, numbers, words) = fields(line);

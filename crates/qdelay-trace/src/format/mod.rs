@@ -1,10 +1,14 @@
 //! The text formats of a link's trace: the registry, and how a file's first line tells its own.
 //!
-//! A format is a module with a parser and [`FORMAT`](crate::mahimahi::FORMAT), and a line of [`FORMATS`].
+//! A format is a file here with a parser and [`FORMAT`](mahimahi::FORMAT), its `mod` line and a line of [`FORMATS`].
+
+pub mod csv;
+pub mod mahimahi;
+pub mod mbps;
 
 use crate::error::TraceError;
 use crate::lines::{Body, LineParser};
-use crate::{RateSteps, Schedule, csv, mahimahi, mbps};
+use crate::{RateSteps, Schedule};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -21,6 +25,8 @@ pub struct Format {
     pub component: &'static Component,
     /// How it is named with what it needs: `csv:column=NAME`.
     pub usage: &'static str,
+    /// A file of it. Where the usage has NAME, that is `rate`.
+    pub example: &'static str,
     /// What its files begin with.
     pub begins: &'static str,
     /// Whether a file may begin with this line.
@@ -141,10 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn every_format_is_named_by_its_usage() {
+    fn every_format_is_named_by_its_usage_and_reads_its_example() {
         for format in FORMATS {
-            let built = parse(&format.usage.replace("NAME", "x"));
-            assert_eq!(built.map(|arguments| arguments.component().name), Ok(format.component.name));
+            let arguments = parse(&format.usage.replace("NAME", "rate")).unwrap();
+            assert_eq!(arguments.component().name, format.component.name);
+            let mut parser = parser(&arguments).unwrap();
+            assert_eq!(parser.feed(format.example.as_bytes()), Ok(()), "{}", format.usage);
+            assert!(parser.finish().is_ok(), "{}", format.usage);
+            assert_eq!(detect(format.example.as_bytes()).usage, format.usage);
         }
         let message = |text| parse(text).map(|_| ()).unwrap_err().to_string();
         assert_eq!(message("wav"), "'wav': unknown format; expected mahimahi, mbps or csv:column=NAME");

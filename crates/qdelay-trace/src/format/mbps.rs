@@ -33,6 +33,7 @@ pub static FORMAT: Format = Format {
         positional: None,
     },
     usage: "mbps",
+    example: "0 1.5\n1 2\n2.5 0\n",
     begins: "two numbers, seconds and Mbit/s",
     is_begun_by: |line| {
         let (fields, numbers, _) = fields(line);

@@ -33,6 +33,7 @@ pub static FORMAT: Format = Format {
         positional: None,
     },
     usage: "mahimahi",
+    example: "0\n0\n5\n12\n",
     begins: "a whole number of milliseconds",
     is_begun_by: |line| !line.is_empty() && line.iter().all(u8::is_ascii_digit),
     parser: |_| Ok(Box::new(Parser::new())),
