@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// A field of an [`entity!`](crate::entity).
+/// A field of an [`entity!`](macro@crate::entity).
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Its name, as files have it.

@@ -89,7 +89,7 @@ entity! {
 /// The figures of a case: an entry of the folder's `summary.json`, and the case's own `summary.json` with its curves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseSummary {
-    /// [`SCHEMA_VERSION`].
+    /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION).
     pub schema_version: u32,
     /// Which case.
     pub id: String,
