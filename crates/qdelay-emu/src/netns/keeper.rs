@@ -23,8 +23,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-/// Looks over all processes. Those that are started meanwhile are found by the next; no process starts others faster for ever.
+/// Looks over all processes, each of which takes about a millisecond: the last two that are needed show that nothing is left.
 const PASSES: usize = 1000;
+/// So many passes in a row that found nothing to kill are enough where processes of others end all the time. A process that starts
+/// another one and ends, again and again, evades each of them by chance.
+const QUIET: usize = 50;
 /// Processes that may take longer than [`SECOND`] to die, in sum: they hang in a driver, and end when that lets them.
 const PATIENCE: u32 = 5;
 const SECOND: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -151,23 +154,63 @@ fn identity(stat: Stat) -> Identity {
 fn end_all_in(place: BorrowedFd<'_>) -> bool {
     let Ok(place) = fstat(place).map(identity) else { return false };
     let mut patience = PATIENCE;
+    let (mut before, mut quiet) = (None, 0);
     for _ in 0..PASSES {
-        match pass(place, &mut patience) {
-            Ok(0) => return true,
-            Ok(_) if patience > 0 => {}
-            _ => return false,
+        let Ok(pass) = pass(place, &mut patience) else { return false };
+        quiet = if pass.killed == 0 { quiet + 1 } else { 0 };
+        if pass.shows_nothing_left(before) || quiet == QUIET {
+            return true;
         }
+        if patience == 0 {
+            return false;
+        }
+        before = Some(pass);
     }
     false
 }
 
-/// Kills those that are there now, and says how many they were.
-fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<usize> {
+/// What a look over all processes has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pass {
+    /// Processes in the namespace, which have been killed.
+    killed: usize,
+    /// Processes that ended between the listing of `/proc` and the look at them. Where they were is not known any more, and a process
+    /// that they started is in no list yet.
+    gone: usize,
+    /// Numbers of zombies, of which it is not known either where they were, added up after mixing.
+    zombies: u64,
+}
+
+impl Pass {
+    /// Whether nothing can be left after this pass and the one before. Two of them, because a listing goes through the numbers in
+    /// ascending order: it misses a process that started another one with a lower number (numbers begin anew) and ended. Zombies that
+    /// both have seen were dead before the second began, and whatever they had started was in its listing.
+    fn shows_nothing_left(self, before: Option<Self>) -> bool {
+        let found_nothing = |pass: Self| pass.killed == 0 && pass.gone == 0;
+        before.is_some_and(|before| found_nothing(before) && before == self)
+    }
+
+    fn add(&mut self, number: Pid, found: Found) {
+        match found {
+            Found::Inside => self.killed += 1,
+            Found::Gone => self.gone += 1,
+            Found::Zombie => {
+                let number = u64::from(number.as_raw_nonzero().get().unsigned_abs());
+                self.zombies = self.zombies.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
+            Found::Elsewhere => {}
+        }
+    }
+}
+
+/// Kills those that are there now.
+fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
     let all = open(CWD, c"/proc", OFlags::DIRECTORY)?;
     let mut buffer = [MaybeUninit::uninit(); 8192];
     let mut entries = RawDir::new(&all, &mut buffer);
     let mut killed = [const { None }; AT_ONCE];
-    let (mut found, mut waiting) = (0, 0);
+    let mut waiting = 0;
+    let mut pass = Pass { killed: 0, gone: 0, zombies: 0 };
     while let Some(entry) = entries.next() {
         let entry = entry?;
         let Some(number) = number(entry.file_name()) else { continue };
@@ -175,11 +218,19 @@ fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<usize> {
             continue;
         }
         // Opened before it is looked at: it stays this process's, whoever gets the number next.
-        let Ok(process) = open(&all, entry.file_name(), OFlags::DIRECTORY) else { continue };
-        if !is_in(&process, place) {
+        let process = match open(&all, entry.file_name(), OFlags::DIRECTORY) {
+            Ok(process) => process,
+            Err(Errno::NOENT | Errno::SRCH) => {
+                pass.add(number, Found::Gone);
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let found = found(&process, place);
+        pass.add(number, found);
+        if found != Found::Inside {
             continue;
         }
-        found += 1;
         let ending = pidfd_open(number, PidfdFlags::empty()).ok();
         // A process directory stands for its process here.
         let _ = pidfd_send_signal(&process, Signal::KILL);
@@ -193,7 +244,7 @@ fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<usize> {
         }
     }
     wait_for(&mut killed, patience);
-    Ok(found)
+    Ok(pass)
 }
 
 fn wait_for(killed: &mut [Option<OwnedFd>], patience: &mut u32) {
@@ -215,13 +266,33 @@ fn has_ended(process: &OwnedFd, limit: &Timespec) -> bool {
     }
 }
 
-/// Whether the process of this directory is in the namespace. One whose first thread has ended is where another is.
-fn is_in(process: &OwnedFd, place: Identity) -> bool {
+/// Where a process is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Found {
+    /// In the namespace.
+    Inside,
+    /// In another one, or it may not be looked at: then it is another user's.
+    Elsewhere,
+    /// It has ended and has not been waited for.
+    Zombie,
+    /// It does not exist any more.
+    Gone,
+}
+
+/// Looks at the process of this directory. One whose first thread has ended is where another of its threads is.
+fn found(process: &OwnedFd, place: Identity) -> Found {
     match statat(process, c"ns/net", AtFlags::empty()).map(identity) {
-        Ok(found) => found == place,
-        Err(Errno::NOENT) => has_thread_in(process, place).unwrap_or(false),
-        // What may not be looked at is another user's.
-        Err(_) => false,
+        Ok(found) if found == place => Found::Inside,
+        Ok(_) => Found::Elsewhere,
+        Err(Errno::NOENT) => match has_thread_in(process, place) {
+            Ok(true) => Found::Inside,
+            // The directory is still that of a process.
+            Ok(false) if statat(process, c"stat", AtFlags::empty()).is_ok() => Found::Zombie,
+            _ => Found::Gone,
+        },
+        // "Not permitted" is also the answer where it ended in between.
+        Err(_) if statat(process, c"stat", AtFlags::empty()).is_err() => Found::Gone,
+        Err(_) => Found::Elsewhere,
     }
 }
 
@@ -263,13 +334,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn two_passes_show_that_nothing_is_left() {
+        let none = Pass { killed: 0, gone: 0, zombies: 0 };
+        assert!(!none.shows_nothing_left(None) && none.shows_nothing_left(Some(none)));
+        // Who ended meanwhile may have started another.
+        let gone = Pass { gone: 1, ..none };
+        assert!(!gone.shows_nothing_left(Some(none)) && !none.shows_nothing_left(Some(gone)));
+        assert!(!gone.shows_nothing_left(Some(gone)));
+        let mut zombie = none;
+        zombie.add(Pid::INIT, Found::Zombie);
+        assert!(!zombie.shows_nothing_left(Some(none)) && zombie.shows_nothing_left(Some(zombie)));
+        let mut other = none;
+        other.add(Pid::from_raw(2).unwrap(), Found::Zombie);
+        assert!(!other.shows_nothing_left(Some(zombie)));
+        let killed = Pass { killed: 1, ..none };
+        assert!(!killed.shows_nothing_left(Some(killed)) && !none.shows_nothing_left(Some(killed)));
+    }
+
     /// Beside it there may be anything in this namespace: looked at, not touched.
     #[test]
     fn who_is_where() {
         let ours =
             open(CWD, c"/proc/self/ns/net", OFlags::empty()).and_then(fstat).map(identity).expect("ours");
         let process = open(CWD, c"/proc/self", OFlags::DIRECTORY).expect("this process");
-        assert!(is_in(&process, ours) && !is_in(&process, (ours.0, ours.1 ^ 1)));
+        assert_eq!(found(&process, ours), Found::Inside);
+        assert_eq!(found(&process, (ours.0, ours.1 ^ 1)), Found::Elsewhere);
         assert_eq!(has_thread_in(&process, ours), Ok(true));
         assert_eq!(has_thread_in(&process, (ours.0, ours.1 ^ 1)), Ok(false));
     }
