@@ -150,7 +150,7 @@ instructions-renew: build
 # coverage guides, where cargo-fuzz and a nightly toolchain are.
 fuzz: rust
 	@$(BUILD_TESTS)
-	@QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) QDELAY_FRESH=$(FUZZ_FRESH) $(SUITE)
+	@QDELAY_TEST_LIMIT=$${QDELAY_TEST_LIMIT:-0} QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) QDELAY_FRESH=$(FUZZ_FRESH) $(SUITE)
 	cargo test --package qdelay-trace --locked --test main large:: -- --ignored
 	fuzz/run $(GUIDED_SECONDS)
 

@@ -46,8 +46,9 @@ pub use folder::Folder;
 pub use inventory;
 pub use need::{Need, Required};
 pub use qdelay_testing_macros::{helper, test};
-pub use report::{SKIPPED_FILE, TIMES_FILE};
+pub use report::{BEGUN_FILE, SKIPPED_FILE, TIMES_FILE};
 pub use seeds::for_each_seed;
+pub use turns::TURNS;
 pub use waiting::{eventually, is_alive, pause};
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
@@ -170,8 +171,10 @@ fn outcome(package: &str, program: &str, entry: &'static Entry) -> Result<Comple
     let _turn = turns::wait();
     #[allow(clippy::disallowed_methods, reason = "for the reader of the list")]
     let begin = std::time::Instant::now();
+    report::append_begin(entry.name());
     let outcome = outcome_of(package, program, entry);
     report::append_time(package, program, entry.name(), begin.elapsed().as_secs_f64());
+    report::append_end(entry.name());
     outcome
 }
 

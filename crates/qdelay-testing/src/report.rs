@@ -12,6 +12,9 @@ pub const SKIPPED_FILE: &str = "QDELAY_SKIPPED";
 /// The variable that names the file to which programs append how long their tests took. The suite sets it.
 pub const TIMES_FILE: &str = "QDELAY_TEST_TIMES";
 
+/// The variable that names the file to which a program appends which tests begin and end. The suite sets it, to another for each.
+pub const BEGUN_FILE: &str = "QDELAY_TESTS_BEGUN";
+
 /// Why a test did not run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Skipped {
@@ -42,6 +45,29 @@ pub(crate) fn append(package: &str, program: &str, test: &str, skipped: &Skipped
 /// Enters how long a test took, in seconds, if there is a list.
 pub(crate) fn append_time(package: &str, program: &str, test: &str, seconds: f64) {
     append_line(TIMES_FILE, &format!("{seconds:.2}\t{package}::{program}\t{test}\n"));
+}
+
+/// Enters that a test begins, if there is a list.
+pub(crate) fn append_begin(test: &str) {
+    append_line(BEGUN_FILE, &format!("begun\t{test}\n"));
+}
+
+/// Enters that a test has ended, if there is a list.
+pub(crate) fn append_end(test: &str) {
+    append_line(BEGUN_FILE, &format!("ended\t{test}\n"));
+}
+
+/// The tests of such a list that have begun and not ended.
+pub(crate) fn unfinished(list: &str) -> Vec<&str> {
+    let mut running = Vec::new();
+    for line in list.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+        match line.split_once('\t') {
+            Some(("begun", test)) => running.push(test),
+            Some(("ended", test)) => running.retain(|running| *running != test),
+            _ => {}
+        }
+    }
+    running
 }
 
 fn append_line(variable: &str, line: &str) {
@@ -100,6 +126,12 @@ mod tests {
                         skipped, needs tools: 1\n  no ip: 1\n    qdelay::link\n      c\n";
         assert_eq!(grouped(list), expected);
         assert_eq!(grouped(""), "");
+    }
+
+    #[test]
+    fn what_has_begun_and_not_ended() {
+        let list = "begun\ta\nbegun\tb\nended\ta\nbegun\tc\nbegun\thalf";
+        assert_eq!(unfinished(list), ["b", "c"]);
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! How tests of this crate end: `src/bin/sample.rs` has some that pass, fail and are skipped.
 
-use qdelay_testing::{SKIPPED_FILE, helper_arguments};
+use qdelay_testing::{BEGUN_FILE, Folder, SKIPPED_FILE, TIMES_FILE, TURNS, helper_arguments, suite};
 use std::path::Path;
 use std::process::{Command, Output};
+
+/// What the suite that runs these tests sets for itself.
+const OF_A_SUITE: [&str; 4] = [BEGUN_FILE, SKIPPED_FILE, TIMES_FILE, TURNS];
 
 /// The sample, with neither requirements nor a list of whoever runs this.
 fn sample(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sample"));
-    command.args(arguments).env_remove("QDELAY_REQUIRE").env_remove(SKIPPED_FILE);
+    command.args(arguments).env_remove("QDELAY_REQUIRE");
+    OF_A_SUITE.iter().for_each(|variable| _ = command.env_remove(variable));
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -79,28 +83,33 @@ fn a_helper_is_a_process_and_no_test() {
     assert_eq!(sample(&helper_arguments("breaks_off"), &[]).status.code(), Some(101));
 }
 
-/// Cargo starts each program in the folder of its crate, not where the suite was started.
-#[cfg(unix)]
-#[test]
-fn the_suite_ends_with_its_list_wherever_its_programs_run() {
+/// A suite in a folder whose only program is `executable`, and which has nothing in the documentation.
+pub(crate) fn suite(folder: &Path, name: &str, executable: &str, arguments: &[&str]) -> Command {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suite");
-    std::fs::create_dir_all(&folder).unwrap();
     let cargo = folder.join("cargo");
-    // What it builds is the sample, which it says as cargo does; there is nothing in the documentation.
+    // It says what it has built as cargo does.
     let message = format!(
         r#"{{"reason":"compiler-artifact","manifest_path":"{}/Cargo.toml","profile":{{"test":true}},
-            "target":{{"kind":["test"],"name":"sample"}},"executable":"{}"}}"#,
+            "target":{{"kind":["test"],"name":"{name}"}},"executable":"{executable}"}}"#,
         env!("CARGO_MANIFEST_DIR"),
-        env!("CARGO_BIN_EXE_sample")
     );
     let message = message.replace('\n', "");
     let script = format!("#!/bin/sh\ncase \"$*\" in *--no-run*) echo '{message}' ;; esac\n");
     std::fs::write(&cargo, script).unwrap();
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_qdelay-testing"));
-    command.args(["suite", "--workspace", "--", "--skip", "fails"]).current_dir(&folder).env("CARGO", &cargo);
-    command.env_remove("QDELAY_REQUIRE").env_remove(SKIPPED_FILE).env_remove("CARGO_TARGET_DIR");
+    command.args(["suite", "--workspace", "--"]).args(arguments).current_dir(folder).env("CARGO", &cargo);
+    for variable in OF_A_SUITE.into_iter().chain(["QDELAY_REQUIRE", "CARGO_TARGET_DIR", suite::LIMIT]) {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Cargo starts each program in the folder of its crate, not where the suite was started.
+#[test]
+fn the_suite_ends_with_its_list_wherever_its_programs_run() {
+    let folder = Folder::new("suite");
+    let mut command = suite(folder.path(), "sample", env!("CARGO_BIN_EXE_sample"), &["--skip", "fails"]);
     let output = command.output().unwrap();
     let said = text(&output);
     let end = "skipped, needs request: 1\n  for a reason: 1\n    qdelay-testing::sample\n      on_request\n\

@@ -42,13 +42,26 @@ impl Counts {
     }
 
     /// Takes into account what a program said until its end. One that failed and has no test to show for it counts as a failure, as one
-    /// that was killed does.
-    pub fn add(&mut self, output: &str, is_passed: bool) {
+    /// that was killed does. Says whether it came to a result.
+    pub fn add(&mut self, output: &str, is_passed: bool) -> bool {
         let before = self.failed;
         output.lines().for_each(|line| self.line(line));
-        self.failed += std::mem::take(&mut self.unfinished);
-        self.failed += u64::from(!is_passed && self.failed == before);
+        let unfinished = std::mem::take(&mut self.unfinished);
+        self.failed += unfinished;
+        let is_silent = !is_passed && self.failed == before;
+        self.failed += u64::from(is_silent);
+        unfinished == 0 && !is_silent
     }
+}
+
+/// The test that the standard library's harness was in, which runs one at a time and says which before.
+pub(super) fn unfinished(output: &str) -> Option<&str> {
+    let begins = |line: &&str| line.starts_with("test ") && line.contains(" ... ");
+    let (name, rest) = output.lines().rfind(begins)?["test ".len()..].split_once(" ... ")?;
+    // What a test has printed past the harness stands before its end.
+    let after = output.rsplit_once(&format!("test {name} ... "))?.1;
+    let has_end = rest.starts_with("ignored") || after.lines().any(|line| matches!(line, "ok" | "FAILED"));
+    (!has_end).then_some(name.trim_end())
 }
 
 #[cfg(test)]
@@ -82,5 +95,17 @@ mod tests {
         let mut counts = Counts::default();
         counts.add("", false);
         assert_eq!(counts.to_string(), "0 passed, 1 failed, 0 skipped");
+    }
+
+    #[test]
+    fn the_test_that_a_harness_was_in() {
+        assert_eq!(unfinished("running 2 tests\ntest a ... ok\ntest b ... "), Some("b"));
+        assert_eq!(
+            unfinished("running 2 tests\ntest a ... ok\ntest b - should panic ... said\nthis"),
+            Some("b - should panic")
+        );
+        assert_eq!(unfinished("running 2 tests\ntest a ... ok\ntest b ... said\nok\n"), None);
+        assert_eq!(unfinished("running 1 test\ntest a ... ignored, for a reason\n"), None);
+        assert_eq!(unfinished("text"), None);
     }
 }

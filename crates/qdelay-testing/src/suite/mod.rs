@@ -3,14 +3,20 @@
 //! Cargo builds the programs and says which there are. They run side by side, those first that took longest the last time; as many
 //! tests run at once as the machine has processors, whichever program they are of (`turns.rs`), so that none is idle while one program
 //! ends with its longest test. What a program says is shown when it has ended, and stays in the suite's folder.
+//!
+//! A test that does not end is ended with its program ([`LIMIT`]). Of a program that comes to no result it is said how it ended, and
+//! which of its tests had begun and not ended.
 
 mod counts;
+mod process;
 mod programs;
 
-use crate::report::{self, SKIPPED_FILE, TIMES_FILE};
+use crate::report::{self, BEGUN_FILE, SKIPPED_FILE, TIMES_FILE};
 use crate::turns::{self, TURNS};
 use counts::Counts;
+use process::{End, Limits};
 use programs::Program;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -18,8 +24,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The variable that says how many seconds a test may take (900), 0 for no limit. Of a program of unit tests, which does not say when
+/// they begin, it holds for all of it.
+pub const LIMIT: &str = "QDELAY_TEST_LIMIT";
 
 /// What is started: a program, or the examples in the documentation of all crates, which cargo builds and runs.
 enum Job {
@@ -56,14 +67,18 @@ struct Suite<'a> {
     /// For the programs.
     options: &'a [String],
     folder: PathBuf,
+    /// How long a test may take.
+    limit: Option<Duration>,
+    /// Whether whoever started the suite wants it to end.
+    interrupted: Arc<AtomicBool>,
 }
 
 /// What has been found so far.
 #[derive(Default)]
 struct Found {
     counts: Counts,
-    /// Options of `cargo test` for each job that failed.
-    failed: Vec<String>,
+    /// For each job that failed the options of `cargo test`, and a line on how it ended if it came to no result.
+    failed: Vec<(String, Option<String>)>,
     /// Seconds by title.
     times: BTreeMap<String, f64>,
 }
@@ -75,6 +90,12 @@ pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (packages, options) = (&arguments[..end], arguments.get(end + 1..).unwrap_or_default());
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let limit = match std::env::var(LIMIT).map(|text| text.parse::<u32>()) {
+        Err(_) => 900,
+        Ok(Ok(seconds)) => seconds,
+        Ok(Err(_)) => return refuse(format_args!("{LIMIT}: expected whole seconds, or 0 for no limit")),
+    };
+    let limit = (limit > 0).then_some(Duration::from_secs(limit.into()));
     let programs = match programs::build(&cargo, packages) {
         Ok(Ok(programs)) => programs,
         Ok(Err(status)) => {
@@ -85,7 +106,12 @@ pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
     // Tests start in other folders.
     let run = std::path::absolute(folder).and_then(|folder| {
         fs::create_dir_all(&folder)?;
-        let suite = Suite { cargo, packages, options, folder };
+        // Programs are groups of their own, and so a terminal's interrupt does not reach them.
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, interrupted.clone())?;
+        }
+        let suite = Suite { cargo, packages, options, folder, limit, interrupted };
         fs::write(suite.skipped(), "")?;
         fs::write(suite.test_times(), "")?;
         suite.run(programs)
@@ -114,7 +140,7 @@ impl Suite<'_> {
             // One more than there are turns: while a program has one test left, another uses the turn.
             for _ in 0..=processors {
                 scope.spawn(|| {
-                    while let Some(job) = next(&jobs) {
+                    while let Some(job) = next(&jobs).filter(|_| !self.is_interrupted()) {
                         self.end(&job, self.carry_out(&job), &found);
                     }
                 });
@@ -122,14 +148,24 @@ impl Suite<'_> {
         });
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let times = found.times.iter().map(|(title, seconds)| format!("{title}\t{seconds:.1}\n"));
-        fs::write(self.times(), times.collect::<String>())?;
+        if !self.is_interrupted() {
+            fs::write(self.times(), times.collect::<String>())?;
+        }
         fs::write(self.test_times(), report::longest_first(&fs::read_to_string(self.test_times())?))?;
         let skipped = fs::read_to_string(self.skipped())?;
-        for options in &found.failed {
+        for (options, end) in &found.failed {
             println!("failed: cargo test {options}");
+            end.iter().for_each(|end| println!("  {end}"));
+        }
+        if self.is_interrupted() {
+            println!("interrupted: not everything was run");
         }
         println!("{}{}", report::grouped(&skipped), found.counts);
-        Ok(found.failed.is_empty())
+        Ok(found.failed.is_empty() && !self.is_interrupted())
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     fn turns(&self) -> PathBuf {
@@ -149,8 +185,8 @@ impl Suite<'_> {
         self.folder.join("skipped.tsv")
     }
 
-    /// Runs a job to its end: whether it ended well, what it said, how long it took.
-    fn carry_out(&self, job: &Job) -> io::Result<(bool, Vec<u8>, Duration)> {
+    /// Runs a job to its end: how it ended and what it said.
+    fn carry_out(&self, job: &Job) -> io::Result<(End, Vec<u8>)> {
         let mut command = match job {
             Job::Program(program) => {
                 let mut command = Command::new(&program.executable);
@@ -163,8 +199,11 @@ impl Suite<'_> {
                 command
             }
         };
+        let mut limits = Limits { of_test: self.limit, of_silence: self.limit };
         let _turn = if job.waits_for_turns() {
             command.env(TURNS, self.turns());
+            // Longer than what it may be waiting for.
+            limits.of_silence = self.limit.map(|limit| 2 * limit);
             None
         } else {
             command.arg("--test-threads=1").env_remove(TURNS);
@@ -172,32 +211,60 @@ impl Suite<'_> {
         };
         // A file, because what a test leaves running may keep a pipe open.
         let path = self.folder.join(job.title().replace(' ', "-") + ".txt");
+        let begun = path.with_extension("begun");
         let output = File::create(&path)?;
         command.args(self.options).env(SKIPPED_FILE, self.skipped()).env(TIMES_FILE, self.test_times());
-        command.stdout(output.try_clone()?).stderr(output);
-        #[allow(clippy::disallowed_methods, reason = "the order of the next run, and for the reader")]
-        let begin = Instant::now();
-        let status = command.status()?;
-        Ok((status.success(), fs::read(&path)?, begin.elapsed()))
+        command.env(BEGUN_FILE, &begun).stdout(output.try_clone()?).stderr(output);
+        let end = process::run(&mut command, &begun, limits, &self.interrupted)?;
+        Ok((end, fs::read(&path)?))
     }
 
     /// Shows what a job has said, and counts.
-    fn end(&self, job: &Job, outcome: io::Result<(bool, Vec<u8>, Duration)>, found: &Mutex<Found>) {
+    fn end(&self, job: &Job, outcome: io::Result<(End, Vec<u8>)>, found: &Mutex<Found>) {
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        let (is_passed, output, time) = outcome.unwrap_or_else(|error| {
-            (false, format!("{}: {error}\n", job.title()).into_bytes(), Duration::ZERO)
-        });
-        let seconds = time.as_secs_f64();
+        let title = job.title();
+        let (is_passed, output, seconds) = match &outcome {
+            Ok((end, output)) => {
+                (end.status.success(), String::from_utf8_lossy(output), end.time.as_secs_f64())
+            }
+            Err(error) => (false, format!("{title}: {error}\n").into(), 0.0),
+        };
+        let has_result = found.counts.add(&output, is_passed);
+        let how = outcome.as_ref().ok().and_then(|(end, _)| how_it_ended(end, &output, has_result));
         // Whoever reads may go away; the tests go on.
         let mut out = io::stdout().lock();
-        let _ = writeln!(out, "     Running {} ({seconds:.1} s)", job.title());
-        let _ = out.write_all(&output);
-        found.counts.add(&String::from_utf8_lossy(&output), is_passed);
-        if !is_passed {
-            found.failed.push(job.options());
+        let _ = write!(out, "     Running {title} ({seconds:.1} s)\n{output}");
+        if let Some(how) = &how {
+            let line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+            let _ = writeln!(out, "{line}{title}: {how}");
         }
-        found.times.insert(job.title(), seconds);
+        if !is_passed || how.is_some() {
+            found.failed.push((job.options(), how));
+        }
+        found.times.insert(title, seconds);
     }
+}
+
+/// What has to be said of a program that came to no result, or whose end another has brought about.
+fn how_it_ended(end: &End, output: &str, has_result: bool) -> Option<String> {
+    if has_result && end.reason.is_none() && end.status.code().is_some() {
+        return None;
+    }
+    let mut how = process::words(end.status);
+    if !has_result {
+        how.push_str(" without a result");
+    }
+    if let Some(reason) = &end.reason {
+        how = format!("{how}, because {reason}");
+    }
+    let mut unfinished = end.unfinished.clone();
+    if unfinished.is_empty() && !has_result {
+        unfinished.extend(counts::unfinished(output).map(str::to_string));
+    }
+    if !unfinished.is_empty() {
+        how = format!("{how}; begun and not ended: {}", unfinished.join(", "));
+    }
+    Some(how)
 }
 
 fn next(jobs: &Mutex<std::vec::IntoIter<Job>>) -> Option<Job> {
