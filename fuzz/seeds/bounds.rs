@@ -1,9 +1,10 @@
 //! Scenarios with one key at its default, at each end of its range, or with each of its choices or components.
 
 use super::{Out, components};
+use qdelay_config::{Key, Table};
 use qdelay_core::component::Unit;
 use qdelay_study::scenario::declare::{
-    BEARER, CELL, FILTER, FLOW, Form, HOP, Key, PATH, QOS_FLOW, RUN, SLICE, Table, UE,
+    Bearer, Cell, Filter, Flow, Hop, Path, QosFlow, Run, Settings, Slice, Ue,
 };
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
@@ -64,7 +65,7 @@ fn written(text: &str, unit: Unit) -> String {
 }
 
 /// Values of a key; components of a kind for the first key that takes them only, in `seen`.
-fn values(key: &Key, seen: &mut Vec<Form>) -> Vec<String> {
+fn values(key: &Key, seen: &mut Vec<String>) -> Vec<String> {
     let parameter = &key.parameter;
     let mut texts: Vec<String> = [parameter.default, parameter.min, parameter.max].map(str::to_string).into();
     if let Unit::Choice(words) = parameter.unit {
@@ -73,9 +74,9 @@ fn values(key: &Key, seen: &mut Vec<Form>) -> Vec<String> {
     if parameter.unit == Unit::Switch {
         texts.extend(["on", "off"].map(str::to_string));
     }
-    if !seen.contains(&key.form) {
-        seen.push(key.form);
-        texts.extend(key.form.registry().unwrap_or_default().into_iter().flat_map(components::texts));
+    if !seen.contains(&key.describe()) {
+        seen.push(key.describe());
+        texts.extend(key.components().into_iter().flat_map(components::texts));
     }
     // A synthetic trace of eleven days only takes time.
     texts.retain(|text| !text.is_empty() && !text.contains("1000000s"));
@@ -106,9 +107,10 @@ fn check(text: &str) {
 }
 
 pub fn write(out: &Out) {
-    let plain = [&PATH, &HOP, &FLOW, &RUN].map(|table| (table, least(false)));
-    let sliced = [&SLICE, &BEARER, &QOS_FLOW, &FILTER].map(|table| (table, least(true)));
-    let cell = [&CELL, &UE, &BEARER, &QOS_FLOW].map(|table| (table, plain_cell()));
+    let plain = [Path::TABLE, Hop::TABLE, Flow::TABLE, Run::TABLE].map(|table| (table, least(false)));
+    let sliced =
+        [Slice::TABLE, Bearer::TABLE, QosFlow::TABLE, Filter::TABLE].map(|table| (table, least(true)));
+    let cell = [Cell::TABLE, Ue::TABLE, Bearer::TABLE, QosFlow::TABLE].map(|table| (table, plain_cell()));
     let mut seen = Vec::new();
     for (way, tables) in [("plain", plain), ("cell", cell), ("sliced", sliced)] {
         for (table, sections) in tables {

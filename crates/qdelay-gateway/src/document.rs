@@ -1,8 +1,8 @@
 //! TOML text to the values of declared keys, each with its line.
 
 use super::keys::{Form, Key, TABLES, Table};
+use qdelay_config::lines;
 use qdelay_core::component::{Unit, Value};
-use qdelay_study::toml_lines;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use toml::Spanned;
@@ -65,11 +65,11 @@ impl Setting {
 /// The first thing in the file that is wrong: no TOML, a table or a key that is not declared, a value that its key does not
 /// accept; or a key that is required and missing.
 pub fn read(text: &str) -> Result<Vec<Setting>, Fault> {
-    let (lines, document) = toml_lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
+    let (lines, document) = lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
     let mut settings = Vec::new();
     let mut headers = Vec::new();
     let known: Vec<String> = TABLES.iter().map(|table| format!("[{}]", table.name)).collect();
-    for (name, at, value) in toml_lines::entries(document.get_ref()) {
+    for (name, at, value) in lines::entries(document.get_ref()) {
         let line = lines.of(at);
         let Some(table) = TABLES.into_iter().find(|table| table.name == name) else {
             return Err(Fault::new(line, name, format!("unknown; expected one of {}", known.join(", "))));
@@ -78,7 +78,7 @@ pub fn read(text: &str) -> Result<Vec<Setting>, Fault> {
             return Err(Fault::new(line, name, format!("found {}; expected [{name}]", describe(value))));
         };
         headers.push((table.name, line));
-        for (name, at, value) in toml_lines::entries(entries) {
+        for (name, at, value) in lines::entries(entries) {
             settings.push(setting(table, name, lines.of(at), value)?);
         }
     }

@@ -7,6 +7,7 @@
 use crate::confidence;
 use crate::results::{AxisFile, CaseSummary, ExpectResult, round};
 use crate::same_runs;
+use qdelay_config::words;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,56 +47,41 @@ pub struct Expect {
     pub paper: Option<f64>,
 }
 
-/// How several figures become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Over {
-    /// Arithmetic mean.
-    #[default]
-    Mean,
-    /// Geometric mean.
-    Geomean,
-    /// Median.
-    Median,
-    /// The least.
-    Min,
-    /// The largest.
-    Max,
-    /// Sum.
-    Sum,
-    /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ in their seed and in no figure count as
-    /// one; of a single one there is no interval.
-    Ci95Low,
-    /// The upper end of that.
-    Ci95High,
-}
-
-impl Over {
-    /// All, by the names that files give them.
-    pub const ALL: [(&'static str, Over); 8] = [
-        ("mean", Over::Mean),
-        ("geomean", Over::Geomean),
-        ("median", Over::Median),
-        ("min", Over::Min),
-        ("max", Over::Max),
-        ("sum", Over::Sum),
-        ("ci95_low", Over::Ci95Low),
-        ("ci95_high", Over::Ci95High),
-    ];
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Over> {
-        Over::ALL.iter().find(|(known, _)| *known == name).map(|(_, over)| *over)
+words! {
+    /// How several figures become one.
+    #[derive(Default)]
+    pub enum Over {
+        /// Arithmetic mean.
+        #[default]
+        Mean = "mean",
+        /// Geometric mean.
+        Geomean = "geomean",
+        /// Median.
+        Median = "median",
+        /// The least.
+        Min = "min",
+        /// The largest.
+        Max = "max",
+        /// Sum.
+        Sum = "sum",
+        /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ in their seed and in no figure count
+        /// as one; of a single one there is no interval.
+        Ci95Low = "ci95_low",
+        /// The upper end of that.
+        Ci95High = "ci95_high",
     }
 }
 
-/// Which of several figures is best.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Best {
-    /// The least.
-    #[default]
-    Min,
-    /// The largest.
-    Max,
+words! {
+    /// Which of several figures is best.
+    #[derive(Default)]
+    pub enum Best {
+        /// The least.
+        #[default]
+        Min = "min",
+        /// The largest.
+        Max = "max",
+    }
 }
 
 impl Expect {

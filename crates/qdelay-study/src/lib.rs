@@ -6,7 +6,7 @@
 //! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the scenarios that are built in |
 //! | [`files`] | files and folders in places that somebody else may have prepared |
 //! | [`engine`] | runs a study into a folder, resuming what was killed, or in memory |
-//! | [`lists`], [`toml_lines`] | lists of components, as options have them; TOML with the lines of its keys |
+//! | [`lists`] | lists of components, as options have them |
 //! | [`cost`] | CPU time, the clock and memory that runs take |
 //! | [`results`] | what stands in the files of a folder |
 //! | [`expect`] | expectations over results |
@@ -15,7 +15,6 @@
 pub mod confidence;
 pub mod cost;
 pub mod engine;
-mod error;
 pub mod expect;
 pub mod files;
 pub mod links;
@@ -25,7 +24,6 @@ pub mod results;
 pub mod same_runs;
 pub mod scenario;
 pub mod shipped;
-pub mod toml_lines;
 pub mod traces;
 
-pub use error::InputError;
+pub use qdelay_config::InputError;

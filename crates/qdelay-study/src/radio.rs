@@ -1,11 +1,9 @@
 //! Channels, pacers, schedulers and kinds of radio link control as users name them.
 
-use crate::scenario::form::Form;
 use crate::traces::channel;
-use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
-use qdelay_core::pacer::{AnyPacer, PacerSetting};
-use qdelay_ran::mac::Scheduler;
+use qdelay_ran::cell::PARTITIONS;
+use qdelay_ran::mac;
 use qdelay_ran::radio::CHANNELS;
 use qdelay_ran::rlc::{MacHeader, Mode, PdcpReordering, RlcSetting};
 
@@ -120,19 +118,9 @@ pub fn channels() -> Vec<&'static Component> {
     CHANNELS.iter().copied().chain(channel::components()).collect()
 }
 
-/// Whether what was named can be built, as far as that can be told without files and without the cell.
-///
-/// # Errors
-/// What cannot be, and what was expected.
-pub(crate) fn check(form: Form, arguments: &Arguments) -> Result<(), String> {
-    match form {
-        Form::Pacer => {
-            let setting = PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500 };
-            AnyPacer::build(arguments, &setting).map(drop).map_err(|error| error.to_string())
-        }
-        Form::Scheduler => Scheduler::build(arguments).map(drop).map_err(|error| error.to_string()),
-        _ => Ok(()),
-    }
+/// Every component of a cell that users can name: channels, MAC schedulers, partitions, kinds of radio link control.
+pub fn components() -> Vec<&'static Component> {
+    channels().into_iter().chain([mac::COMPONENTS, PARTITIONS, RLC].into_iter().flatten().copied()).collect()
 }
 
 /// The radio link control that `arguments` of a component of [`RLC`] describe.

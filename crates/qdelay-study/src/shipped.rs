@@ -1,7 +1,7 @@
 //! The scenarios that are built in. They stand in the folder `scenarios` of this crate.
 
 use crate::InputError;
-use crate::scenario::fault::near;
+use qdelay_config::fault::near;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;

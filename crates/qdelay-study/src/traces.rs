@@ -10,7 +10,7 @@
 pub mod channel;
 mod library;
 
-use crate::error::InputError;
+use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
 pub use library::{Found, FoundChannel, Library};
 use qdelay_core::component::Arguments;

@@ -248,7 +248,7 @@ fn expect(draw: &mut Draw, axes: &[AxisFile]) -> Expect {
         "power / throughput_mbps",
         "probe_ms.p99",
     ];
-    let overs = Over::ALL.map(|(_, over)| over);
+    let overs: Vec<Over> = Over::ALL.iter().map(|(_, over)| *over).collect();
     let mut expect = Expect {
         line: 1,
         claim: "c".to_string(),

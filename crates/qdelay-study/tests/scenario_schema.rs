@@ -29,20 +29,11 @@ fn the_schema_is_that_of_the_declarations() {
 fn the_documented_keys_are_the_declared_ones() {
     let path = docs().join("scenarios.md");
     let mut text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let of_cell = [
-        &declare::CELL,
-        &declare::SLICE,
-        &declare::UE,
-        &declare::BEARER,
-        &declare::QOS_FLOW,
-        &declare::FILTER,
-    ];
-    let others = [&declare::PATH, &declare::HOP, &declare::FLOW, &declare::RUN, &declare::EXPECT];
-    for table in others.into_iter().chain(of_cell) {
+    for table in declare::TABLES {
         let begin = format!("<!-- keys of {} -->\n", table.name);
         let start = text.find(&begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
         let end = start + text[start..].find("<!-- end of keys -->").expect("an end of the table");
-        text.replace_range(start..end, &declare::markdown(table));
+        text.replace_range(start..end, &table.markdown());
     }
     compare("scenarios.md", &text);
 }

@@ -4,9 +4,8 @@ use crate::cli::List;
 use qdelay_core::component::{Component, Kind, Parameter};
 use qdelay_core::{pacer, qdisc};
 use qdelay_study::links::components as links;
+use qdelay_study::radio;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
-use qdelay_study::scenario::declare::Form;
-use qdelay_study::scenario::registry;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
@@ -33,7 +32,7 @@ fn all() -> Vec<&'static Component> {
         .copied()
         .chain(links())
         .chain(FORMATS.iter().map(|format| format.component))
-        .chain([Form::Channel, Form::Scheduler, Form::Partition, Form::Rlc].into_iter().flat_map(registry))
+        .chain(radio::components())
         .collect()
 }
 

@@ -2,8 +2,7 @@
 
 use crate::common::{json, succeed};
 use qdelay_core::component::Component;
-use qdelay_study::scenario::declare::Form;
-use qdelay_study::scenario::registry;
+use qdelay_study::radio;
 
 fn all() -> Vec<&'static Component> {
     let registries = [
@@ -12,8 +11,7 @@ fn all() -> Vec<&'static Component> {
         qdelay_traffic::transport::COMPONENTS,
         qdelay_path::LINKS,
     ];
-    let of_cells =
-        [Form::Channel, Form::Scheduler, Form::Partition, Form::Rlc].into_iter().flat_map(registry);
+    let of_cells = radio::components();
     let formats = qdelay_trace::format::FORMATS.iter().map(|format| format.component);
     let made = [&qdelay_trace::synth::COMPONENT];
     registries.concat().into_iter().chain(made).chain(formats).chain(of_cells).collect()

@@ -1,16 +1,16 @@
 //! One case: the settings of its point on every axis, what contradicts what, and the simulator's scenario.
 
 use super::Study;
-use super::cell_case::{CellView, Matched};
-use super::declare::{BINS_MAX, FLOW, FLOWS_MAX, HOP, PATH, RUN};
-use super::fault::Fault;
-use super::matrix::Target;
-use super::point::Settings;
-use super::setting::{Meaning, Setting, Uplink};
+use super::cell_tables::Cell;
+use super::changes::{Change, Point};
+use super::declare::{BINS_MAX, FLOWS_MAX, Flow, Hop, Path, Run, Settings};
+use super::named::Named;
 use super::sources::Sources;
+use super::values::{Bins, Link, Percent, Qdisc, TraceFormat, TraceName, Uplink};
 use crate::traces::TraceUsed;
+use qdelay_config::{AnySetting, Fault, Setting};
 use qdelay_core::component::{Arguments, Value};
-use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::qdisc::{AnyQdisc, Qdisc as _};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line, LinkModel};
 use qdelay_sim::{Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario};
@@ -46,50 +46,66 @@ impl Case {
     }
 }
 
-/// All settings of one point.
-pub(super) struct View<'a> {
-    study: &'a Study,
-    pub path: Settings<'a>,
-    hops: Vec<Settings<'a>>,
-    cell: Option<CellView<'a>>,
-    flows: Vec<Settings<'a>>,
-    run: Settings<'a>,
+/// The tables of a scenario: of its file, or of a case.
+#[derive(Clone, Debug)]
+pub(super) struct Tables {
+    /// Where `[path]` begins; 0 where it is missing.
+    pub path_line: u32,
+    pub path: Path,
+    pub hops: Vec<Named<Hop>>,
+    pub cell: Option<Cell>,
+    pub flows: Vec<Named<Flow>>,
+    pub run: Run,
 }
 
-impl<'a> View<'a> {
-    /// The settings at `digits`, the point on each axis but the seed's.
-    pub fn new(study: &'a Study, digits: &[usize]) -> View<'a> {
-        let mut view = View {
-            study,
-            path: Settings::new(&PATH, &study.path.settings),
-            hops: study.hops.iter().map(|hop| Settings::new(&HOP, &hop.layer.settings)).collect(),
-            cell: study.cell.as_ref().map(CellView::new),
-            flows: study.flows.iter().map(|flow| Settings::new(&FLOW, &flow.layer.settings)).collect(),
-            run: Settings::new(&RUN, &study.run.settings),
-        };
-        let points = || study.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
-        // What is set for one flow or hop stands over what is set for all.
-        for (target, setting) in points() {
-            match *target {
-                Target::EveryFlow(key) => view.flows.iter_mut().for_each(|flow| flow.all[key] = setting),
-                Target::EveryHop(key) => view.hops.iter_mut().for_each(|hop| hop.all[key] = setting),
-                _ => {}
+impl Tables {
+    /// Those of a file that says nothing.
+    pub fn defaults() -> Tables {
+        Tables {
+            path_line: 0,
+            path: Path::defaults(),
+            hops: Vec::new(),
+            cell: None,
+            flows: Vec::new(),
+            run: Run::defaults(),
+        }
+    }
+
+    /// These with what `points` set. What is set for one flow or hop stands over what is set for all.
+    pub fn with<'a>(&self, points: impl Iterator<Item = &'a Point> + Clone) -> Tables {
+        let mut tables = self.clone();
+        points.clone().filter(|point| point.which.is_none()).for_each(|point| tables.set(point));
+        points.filter(|point| point.which.is_some()).for_each(|point| tables.set(point));
+        tables
+    }
+
+    fn set(&mut self, point: &Point) {
+        let is_meant = |place: usize| point.which.is_none_or(|which| which == place);
+        match &point.change {
+            Change::Path(change) => self.path.set(change),
+            Change::Run(change) => self.run.set(change),
+            Change::Hop(change) => {
+                let all = self.hops.iter_mut().enumerate();
+                all.filter(|(place, _)| is_meant(*place)).for_each(|(_, hop)| hop.keys.set(change));
+            }
+            Change::Flow(change) => {
+                let all = self.flows.iter_mut().enumerate();
+                all.filter(|(place, _)| is_meant(*place)).for_each(|(_, flow)| flow.keys.set(change));
+            }
+            Change::Cell(change) => self.cell.iter_mut().for_each(|cell| cell.keys.set(change)),
+            Change::Slice(change) => {
+                let all = self.cell.iter_mut().flat_map(|cell| cell.slices.iter_mut().enumerate());
+                all.filter(|(place, _)| is_meant(*place)).for_each(|(_, slice)| slice.keys.set(change));
+            }
+            Change::Ue(change) => {
+                let all = self.cell.iter_mut().flat_map(|cell| cell.ues.iter_mut().enumerate());
+                all.filter(|(place, _)| is_meant(*place)).for_each(|(_, ue)| ue.keys.set(change));
+            }
+            Change::Bearer(change) => {
+                let all = self.cell.iter_mut().flat_map(|cell| &mut cell.ues).flat_map(|ue| &mut ue.bearers);
+                all.filter(|bearer| is_meant(bearer.called)).for_each(|bearer| bearer.keys.set(change));
             }
         }
-        for (target, setting) in points() {
-            match *target {
-                Target::Path(key) => view.path.all[key] = setting,
-                Target::Run(key) => view.run.all[key] = setting,
-                Target::Flow(flow, key) => view.flows[flow].all[key] = setting,
-                Target::Hop(hop, key) => view.hops[hop].all[key] = setting,
-                _ => {}
-            }
-        }
-        if let Some(cell) = &mut view.cell {
-            let of_cell = |(target, _): &&'a (Target, Setting)| target.is_of_cell();
-            cell.set(points().filter(of_cell).map(|(target, setting)| (*target, setting)).collect());
-        }
-        view
     }
 
     /// What the settings say against each other, without a trace being read.
@@ -102,10 +118,10 @@ impl<'a> View<'a> {
                 self.check_no_link()?;
                 cell.check()?;
             }
-            None => check_link(&self.path, self.study.path_line)?,
+            None => QueueAndLink::from(&self.path).check(Path::TABLE.name, self.path_line)?,
         }
-        for (hop, settings) in self.study.hops.iter().zip(&self.hops) {
-            check_link(settings, hop.line)?;
+        for hop in &self.hops {
+            QueueAndLink::from(&hop.keys).check(Hop::TABLE.name, hop.line)?;
         }
         self.check_times()?;
         self.check_flows()
@@ -113,42 +129,46 @@ impl<'a> View<'a> {
 
     /// With a cell there is no link.
     fn check_no_link(&self) -> Result<(), Fault> {
-        for key in ["link", "trace", "trace_format", "once", "qdisc", "limit"] {
-            if self.path.get(key).given {
-                return Err(self.path.fault(key, "a cell is given; expected this without [cell] only"));
+        let Path { link, trace, trace_format, once, qdisc, limit, .. } = &self.path;
+        let of_link: [&dyn AnySetting; 6] = [link, trace, trace_format, once, qdisc, limit];
+        match of_link.into_iter().find(|setting| setting.is_given()) {
+            Some(setting) => {
+                let message = "a cell is given; expected this without [cell] only";
+                Err(Fault::new(setting.line(), setting.key().path, message))
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn check_times(&self) -> Result<(), Fault> {
-        let (duration, warmup) = (self.run.span("duration"), self.run.span("warmup"));
+        let (duration, warmup) = (self.run.duration.get(), self.run.warmup.get());
         if warmup >= duration {
             let message =
                 format!("{warmup} is not shorter than the duration of {duration}; expected time to measure");
-            return Err(self.run.fault("warmup", message));
+            return Err(self.run.warmup.fault(message));
         }
         if let Some(width) = self.series()
             && duration.as_nanos() / width.as_nanos().max(1) > BINS_MAX
         {
-            let message =
-                format!("'{}': more than {BINS_MAX} bins; expected wider ones", self.run.get("series").text);
-            return Err(self.run.fault("series", message));
+            let series = &self.run.series;
+            let message = format!("'{}': more than {BINS_MAX} bins; expected wider ones", series.text());
+            return Err(series.fault(message));
         }
-        for flow in &self.flows {
-            let (start, spread) = (flow.span("start"), flow.span("spread"));
+        for Named { keys, .. } in &self.flows {
+            let (start, spread) = (keys.start.get(), keys.spread.get());
             let latest = start + spread;
-            let key = if spread.is_zero() || start >= duration { "start" } else { "spread" };
             if latest >= duration {
+                let key = if spread.is_zero() || start >= duration { &keys.start } else { &keys.spread };
                 let message =
                     format!("starts at up to {latest} in a run of {duration}; expected an earlier start");
-                return Err(flow.fault(key, message));
+                return Err(key.fault(message));
             }
-            if flow.get("stop").span().is_some_and(|stop| stop <= latest) {
-                let stop = flow.get("stop");
-                let message =
-                    format!("{} is not later than the start at {latest}; expected a later stop", stop.text);
-                return Err(flow.fault("stop", message));
+            if keys.stop.get().is_some_and(|stop| stop <= latest) {
+                let message = format!(
+                    "{} is not later than the start at {latest}; expected a later stop",
+                    keys.stop.text()
+                );
+                return Err(keys.stop.fault(message));
             }
         }
         Ok(())
@@ -156,68 +176,45 @@ impl<'a> View<'a> {
 
     /// Keys of a flow that mean nothing without another one.
     fn check_companions(&self) -> Result<(), Fault> {
-        for flow in &self.flows {
-            if !flow.span("access_jitter").is_zero() && flow.get("access").rate().is_none() {
+        for Named { keys, .. } in &self.flows {
+            if !keys.access_jitter.get().is_zero() && access(keys).is_none() {
                 let message = "there is no access link that it could be behind; expected access too, such as access = \"10mbit\"";
-                return Err(flow.fault("access_jitter", message));
+                return Err(keys.access_jitter.fault(message));
             }
-            if flow.get("other_share").probability() > 0.0 && !flow.get("other_dscp").is_set() {
+            if other_share(keys) > 0.0 && !keys.other_dscp.is_set() {
                 let message =
                     "no packet has another codepoint; expected other_dscp too, such as other_dscp = \"be\"";
-                return Err(flow.fault("other_share", message));
+                return Err(keys.other_share.fault(message));
             }
         }
         Ok(())
     }
 
     /// Where the flows of an entry go: UEs by their place, and QFIs. Without a cell, to one place that nobody asks for.
-    fn destinations(&self, entry: usize) -> Result<Vec<(usize, u8)>, Fault> {
-        let flow = &self.flows[entry];
-        if let Some(cell) = &self.cell {
-            let super::Flow { name, line, .. } = &self.study.flows[entry];
-            return cell.destinations(name, flow, *line);
-        }
-        match ["ue", "qfi"].into_iter().find(|key| flow.get(key).is_set()) {
-            Some(key) => Err(flow.fault(key, "there is no cell; expected this with [cell] only")),
+    fn destinations(&self, flow: &Named<Flow>) -> Result<Vec<(usize, u8)>, Fault> {
+        const MESSAGE: &str = "there is no cell; expected this with [cell] only";
+        match &self.cell {
+            Some(cell) => cell.destinations(flow),
+            None if flow.keys.ue.is_set() => Err(flow.keys.ue.fault(MESSAGE)),
+            None if flow.keys.qfi.is_set() => Err(flow.keys.qfi.fault(MESSAGE)),
             None => Ok(vec![(0, 1)]),
         }
-    }
-
-    /// Adds the packet filters of a cell that packets of these flows match.
-    pub fn add_matched_filters(&self, matched: &mut Matched) {
-        if let Some(cell) = &self.cell {
-            for (flow, settings) in self.study.flows.iter().zip(&self.flows) {
-                cell.add_matched(&flow.name, settings, matched);
-            }
-        }
-    }
-
-    /// The simulator's cell for these flows.
-    fn cell_scenario(
-        &self,
-        cell: &CellView<'_>,
-        flows: &[FlowSpec],
-        sources: &mut Sources<'_>,
-    ) -> Result<CellScenario, Fault> {
-        let names = self.study.flows.iter().map(|flow| flow.name.as_str());
-        let entries: Vec<(&str, &Settings<'_>)> = names.zip(&self.flows).collect();
-        Ok(CellScenario { by_dscp: cell.by_dscp(flows, &entries), ..cell.scenario(sources)? })
     }
 
     fn check_flows(&self) -> Result<(), Fault> {
         self.check_companions()?;
         let mut counts: Vec<u64> = Vec::new();
-        for (entry, flow) in self.flows.iter().enumerate() {
-            let destinations = self.destinations(entry)?.len() as u64;
-            counts.push(flow.get("count").whole().saturating_mul(destinations));
+        for flow in &self.flows {
+            let destinations = self.destinations(flow)?.len() as u64;
+            counts.push(flow.keys.count.get().saturating_mul(destinations));
         }
         let counts = || counts.iter().copied();
         let total = counts().fold(0, u64::saturating_add);
         if total > FLOWS_MAX {
             let message = format!("{total} flows are too many; expected at most {FLOWS_MAX} in all");
-            return Err(Fault::new(self.study.flows.last().map_or(0, |flow| flow.line), "flow", message));
+            return Err(Fault::new(self.flows.last().map_or(0, |flow| flow.line), "flow", message));
         }
-        let names = || self.study.flows.iter();
+        let names = || self.flows.iter();
         let several: BTreeMap<&str, u64> =
             names().zip(counts()).filter(|(_, n)| *n > 1).map(|(flow, n)| (flow.name.as_str(), n)).collect();
         for flow in names() {
@@ -237,38 +234,36 @@ impl<'a> View<'a> {
 
     /// Width of the bins of the series; `None` for off.
     fn series(&self) -> Option<Span> {
-        match self.run.get("series").meaning {
-            Meaning::Series(width) => width,
-            _ => Some(automatic_series(self.run.span("duration"))),
-        }
+        let automatic = || Some(automatic_series(self.run.duration.get()));
+        self.run.series.get().map_or_else(automatic, |Bins(width)| width)
     }
 
     fn hops(&self, sources: &mut Sources<'_>) -> Result<Vec<HopSpec>, Fault> {
-        let named = self.study.hops.iter().zip(&self.hops);
-        let hop = |(hop, settings): (&super::hops::Hop, &Settings<'_>)| -> Result<HopSpec, Fault> {
+        let hop = |Named { name, keys, .. }: &Named<Hop>| -> Result<HopSpec, Fault> {
+            let bottleneck = QueueAndLink::from(keys);
             Ok(HopSpec {
-                name: hop.name.clone(),
-                qdisc: qdisc(settings)?,
-                link: LinkSpec(link_below(settings, sources)?),
-                delay: settings.span("delay"),
+                name: name.clone(),
+                qdisc: bottleneck.qdisc()?,
+                link: LinkSpec(bottleneck.link_below(sources)?),
+                delay: keys.delay.get(),
             })
         };
-        named.map(hop).collect()
+        self.hops.iter().map(hop).collect()
     }
 
     fn uplink(&self, sources: &mut Sources<'_>) -> Result<Option<qdelay_sim::Uplink>, Fault> {
-        let setting = self.path.get("uplink");
-        let link = match setting.meaning {
-            Meaning::Uplink(Uplink::None) => return Ok(None),
-            Meaning::Uplink(Uplink::Rate(rate)) => Ok(line(rate)),
-            Meaning::Uplink(Uplink::Link) => sources.library.link(&setting.text),
-            _ => {
-                let trace = sources.trace(&setting.text, None, !self.path.get("once").is_on());
-                trace.map_err(|error| error + sources.library.or_link(&setting.text))
+        let setting = &self.path.uplink;
+        let link = match setting.get() {
+            Uplink::None => return Ok(None),
+            Uplink::Rate(rate) => Ok(line(rate)),
+            Uplink::Link => sources.library.link(setting.text()),
+            Uplink::Trace => {
+                let trace = sources.trace(setting.text(), None, !self.path.once.get());
+                trace.map_err(|error| error + sources.library.or_link(setting.text()))
             }
         };
-        let link = LinkSpec(link.map_err(|message| self.path.fault("uplink", message))?);
-        Ok(Some(qdelay_sim::Uplink { link, limit: self.path.get("uplink_limit").whole() }))
+        let link = LinkSpec(link.map_err(|message| setting.fault(message))?);
+        Ok(Some(qdelay_sim::Uplink { link, limit: self.path.uplink_limit.get() }))
     }
 
     /// The simulator's scenario.
@@ -278,58 +273,60 @@ impl<'a> View<'a> {
     pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
         let flows = self.flow_specs(seed)?;
         let bottleneck = match &self.cell {
-            Some(cell) => Bottleneck::Cell(Box::new(self.cell_scenario(cell, &flows, sources)?)),
-            None => Bottleneck::Link {
-                qdisc: qdisc(&self.path)?,
-                link: LinkSpec(link_below(&self.path, sources)?),
-            },
+            Some(cell) => {
+                let by_dscp = cell.by_dscp(&flows, &self.flows);
+                Bottleneck::Cell(Box::new(CellScenario { by_dscp, ..cell.scenario(sources)? }))
+            }
+            None => {
+                let path = QueueAndLink::from(&self.path);
+                Bottleneck::Link { qdisc: path.qdisc()?, link: LinkSpec(path.link_below(sources)?) }
+            }
         };
         Ok(Scenario {
             hops: self.hops(sources)?,
             bottleneck,
             uplink: self.uplink(sources)?,
-            base_rtt: self.path.span("rtt"),
-            jitter: self.path.span("jitter"),
+            base_rtt: self.path.rtt.get(),
+            jitter: self.path.jitter.get(),
             flows,
-            groups: self.study.flows.iter().map(|flow| flow.name.clone()).collect(),
-            probe: self.run.get("probe").is_on().then(ProbeSpec::default),
-            duration: self.run.span("duration"),
-            warmup: self.run.span("warmup"),
+            groups: self.flows.iter().map(|flow| flow.name.clone()).collect(),
+            probe: self.run.probe.get().then(ProbeSpec::default),
+            duration: self.run.duration.get(),
+            warmup: self.run.warmup.get(),
             seed,
-            // The declared range keeps it within 16 bits.
-            min_packet_bytes: self.run.get("min_packet_bytes").whole() as u32,
+            min_packet_bytes: self.run.min_packet_bytes.get(),
             series: self.series(),
         })
     }
 
     fn flow_specs(&self, seed: u64) -> Result<Vec<FlowSpec>, Fault> {
         let mut specs = Vec::new();
-        for (group, (flow, settings)) in self.study.flows.iter().zip(&self.flows).enumerate() {
-            let transport = settings.get("transport");
-            let Meaning::Transport(config) = &transport.meaning else { continue };
-            let count = settings.get("count").whole();
-            let destinations = self.destinations(group)?;
+        for (group, flow) in self.flows.iter().enumerate() {
+            let Named { name: called, keys, .. } = flow;
+            let count = keys.count.get();
+            let destinations = self.destinations(flow)?;
             let several = count > 1 || destinations.len() > 1;
             let members = destinations.iter().flat_map(|to| (0..count).map(|_| *to)).zip(1_u64..);
             for ((ue, qfi), member) in members {
-                let name = if several { format!("{}-{member}", flow.name) } else { flow.name.clone() };
+                let name = if several { format!("{called}-{member}") } else { called.clone() };
+                let transport = &keys.transport;
                 specs.push(FlowSpec {
                     name,
                     group,
-                    start: settings.span("start") + random_start(seed, specs.len(), settings.span("spread")),
-                    stop: settings.get("stop").span(),
-                    dscp: settings.get("dscp").dscp().unwrap_or(0),
-                    other: settings.get("other_dscp").dscp().map(|dscp| {
-                        let share = settings.get("other_share").probability();
-                        OtherMark { dscp, share }
-                    }),
-                    access: settings.get("access").rate(),
-                    access_jitter: settings.span("access_jitter"),
-                    discard_after: settings.get("discard_after").span(),
-                    extra_rtt: settings.span("extra_rtt"),
+                    start: keys.start.get() + random_start(seed, specs.len(), keys.spread.get()),
+                    stop: keys.stop.get(),
+                    dscp: keys.dscp.get().0,
+                    other: keys
+                        .other_dscp
+                        .get()
+                        .map(|dscp| OtherMark { dscp: dscp.0, share: other_share(keys) }),
+                    access: access(keys),
+                    access_jitter: keys.access_jitter.get(),
+                    discard_after: keys.discard_after.get(),
+                    extra_rtt: keys.extra_rtt.get(),
                     ue,
                     qfi,
-                    ..FlowSpec::new(&transport.text, **config)
+                    ..FlowSpec::new(transport.text(), *transport.value().0)
                 });
             }
         }
@@ -338,8 +335,8 @@ impl<'a> View<'a> {
 
     /// Every key with its value.
     pub fn resolved(&self, seed: u64) -> serde_json::Value {
-        let flow = |(flow, settings): (&super::Flow, &Settings<'_>)| {
-            let mut keys = settings.json();
+        let flow = |flow: &Named<Flow>| {
+            let mut keys = flow.keys.json();
             keys.insert("name".to_string(), json!(flow.name));
             if self.cell.is_none() {
                 keys.remove("ue");
@@ -347,7 +344,7 @@ impl<'a> View<'a> {
             }
             serde_json::Value::Object(keys)
         };
-        let flows: Vec<serde_json::Value> = self.study.flows.iter().zip(&self.flows).map(flow).collect();
+        let flows: Vec<serde_json::Value> = self.flows.iter().map(flow).collect();
         let mut run = self.run.json();
         run.remove("seeds");
         run.insert("seed".to_string(), json!(seed));
@@ -366,88 +363,117 @@ impl<'a> View<'a> {
     }
 
     fn add_hops(&self, path: &mut Map<String, serde_json::Value>) {
-        let hop = |(hop, settings): (&super::hops::Hop, &Settings<'_>)| {
-            let mut keys = settings.json();
+        let hop = |hop: &Named<Hop>| {
+            let mut keys = hop.keys.json();
             keys.insert("name".to_string(), json!(hop.name));
             serde_json::Value::Object(keys)
         };
         if !self.hops.is_empty() {
-            let hops: Vec<serde_json::Value> = self.study.hops.iter().zip(&self.hops).map(hop).collect();
+            let hops: Vec<serde_json::Value> = self.hops.iter().map(hop).collect();
             path.insert("hop".to_string(), json!(hops));
         }
     }
 
     /// Whether every packet is recorded.
     pub fn packets(&self) -> bool {
-        self.run.get("packets").is_on()
+        self.run.packets.get()
     }
 }
 
-/// Either a link or a trace has to be there, in `[path]` or in a hop that begins in `line`.
-fn check_link(settings: &Settings<'_>, line: u32) -> Result<(), Fault> {
-    const EITHER: &str = "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
-    let (link, trace) = (settings.get("link"), settings.get("trace"));
-    match (link.is_set(), trace.is_set()) {
-        (true, true) => {
-            let later = if link.line > trace.line { "link" } else { "trace" };
-            return Err(settings.fault(later, format!("a link and a trace are given; {EITHER}")));
+/// The rate of a flow's own access link; `None` where there is no bound.
+fn access(flow: &Flow) -> Option<Rate> {
+    flow.access.get().filter(|rate| *rate != Rate::INFINITE)
+}
+
+/// The share of a flow's data packets with another codepoint.
+fn other_share(flow: &Flow) -> f64 {
+    flow.other_share.get().map_or(0.0, |Percent(share)| share)
+}
+
+/// The keys of `[path]`, or of a hop, that make a queue and the link behind it.
+struct QueueAndLink<'a> {
+    link: &'a Setting<Option<Link>>,
+    trace: &'a Setting<Option<TraceName>>,
+    trace_format: &'a Setting<Option<TraceFormat>>,
+    once: &'a Setting<bool>,
+    qdisc: &'a Setting<Qdisc>,
+    limit: &'a Setting<Option<u64>>,
+}
+
+impl<'a> From<&'a Path> for QueueAndLink<'a> {
+    fn from(Path { link, trace, trace_format, once, qdisc, limit, .. }: &'a Path) -> Self {
+        Self { link, trace, trace_format, once, qdisc, limit }
+    }
+}
+
+impl<'a> From<&'a Hop> for QueueAndLink<'a> {
+    fn from(Hop { link, trace, trace_format, once, qdisc, limit, .. }: &'a Hop) -> Self {
+        Self { link, trace, trace_format, once, qdisc, limit }
+    }
+}
+
+impl QueueAndLink<'_> {
+    /// Either a link or a trace has to be there, in the table that begins in `line`.
+    fn check(&self, table: &str, line: u32) -> Result<(), Fault> {
+        const EITHER: &str =
+            "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
+        match (self.link.is_set(), self.trace.is_set()) {
+            (true, true) => {
+                let message = format!("a link and a trace are given; {EITHER}");
+                let is_link_later = self.link.line() > self.trace.line();
+                return Err(if is_link_later { self.link.fault(message) } else { self.trace.fault(message) });
+            }
+            (false, false) => {
+                return Err(Fault::new(line, table, format!("no link and no trace is given; {EITHER}")));
+            }
+            _ => {}
         }
-        (false, false) => {
-            let message = format!("no link and no trace is given; {EITHER}");
-            return Err(Fault::new(line, settings.table.name, message));
-        }
-        _ => {}
-    }
-    for key in ["once", "trace_format"] {
-        if link.is_set() && settings.get(key).given {
-            return Err(settings.fault(key, "a link is given; expected this with a trace only"));
+        let of_traces: [&dyn AnySetting; 2] = [self.once, self.trace_format];
+        match of_traces.into_iter().find(|setting| self.link.is_set() && setting.is_given()) {
+            Some(setting) => {
+                let message = "a link is given; expected this with a trace only";
+                Err(Fault::new(setting.line(), setting.key().path, message))
+            }
+            None => Ok(()),
         }
     }
-    Ok(())
-}
 
-/// The discipline with the limit of `[path]`, or of the hop, where it has none of its own.
-fn qdisc(settings: &Settings<'_>) -> Result<Arguments, Fault> {
-    let Meaning::Qdisc(arguments) = &settings.get("qdisc").meaning else {
-        return Err(settings.fault("qdisc", "no discipline; expected one"));
-    };
-    let mut arguments = arguments.clone();
-    let limit = settings.get("limit");
-    if limit.is_set() {
-        arguments.default_to("limit", Value::Whole(limit.whole()));
+    /// The discipline with the table's limit, where it has none of its own.
+    fn qdisc(&self) -> Result<Arguments, Fault> {
+        let mut arguments = self.qdisc.value().0.clone();
+        if let Some(limit) = self.limit.get() {
+            arguments.default_to("limit", Value::Whole(limit));
+        }
+        AnyQdisc::build(&arguments).map_err(|error| self.qdisc.fault(error))?;
+        Ok(arguments)
     }
-    AnyQdisc::build(&arguments).map_err(|error| settings.fault("qdisc", error))?;
-    Ok(arguments)
-}
 
-/// The link of `[path]` or of a hop.
-fn link(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
-    let (link, trace) = (settings.get("link"), settings.get("trace"));
-    if link.is_set() {
-        return sources.library.link(&link.text).map_err(|message| settings.fault("link", message));
+    fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+        if self.link.is_set() {
+            return sources.library.link(self.link.text()).map_err(|message| self.link.fault(message));
+        }
+        let format = self.trace_format.is_set().then(|| self.trace_format.text());
+        let trace = sources.trace(self.trace.text(), format, !self.once.get());
+        trace.map_err(|message| self.trace.fault(message))
     }
-    let format = settings.get("trace_format");
-    let format = format.is_set().then_some(format.text.as_str());
-    let repeat = !settings.get("once").is_on();
-    sources.trace(&trace.text, format, repeat).map_err(|message| settings.fault("trace", message))
-}
 
-/// The link below the discipline, which has the rate that the discipline counts on, if it does.
-fn link_below(settings: &Settings<'_>, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
-    let link = link(settings, sources)?;
-    let Meaning::Qdisc(arguments) = &settings.get("qdisc").meaning else { return Ok(link) };
-    let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
-    let Some(promised) = promised else { return Ok(link) };
-    let found = match link.rate() {
-        Some(rate) if promised <= rate => return Ok(link),
-        Some(rate) => format!("the link has {rate}"),
-        None => "the link's rate varies".to_string(),
-    };
-    let message = format!(
-        "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
-        arguments.component().name
-    );
-    Err(settings.fault("qdisc", message))
+    /// The link below the discipline, which has the rate that the discipline counts on, if it does.
+    fn link_below(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+        let link = self.link(sources)?;
+        let arguments = &self.qdisc.value().0;
+        let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
+        let Some(promised) = promised else { return Ok(link) };
+        let found = match link.rate() {
+            Some(rate) if promised <= rate => return Ok(link),
+            Some(rate) => format!("the link has {rate}"),
+            None => "the link's rate varies".to_string(),
+        };
+        let message = format!(
+            "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
+            arguments.component().name
+        );
+        Err(self.qdisc.fault(message))
+    }
 }
 
 fn line(rate: Rate) -> AnyLink {

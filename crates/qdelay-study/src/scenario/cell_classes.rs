@@ -1,107 +1,90 @@
 //! QCIs of bearers and 5QIs of QoS flows: what they give, and that a UE has one for all or for none.
 
-use super::cell_case::{BearerView, CellView, effective};
-use super::declare::{BEARER, QOS_FLOW};
-use super::fault::Fault;
-use super::point::Settings;
+use super::cell_tables::{Bearer, Cell, QosFlow};
+use super::declare::{self, Settings};
+use qdelay_config::{Fault, Setting};
 use qdelay_ran::tables::qos::{self, FIVE_QIS, QCIS, QosClass};
 
-/// What a QCI or 5QI is asked of.
-type Table = (&'static str, fn(u8) -> Option<&'static QosClass>, &'static [QosClass]);
-
-const QCI: Table = ("qci", qos::qci, &QCIS);
-const FIVE_QI: Table = ("five_qi", qos::five_qi, &FIVE_QIS);
-
-impl<'a> CellView<'a> {
+impl Cell {
     /// Whether classes are those of the technology and standardized, and all of a UE have one where any has.
     ///
     /// # Errors
     /// The first key that is not so.
     pub(super) fn check_classes(&self) -> Result<(), Fault> {
         for bearer in self.ues.iter().flat_map(|ue| &ue.bearers) {
-            self.check_key(&bearer.settings)?;
-            for (_, flow) in &bearer.qos_flows {
-                self.check_key(flow)?;
+            if self.is_nr() {
+                refuse(&bearer.keys.qci, "the cell is NR; expected five_qi in its place")?;
+            } else {
+                const MESSAGE: &str = "the cell is LTE; expected the qci of a bearer in its place";
+                refuse(&bearer.keys.five_qi, MESSAGE)?;
+                bearer.qos_flows.iter().try_for_each(|flow| refuse(&flow.keys.five_qi, MESSAGE))?;
             }
         }
         for ue in &self.ues {
             // The first thing with a class, and the first without.
             let (mut with, mut without) = (false, None);
             for bearer in &ue.bearers {
-                for (qfi, flow) in &bearer.qos_flows {
+                for flow in &bearer.qos_flows {
                     match self.class(bearer, flow)? {
                         Some(_) => with = true,
-                        None => without = without.or(Some((bearer, *qfi))),
+                        None => without = without.or(Some((bearer, flow.qfi))),
                     }
                 }
             }
             let (true, Some((bearer, qfi))) = (with, without) else { continue };
-            let (name, of) = (&bearer.bearer.name, &ue.ue.name);
-            let fault = |table: &str, message: String| Fault::new(bearer.bearer.line, table, message);
+            let (name, of) = (&bearer.name, &ue.name);
+            let fault = |table: &str, message: String| Fault::new(bearer.line, table, message);
             return Err(if self.is_nr() {
                 let message = format!(
                     "is missing: QoS flow {qfi} of bearer '{name}' has no 5QI where others of UE '{of}' have one; expected one of {}",
                     numbers(&FIVE_QIS)
                 );
-                fault(&format!("{}.five_qi", QOS_FLOW.name), message)
+                fault(&format!("{}.five_qi", declare::QosFlow::TABLE.name), message)
             } else {
                 let message = format!(
                     "is missing: bearer '{name}' has no QCI where others of UE '{of}' have one; expected one of {}",
                     numbers(&QCIS)
                 );
-                fault(&format!("{}.qci", BEARER.name), message)
+                fault(&format!("{}.qci", declare::Bearer::TABLE.name), message)
             });
         }
         Ok(())
-    }
-
-    /// The keys of a bearer or QoS flow are those of the technology.
-    fn check_key(&self, settings: &Settings<'_>) -> Result<(), Fault> {
-        let (wrong, message) = if self.is_nr() {
-            ("qci", "the cell is NR; expected five_qi in its place")
-        } else {
-            ("five_qi", "the cell is LTE; expected the qci of a bearer in its place")
-        };
-        let is_there = settings.table.position(wrong).is_some() && settings.get(wrong).is_set();
-        if is_there { Err(settings.fault(wrong, message)) } else { Ok(()) }
     }
 
     /// The class of a QoS flow of a bearer: in LTE, the bearer's; `None` where it has none.
     ///
     /// # Errors
     /// It is not standardized.
-    pub(super) fn class(
-        &self,
-        bearer: &BearerView<'a>,
-        flow: &Settings<'a>,
-    ) -> Result<Option<&'static QosClass>, Fault> {
-        let (key, find, table) = if self.is_nr() { FIVE_QI } else { QCI };
-        let (level, setting) = effective(&[flow, &bearer.settings], key);
-        if !setting.is_set() {
-            return Ok(None);
-        }
-        // The declared range keeps it within eight bits.
-        find(setting.whole() as u8).map(Some).ok_or_else(|| {
-            let message = format!("{}: not standardized; expected one of {}", setting.text, numbers(table));
-            level.fault(key, message)
+    pub(super) fn class(&self, bearer: &Bearer, flow: &QosFlow) -> Result<Option<&'static QosClass>, Fault> {
+        let is_nr = self.is_nr();
+        let setting = if is_nr { flow.keys.five_qi.or(&bearer.keys.five_qi) } else { &bearer.keys.qci };
+        let Some(number) = setting.get() else { return Ok(None) };
+        let found = if is_nr { qos::five_qi(number) } else { qos::qci(number) };
+        found.map(Some).ok_or_else(|| {
+            let known = numbers(if is_nr { &FIVE_QIS } else { &QCIS });
+            setting.fault(format!("{number}: not standardized; expected one of {known}"))
         })
     }
 
     /// In which order the bearer is served: as it says, as the most important of its classes does, or first.
     ///
     /// # Errors
-    /// As [`CellView::class`].
-    pub(super) fn priority(&self, bearer: &BearerView<'a>) -> Result<u8, Fault> {
-        let priority = bearer.settings.get("priority");
+    /// As [`Cell::class`].
+    pub(super) fn priority(&self, bearer: &Bearer) -> Result<u8, Fault> {
+        let priority = &bearer.keys.priority;
         let mut of_classes: Option<u8> = None;
-        for (_, flow) in &bearer.qos_flows {
+        for flow in &bearer.qos_flows {
             if let Some(class) = self.class(bearer, flow)? {
                 of_classes = Some(of_classes.map_or(class.priority, |least| least.min(class.priority)));
             }
         }
-        // The declared range keeps it within eight bits.
-        Ok(of_classes.filter(|_| !priority.given).unwrap_or(priority.whole() as u8))
+        Ok(of_classes.filter(|_| !priority.is_given()).unwrap_or(priority.get()))
     }
+}
+
+/// A key that the technology has no use for.
+fn refuse(setting: &Setting<Option<u8>>, message: &str) -> Result<(), Fault> {
+    if setting.is_set() { Err(setting.fault(message)) } else { Ok(()) }
 }
 
 fn numbers(table: &[QosClass]) -> String {

@@ -10,19 +10,21 @@
 //! * They are of the downlink. Acknowledgements go over the UE's uplink, whatever their codepoint.
 
 use super::Study;
-use super::case::View;
-use super::cell_case::{CellView, Matched, UeView};
-use super::cell_tables::{Cell, Ue};
-use super::declare::{FILTER, FLOW};
-use super::fault::{self, Fault};
-use super::filter::{Filter, Protocol};
-use super::layer::place;
-use super::matrix::{Target, listed};
-use super::point::Settings;
-use super::setting::Meaning;
+use super::cell_tables::{Cell, EACH, Ue};
+use super::changes::Change;
+use super::declare::{self, FlowChange, Settings};
+use super::filter::Filter;
+use super::matrix::listed;
+use super::named::Named;
+use super::values::Protocol;
+use qdelay_config::{Fault, fault};
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_sim::{ByDscp, FlowSpec};
 use std::collections::BTreeMap;
+
+/// By the places of UE, bearer and filter: whether a filter decides about any packet, or only matches some that others of less
+/// precedence decide about.
+pub(super) type Matched = BTreeMap<(usize, usize, usize), bool>;
 
 impl Filter {
     fn is_met(&self, traffic: &Traffic<'_>, dscp: u8) -> bool {
@@ -37,15 +39,14 @@ impl Filter {
 /// # Errors
 /// Two of equal precedence, a QFI that the bearer does not have, no default bearer, or several.
 pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
-    let path = |key: &str| format!("{}.{key}", FILTER.name);
-    let mut seen: BTreeMap<u64, (&Filter, &str)> = BTreeMap::new();
+    let mut seen: BTreeMap<u8, (&Filter, &str)> = BTreeMap::new();
     for bearer in &ue.bearers {
         for filter in &bearer.filters {
-            let precedence = filter.layer.get("precedence");
+            let precedence = &filter.keys.precedence;
             if !precedence.is_set() {
                 let message =
                     "is missing; expected a number of 0 to 255, unlike that of any other filter of the UE";
-                return Err(Fault::new(filter.line, path("precedence"), message));
+                return Err(Fault { line: filter.line, ..precedence.fault(message) });
             }
             if let Some((other, of)) = seen.insert(filter.precedence(), (filter, &bearer.name)) {
                 let common = if filter.overlaps(other) {
@@ -55,20 +56,22 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
                 };
                 let message = format!(
                     "{} is that of the filter in line {} (bearer '{of}') too, {common}; expected each precedence once in a UE",
-                    precedence.text, other.line
+                    precedence.text(),
+                    other.line
                 );
-                return Err(Fault::new(precedence.line, path("precedence"), message));
+                return Err(precedence.fault(message));
             }
-            let qfi = filter.layer.get("qfi");
-            let known: Vec<String> = bearer.qos_flows.iter().map(|flow| flow.qfi.to_string()).collect();
-            if qfi.is_set() && bearer.qos_flows.iter().all(|flow| u64::from(flow.qfi) != qfi.whole()) {
+            let qfi = &filter.keys.qfi;
+            if let Some(wanted) = qfi.get()
+                && bearer.qos_flows.iter().all(|flow| flow.qfi != wanted)
+            {
+                let known: Vec<String> = bearer.qos_flows.iter().map(|flow| flow.qfi.to_string()).collect();
                 let message = format!(
-                    "{}: bearer '{}' does not carry it; expected one of {}",
-                    qfi.text,
+                    "{wanted}: bearer '{}' does not carry it; expected one of {}",
                     bearer.name,
                     known.join(", ")
                 );
-                return Err(Fault::new(qfi.line, path("qfi"), message));
+                return Err(qfi.fault(message));
             }
         }
     }
@@ -89,14 +92,14 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
             let message = format!(
                 "all bearers of UE '{name}' have filters, and what none matches has no bearer; expected one bearer without, the default"
             );
-            Err(Fault::new(line, FILTER.name, message))
+            Err(Fault::new(line, declare::Filter::TABLE.name, message))
         }
         several => {
             let message = format!(
                 "bearers {} of UE '{name}' have none; expected one bearer without filters, the default",
                 listed(several)
             );
-            Err(Fault::new(line, FILTER.name, message))
+            Err(Fault::new(line, declare::Filter::TABLE.name, message))
         }
     }
 }
@@ -129,9 +132,7 @@ impl<'a> Template<'a> {
         let mut rules = Vec::new();
         for (bearer, of) in ue.bearers.iter().enumerate() {
             for (at, filter) in of.filters.iter().enumerate() {
-                let qfi = filter.layer.get("qfi");
-                // The declared range keeps it within six bits.
-                let qfi = if qfi.is_set() { qfi.whole() as u8 } else { first(bearer)? };
+                let qfi = filter.keys.qfi.get().map_or_else(|| first(bearer), Some)?;
                 rules.push(Rule { bearer, at, filter, qfi });
             }
         }
@@ -151,46 +152,39 @@ impl<'a> Template<'a> {
     }
 }
 
-/// The codepoints that packets of a flow may have, bit n for codepoint n.
-fn marks(flow: &Settings<'_>) -> u64 {
-    let keys = ["dscp", "other_dscp"].into_iter().filter(|key| flow.table.position(key).is_some());
-    keys.filter_map(|key| flow.get(key).dscps()).fold(0, |all, mask| all | mask)
+impl Named<declare::Flow> {
+    /// The codepoints that its packets may have, bit n for codepoint n.
+    fn marks(&self) -> u64 {
+        let other = self.keys.other_dscp.get().map_or(0, |other| other.mask());
+        self.keys.dscp.get().mask() | other
+    }
+    fn traffic(&self) -> Traffic<'_> {
+        Traffic { flow: &self.name, protocol: Protocol::of(&self.keys.transport.value().0) }
+    }
 }
 
-fn traffic<'a>(name: &'a str, flow: &Settings<'_>) -> Traffic<'a> {
-    let protocol = match &flow.get("transport").meaning {
-        Meaning::Transport(config) => Protocol::of(config),
-        _ => Protocol::Udp,
-    };
-    Traffic { flow: name, protocol }
-}
-
-impl CellView<'_> {
+impl Cell {
     /// The QoS flow of `ue` that carries the packets of a flow with its own codepoint; `None` where the UE has no filters.
-    pub(super) fn filtered(&self, ue: &UeView<'_>, name: &str, flow: &Settings<'_>) -> Option<u8> {
-        let own = flow.get("dscp").dscps().unwrap_or(1).trailing_zeros();
-        Template::of(ue.ue).map(|template| template.qfi(&traffic(name, flow), own as u8))
+    pub(super) fn filtered(&self, ue: &Ue, flow: &Named<declare::Flow>) -> Option<u8> {
+        Template::of(ue).map(|template| template.qfi(&flow.traffic(), flow.keys.dscp.get().0))
     }
 
-    /// The flows whose packets are told apart by codepoint: those to UEs with filters that have no QFI of their own. `entries` are
-    /// the names and settings of the groups of `flows`.
-    pub(super) fn by_dscp(&self, flows: &[FlowSpec], entries: &[(&str, &Settings<'_>)]) -> Vec<ByDscp> {
-        let templates: Vec<Option<Template<'_>>> = self.ues.iter().map(|ue| Template::of(ue.ue)).collect();
+    /// The flows whose packets are told apart by codepoint: those to UEs with filters that have no QFI of their own. `groups` are
+    /// those of `flows`.
+    pub(super) fn by_dscp(&self, flows: &[FlowSpec], groups: &[Named<declare::Flow>]) -> Vec<ByDscp> {
+        let templates: Vec<Option<Template<'_>>> = self.ues.iter().map(Template::of).collect();
         if templates.iter().all(Option::is_none) {
             return Vec::new();
         }
-        let members = self.ues.iter().map(|ue| ue.settings.get("count").whole() as usize);
+        let members = self.ues.iter().map(|ue| ue.keys.count.get() as usize);
         let entry_of: Vec<usize> =
             members.enumerate().flat_map(|(entry, count)| std::iter::repeat_n(entry, count)).collect();
         let template_of = |ue: usize| templates.get(*entry_of.get(ue)?)?.as_ref();
         let mut all = Vec::new();
         for (number, flow) in flows.iter().enumerate() {
-            let Some((name, settings)) = entries.get(flow.group) else { continue };
-            if settings.get("qfi").is_set() {
-                continue;
-            }
-            let Some(template) = template_of(flow.ue) else { continue };
-            let qfis = template.qfis(&Traffic { flow: name, protocol: Protocol::of(&flow.transport) });
+            let group = &groups[flow.group];
+            let Some(template) = template_of(flow.ue).filter(|_| !group.keys.qfi.is_set()) else { continue };
+            let qfis = template.qfis(&group.traffic());
             // Where the codepoint decides nothing, the flow's own QFI says it all.
             if qfis.iter().any(|qfi| *qfi != qfis[0]) {
                 all.push(ByDscp { flow: number, ue: flow.ue, qfis });
@@ -205,15 +199,14 @@ impl CellView<'_> {
     }
 
     /// Adds the filters that packets of a flow match.
-    pub(super) fn add_matched(&self, name: &str, flow: &Settings<'_>, matched: &mut Matched) {
-        if flow.get("qfi").is_set() {
+    fn add_matched(&self, flow: &Named<declare::Flow>, matched: &mut Matched) {
+        if flow.keys.qfi.is_set() {
             return;
         }
-        let (to, marks) = (flow.get("ue"), marks(flow));
+        let (to, marks, traffic) = (&flow.keys.ue, flow.marks(), flow.traffic());
         for (place, ue) in self.ues.iter().enumerate() {
-            let is_meant = !to.is_set() || to.text == super::cell_tables::EACH || to.text == ue.ue.name;
-            let Some(template) = Template::of(ue.ue).filter(|_| is_meant) else { continue };
-            let traffic = traffic(name, flow);
+            let is_meant = !to.is_set() || to.text() == EACH || to.text() == ue.name;
+            let Some(template) = Template::of(ue).filter(|_| is_meant) else { continue };
             for dscp in (0..CODEPOINTS as u8).filter(|dscp| marks & (1 << dscp) != 0) {
                 let met = template.rules.iter().filter(|rule| rule.filter.is_met(&traffic, dscp));
                 for (rank, rule) in met.enumerate() {
@@ -229,28 +222,32 @@ impl CellView<'_> {
 /// # Errors
 /// A filter of a flow that there is not, or one that matches no packet in any case.
 pub(super) fn check(study: &Study) -> Result<(), Fault> {
-    let Some(cell) = study.cell.as_ref().filter(|cell| has_filters(cell)) else { return Ok(()) };
-    let flows: Vec<&str> = study.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let Some(cell) = study.tables.cell.as_ref().filter(|cell| has_filters(cell)) else { return Ok(()) };
+    let flows: Vec<&str> = study.tables.flows.iter().map(|flow| flow.name.as_str()).collect();
     for filter in cell.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.filters) {
         let Some(flow) = filter.flow().filter(|flow| !flows.contains(flow)) else { continue };
         let near = fault::near(flow, flows.iter().copied());
         let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let message = format!("'{flow}' is no flow; expected one of {}{hint}", listed(&flows));
-        let line = filter.layer.get("flow").line;
-        return Err(Fault::new(line, format!("{}.flow", FILTER.name), message));
+        return Err(filter.keys.flow.fault(message));
     }
-    let keys: Vec<usize> = ["dscp", "other_dscp", "transport", "ue", "qfi"]
-        .into_iter()
-        .filter(|key| FLOW.position(key).is_some())
-        .map(|key| place(&FLOW, key))
-        .collect();
-    let matters = |target: &Target| match target {
-        Target::EveryFlow(key) | Target::Flow(_, key) => keys.contains(key),
+    let matters = |change: &Change| match change {
+        Change::Flow(change) => matches!(
+            change,
+            FlowChange::dscp(_)
+                | FlowChange::other_dscp(_)
+                | FlowChange::transport(_)
+                | FlowChange::ue(_)
+                | FlowChange::qfi(_)
+        ),
         _ => false,
     };
     let mut matched = Matched::new();
     study.combinations(matters, |digits| {
-        View::new(study, digits).add_matched_filters(&mut matched);
+        let tables = study.at(digits);
+        if let Some(cell) = &tables.cell {
+            tables.flows.iter().for_each(|flow| cell.add_matched(flow, &mut matched));
+        }
         Ok(())
     })?;
     for (ue_place, ue) in cell.ues.iter().enumerate() {
@@ -282,7 +279,7 @@ fn nothing(ue: &Ue, filter: &Filter, why: &str) -> Fault {
         filter.precedence(),
         ue.name
     );
-    Fault::new(filter.line, FILTER.name, message)
+    Fault::new(filter.line, declare::Filter::TABLE.name, message)
 }
 
 fn has_filters(cell: &Cell) -> bool {

@@ -1,38 +1,37 @@
 //! The slices of the cell of one case: what they are, and which bearers are of which.
 
-use super::cell_case::{BearerView, CellView, UeView, effective};
-use super::fault::{self, Fault};
+use super::cell_tables::{Bearer, Cell, Ue};
 use super::matrix::listed;
-use super::setting::{Meaning, Setting};
+use super::values::Share;
+use qdelay_config::{Fault, fault};
 use qdelay_ran::cell::{CellSlice, Partition};
-use qdelay_ran::mac::Scheduler;
-use qdelay_ran::slice::{Share, SliceError};
+use qdelay_ran::slice::{self, SliceError};
 use qdelay_ran::{CellError, CellSetting};
 
-impl<'a> CellView<'a> {
+impl Cell {
     /// The law of the partition; `None` for none.
     fn partition(&self) -> Result<Option<Partition>, Fault> {
-        let Meaning::Component(arguments) = &self.cell.get("partition").meaning else { return Ok(None) };
-        Partition::build(arguments).map(Some).map_err(|error| self.cell.fault("partition", error))
+        let Some(partition) = self.keys.partition.value().as_option() else { return Ok(None) };
+        Partition::build(&partition.0).map(Some).map_err(|error| self.keys.partition.fault(error))
     }
 
     /// The slice that a bearer names, or its UE for it.
-    fn slice_of(&self, ue: &UeView<'a>, bearer: &BearerView<'a>) -> Result<Option<usize>, Fault> {
-        let (level, named) = effective(&[&bearer.settings, &ue.settings], "slice");
+    fn slice_of(&self, ue: &Ue, bearer: &Bearer) -> Result<Option<usize>, Fault> {
+        let named = bearer.keys.slice.or(&ue.keys.slice);
         if !named.is_set() {
             return Ok(None);
         }
-        let names: Vec<&str> = self.slices.iter().map(|(slice, _)| slice.name.as_str()).collect();
-        if let Some(place) = names.iter().position(|name| *name == named.text) {
+        let names: Vec<&str> = self.slices.iter().map(|slice| slice.name.as_str()).collect();
+        if let Some(place) = names.iter().position(|name| *name == named.text()) {
             return Ok(Some(place));
         }
         if names.is_empty() {
-            return Err(level.fault("slice", "there are no slices; expected [[cell.slice]] for each"));
+            return Err(named.fault("there are no slices; expected [[cell.slice]] for each"));
         }
-        let near = fault::near(&named.text, names.iter().copied());
+        let near = fault::near(named.text(), names.iter().copied());
         let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-        let message = format!("'{}' is no slice; expected one of {}{hint}", named.text, listed(&names));
-        Err(level.fault("slice", message))
+        let message = format!("'{}' is no slice; expected one of {}{hint}", named.text(), listed(&names));
+        Err(named.fault(message))
     }
 
     /// What the settings of slices say against each other.
@@ -40,33 +39,30 @@ impl<'a> CellView<'a> {
     /// # Errors
     /// The contradiction, in the line of one of the settings.
     pub fn check_slices(&self) -> Result<(), Fault> {
-        let (setting, partition) = (self.cell.get("partition"), self.partition()?);
-        if let (Some((slice, _)), false) = (self.slices.first(), setting.given) {
+        let (setting, partition) = (&self.keys.partition, self.partition()?);
+        if let (Some(slice), false) = (self.slices.first(), setting.is_given()) {
             let message = "there is no partition; expected cell.partition = \"fp\" or \"eqp\", or \"none\"";
             return Err(Fault::new(slice.line, "cell.slice", message));
         }
         if partition.is_some() && self.slices.is_empty() {
-            return Err(self
-                .cell
-                .fault("partition", "there are no slices; expected [[cell.slice]] for each"));
+            return Err(setting.fault("there are no slices; expected [[cell.slice]] for each"));
         }
         let mut total = 0;
-        for (slice, settings) in &self.slices {
-            let share = settings.get("share");
-            let Some(part) = share.share() else {
+        for slice in &self.slices {
+            let Some(Share(part)) = slice.keys.share.get() else {
                 let message = "is missing; expected percent in quotes, such as \"25%\"";
                 return Err(Fault::new(slice.line, "cell.slice.share", message));
             };
             total += u64::from(part.millionths());
         }
-        if total > u64::from(Share::ALL.millionths()) {
+        if total > u64::from(slice::Share::ALL.millionths()) {
             let all: Vec<String> = self
                 .slices
                 .iter()
-                .map(|(slice, set)| format!("{} {}", slice.name, set.get("share").text))
+                .map(|slice| format!("{} {}", slice.name, slice.keys.share.text()))
                 .collect();
             let message = format!("{} ({})", SliceError::Shares { millionths: total }, all.join(", "));
-            let last = self.slices.last().map_or(0, |(slice, set)| match set.get("share").line {
+            let last = self.slices.last().map_or(0, |slice| match slice.keys.share.line() {
                 0 => slice.line,
                 line => line,
             });
@@ -80,16 +76,16 @@ impl<'a> CellView<'a> {
                     None if partition.is_some() => {
                         let message = format!(
                             "bearer '{}' of UE '{}' is in no slice; expected slice with the name of one",
-                            bearer.bearer.name, ue.ue.name
+                            bearer.name, ue.name
                         );
-                        return Err(Fault::new(bearer.bearer.line, "cell.ue.bearer.slice", message));
+                        return Err(Fault::new(bearer.line, "cell.ue.bearer.slice", message));
                     }
                     None => {}
                 }
             }
         }
         match self.slices.iter().zip(has_bearer).find(|(_, has_bearer)| !has_bearer) {
-            Some(((slice, _), _)) if partition.is_some() => {
+            Some((slice, _)) if partition.is_some() => {
                 let message = format!(
                     "'{}' has no bearer; expected slice = \"{}\" of at least one",
                     slice.name, slice.name
@@ -103,14 +99,14 @@ impl<'a> CellView<'a> {
     /// `setting` with the slices.
     ///
     /// # Errors
-    /// As [`CellView::check_slices`].
+    /// As [`Cell::check_slices`].
     pub fn divide(&self, setting: CellSetting) -> Result<CellSetting, Fault> {
         let Some(partition) = self.partition()? else { return Ok(setting) };
         self.check_slices()?;
         let mut bearers: Vec<Vec<usize>> = vec![Vec::new(); self.slices.len()];
         let mut next = 0;
         for ue in &self.ues {
-            for _ in 0..ue.settings.get("count").whole() {
+            for _ in 0..ue.keys.count.get() {
                 for bearer in &ue.bearers {
                     if let Some(of) = self.slice_of(ue, bearer)?.and_then(|slice| bearers.get_mut(slice)) {
                         of.push(next);
@@ -120,14 +116,9 @@ impl<'a> CellView<'a> {
             }
         }
         let mut setting = setting.partition(partition);
-        for ((slice, settings), bearers) in self.slices.iter().zip(bearers) {
-            let scheduler = match &settings.get("scheduler").meaning {
-                Meaning::Component(arguments) => {
-                    Some(Scheduler::build(arguments).map_err(|error| settings.fault("scheduler", error))?)
-                }
-                _ => None,
-            };
-            let share = settings.get("share").share().unwrap_or(Share::ALL);
+        for (slice, bearers) in self.slices.iter().zip(bearers) {
+            let scheduler = slice.keys.scheduler.value().as_ref().map(|scheduler| scheduler.0.clone());
+            let share = slice.keys.share.get().map_or(slice::Share::ALL, |Share(share)| share);
             setting = setting.with_slice(CellSlice { name: slice.name.clone(), share, scheduler, bearers });
         }
         Ok(setting)
@@ -135,27 +126,26 @@ impl<'a> CellView<'a> {
 
     /// What the cell finds fault with in slices, as the fault of a key.
     pub fn blame_slices(&self, error: &CellError) -> Fault {
-        let setting: &Setting = self.cell.get("partition");
-        let line = match (setting.line, self.slices.first()) {
-            (0, Some((slice, _))) => slice.line,
+        let line = match (self.keys.partition.line(), self.slices.first()) {
+            (0, Some(slice)) => slice.line,
             (line, _) => line,
         };
-        Fault::new(line, "cell.partition", error)
+        Fault { line, ..self.keys.partition.fault(error) }
     }
 
     /// A share as the fault of its slice.
     pub fn blame_share(&self, slice: usize, error: &CellError) -> Fault {
-        let Some((slice, settings)) = self.slices.get(slice) else { return self.blame_slices(error) };
-        let share = settings.get("share");
-        Fault::new(if share.line > 0 { share.line } else { slice.line }, "cell.slice.share", error)
+        let Some(slice) = self.slices.get(slice) else { return self.blame_slices(error) };
+        let fault = slice.keys.share.fault(error);
+        if fault.line > 0 { fault } else { Fault { line: slice.line, ..fault } }
     }
 
     /// A scheduler that slices cannot have: theirs, or that of the cell.
     pub fn blame_scheduler(&self, error: &CellError) -> Fault {
-        let mut of_slices = self.slices.iter().map(|(_, settings)| settings.get("scheduler"));
-        match of_slices.find(|scheduler| scheduler.text.starts_with("eqp")) {
-            Some(scheduler) => Fault::new(scheduler.line, "cell.slice.scheduler", error),
-            None => self.cell.fault("scheduler", error),
+        let mut of_slices = self.slices.iter().map(|slice| &slice.keys.scheduler);
+        match of_slices.find(|scheduler| scheduler.text().starts_with("eqp")) {
+            Some(scheduler) => scheduler.fault(error),
+            None => self.keys.scheduler.fault(error),
         }
     }
 }

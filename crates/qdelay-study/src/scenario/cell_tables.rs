@@ -1,25 +1,18 @@
-//! What `[cell]` and the tables below it hold, once they are read.
+//! `[cell]` and the tables below it, once they are read.
 
+use super::declare;
 use super::filter::Filter;
-use super::layer::Layer;
+use super::named::Named;
 
-/// What the file says of the cell.
+/// The cell, of the file or of a case.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
-    pub layer: Layer,
-    pub slices: Vec<Slice>,
+    pub keys: declare::Cell,
+    pub slices: Vec<Named<declare::Slice>>,
     /// At least one.
     pub ues: Vec<Ue>,
     /// What bearers are called, each name once.
     pub bearer_names: Vec<String>,
-}
-
-/// A `[[cell.slice]]`.
-#[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    pub name: String,
-    pub line: u32,
-    pub layer: Layer,
 }
 
 /// A `[[cell.ue]]`.
@@ -27,7 +20,7 @@ pub(crate) struct Slice {
 pub(crate) struct Ue {
     pub name: String,
     pub line: u32,
-    pub layer: Layer,
+    pub keys: declare::Ue,
     /// At least one.
     pub bearers: Vec<Bearer>,
 }
@@ -39,7 +32,7 @@ pub(crate) struct Bearer {
     pub line: u32,
     /// The place of its name in [`Cell::bearer_names`].
     pub called: usize,
-    pub layer: Layer,
+    pub keys: declare::Bearer,
     /// At least one.
     pub qos_flows: Vec<QosFlow>,
     pub filters: Vec<Filter>,
@@ -49,7 +42,7 @@ pub(crate) struct Bearer {
 #[derive(Clone, Debug)]
 pub(crate) struct QosFlow {
     pub qfi: u8,
-    pub layer: Layer,
+    pub keys: declare::QosFlow,
 }
 
 /// What stands for every UE.

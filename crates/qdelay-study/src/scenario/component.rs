@@ -1,44 +1,38 @@
 //! Components as values: text as on the command line, or a table with the component's name as its only key.
 
-use super::declare::Form;
-use super::document::{Entry, Node};
-use super::fault::{self, Fault};
-use super::setting;
 use crate::links;
+use qdelay_config::value::{plain, wrong_type};
+use qdelay_config::{Entry, Fault, Node, fault};
 use qdelay_core::component::{Arguments, Component, split_outside_brackets};
 use qdelay_path::AnyLink;
 use qdelay_trace::synth;
 
-/// Reads `node` as one of the components of `form`.
+/// Reads `node` as one of the components of `registry`.
 ///
 /// # Errors
 /// An unknown component or key, or a value that its declaration does not accept; in the line of what is wrong.
-pub(crate) fn read(form: &Form, path: &str, node: &Node) -> Result<Arguments, Fault> {
-    let registry = form.registry().unwrap_or_default();
+pub(crate) fn read(registry: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {
     let kind = registry.first().map_or("component", |component| component.kind.name());
     if let Some(text) = node.text() {
-        return parse(form, &registry, text)
+        return parse(registry, text)
             .map_err(|message| Fault::new(node.line, path, format!("'{text}': {message}")));
     }
     let example = registry.first().map_or("name", |component| component.name);
     let expected =
         || format!("a {kind}, as a string such as \"{example}\" or a table such as {{ {example} = {{}} }}");
-    let Some(entries) = node.table() else { return Err(setting::wrong_type(path, node, &expected())) };
+    let Some(entries) = node.table() else { return Err(wrong_type(path, node, &expected())) };
     let [entry] = entries else {
         let message = format!("found a table of {} keys; expected one, the name of a {kind}", entries.len());
         return Err(Fault::new(node.line, path, message));
     };
     let Some(component) = registry.iter().find(|component| component.name == entry.key) else {
-        return Err(Fault::new(entry.line, path, unknown(kind, &registry, &entry.key)));
+        return Err(Fault::new(entry.line, path, unknown(kind, registry, &entry.key)));
     };
     from_table(component, &format!("{path}.{}", entry.key), entry)
 }
 
-fn parse(form: &Form, registry: &[&'static Component], text: &str) -> Result<Arguments, String> {
+fn parse(registry: &[&'static Component], text: &str) -> Result<Arguments, String> {
     let name = text.split(':').next().unwrap_or("");
-    if matches!(form, Form::Link | Form::Uplink | Form::OptionalLink) && qdelay_path::is_rate(text) {
-        return qdelay_path::parse_link(text).map_err(|error| error.message);
-    }
     if registry.iter().all(|component| component.name != name) && !name.contains(['[', ']']) {
         let kind = registry.first().map_or("component", |component| component.kind.name());
         return Err(unknown(kind, registry, name));
@@ -70,7 +64,7 @@ fn unknown(kind: &str, registry: &[&'static Component], name: &str) -> String {
 /// `{ target = "20ms", limit = 500 }` as arguments of `component`.
 fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Result<Arguments, Fault> {
     let expected = format!("a table of {}'s parameters, such as {{}}", component.name);
-    let parameters = entry.value.table().ok_or_else(|| setting::wrong_type(path, &entry.value, &expected))?;
+    let parameters = entry.value.table().ok_or_else(|| wrong_type(path, &entry.value, &expected))?;
     let mut parts = Vec::new();
     for inner in parameters {
         let path = format!("{path}.{}", inner.key);
@@ -79,7 +73,7 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
             let known: Vec<&str> = component.parameters.iter().map(|parameter| parameter.name).collect();
             return Err(fault::unknown(inner.line, path, &inner.key, &known));
         };
-        let (text, _) = setting::plain(parameter, &path, &inner.value)?;
+        let (text, _) = plain(parameter, &path, &inner.value)?;
         // The text form could not say it.
         if split_outside_brackets(&text, ':').map_or(true, |parts| parts.len() > 1) {
             let message = format!("'{text}': expected ':' only within square brackets, and those in pairs");
@@ -97,7 +91,12 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
 /// # Errors
 /// As [`read`], and what a link refuses to be built from.
 pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
-    let arguments = read(&Form::Link, path, node)?;
+    let arguments = match node.text() {
+        // A rate by itself.
+        Some(text) if qdelay_path::is_rate(text) => qdelay_path::parse_link(text)
+            .map_err(|error| Fault::new(node.line, path, format!("'{text}': {}", error.message)))?,
+        _ => read(&links::components(), path, node)?,
+    };
     if arguments.component().name != synth::COMPONENT.name {
         AnyLink::build(&arguments).map_err(|error| Fault::new(node.line, path, error))?;
     }

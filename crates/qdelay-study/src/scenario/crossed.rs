@@ -1,13 +1,16 @@
 //! A study of links, disciplines, transports and seeds, as a program asks for it instead of a file.
 
-use super::declare::{FLOW, PATH, RUN, Table};
-use super::layer::{Layer, place};
-use super::matrix::{Dimension, Target};
-use super::setting::{Meaning, Setting, Uplink};
-use super::{Flow, Overrides, Study, axes, check_combinations};
+use super::case::Tables;
+use super::changes::{Change, Point};
+use super::declare::{Flow, FlowChange, Path, PathChange, Run, Settings};
+use super::matrix::Dimension;
+use super::named::Named;
+use super::values::{Bins, Link, Qdisc, TraceName, Transport, Uplink};
+use super::{Overrides, Study, axes, check_combinations};
 use crate::InputError;
 use crate::traces::Library;
-use qdelay_core::component::{Arguments, Value};
+use qdelay_config::{Accept, Setting};
+use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
 use qdelay_path::AnyLink;
 use qdelay_traffic::transport::TransportConfig;
@@ -82,12 +85,12 @@ impl Crossed {
             axes: Vec::new(),
             expects: Vec::new(),
             place: self.name.clone(),
-            path_line: 0,
-            path: self.path(),
-            hops: Vec::new(),
-            cell: None,
-            flows: vec![Flow { name: "flow".to_string(), line: 0, layer: self.flow() }],
-            run: self.run(),
+            tables: Tables {
+                path: self.path(),
+                flows: vec![Named { name: "flow".to_string(), line: 0, keys: self.flow() }],
+                run: self.run(),
+                ..Tables::defaults()
+            },
             dimensions: self.dimensions(),
             seeds: Vec::new(),
             fallback: Default::default(),
@@ -117,16 +120,16 @@ impl Crossed {
         library
     }
 
-    fn path(&self) -> Layer {
-        let mut path = Layer::defaults(&PATH);
-        set(&mut path, "rtt", Value::Span(self.base_rtt));
-        set(&mut path, "jitter", Value::Span(self.jitter));
-        set(&mut path, "uplink_limit", Value::Whole(self.uplink_limit));
+    fn path(&self) -> Path {
+        let mut path = Path::defaults();
+        path.rtt.set(self.base_rtt, self.base_rtt);
+        path.jitter.set(self.jitter, self.jitter);
+        path.uplink_limit.set(self.uplink_limit, self.uplink_limit);
         if let Some(limit) = self.limit {
-            set(&mut path, "limit", Value::Whole(limit));
+            path.limit.set(limit, Some(limit));
         }
         if self.once {
-            set(&mut path, "once", Value::Switch(true));
+            path.once.set("on", true);
         }
         let (typed, back) = &self.uplink;
         let uplink = match back {
@@ -135,72 +138,61 @@ impl Crossed {
             Back::Link(_) => Uplink::Link,
             Back::Trace(_) => Uplink::Trace,
         };
-        path.settings[place(&PATH, "uplink")] = given(typed, Meaning::Uplink(uplink));
+        path.uplink.set(typed, uplink);
         path
     }
 
-    fn flow(&self) -> Layer {
-        let mut flow = Layer::defaults(&FLOW);
-        set(&mut flow, "count", Value::Whole(self.flows));
+    fn flow(&self) -> Flow {
+        let mut flow = Flow::defaults();
+        flow.count.set(self.flows, self.flows);
         if self.flows > 1 {
-            set(&mut flow, "spread", Value::Span(START_WITHIN));
+            flow.spread.set(START_WITHIN, START_WITHIN);
         }
         flow
     }
 
-    fn run(&self) -> Layer {
-        let mut run = Layer::defaults(&RUN);
-        set(&mut run, "duration", Value::Span(self.duration));
-        set(&mut run, "warmup", Value::Span(self.warmup));
-        set(&mut run, "probe", Value::Switch(self.probe));
-        set(&mut run, "min_packet_bytes", Value::Whole(self.min_packet_bytes.into()));
-        run.settings[place(&RUN, "series")] = given("off", Meaning::Series(None));
+    fn run(&self) -> Run {
+        let mut run = Run::defaults();
+        run.duration.set(self.duration, self.duration);
+        run.warmup.set(self.warmup, self.warmup);
+        run.probe.set(if self.probe { "on" } else { "off" }, self.probe);
+        run.min_packet_bytes.set(self.min_packet_bytes, self.min_packet_bytes);
+        run.series.set("off", Some(Bins(None)));
         run
     }
 
     fn dimensions(&self) -> Vec<Dimension> {
-        let path = |key| Target::Path(place(&PATH, key));
-        let (link, meaning) =
-            if self.are_traces { ("trace", Meaning::Name) } else { ("link", Meaning::Link) };
-        let links = self.bottlenecks.iter().map(|(typed, _)| (typed.as_str(), meaning.clone()));
-        let qdiscs = self.qdiscs.iter().map(|qdisc| (qdisc.typed(), Meaning::Qdisc(qdisc.clone())));
+        let (path, flow) = (Path::defaults(), Flow::defaults());
+        let links = self.bottlenecks.iter().map(|(typed, _)| typed);
+        let links = if self.are_traces {
+            let points = links.map(|typed| given(&path.trace, typed, Some(TraceName)));
+            dimension("path.trace", points.map(|trace| Change::Path(PathChange::trace(trace))))
+        } else {
+            let points = links.map(|typed| given(&path.link, typed, Some(Link)));
+            dimension("path.link", points.map(|link| Change::Path(PathChange::link(link))))
+        };
+        let qdiscs = self.qdiscs.iter().map(|qdisc| given(&path.qdisc, qdisc.typed(), Qdisc(qdisc.clone())));
         let transports = self
             .transports
             .iter()
-            .map(|(typed, config)| (typed.as_str(), Meaning::Transport(Box::new(*config))));
+            .map(|(typed, config)| given(&flow.transport, typed, Transport(Box::new(*config))));
         vec![
-            dimension(&PATH, link, path(link), links),
-            dimension(&PATH, "qdisc", path("qdisc"), qdiscs),
-            dimension(&FLOW, "transport", Target::EveryFlow(place(&FLOW, "transport")), transports),
+            links,
+            dimension("path.qdisc", qdiscs.map(|qdisc| Change::Path(PathChange::qdisc(qdisc)))),
+            dimension("flow.transport", transports.map(|to| Change::Flow(FlowChange::transport(to)))),
         ]
     }
 }
 
-fn dimension<'a>(
-    table: &Table,
-    key: &str,
-    target: Target,
-    points: impl Iterator<Item = (&'a str, Meaning)>,
-) -> Dimension {
-    let mut dimension =
-        Dimension { name: format!("{}.{key}", table.name), labels: Vec::new(), points: Vec::new() };
-    for (typed, meaning) in points {
-        dimension.labels.push(typed.to_string());
-        dimension.points.push(vec![(target, given(typed, meaning))]);
-    }
-    dimension
+fn dimension(name: &str, changes: impl Iterator<Item = Change>) -> Dimension {
+    let points: Vec<Vec<Point>> = changes.map(|change| vec![Point { which: None, change }]).collect();
+    let labels = points.iter().flatten().map(|point| point.change.setting().text().to_string()).collect();
+    Dimension { name: name.to_string(), labels, points }
 }
 
-fn set(layer: &mut Layer, key: &str, value: Value) {
-    let text = match &value {
-        Value::Span(span) => span.to_string(),
-        Value::Switch(on) => on.to_string(),
-        Value::Whole(n) => n.to_string(),
-        other => format!("{other:?}"),
-    };
-    layer.settings[place(layer.table, key)] = given(&text, Meaning::Value(value));
-}
-
-fn given(text: &str, meaning: Meaning) -> Setting {
-    Setting { line: 0, given: true, text: text.to_string(), meaning }
+/// A setting of the key of `default`, as a program gives it.
+fn given<T: Accept>(default: &Setting<T>, text: &str, value: T) -> Setting<T> {
+    let mut setting = default.clone();
+    setting.set(text, value);
+    setting
 }

@@ -1,15 +1,12 @@
 //! `[[expect]]`: reads expectations and checks that the axes, labels and measures they name are there.
 
 use super::Axis;
-use super::declare::EXPECT;
-use super::document::{Content, Entry, Node};
-use super::fault::{self, Fault};
-use super::layer::find;
+use super::declare::{self, ExpectChange, Settings};
 use super::matrix::listed;
-use super::setting::{self, plain, wrong_type};
-use crate::expect::{Best, Expect, OVER, Over, Selection};
+use crate::expect::{Expect, OVER, Selection};
 use crate::results::Measures;
-use qdelay_core::component::Value;
+use qdelay_config::value::wrong_type;
+use qdelay_config::{Content, Entry, Fault, Node, fault};
 use qdelay_record::entity::{Entity, Field, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,26 +42,23 @@ impl<'a> Reader<'a> {
         let mut expect = Expect { line, ..Expect::default() };
         for entry in entries {
             let path = format!("expect.{}", entry.key);
-            let (_, key) = find(&EXPECT, &entry.key)
-                .ok_or_else(|| fault::unknown(entry.line, &path, &entry.key, &EXPECT.names()))?;
-            let value = || plain(&key.parameter, &path, &entry.value);
-            let number = || match value()? {
-                (_, Value::Number(number)) => Ok(Some(number)),
-                _ => Ok(None),
-            };
-            match entry.key.as_str() {
-                "claim" => expect.claim = value()?.0,
-                "measure" => expect.measure = self.measure(&path, &entry.value, value()?.0)?,
-                "where" => expect.select = self.selection(&path, &entry.value)?,
-                "versus" => expect.versus = self.selection(&path, &entry.value)?,
-                "normalise" => expect.normalise = self.point(&path, &entry.value)?,
-                "over" => expect.over = Over::named(&value()?.0).unwrap_or_default(),
-                "best" => expect.best = if value()?.0 == "max" { Best::Max } else { Best::Min },
-                "unit" => expect.unit = value()?.0,
-                "low" => expect.low = number()?,
-                "high" => expect.high = number()?,
-                "paper" => expect.paper = number()?,
-                _ => {}
+            let key = declare::Expect::TABLE.key(&entry.key).ok_or_else(|| {
+                fault::unknown(entry.line, &path, &entry.key, &declare::Expect::TABLE.names())
+            })?;
+            match declare::Expect::read_change(key, &path, &entry.value)? {
+                ExpectChange::claim(claim) => expect.claim = claim.text().to_string(),
+                ExpectChange::measure(measure) => {
+                    expect.measure = self.measure(&path, &entry.value, measure.text().to_string())?;
+                }
+                ExpectChange::selects(_) => expect.select = self.selection(&path, &entry.value)?,
+                ExpectChange::versus(_) => expect.versus = self.selection(&path, &entry.value)?,
+                ExpectChange::normalise(_) => expect.normalise = self.point(&path, &entry.value)?,
+                ExpectChange::over(over) => expect.over = over.get(),
+                ExpectChange::best(best) => expect.best = best.get(),
+                ExpectChange::unit(unit) => expect.unit = unit.text().to_string(),
+                ExpectChange::low(low) => expect.low = low.get(),
+                ExpectChange::high(high) => expect.high = high.get(),
+                ExpectChange::paper(paper) => expect.paper = paper.get(),
             }
         }
         check(expect, entries)
@@ -197,9 +191,9 @@ fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>
         }
         Content::Switch(on) => match if *on { "on" } else { "off" } {
             text if known.contains(text) => Ok(text.to_string()),
-            _ => Err(setting::wrong_type(path, node, "a label or a list of labels")),
+            _ => Err(wrong_type(path, node, "a label or a list of labels")),
         },
-        _ => Err(setting::wrong_type(path, node, "a label or a list of labels")),
+        _ => Err(wrong_type(path, node, "a label or a list of labels")),
     };
     match node.list() {
         Some([]) => Err(Fault::new(node.line, path, "no label; expected at least one")),

@@ -1,17 +1,12 @@
 //! A packet filter of a bearer, as the file has it.
 
-use super::layer::Layer;
+use super::declare::{self, Settings};
+use super::values::{Dscps, Protocol};
+use qdelay_config::AnySetting;
 use qdelay_traffic::transport::TransportConfig;
 
-/// What packets are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
-    Tcp,
-    Udp,
-}
-
 impl Protocol {
-    pub fn of(transport: &TransportConfig) -> Protocol {
+    pub(super) fn of(transport: &TransportConfig) -> Protocol {
         if let TransportConfig::Tcp(_) = transport { Protocol::Tcp } else { Protocol::Udp }
     }
 }
@@ -20,28 +15,23 @@ impl Protocol {
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     pub line: u32,
-    pub layer: Layer,
+    pub keys: declare::Filter,
 }
 
 impl Filter {
-    /// Its precedence; the declared range keeps it within eight bits.
-    pub fn precedence(&self) -> u64 {
-        self.layer.get("precedence").whole()
+    /// Its precedence, which it has been checked to have.
+    pub fn precedence(&self) -> u8 {
+        self.keys.precedence.get().unwrap_or(0)
     }
     /// The codepoints that match, bit n for codepoint n.
     pub fn dscps(&self) -> u64 {
-        self.layer.get("dscp").dscps().unwrap_or(u64::MAX)
+        self.keys.dscp.get().map_or(u64::MAX, |Dscps(all)| all)
     }
     pub fn protocol(&self) -> Option<Protocol> {
-        match self.layer.get("protocol").text.as_str() {
-            "udp" => Some(Protocol::Udp),
-            "tcp" => Some(Protocol::Tcp),
-            _ => None,
-        }
+        self.keys.protocol.get()
     }
     pub fn flow(&self) -> Option<&str> {
-        let flow = self.layer.get("flow");
-        flow.is_set().then_some(flow.text.as_str())
+        self.keys.flow.is_set().then(|| self.keys.flow.text())
     }
     /// Whether a packet may match both.
     pub fn overlaps(&self, other: &Filter) -> bool {
@@ -51,22 +41,14 @@ impl Filter {
     }
     /// What it matches, for people.
     pub fn describe(&self) -> String {
-        let mut parts = Vec::new();
-        let dscps = self.layer.get("dscp");
-        if dscps.is_set() {
-            parts.push(format!("dscp {}", dscps.text));
-        }
-        for name in ["protocol", "flow"] {
-            let setting = self.layer.get(name);
-            if setting.is_set() {
-                parts.push(format!("{name} {}", setting.text));
-            }
-        }
+        let keys: [&dyn AnySetting; 3] = [&self.keys.dscp, &self.keys.protocol, &self.keys.flow];
+        let given = keys.into_iter().filter(|setting| setting.has_value());
+        let parts: Vec<String> =
+            given.map(|setting| format!("{} {}", setting.key().name(), setting.text())).collect();
         if parts.is_empty() { "any packet".to_string() } else { parts.join(", ") }
     }
     /// As it stands in files of results.
     pub fn json(&self) -> serde_json::Value {
-        let keys = self.layer.table.keys.iter().zip(&self.layer.settings);
-        keys.map(|(key, setting)| (key.parameter.name.to_string(), setting.json())).collect()
+        serde_json::Value::Object(self.keys.json())
     }
 }

@@ -1,63 +1,14 @@
 //! `[matrix]`: keys with several values, and variants that set several keys at once.
 
-use super::declare::{BEARER, CELL, FLOW, HOP, Key, PATH, RUN, SLICE, Table, UE};
-use super::document::{Entry, Node};
-use super::fault::{self, Fault};
-use super::layer::find;
-use super::setting::{self, Meaning, Setting};
+use super::changes::{Change, Kind, Point, Target};
+use qdelay_config::value::wrong_type;
+use qdelay_config::{Entry, Fault, Key, Node, fault};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most points of one axis.
 const POINTS_MAX: usize = 10_000;
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 200;
-
-/// Which setting a point replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Target {
-    /// A key of `[path]`.
-    Path(usize),
-    /// A key of every hop.
-    EveryHop(usize),
-    /// A key of one `[[path.hop]]`: the entry and the key.
-    Hop(usize, usize),
-    /// A key of `[run]`.
-    Run(usize),
-    /// A key of every flow.
-    EveryFlow(usize),
-    /// A key of one flow: the entry and the key.
-    Flow(usize, usize),
-    /// A key of `[cell]`.
-    Cell(usize),
-    /// A key of every UE.
-    EveryUe(usize),
-    /// A key of one `[[cell.ue]]`: the entry and the key.
-    Ue(usize, usize),
-    /// A key of every bearer.
-    EveryBearer(usize),
-    /// A key of the bearers of one name: the name's place and the key.
-    Bearer(usize, usize),
-    /// A key of every slice.
-    EverySlice(usize),
-    /// A key of one `[[cell.slice]]`: the entry and the key.
-    Slice(usize, usize),
-}
-
-impl Target {
-    /// Whether it is of the cell.
-    pub fn is_of_cell(self) -> bool {
-        matches!(
-            self,
-            Target::Cell(_)
-                | Target::EveryUe(_)
-                | Target::Ue(..)
-                | Target::EveryBearer(_)
-                | Target::Bearer(..)
-                | Target::EverySlice(_)
-                | Target::Slice(..)
-        )
-    }
-}
 
 /// What has a name of the user's.
 #[derive(Clone, Debug, Default)]
@@ -72,12 +23,12 @@ pub(crate) struct Known {
 
 impl Known {
     /// The table, the names and the word for `ue`, `bearer` or `slice`.
-    fn of_cell(&self, kind: &str) -> (&'static Table, &[String], &'static str) {
+    fn of_cell(&self, kind: &str) -> (Kind, &[String], &'static str) {
         let names = |place: usize| self.cell.as_ref().map_or(&[][..], |names| names[place].as_slice());
         match kind {
-            "ue" => (&UE, names(0), "UE"),
-            "slice" => (&SLICE, names(2), "slice"),
-            _ => (&BEARER, names(1), "bearer"),
+            "ue" => (Kind::Ue, names(0), "UE"),
+            "slice" => (Kind::Slice, names(2), "slice"),
+            _ => (Kind::Bearer, names(1), "bearer"),
         }
     }
 }
@@ -90,12 +41,13 @@ pub(crate) struct Dimension {
     /// One for each point, all different.
     pub labels: Vec<String>,
     /// What each point sets.
-    pub points: Vec<Vec<(Target, Setting)>>,
+    pub points: Vec<Vec<Point>>,
 }
 
 /// A key that is set somewhere in the matrix.
 struct Leaf<'a> {
-    target: Target,
+    kind: Kind,
+    which: Option<usize>,
     key: &'static Key,
     name: String,
     entry: &'a Entry,
@@ -140,8 +92,7 @@ pub(crate) fn read(entries: &[Entry], known: &Known) -> Result<Vec<Dimension>, F
 fn refuse_shared(found: &[(usize, u32, Dimension)]) -> Result<(), Fault> {
     let mut seen: BTreeMap<Target, &str> = BTreeMap::new();
     for (_, line, dimension) in found {
-        let targets: BTreeSet<Target> =
-            dimension.points.iter().flatten().map(|(target, _)| *target).collect();
+        let targets: BTreeSet<Target> = dimension.points.iter().flatten().map(Point::target).collect();
         for target in targets {
             if let Some(other) = seen.insert(target, &dimension.name) {
                 let message = format!("sets a key that {other} sets too; expected each key in one axis");
@@ -172,19 +123,18 @@ fn descend<'a>(
     let name = names.join(".");
     let path = format!("{place}.{name}");
     let fail = |fault| Err((entry.at, fault));
-    let key_of = |table: &'static Table, key: &str, target: &dyn Fn(usize) -> Target| match find(table, key) {
-        Some((index, key)) if key.varies => {
-            Ok(Leaf { target: target(index), key, name: name.clone(), entry })
-        }
+    let key_of = |kind: Kind, key: &str, which: Option<usize>| match kind.table().key(key) {
+        Some(key) if !key.is_fixed => Ok(Leaf { kind, which, key, name: name.clone(), entry }),
         Some(_) if key == "seeds" => {
             fail(Fault::new(entry.line, &path, "seeds are an axis by themselves; expected them in [run]"))
         }
         Some(_) => {
-            let message = format!("cannot be varied; expected one of {}", table.varying().join(", "));
+            let message = format!("cannot be varied; expected one of {}", kind.table().varying().join(", "));
             fail(Fault::new(entry.line, &path, message))
         }
-        None => fail(fault::unknown(entry.line, &path, key, &table.varying())),
+        None => fail(fault::unknown(entry.line, &path, key, &kind.table().varying())),
     };
+    let has = |kind: Kind, key: &str| kind.table().key(key).is_some();
     match names.as_slice() {
         ["path"] | ["run"] | ["flow"] => {}
         ["cell", ..] if known.cell.is_none() => {
@@ -192,20 +142,20 @@ fn descend<'a>(
             return all.push(fail(Fault::new(entry.line, &path, message)));
         }
         ["cell"] | ["cell", "ue"] | ["cell", "bearer"] | ["cell", "slice"] => {}
-        ["cell", key] => return all.push(key_of(&CELL, key, &Target::Cell)),
-        ["cell", "ue", key] if UE.position(key).is_some() => {
-            return all.push(key_of(&UE, key, &Target::EveryUe));
+        ["cell", key] => return all.push(key_of(Kind::Cell, key, None)),
+        ["cell", "ue", key] if has(Kind::Ue, key) => {
+            return all.push(key_of(Kind::Ue, key, None));
         }
-        ["cell", "bearer", key] if BEARER.position(key).is_some() => {
-            return all.push(key_of(&BEARER, key, &Target::EveryBearer));
+        ["cell", "bearer", key] if has(Kind::Bearer, key) => {
+            return all.push(key_of(Kind::Bearer, key, None));
         }
-        ["cell", "slice", key] if SLICE.position(key).is_some() => {
-            return all.push(key_of(&SLICE, key, &Target::EverySlice));
+        ["cell", "slice", key] if has(Kind::Slice, key) => {
+            return all.push(key_of(Kind::Slice, key, None));
         }
         ["cell", kind @ ("ue" | "bearer" | "slice"), name] => {
-            let (table, names, what) = known.of_cell(kind);
+            let (kind, names, what) = known.of_cell(kind);
             if !names.iter().any(|known| known == name) {
-                let known = [table.varying(), names.iter().map(String::as_str).collect()].concat();
+                let known = [kind.table().varying(), names.iter().map(String::as_str).collect()].concat();
                 let near = fault::near(name, known.iter().copied());
                 let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
                 let message = format!(
@@ -216,31 +166,29 @@ fn descend<'a>(
             }
         }
         ["cell", kind @ ("ue" | "bearer" | "slice"), name, key] => {
-            let (table, names, _) = known.of_cell(kind);
+            let (kind, names, _) = known.of_cell(kind);
             let position = names.iter().position(|known| known == name).unwrap_or(0);
-            return all.push(key_of(table, key, &|index| match *kind {
-                "ue" => Target::Ue(position, index),
-                "slice" => Target::Slice(position, index),
-                _ => Target::Bearer(position, index),
-            }));
+            return all.push(key_of(kind, key, Some(position)));
         }
         ["path", "hop", ..] if known.hops.is_empty() => {
             let message = "there is no hop; expected a table [[path.hop]]";
             return all.push(fail(Fault::new(entry.line, &path, message)));
         }
         ["path", "hop"] => {}
-        ["path", "hop", key] if HOP.position(key).is_some() => {
-            return all.push(key_of(&HOP, key, &Target::EveryHop));
+        ["path", "hop", key] if has(Kind::Hop, key) => {
+            return all.push(key_of(Kind::Hop, key, None));
         }
         ["path", "hop", name, rest @ ..] if rest.len() < 2 => {
             let position = known.hops.iter().position(|hop| hop == name);
             match (position, rest) {
                 (Some(position), [key]) => {
-                    return all.push(key_of(&HOP, key, &|index| Target::Hop(position, index)));
+                    return all.push(key_of(Kind::Hop, key, Some(position)));
                 }
                 (Some(_), _) => {}
                 (None, _) => {
-                    let known = [HOP.varying(), known.hops.iter().map(String::as_str).collect()].concat();
+                    let known =
+                        [Kind::Hop.table().varying(), known.hops.iter().map(String::as_str).collect()]
+                            .concat();
                     let near = fault::near(name, known.iter().copied());
                     let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
                     let message = format!(
@@ -251,14 +199,15 @@ fn descend<'a>(
                 }
             }
         }
-        ["path", key] => return all.push(key_of(&PATH, key, &Target::Path)),
-        ["run", key] => return all.push(key_of(&RUN, key, &Target::Run)),
-        ["flow", key] if FLOW.position(key).is_some() => {
-            return all.push(key_of(&FLOW, key, &Target::EveryFlow));
+        ["path", key] => return all.push(key_of(Kind::Path, key, None)),
+        ["run", key] => return all.push(key_of(Kind::Run, key, None)),
+        ["flow", key] if has(Kind::Flow, key) => {
+            return all.push(key_of(Kind::Flow, key, None));
         }
         ["flow", flow] if known.flows.iter().any(|name| name == flow) => {}
         ["flow", flow] => {
-            let known = [FLOW.varying(), known.flows.iter().map(String::as_str).collect()].concat();
+            let known =
+                [Kind::Flow.table().varying(), known.flows.iter().map(String::as_str).collect()].concat();
             let near = fault::near(flow, known.iter().copied());
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             let message = format!(
@@ -269,7 +218,7 @@ fn descend<'a>(
         }
         ["flow", flow, key] => {
             let position = known.flows.iter().position(|name| name == flow).unwrap_or(0);
-            return all.push(key_of(&FLOW, key, &|index| Target::Flow(position, index)));
+            return all.push(key_of(Kind::Flow, key, Some(position)));
         }
         _ => {
             let known = if known.cell.is_some() {
@@ -286,7 +235,7 @@ fn descend<'a>(
                 descend(entry, &names, place, known, all);
             }
         }
-        None => all.push(fail(setting::wrong_type(&path, &entry.value, "a table of keys"))),
+        None => all.push(fail(wrong_type(&path, &entry.value, "a table of keys"))),
     }
 }
 
@@ -303,7 +252,7 @@ fn axis(leaf: &Leaf<'_>) -> Result<Dimension, Fault> {
     let path = format!("matrix.{}", leaf.name);
     let values = match leaf.entry.value.list() {
         Some(values) if !values.is_empty() => values,
-        _ => return Err(setting::wrong_type(&path, &leaf.entry.value, "an array of one or more values")),
+        _ => return Err(wrong_type(&path, &leaf.entry.value, "an array of one or more values")),
     };
     if values.len() > POINTS_MAX {
         let message = format!("{} values are too many; expected at most {POINTS_MAX}", values.len());
@@ -312,27 +261,16 @@ fn axis(leaf: &Leaf<'_>) -> Result<Dimension, Fault> {
     let mut dimension = Dimension { name: leaf.name.clone(), labels: Vec::new(), points: Vec::new() };
     let (mut labels, mut meanings) = (BTreeSet::new(), BTreeSet::new());
     for node in values {
-        let (label, setting) = point(leaf.key, &path, node)?;
-        if !meanings.insert(meaning(&setting)) {
-            let message = format!("'{}' is given twice; expected each value once", setting.text);
+        let (label, change) = point(leaf, &path, node)?;
+        let setting = change.setting();
+        if !meanings.insert(setting.meaning()) {
+            let message = format!("'{}' is given twice; expected each value once", setting.text());
             return Err(Fault::new(node.line, path, message));
         }
         add_label(&mut labels, &mut dimension.labels, label, &path, node.line)?;
-        dimension.points.push(vec![(leaf.target, setting)]);
+        dimension.points.push(vec![Point { which: leaf.which, change }]);
     }
     Ok(dimension)
-}
-
-/// Equal for values that mean the same.
-fn meaning(setting: &Setting) -> String {
-    match &setting.meaning {
-        Meaning::Value(value) => format!("{value:?}"),
-        Meaning::Dscp(number) => number.to_string(),
-        Meaning::Series(width) => format!("{width:?}"),
-        Meaning::Limit(limit) => format!("{limit:?}"),
-        Meaning::Percent(probability) => probability.to_string(),
-        _ => setting.text.clone(),
-    }
 }
 
 fn add_label(
@@ -350,11 +288,11 @@ fn add_label(
 }
 
 /// A value of an axis: plain, or `{ label = "...", value = ... }`.
-fn point(key: &Key, path: &str, node: &Node) -> Result<(String, Setting), Fault> {
+fn point(leaf: &Leaf<'_>, path: &str, node: &Node) -> Result<(String, Change), Fault> {
     let entries = node.table().unwrap_or(&[]);
     if !entries.iter().any(|entry| entry.key == "label" || entry.key == "value") {
-        let setting = Setting::read(key, path, node)?;
-        return Ok((setting.text.clone(), setting));
+        let change = leaf.kind.read(leaf.key, path, node)?;
+        return Ok((change.setting().text().to_string(), change));
     }
     if let Some(other) = entries.iter().find(|entry| entry.key != "label" && entry.key != "value") {
         return Err(fault::unknown(
@@ -372,12 +310,12 @@ fn point(key: &Key, path: &str, node: &Node) -> Result<(String, Setting), Fault>
             "a label without a value; expected { label = \"...\", value = ... }",
         ));
     };
-    let setting = Setting::read(key, path, &value.value)?;
+    let change = leaf.kind.read(leaf.key, path, &value.value)?;
     let label = match find("label") {
         Some(entry) => self::label(&format!("{path}.label"), &entry.value)?,
-        None => setting.text.clone(),
+        None => change.setting().text().to_string(),
     };
-    Ok((label, setting))
+    Ok((label, change))
 }
 
 /// Reads a label.
@@ -386,7 +324,7 @@ fn label(path: &str, node: &Node) -> Result<String, Fault> {
         Some(text) if !text.is_empty() && text.len() <= LABEL_MAX && !text.chars().any(char::is_control) => {
             Ok(text.to_string())
         }
-        _ => Err(setting::wrong_type(path, node, "one line of text in quotes, at most 200 bytes")),
+        _ => Err(wrong_type(path, node, "one line of text in quotes, at most 200 bytes")),
     }
 }
 
@@ -394,7 +332,7 @@ fn variants(entry: &Entry, known: &Known) -> Result<Dimension, Fault> {
     const PATH: &str = "matrix.variant";
     let expected = "tables, each under [[matrix.variant]]";
     let list = entry.value.list().filter(|list| !list.is_empty());
-    let list = list.ok_or_else(|| setting::wrong_type(PATH, &entry.value, expected))?;
+    let list = list.ok_or_else(|| wrong_type(PATH, &entry.value, expected))?;
     if list.len() > POINTS_MAX {
         let message = format!("{} variants are too many; expected at most {POINTS_MAX}", list.len());
         return Err(Fault::new(entry.line, PATH, message));
@@ -402,7 +340,7 @@ fn variants(entry: &Entry, known: &Known) -> Result<Dimension, Fault> {
     let mut dimension = Dimension { name: "variant".to_string(), labels: Vec::new(), points: Vec::new() };
     let mut seen = BTreeSet::new();
     for node in list {
-        let entries = node.table().ok_or_else(|| setting::wrong_type(PATH, node, expected))?;
+        let entries = node.table().ok_or_else(|| wrong_type(PATH, node, expected))?;
         let (labels, keys): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| entry.key == "label");
         let Some(label) = labels.first() else {
@@ -419,17 +357,18 @@ fn variants(entry: &Entry, known: &Known) -> Result<Dimension, Fault> {
     Ok(dimension)
 }
 
-fn variant(keys: &[&Entry], known: &Known) -> Result<Vec<(Target, Setting)>, Fault> {
+fn variant(keys: &[&Entry], known: &Known) -> Result<Vec<Point>, Fault> {
     let mut leaves = leaves(keys, "matrix.variant", known);
     leaves.sort_by_key(|leaf| leaf.as_ref().map_or_else(|(at, _)| *at, |leaf| leaf.entry.at));
-    let mut settings: Vec<(Target, Setting)> = Vec::new();
+    let mut points: Vec<Point> = Vec::new();
     for leaf in leaves {
         let leaf = leaf.map_err(|(_, fault)| fault)?;
         let path = format!("matrix.variant.{}", leaf.name);
-        if settings.iter().any(|(target, _)| *target == leaf.target) {
+        if points.iter().any(|point| point.target() == (leaf.kind, leaf.which, leaf.key.name())) {
             return Err(Fault::new(leaf.entry.line, path, "is given twice; expected it once"));
         }
-        settings.push((leaf.target, Setting::read(leaf.key, &path, &leaf.entry.value)?));
+        let change = leaf.kind.read(leaf.key, &path, &leaf.entry.value)?;
+        points.push(Point { which: leaf.which, change });
     }
-    Ok(settings)
+    Ok(points)
 }

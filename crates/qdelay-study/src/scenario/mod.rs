@@ -3,13 +3,12 @@
 //! | file | what |
 //! | --- | --- |
 //! | `declare` | every key, once |
-//! | `document` | TOML with lines |
-//! | `setting`, `component`, `layer` | the value of a key; components; a table's values over its defaults |
-//! | `hops` | `[path]` and its hops |
-//! | `matrix` | axes and variants |
+//! | `values`, `component` | types of the values of keys; components |
+//! | `named`, `hops` | tables of which there are several; `[path]` and its hops |
+//! | `matrix`, `changes` | axes and variants; what their points set |
 //! | `expectations` | `[[expect]]` |
-//! | `case` | a case's settings, contradictions, and the simulator's scenario |
-//! | `cell`, `cell_case`, `cell_slices` | `[cell]` and the tables below it; the same of a case; its slices |
+//! | `case` | the tables of a case, contradictions, and the simulator's scenario |
+//! | `cell`, `cell_case`, `cell_slices` | `[cell]` and the tables below it; the simulator's cell; its slices |
 //! | `crossed` | a study out of typed values, without a file |
 //! | `schema` | JSON Schema of the whole |
 //!
@@ -22,41 +21,41 @@ mod cell_classes;
 mod cell_filters;
 mod cell_slices;
 mod cell_tables;
+mod changes;
 mod component;
 mod crossed;
 pub mod declare;
-mod document;
 mod expectations;
-pub(crate) mod fault;
 mod filter;
-pub mod form;
 mod hops;
-mod layer;
 mod matrix;
-mod point;
+mod named;
 pub mod schema;
-mod setting;
 mod sources;
+mod values;
 
 pub use case::{Case, random_start};
 pub(crate) use component::build_link;
 pub use crossed::{Back, Crossed, START_WITHIN};
-pub use setting::parse_seeds;
+pub use values::parse_seeds;
 
 use crate::InputError;
 use crate::expect::Expect;
 use crate::traces::Library;
-use case::View;
-use declare::{BEARER, CELL, FLOW, Form, HOP, PATH, RUN, SLICE, TOP, UE};
-use document::{Content, Entry, Node};
-use fault::Fault;
-use layer::{Layer, place};
-use matrix::{Dimension, Known, Target};
+use case::Tables;
+use changes::{Change, Point};
+use declare::{
+    BearerChange, CellChange, Flow, FlowChange, HopChange, PathChange, Run, RunChange, Settings, SliceChange,
+    TOP, UeChange,
+};
+use matrix::{Dimension, Known};
+use named::{Named, Names};
+use qdelay_config::value::wrong_type;
+use qdelay_config::{Content, Entry, Fault, Node, Setting, document, fault};
 use qdelay_core::Span;
 use qdelay_trace::shipped;
-use setting::{Meaning, Setting};
 use sources::Sources;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Most combinations that are all checked, for one `[[flow]]`; of more, each value once.
 const COMBINATIONS_MAX: u64 = 100_000;
@@ -98,29 +97,14 @@ pub struct Study {
     pub expects: Vec<Expect>,
     /// What errors call the file.
     place: String,
-    /// Where `[path]` begins; 0 where it is missing.
-    path_line: u32,
-    path: Layer,
-    /// What is said under `[[path.hop]]`.
-    hops: Vec<hops::Hop>,
-    /// What is said under `[cell]`.
-    cell: Option<cell_tables::Cell>,
-    flows: Vec<Flow>,
-    run: Layer,
+    /// What the file says.
+    tables: Tables,
     /// The axes but the seed's.
     dimensions: Vec<Dimension>,
     seeds: Vec<u64>,
     /// Shipped traces that stand in, by the name of what they stand in for.
     fallback: BTreeMap<String, String>,
     cases: u64,
-}
-
-/// A `[[flow]]`.
-#[derive(Clone, Debug)]
-struct Flow {
-    name: String,
-    line: u32,
-    layer: Layer,
 }
 
 impl Study {
@@ -174,20 +158,26 @@ impl Study {
     /// # Errors
     /// As [`Study::case`].
     pub fn check(&self, library: &Library) -> Result<(), InputError> {
-        let keys = ["link", "trace", "trace_format", "once", "qdisc", "limit", "uplink"];
-        let hop = ["link", "trace", "trace_format", "once", "qdisc", "limit"].map(|key| place(&HOP, key));
-        let flow = ["ue", "qfi"].map(|key| place(&FLOW, key));
-        let matters = |target: &Target| match target {
-            Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
-            Target::EveryHop(key) | Target::Hop(_, key) => hop.contains(key),
-            target => {
-                target.is_of_cell() || keys.iter().any(|key| *target == Target::Path(place(&PATH, key)))
+        let matters = |change: &Change| match change {
+            Change::Path(change) => {
+                use PathChange::{limit, link, once, qdisc, trace, trace_format, uplink};
+                matches!(
+                    change,
+                    link(_) | trace(_) | trace_format(_) | once(_) | qdisc(_) | limit(_) | uplink(_)
+                )
             }
+            Change::Hop(change) => {
+                use HopChange::{limit, link, once, qdisc, trace, trace_format};
+                matches!(change, link(_) | trace(_) | trace_format(_) | once(_) | qdisc(_) | limit(_))
+            }
+            Change::Flow(change) => matches!(change, FlowChange::ue(_) | FlowChange::qfi(_)),
+            Change::Run(_) => false,
+            Change::Cell(_) | Change::Ue(_) | Change::Bearer(_) | Change::Slice(_) => true,
         };
         self.combinations(matters, |digits| {
-            let view = View::new(self, digits);
-            view.check()?;
-            view.scenario(0, &mut self.sources(library)).map(drop)
+            let tables = self.at(digits);
+            tables.check()?;
+            tables.scenario(0, &mut self.sources(library)).map(drop)
         })
         .map_err(|fault| fault.of(&self.place))
     }
@@ -200,10 +190,10 @@ impl Study {
         let digits = self.digits(index);
         let (seed_digit, digits) = digits.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
         let seed = self.seeds[seed_digit];
-        let view = View::new(self, digits);
-        view.check()?;
+        let tables = self.at(digits);
+        tables.check()?;
         let mut sources = self.sources(library);
-        let scenario = view.scenario(seed, &mut sources)?;
+        let scenario = tables.scenario(seed, &mut sources)?;
         let all = digits.iter().chain([&seed_digit]);
         let labels: Vec<String> =
             self.axes.iter().zip(all).map(|(axis, digit)| axis.labels[*digit].clone()).collect();
@@ -211,11 +201,17 @@ impl Study {
             index,
             id: self.id(index, &labels),
             labels,
-            resolved: view.resolved(seed),
+            resolved: tables.resolved(seed),
             traces: sources.used,
             scenario,
-            packets: view.packets(),
+            packets: tables.packets(),
         })
+    }
+
+    /// The tables at `digits`, the point on each axis but the seed's.
+    fn at(&self, digits: &[usize]) -> Tables {
+        let points = self.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
+        self.tables.with(points)
     }
 
     /// The point on each axis, the seed's last.
@@ -244,17 +240,17 @@ impl Study {
     /// Calls `each` with combinations of points of the axes that set what `matters`, the others at their first point.
     fn combinations(
         &self,
-        matters: impl Fn(&Target) -> bool,
+        matters: impl Fn(&Change) -> bool,
         mut each: impl FnMut(&[usize]) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let sets = |axis: &Dimension| axis.points.iter().flatten().any(|(target, _)| matters(target));
+        let sets = |axis: &Dimension| axis.points.iter().flatten().any(|point| matters(&point.change));
         let varied: Vec<usize> =
             (0..self.dimensions.len()).filter(|at| sets(&self.dimensions[*at])).collect();
         let points = |at: usize| self.dimensions[at].points.len();
         let mut digits = vec![0; self.dimensions.len()];
         let count = varied.iter().fold(1_u64, |product, at| product.saturating_mul(points(*at) as u64));
         // With many flows a combination takes longer.
-        if count > COMBINATIONS_MAX / self.flows.len().clamp(1, 1000) as u64 {
+        if count > COMBINATIONS_MAX / self.tables.flows.len().clamp(1, 1000) as u64 {
             each(&digits)?;
             for at in varied {
                 for digit in 1..points(at) {
@@ -304,12 +300,7 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
         axes: Vec::new(),
         expects: Vec::new(),
         place: name.to_string(),
-        path_line: 0,
-        path: Layer::defaults(&PATH),
-        hops: Vec::new(),
-        cell: None,
-        flows: Vec::new(),
-        run: Layer::defaults(&RUN),
+        tables: Tables::defaults(),
         dimensions: Vec::new(),
         seeds: Vec::new(),
         fallback: BTreeMap::new(),
@@ -320,48 +311,48 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
             "title" => study.title = title(entry)?,
             "about" => study.about = about(entry)?,
             "path" => {
-                study.path_line = entry.line;
-                (study.path, study.hops) = hops::read(table(entry)?)?;
+                study.tables.path_line = entry.line;
+                (study.tables.path, study.tables.hops) = hops::read(table(entry)?)?;
             }
-            "cell" => study.cell = Some(cell_tables::Cell::read(table(entry)?, entry.line)?),
-            "flow" => study.flows = flows(entry)?,
-            "run" => study.run = Layer::read(&RUN, table(entry)?)?,
+            "cell" => study.tables.cell = Some(cell_tables::Cell::read(table(entry)?, entry.line)?),
+            "flow" => study.tables.flows = flows(entry)?,
+            "run" => study.tables.run = Run::read(table(entry)?)?,
             "fallback" => study.fallback = fallback(table(entry)?)?,
             // These two speak of what may stand below them.
             "matrix" | "expect" => {}
             other => return Err(fault::unknown(entry.line, other, other, &known)),
         }
     }
-    if study.flows.is_empty() {
+    if study.tables.flows.is_empty() {
         let message =
             "no flow is given; expected at least one [[flow]], such as [[flow]] with transport = \"cubic\"";
         return Err(Fault { line: 0, message: message.to_string() });
     }
     let section = |key: &str| entries.iter().find(|entry| entry.key == key);
     if let Some(entry) = section("matrix") {
-        study.dimensions = matrix::read(table(entry)?, &known_names(&study))?;
+        study.dimensions = matrix::read(table(entry)?, &known_names(&study.tables))?;
     }
     override_duration(&mut study, overrides)?;
     axes(&mut study, overrides)?;
     check_combinations(&study)?;
     if let Some(entry) = section("expect") {
-        let names: Vec<&str> = study.flows.iter().map(|flow| flow.name.as_str()).collect();
+        let names: Vec<&str> = study.tables.flows.iter().map(|flow| flow.name.as_str()).collect();
         study.expects = expectations::read(entry, &study.axes, &names)?;
     }
     Ok(study)
 }
 
 /// What axes may name.
-fn known_names(study: &Study) -> Known {
+fn known_names(tables: &Tables) -> Known {
     let of_cell = |cell: &cell_tables::Cell| {
         let (ues, slices) = (cell.ues.iter(), cell.slices.iter());
         let ues = ues.map(|ue| ue.name.clone()).collect();
         [ues, cell.bearer_names.clone(), slices.map(|slice| slice.name.clone()).collect()]
     };
     Known {
-        hops: study.hops.iter().map(|hop| hop.name.clone()).collect(),
-        flows: study.flows.iter().map(|flow| flow.name.clone()).collect(),
-        cell: study.cell.as_ref().map(of_cell),
+        hops: tables.hops.iter().map(|hop| hop.name.clone()).collect(),
+        flows: tables.flows.iter().map(|flow| flow.name.clone()).collect(),
+        cell: tables.cell.as_ref().map(of_cell),
     }
 }
 
@@ -381,46 +372,33 @@ fn study_name(name: &str) -> String {
 
 fn table(entry: &Entry) -> Result<&[Entry], Fault> {
     let expected = format!("a table, as in [{}]", entry.key);
-    entry.value.table().ok_or_else(|| setting::wrong_type(&entry.key, &entry.value, &expected))
+    entry.value.table().ok_or_else(|| wrong_type(&entry.key, &entry.value, &expected))
 }
 
 fn title(entry: &Entry) -> Result<String, Fault> {
     match entry.value.text() {
         Some(text) if !text.chars().any(char::is_control) => Ok(text.to_string()),
-        _ => Err(setting::wrong_type("title", &entry.value, "one line of text in quotes")),
+        _ => Err(wrong_type("title", &entry.value, "one line of text in quotes")),
     }
 }
 
 fn about(entry: &Entry) -> Result<String, Fault> {
-    let text =
-        entry.value.text().ok_or_else(|| setting::wrong_type("about", &entry.value, "text in quotes"))?;
+    let text = entry.value.text().ok_or_else(|| wrong_type("about", &entry.value, "text in quotes"))?;
     Ok(text.trim().to_string())
 }
 
-fn flows(entry: &Entry) -> Result<Vec<Flow>, Fault> {
+fn flows(entry: &Entry) -> Result<Vec<Named<Flow>>, Fault> {
     const EXPECTED: &str = "tables, each under [[flow]]";
-    let list = entry.value.list().ok_or_else(|| setting::wrong_type("flow", &entry.value, EXPECTED))?;
-    let mut flows: Vec<Flow> = Vec::new();
-    let mut names = BTreeSet::new();
-    for (index, node) in list.iter().enumerate() {
-        let entries = node.table().ok_or_else(|| setting::wrong_type("flow", node, EXPECTED))?;
-        let layer = Layer::read(&FLOW, entries)?;
-        let given = layer.get("name");
-        let (name, line) = match given.is_set() {
-            true => (given.text.clone(), given.line),
-            false => (format!("flow-{}", index + 1), node.line),
-        };
-        if FLOW.position(&name).is_some() {
-            let message = format!("'{name}' is the name of a key; expected another name");
-            return Err(Fault::new(line, "flow.name", message));
-        }
-        if !names.insert(name.clone()) {
-            let message = format!("'{name}' is given twice; expected each name once");
-            return Err(Fault::new(line, "flow.name", message));
-        }
-        flows.push(Flow { name, line, layer });
-    }
-    Ok(flows)
+    let list = entry.value.list().ok_or_else(|| wrong_type("flow", &entry.value, EXPECTED))?;
+    let mut names = Names::new();
+    let flows = list.iter().zip(1..).map(|(node, number)| {
+        let keys = Flow::read(named::entries::<Flow>(node)?)?;
+        let flow = names.take(keys, node.line, &format!("flow-{number}"))?;
+        // What is wrong with a flow as a whole is told where its name stands, if it has one.
+        let line = if flow.keys.name.is_set() { flow.keys.name.line() } else { node.line };
+        Ok(Named { line, ..flow })
+    });
+    flows.collect()
 }
 
 fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
@@ -428,9 +406,10 @@ fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
     let mut fallback = BTreeMap::new();
     for entry in entries {
         let path = format!("fallback.'{}'", entry.key);
-        let name = entry.value.text().ok_or_else(|| {
-            setting::wrong_type(&path, &entry.value, "the name of a shipped trace in quotes")
-        })?;
+        let name = entry
+            .value
+            .text()
+            .ok_or_else(|| wrong_type(&path, &entry.value, "the name of a shipped trace in quotes"))?;
         if crate::traces::find_shipped(name).is_none() {
             let near = fault::near(name, shipped.iter().copied());
             let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
@@ -445,32 +424,28 @@ fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
 
 fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
     let Some(duration) = overrides.duration else { return Ok(()) };
-    let index = place(&RUN, "duration");
-    if study
-        .dimensions
-        .iter()
-        .flat_map(|axis| axis.points.iter().flatten())
-        .any(|(at, _)| *at == Target::Run(index))
-    {
+    let mut points = study.dimensions.iter().flat_map(|axis| axis.points.iter().flatten());
+    let setting = &mut study.tables.run.duration;
+    if points.any(|point: &Point| matches!(point.change, Change::Run(RunChange::duration(_)))) {
         let message = "the matrix varies it; expected no duration on the command line";
         return Err(Fault::new(0, "run.duration", message));
     }
-    let text = format!("{}ns", duration.as_nanos());
     let exact = duration.to_string();
-    let exact = if qdelay_core::units::parse_span(&exact) == Ok(duration) { exact } else { text };
+    let is_exact = qdelay_core::units::parse_span(&exact) == Ok(duration);
+    let exact = if is_exact { exact } else { format!("{}ns", duration.as_nanos()) };
     let node = Node { line: 0, content: Content::Text(exact) };
-    study.run.settings[index] = Setting::read(&RUN.keys[index], "run.duration", &node)?;
+    let key = Run::TABLE.key("duration").expect("a key");
+    *setting = Setting::read(key, key.path, &node)?;
     Ok(())
 }
 
 fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
-    study.seeds = match (&overrides.seeds, &study.run.get("seeds").meaning) {
-        (Some(seeds), _) => {
-            setting::check_seeds(seeds).map_err(|message| Fault::new(0, "run.seeds", message))?;
+    study.seeds = match &overrides.seeds {
+        Some(seeds) => {
+            values::check_seeds(seeds).map_err(|message| Fault::new(0, "run.seeds", message))?;
             seeds.clone()
         }
-        (None, Meaning::Seeds(seeds)) => seeds.clone(),
-        (None, _) => vec![1],
+        None => study.tables.run.seeds.value().0.clone(),
     };
     let axis =
         |dimension: &Dimension| Axis { name: dimension.name.clone(), labels: dimension.labels.clone() };
@@ -487,42 +462,34 @@ fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
 
 /// Settings that contradict each other, in any combination that can.
 fn check_combinations(study: &Study) -> Result<(), Fault> {
-    let path = ["link", "trace", "once", "trace_format"].map(|key| Target::Path(place(&PATH, key)));
-    let hop = ["link", "trace", "once", "trace_format"].map(|key| place(&HOP, key));
-    let run = ["duration", "warmup", "series"].map(|key| Target::Run(place(&RUN, key)));
-    let flow = [
-        "count",
-        "start",
-        "stop",
-        "spread",
-        "access",
-        "access_jitter",
-        "other_dscp",
-        "other_share",
-        "ue",
-        "qfi",
-    ]
-    .map(|key| place(&FLOW, key));
-    let matters = |target: &Target| match target {
-        Target::Path(_) => path.contains(target),
-        Target::EveryHop(key) | Target::Hop(_, key) => hop.contains(key),
-        Target::Run(_) => run.contains(target),
-        Target::EveryFlow(key) | Target::Flow(_, key) => flow.contains(key),
-        // Counts of UEs decide what flows there are; whatever else contradicts each other is seen with the traces.
-        Target::EveryUe(key) | Target::Ue(_, key) => {
-            *key == place(&UE, "count") || *key == place(&UE, "slice")
+    let matters = |change: &Change| match change {
+        Change::Path(change) => {
+            use PathChange::{link, once, trace, trace_format};
+            matches!(change, link(_) | trace(_) | once(_) | trace_format(_))
         }
-        Target::Cell(key) => *key == place(&CELL, "partition"),
-        Target::EveryBearer(key) | Target::Bearer(_, key) => *key == place(&BEARER, "slice"),
-        Target::EverySlice(key) | Target::Slice(_, key) => *key == place(&SLICE, "share"),
+        Change::Hop(change) => {
+            use HopChange::{link, once, trace, trace_format};
+            matches!(change, link(_) | trace(_) | once(_) | trace_format(_))
+        }
+        Change::Run(change) => {
+            matches!(change, RunChange::duration(_) | RunChange::warmup(_) | RunChange::series(_))
+        }
+        Change::Flow(change) => {
+            use FlowChange::{
+                access, access_jitter, count, other_dscp, other_share, qfi, spread, start, stop, ue,
+            };
+            let is_time = matches!(change, count(_) | start(_) | stop(_) | spread(_));
+            let is_mark = matches!(change, access(_) | access_jitter(_) | other_dscp(_) | other_share(_));
+            is_time || is_mark || matches!(change, ue(_) | qfi(_))
+        }
+        // Counts of UEs decide what flows there are; whatever else contradicts each other is seen with the traces.
+        Change::Ue(change) => matches!(change, UeChange::count(_) | UeChange::slice(_)),
+        Change::Cell(change) => matches!(change, CellChange::partition(_)),
+        Change::Bearer(change) => matches!(change, BearerChange::slice(_)),
+        Change::Slice(change) => matches!(change, SliceChange::share(_)),
     };
-    study.combinations(matters, |digits| View::new(study, digits).check())?;
+    study.combinations(matters, |digits| study.at(digits).check())?;
     cell_filters::check(study)
-}
-
-/// The component registries that a [`Form`] draws on, for whoever lists them.
-pub fn registry(form: Form) -> Vec<&'static qdelay_core::component::Component> {
-    form.registry().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,27 +4,13 @@
 //! that are texts, only [`super::Study::parse`] knows.
 
 use super::declare::{
-    BEARER, CELL, EXPECT, FILTER, FLOW, Form, HOP, HOPS_MAX, Key, PATH, QOS_FLOW, RUN, SLICE, TOP, Table, UE,
+    Bearer, Cell, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Settings, Slice, TABLES, TOP, Ue,
 };
-use qdelay_core::component::{Component, Parameter, Unit};
+use super::values::{ComponentKind, KINDS};
+use qdelay_config::value::{describe_schema, plain_schema};
+use qdelay_config::{Key, Table};
+use qdelay_core::component::{Component, Parameter};
 use serde_json::{Map, Value, json};
-
-const SPAN: &str = r"^(0|[0-9.]+(ns|us|ms|s|min|NS|US|MS|S|MIN))$";
-const RATE: &str = r"^(0|infinite|[0-9.]+([kmgKMG]?[bB][iI][tT]))$";
-const BYTES: &str = r"^[0-9.]+([kmKM]?[bB])?$";
-const SWITCH: &[&str] = &["on", "off"];
-
-/// The kinds of component that keys choose from.
-const KINDS: [(&str, Form); 8] = [
-    ("qdisc", Form::Qdisc),
-    ("transport", Form::Transport),
-    ("link", Form::Link),
-    ("channel", Form::Channel),
-    ("pacer", Form::Pacer),
-    ("scheduler", Form::Scheduler),
-    ("partition", Form::Partition),
-    ("rlc", Form::Rlc),
-];
 
 /// The schema.
 pub fn schema() -> Value {
@@ -34,8 +20,8 @@ pub fn schema() -> Value {
             "title" | "about" => json!({ "type": "string" }),
             "path" => path(),
             "cell" => cell(),
-            "flow" => json!({ "type": "array", "minItems": 1, "items": table(&FLOW) }),
-            "run" => table(&RUN),
+            "flow" => json!({ "type": "array", "minItems": 1, "items": table(Flow::TABLE) }),
+            "run" => table(Run::TABLE),
             "matrix" => matrix(),
             "fallback" => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
             _ => json!({ "type": "array", "items": expect() }),
@@ -57,12 +43,12 @@ pub fn schema() -> Value {
 /// The kinds of component, and each key, which tables and axes refer to.
 fn definitions() -> Value {
     let mut all = Map::new();
-    for (name, form) in KINDS {
-        all.insert(name.to_string(), component(form));
+    for kind in KINDS {
+        all.insert(kind.0.to_string(), component(kind));
     }
-    for table in [&PATH, &HOP, &CELL, &SLICE, &UE, &BEARER, &QOS_FLOW, &FILTER, &FLOW, &RUN] {
+    for table in TABLES.into_iter().filter(|table| table.name != Expect::TABLE.name) {
         for key in table.keys {
-            all.insert(format!("{}.{}", table.name, key.parameter.name), value(key));
+            all.insert(key.path.to_string(), key.schema());
         }
     }
     all.insert("axis".to_string(), json!({ "type": "array", "minItems": 1 }));
@@ -79,14 +65,14 @@ fn object(properties: Map<String, Value>) -> Value {
 }
 
 fn table(table: &Table) -> Value {
-    object(table.keys.iter().map(|key| (key.parameter.name.to_string(), reference(table, key))).collect())
+    object(table.keys.iter().map(|key| (key.parameter.name.to_string(), reference(key))).collect())
 }
 
 /// `[path]` with its hops.
 fn path() -> Value {
-    let mut path = table(&PATH);
+    let mut path = table(Path::TABLE);
     path["properties"]["hop"] = json!({
-        "type": "array", "minItems": 1, "maxItems": HOPS_MAX, "items": table(&HOP), "description": HOP.about,
+        "type": "array", "minItems": 1, "maxItems": HOPS_MAX, "items": table(Hop::TABLE), "description": Hop::TABLE.about,
     });
     path
 }
@@ -98,129 +84,29 @@ fn cell() -> Value {
         schema["properties"][name] = json!({ "type": "array", "minItems": 1, "items": inner });
         schema
     };
-    let mut qos_flow = table(&QOS_FLOW);
+    let mut qos_flow = table(QosFlow::TABLE);
     qos_flow["required"] = json!(["qfi"]);
-    let mut filter = table(&FILTER);
+    let mut filter = table(Filter::TABLE);
     filter["required"] = json!(["precedence"]);
-    let mut bearer = below(&BEARER, "qos_flow", qos_flow);
+    let mut bearer = below(Bearer::TABLE, "qos_flow", qos_flow);
     bearer["properties"]["filter"] = json!({ "type": "array", "minItems": 1, "items": filter });
-    let mut cell = below(&CELL, "ue", below(&UE, "bearer", bearer));
-    let mut slice = table(&SLICE);
+    let mut cell = below(Cell::TABLE, "ue", below(Ue::TABLE, "bearer", bearer));
+    let mut slice = table(Slice::TABLE);
     slice["required"] = json!(["name", "share"]);
     cell["properties"]["slice"] = json!({ "type": "array", "minItems": 1, "items": slice });
     cell
 }
 
-fn reference(table: &Table, key: &Key) -> Value {
-    json!({ "$ref": format!("#/$defs/{}.{}", table.name, key.parameter.name) })
-}
-
-/// What one key takes.
-fn value(key: &Key) -> Value {
-    let parameter = &key.parameter;
-    let mut value = match key.form {
-        Form::Plain => plain(parameter),
-        Form::Qdisc => json!({ "$ref": "#/$defs/qdisc" }),
-        Form::Transport => json!({ "$ref": "#/$defs/transport" }),
-        Form::Link => json!({ "$ref": "#/$defs/link" }),
-        Form::Uplink => json!({ "anyOf": [
-            { "const": "none" },
-            { "type": "string", "description": "a rate, a link, or the name of a trace" },
-            { "$ref": "#/$defs/link" },
-        ] }),
-        Form::Dscp => json!({ "anyOf": [
-            { "type": "integer", "minimum": 0, "maximum": 63 },
-            { "type": "string", "pattern": "^([0-9]+|[A-Za-z]+[0-9]*)$" },
-        ] }),
-        Form::Dscps => {
-            let one = json!({ "anyOf": [
-                { "type": "integer", "minimum": 0, "maximum": 63 },
-                { "type": "string", "pattern": "^([0-9]+|[A-Za-z]+[0-9]*)$" },
-            ] });
-            json!({ "anyOf": [one, { "type": "array", "minItems": 1, "uniqueItems": true, "items": one }] })
-        }
-        Form::Seeds => json!({ "anyOf": [
-            { "type": "integer", "minimum": 0 },
-            { "type": "array", "minItems": 1, "uniqueItems": true, "items": { "type": "integer", "minimum": 0 } },
-            { "type": "string", "pattern": "^[0-9., =]+$" },
-        ] }),
-        Form::Series => json!({ "anyOf": [{ "const": "off" }, { "type": "string", "pattern": SPAN }] }),
-        Form::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" }),
-        Form::Channel => json!({ "$ref": "#/$defs/channel" }),
-        Form::Pacer => json!({ "$ref": "#/$defs/pacer" }),
-        Form::Scheduler => json!({ "$ref": "#/$defs/scheduler" }),
-        Form::Partition => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/partition" }] }),
-        Form::Share | Form::Percent => json!({ "type": "string", "pattern": r"^[0-9.]+%$" }),
-        Form::Rlc => json!({ "$ref": "#/$defs/rlc" }),
-        Form::OptionalQdisc => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/qdisc" }] }),
-        Form::OptionalLink => json!({ "anyOf": [{ "const": "none" }, { "$ref": "#/$defs/link" }] }),
-        Form::Limit => json!({ "anyOf": [
-            { "type": "integer", "minimum": 1 },
-            { "type": "string", "pattern": r"^[0-9.]+([kmKM]?[bB])?$" },
-        ] }),
-        Form::Trace | Form::TraceFormat => json!({ "type": "string", "minLength": 1 }),
-    };
-    describe(&mut value, parameter);
-    value
-}
-
-/// What a parameter takes, by its unit.
-fn plain(parameter: &Parameter) -> Value {
-    match parameter.unit {
-        Unit::Span => json!({ "anyOf": [{ "type": "string", "pattern": SPAN }, { "const": 0 }] }),
-        Unit::Rate => json!({ "anyOf": [{ "type": "string", "pattern": RATE }, { "const": 0 }] }),
-        Unit::Bytes => json!({ "anyOf": [
-            { "type": "integer", "minimum": 0 },
-            { "type": "string", "pattern": BYTES },
-        ] }),
-        Unit::Count(_) => {
-            let mut number = json!({ "type": "integer", "minimum": 0 });
-            limits(&mut number, parameter);
-            json!({ "anyOf": [number, { "type": "string", "pattern": "^[0-9]+$" }] })
-        }
-        Unit::Number => {
-            let mut number = json!({ "type": "number" });
-            limits(&mut number, parameter);
-            json!({ "anyOf": [number, { "type": "string", "pattern": "^[-+0-9.eE]+$" }] })
-        }
-        Unit::Switch => json!({ "anyOf": [{ "type": "boolean" }, { "enum": SWITCH }] }),
-        Unit::Choice(words) => json!({ "enum": words }),
-        Unit::Text => json!({ "type": "string", "minLength": 1 }),
-    }
-}
-
-/// The declared range, where it is numbers.
-fn limits(schema: &mut Value, parameter: &Parameter) {
-    for (limit, name) in [(parameter.min, "minimum"), (parameter.max, "maximum")] {
-        if let Ok(limit) = limit.parse::<u64>() {
-            schema[name] = json!(limit);
-        } else if let Ok(limit) = limit.parse::<f64>() {
-            schema[name] = json!(limit);
-        }
-    }
-}
-
-fn describe(schema: &mut Value, parameter: &Parameter) {
-    let mut about = parameter.about.to_string();
-    if !(parameter.min.is_empty() && parameter.max.is_empty()) {
-        about += &format!(" Range: {}.", parameter.range());
-    }
-    schema["description"] = json!(about);
-    schema["default"] = match (parameter.unit, parameter.default) {
-        (_, "") => return,
-        (Unit::Switch, default) => json!(default == "on"),
-        (Unit::Count(_), default) => default.parse::<u64>().map_or(json!(default), |n| json!(n)),
-        (Unit::Number, default) => default.parse::<f64>().map_or(json!(default), |n| json!(n)),
-        (_, default) => json!(default),
-    };
+fn reference(key: &Key) -> Value {
+    json!({ "$ref": format!("#/$defs/{}", key.path) })
 }
 
 /// A component: text that begins with its name, or a table whose only key is its name.
-fn component(form: Form) -> Value {
-    let registry = form.registry().unwrap_or_default();
+fn component((kind, registry): &ComponentKind) -> Value {
+    let registry = registry();
     let names: Vec<&str> = registry.iter().map(|component| component.name).collect();
     let mut texts = names.join("|");
-    if form == Form::Link {
+    if *kind == "link" {
         texts += "|infinite|[0-9.]+[A-Za-z]+";
     }
     let about: Vec<String> =
@@ -236,8 +122,8 @@ fn component(form: Form) -> Value {
 
 fn tagged(component: &Component) -> Value {
     let parameter = |parameter: &Parameter| {
-        let mut value = plain(parameter);
-        describe(&mut value, parameter);
+        let mut value = plain_schema(parameter);
+        describe_schema(&mut value, parameter);
         (parameter.name.to_string(), value)
     };
     let mut inner = object(component.parameters.iter().map(parameter).collect());
@@ -251,8 +137,8 @@ fn tagged(component: &Component) -> Value {
 
 /// Tables whose keys are axes, and variants.
 fn matrix() -> Value {
-    let axes = |table: &Table| varied(table, |key| points(reference(table, key)));
-    let settings = |table: &Table| varied(table, |key| reference(table, key));
+    let axes = |table: &Table| varied(table, |key| points(reference(key)));
+    let settings = |table: &Table| varied(table, |key| reference(key));
     let named = |keys: Map<String, Value>, about: &str| {
         let mut every = object(keys.clone());
         every["additionalProperties"] = object(keys);
@@ -261,15 +147,15 @@ fn matrix() -> Value {
     };
     let with_flows = |keys: Map<String, Value>| named(keys, "one flow, by its name");
     let of_path = |keys: &dyn Fn(&Table) -> Map<String, Value>| {
-        let mut path = object(keys(&PATH));
-        path["properties"]["hop"] = named(keys(&HOP), "one hop, by its name");
+        let mut path = object(keys(Path::TABLE));
+        path["properties"]["hop"] = named(keys(Hop::TABLE), "one hop, by its name");
         path
     };
     let of_cell = |keys: &dyn Fn(&Table) -> Map<String, Value>| {
-        let mut cell = object(keys(&CELL));
-        cell["properties"]["ue"] = named(keys(&UE), "one UE, by its name");
-        cell["properties"]["bearer"] = named(keys(&BEARER), "the bearers of one name");
-        cell["properties"]["slice"] = named(keys(&SLICE), "one slice, by its name");
+        let mut cell = object(keys(Cell::TABLE));
+        cell["properties"]["ue"] = named(keys(Ue::TABLE), "one UE, by its name");
+        cell["properties"]["bearer"] = named(keys(Bearer::TABLE), "the bearers of one name");
+        cell["properties"]["slice"] = named(keys(Slice::TABLE), "one slice, by its name");
         cell
     };
     let variant = json!({
@@ -280,8 +166,8 @@ fn matrix() -> Value {
             "label": { "type": "string", "minLength": 1 },
             "path": of_path(&settings),
             "cell": of_cell(&settings),
-            "flow": with_flows(settings(&FLOW)),
-            "run": object(settings(&RUN)),
+            "flow": with_flows(settings(Flow::TABLE)),
+            "run": object(settings(Run::TABLE)),
         },
         "patternProperties": { r"^(path|cell|flow|run)\..+$": {} },
     });
@@ -291,8 +177,8 @@ fn matrix() -> Value {
         "properties": {
             "path": of_path(&axes),
             "cell": of_cell(&axes),
-            "flow": with_flows(axes(&FLOW)),
-            "run": object(axes(&RUN)),
+            "flow": with_flows(axes(Flow::TABLE)),
+            "run": object(axes(Run::TABLE)),
             "variant": { "type": "array", "minItems": 1, "items": variant },
         },
         "patternProperties": { r"^(path|cell|flow|run)\..+$": { "$ref": "#/$defs/axis" } },
@@ -300,7 +186,7 @@ fn matrix() -> Value {
 }
 
 fn varied(table: &Table, schema: impl Fn(&Key) -> Value) -> Map<String, Value> {
-    let keys = table.keys.iter().filter(|key| key.varies);
+    let keys = table.keys.iter().filter(|key| !key.is_fixed);
     keys.map(|key| (key.parameter.name.to_string(), schema(key))).collect()
 }
 
@@ -316,12 +202,8 @@ fn points(value: Value) -> Value {
 }
 
 fn expect() -> Value {
-    let keys = EXPECT.keys.iter().map(|key| (key.parameter.name.to_string(), value(key)));
+    let keys = Expect::TABLE.keys.iter().map(|key| (key.name().to_string(), key.schema()));
     let mut schema = object(keys.collect());
-    for name in ["where", "versus", "normalise"] {
-        let about = schema["properties"][name]["description"].clone();
-        schema["properties"][name] = json!({ "type": "object", "description": about });
-    }
     schema["required"] = json!(["claim", "measure"]);
     schema["anyOf"] = json!([{ "required": ["low"] }, { "required": ["high"] }]);
     schema
@@ -337,14 +219,14 @@ mod tests {
         for (name, _) in TOP {
             assert!(schema["properties"][name]["description"].is_string(), "{name}");
         }
-        for table in [PATH, CELL, RUN] {
+        for table in [Path::TABLE, Cell::TABLE, Run::TABLE] {
             for name in table.names() {
                 assert!(schema["properties"][table.name]["properties"][name].is_object(), "{name}");
             }
         }
-        for (name, form) in KINDS {
+        for (name, registry) in KINDS {
             let forms = schema["$defs"][name]["anyOf"].as_array().unwrap();
-            assert_eq!(forms.len(), 1 + form.registry().unwrap().len());
+            assert_eq!(forms.len(), 1 + registry().len());
         }
         let target = &schema["$defs"]["qdisc"]["anyOf"].as_array().unwrap()[1..];
         let bode = target.iter().find(|form| form["required"][0] == "bode").unwrap();

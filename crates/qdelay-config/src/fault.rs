@@ -1,11 +1,11 @@
 //! What is wrong with a scenario, and in which line.
 
-use crate::InputError;
+use crate::error::InputError;
 use std::fmt::Display;
 
 /// Something wrong with a scenario. Line 0: with the file as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// Counted from 1.
     pub line: u32,
     /// Key, value, what was wrong and what was expected.
@@ -30,14 +30,14 @@ impl Fault {
 }
 
 /// `key`, which no table has here: names those that it has.
-pub(crate) fn unknown(line: u32, key: impl Display, wrong: &str, known: &[&str]) -> Fault {
+pub fn unknown(line: u32, key: impl Display, wrong: &str, known: &[&str]) -> Fault {
     let hint =
         near(wrong, known.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
     Fault::new(line, key, format!("unknown key; expected one of {}{hint}", known.join(", ")))
 }
 
 /// That of `known` which differs least from `wrong`, if it differs little.
-pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).collect();
     if wrong.len() > NEAR_MAX {
         return None;

@@ -1,16 +1,16 @@
 //! TOML with the line of everything, in the order it stands in the file.
 
-use super::fault::Fault;
-use crate::toml_lines::{self, Lines};
+use crate::fault::Fault;
+use crate::lines::{self, Lines};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// Largest file that is read.
-pub(crate) const BYTES_MAX: usize = 10_000_000;
+pub const BYTES_MAX: usize = 10_000_000;
 
 /// A value.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
     /// Where it begins.
     pub line: u32,
     /// What it is.
@@ -19,7 +19,7 @@ pub(crate) struct Node {
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub(crate) enum Content {
+pub enum Content {
     /// A string.
     Text(String),
     /// An integer, in decimal digits.
@@ -38,7 +38,7 @@ pub(crate) enum Content {
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Without quotes.
     pub key: String,
     /// Where the key stands.
@@ -81,13 +81,13 @@ impl Node {
 ///
 /// # Errors
 /// Too large, or not TOML.
-pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
+pub fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
     if text.len() > BYTES_MAX {
         let message =
             format!("{} bytes are too many; expected a file of at most {BYTES_MAX} bytes", text.len());
         return Err(Fault { line: 0, message });
     }
-    let (lines, table) = toml_lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
+    let (lines, table) = lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
     Ok(Reader { lines }.entries(table.get_ref()))
 }
 
@@ -104,7 +104,7 @@ impl Reader {
             at,
             value: self.node(value),
         };
-        toml_lines::entries(table).into_iter().map(entry).collect()
+        lines::entries(table).into_iter().map(entry).collect()
     }
     fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
         let content = match value.get_ref() {

@@ -1,0 +1,105 @@
+//! Tables of which there are several: each has a name of the user's, or a number.
+
+use super::declare::Settings;
+use qdelay_config::value::wrong_type;
+use qdelay_config::{Entry, Fault, Node, fault};
+use std::collections::BTreeSet;
+
+/// A table with its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Named<T> {
+    pub name: String,
+    /// Where it begins.
+    pub line: u32,
+    pub keys: T,
+}
+
+/// Names that have been given.
+pub(super) struct Names {
+    seen: BTreeSet<String>,
+    /// A name that means something else, and what.
+    reserved: Option<(&'static str, &'static str)>,
+}
+
+impl Names {
+    pub fn new() -> Names {
+        Names { seen: BTreeSet::new(), reserved: None }
+    }
+
+    /// Those of a kind in which one name means something else.
+    pub fn without(name: &'static str, means: &'static str) -> Names {
+        Names { reserved: Some((name, means)), ..Names::new() }
+    }
+
+    /// `keys`, which begin in `line`, with the name that they give, or else `default`.
+    ///
+    /// # Errors
+    /// A name that is given twice, is that of a key, or means something else.
+    pub fn take<T: Settings>(&mut self, keys: T, line: u32, default: &str) -> Result<Named<T>, Fault> {
+        let given =
+            keys.each().into_iter().find(|setting| setting.key().name() == "name" && setting.has_value());
+        let (name, at) = match given {
+            Some(given) => (given.text().to_string(), given.line()),
+            None => (default.to_string(), line),
+        };
+        let fail = |message: String| Err(Fault::new(at, format!("{}.name", T::TABLE.name), message));
+        if let Some((_, means)) = self.reserved.filter(|(reserved, _)| *reserved == name) {
+            return fail(format!("'{name}' {means}; expected another name"));
+        }
+        if T::TABLE.key(&name).is_some() {
+            return fail(format!("'{name}' is the name of a key; expected another name"));
+        }
+        if !self.seen.insert(name.clone()) {
+            return fail(format!("'{name}' is given twice; expected each name once"));
+        }
+        Ok(Named { name, line, keys })
+    }
+}
+
+/// `header` as it stands in a file, in front of each of several tables.
+fn expected<T: Settings>() -> String {
+    format!("tables, each under [[{}]]", T::TABLE.name)
+}
+
+/// The entries of one of several tables of `T`.
+///
+/// # Errors
+/// It is no table.
+pub(super) fn entries<T: Settings>(node: &Node) -> Result<&[Entry], Fault> {
+    node.table().ok_or_else(|| wrong_type(T::TABLE.name, node, &expected::<T>()))
+}
+
+/// A table's own keys, and the entries below which further tables stand.
+///
+/// # Errors
+/// An unknown key, or a value that its key does not accept.
+pub(super) fn split<'a, T: Settings, const N: usize>(
+    entries: &'a [Entry],
+    below: [&str; N],
+) -> Result<(T, [Option<&'a Entry>; N]), Fault> {
+    let own = || entries.iter().filter(|entry| !below.contains(&entry.key.as_str()));
+    if let Some(wrong) = own().find(|entry| T::TABLE.key(&entry.key).is_none()) {
+        let known: Vec<&str> = T::TABLE.names().into_iter().chain(below).collect();
+        return Err(fault::unknown(
+            wrong.line,
+            format!("{}.{}", T::TABLE.name, wrong.key),
+            &wrong.key,
+            &known,
+        ));
+    }
+    Ok((T::read(own())?, below.map(|name| entries.iter().find(|entry| entry.key == name))))
+}
+
+/// The tables of `T` in `entry`; at least one.
+///
+/// # Errors
+/// There is none, or its header is missing.
+pub(super) fn tables<T: Settings>(entry: &Entry) -> Result<&[Node], Fault> {
+    if entry.value.table().is_some() {
+        let message =
+            format!("stands without its own header; expected [[{}]] before what is below it", T::TABLE.name);
+        return Err(Fault::new(entry.line, T::TABLE.name, message));
+    }
+    let list = entry.value.list().filter(|list| !list.is_empty());
+    list.ok_or_else(|| wrong_type(T::TABLE.name, &entry.value, &expected::<T>()))
+}
