@@ -53,7 +53,11 @@ impl Node {
     /// What it is and, where that is short, how it is written: `the integer 7`, `an array`.
     pub fn describe(&self) -> String {
         match &self.content {
-            Content::Text(text) => format!("the string '{text}'"),
+            Content::Text(text) => {
+                let escaped =
+                    |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+                format!("the string '{}'", text.chars().map(escaped).collect::<String>())
+            }
             Content::Whole(text) => format!("the integer {text}"),
             Content::Float(text) => format!("the float {text}"),
             Content::Switch(on) => format!("the boolean {on}"),

@@ -12,7 +12,7 @@
 pub mod document;
 mod error;
 pub mod fault;
-pub mod lines;
+mod lines;
 pub mod setting;
 pub mod table;
 pub mod value;

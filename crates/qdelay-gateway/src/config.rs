@@ -1,9 +1,9 @@
 //! A gateway's configuration: a file to what is to be opened and what is to run.
 
-use super::document::{self, BYTES_MAX, Fault, Setting};
-use super::keys::{DOWN, Table, UP};
+use super::document::{BYTES_MAX, Tables};
+use super::keys::{self, File as Named, Link, Listen, Mode, Owner, Qdisc};
+use qdelay_config::{AnySetting, Fault, Setting};
 use qdelay_core::Span;
-use qdelay_core::component::Value;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::snapshot::{Setting as Shown, Settings};
@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 pub struct Config {
     /// What errors call the file.
     place: String,
-    settings: Vec<Setting>,
+    /// What is written.
+    pub tables: Tables,
     /// What runs.
     pub plan: Plan,
 }
@@ -55,17 +56,17 @@ impl Config {
     /// As [`Config::read`].
     pub fn parse(place: &str, text: &str, library: &Library) -> Result<Config, Failure> {
         let parsed = || {
-            let settings = document::read(text)?;
-            check(&settings)?;
+            let tables = Tables::read(text)?;
+            check(&tables)?;
             let plan = Plan {
-                down: direction(&settings, &DOWN, library)?,
-                up: direction(&settings, &UP, library)?,
-                seed: whole(&settings, "gateway", "seed"),
+                down: Way::from(&tables.down).direction(library)?,
+                up: Way::from(&tables.up).direction(library)?,
+                seed: tables.gateway.seed.get(),
             };
-            Ok((settings, plan))
+            Ok((tables, plan))
         };
-        let (settings, plan) = parsed().map_err(|fault: Fault| failure(place, &fault))?;
-        Ok(Config { place: place.to_string(), settings, plan })
+        let (tables, plan) = parsed().map_err(|fault: Fault| failure(place, &fault))?;
+        Ok(Config { place: place.to_string(), tables, plan })
     }
 
     /// Whether a gateway that runs with this can go on with `new`.
@@ -73,75 +74,59 @@ impl Config {
     /// # Errors
     /// The first key that differs and needs a restart.
     pub fn check_reload(&self, new: &Config) -> Result<(), Failure> {
-        for setting in new.settings.iter().filter(|setting| !setting.key.is_live) {
-            let before = find(&self.settings, setting.table.name, setting.key.parameter.name);
-            if before.text != setting.text {
+        for (before, setting) in self.tables.each().zip(new.tables.each()) {
+            if setting.key().is_fixed && before.text() != setting.text() {
                 let shown = |text: &str| match text {
                     "" => "not set".to_string(),
                     text => format!("'{text}'"),
                 };
                 let message = format!(
                     "changed from {} to {}, which needs a restart; expected it unchanged",
-                    shown(&before.text),
-                    shown(&setting.text)
+                    shown(before.text()),
+                    shown(setting.text())
                 );
-                return Err(failure(&new.place, &setting.fault(message)));
+                return Err(new.failure(setting, message));
             }
         }
         Ok(())
     }
 
     /// Something wrong with the value of a key, found when it was used.
-    pub fn failure(&self, table: &str, key: &str, message: impl std::fmt::Display) -> Failure {
-        failure(&self.place, &find(&self.settings, table, key).fault(message))
+    pub fn failure(&self, setting: &dyn AnySetting, message: impl std::fmt::Display) -> Failure {
+        failure(&self.place, &Fault::new(setting.line(), setting.key().path, message))
     }
 
     /// The interfaces, inside and outside.
     pub fn interfaces(&self) -> [&str; 2] {
-        ["inside", "outside"].map(|key| self.text("gateway", key))
+        [self.tables.gateway.inside.text(), self.tables.gateway.outside.text()]
     }
     /// Largest IP packet, in bytes.
     pub fn mtu(&self) -> u16 {
-        // At most 9000.
-        self.whole("gateway", "mtu") as u16
-    }
-    /// Packets held at most.
-    pub fn hold(&self) -> u32 {
-        // At most ten million.
-        self.whole("gateway", "hold") as u32
+        self.tables.gateway.mtu.get()
     }
     /// How to wait.
     pub fn wait(&self) -> WaitOptions {
-        let spin = find(&self.settings, "gateway", "spin");
-        WaitOptions {
-            realtime: find(&self.settings, "gateway", "realtime").value() == Value::Switch(true),
-            spin: spin.is_set().then(|| span(spin)),
-        }
+        let gateway = &self.tables.gateway;
+        WaitOptions { realtime: gateway.realtime.get(), spin: gateway.spin.get() }
     }
     /// The user to become.
     pub fn user(&self) -> Option<&str> {
-        self.optional("gateway", "user")
+        owner(&self.tables.gateway.user)
     }
     /// Where metrics are served.
     pub fn listen(&self) -> Option<SocketAddr> {
-        self.optional("metrics", "listen").and_then(|text| text.parse().ok())
+        self.tables.metrics.listen.value().as_ref().map(|Listen(address)| *address)
     }
     /// The control socket.
     pub fn control(&self) -> Option<ControlSocket> {
-        Some(ControlSocket {
-            path: self.optional("control", "socket")?.into(),
-            mode: document::mode(self.text("control", "mode")).unwrap_or(0o600),
-            group: self.optional("control", "group").map(str::to_string),
-        })
-    }
-    /// The file of `[log]` that `key` names.
-    pub fn log(&self, key: &str) -> Option<&Path> {
-        self.optional("log", key).map(Path::new)
+        let keys::Control { socket, mode, group } = &self.tables.control;
+        let Mode(mode) = *mode.value();
+        Some(ControlSocket { path: file(socket)?.into(), mode, group: owner(group).map(str::to_string) })
     }
     /// What runs, as snapshots have it.
     pub fn settings(&self) -> Settings {
-        let of = |name: &str, direction: &Direction| {
-            let [link, qdisc] = self.written(name).map(str::to_string);
+        let of = |written: [&str; 2], direction: &Direction| {
+            let [link, qdisc] = written.map(str::to_string);
             Shown {
                 link,
                 qdisc,
@@ -150,28 +135,29 @@ impl Config {
                 loss: direction.loss,
             }
         };
-        Settings { down: of("down", &self.plan.down), up: of("up", &self.plan.up) }
+        let [down, up] = self.written();
+        Settings { down: of(down, &self.plan.down), up: of(up, &self.plan.up) }
     }
     /// What it is, in one line.
     pub fn summary(&self) -> String {
         let [inside, outside] = self.interfaces();
-        let [down, up] = ["down", "up"].map(|name| self.written(name).join(" "));
+        let [down, up] = self.written().map(|written| written.join(" "));
         one_line(&format!("{outside} -> {inside}: {down}; {inside} -> {outside}: {up}"))
     }
-    /// Link and discipline of a direction as they were written: `down` or `up`.
-    pub fn written(&self, direction: &str) -> [&str; 2] {
-        ["link", "qdisc"].map(|key| self.text(direction, key))
+    /// Link and discipline as they were written: of what comes down, and of what goes up.
+    pub fn written(&self) -> [[&str; 2]; 2] {
+        let Tables { down, up, .. } = &self.tables;
+        [[down.link.text(), down.qdisc.text()], [up.link.text(), up.qdisc.text()]]
     }
+}
 
-    fn text(&self, table: &str, key: &str) -> &str {
-        &find(&self.settings, table, key).text
-    }
-    fn optional(&self, table: &str, key: &str) -> Option<&str> {
-        Some(self.text(table, key)).filter(|text| !text.is_empty())
-    }
-    fn whole(&self, table: &str, key: &str) -> u64 {
-        whole(&self.settings, table, key)
-    }
+/// The file that a key names.
+pub fn file(setting: &Setting<Option<Named>>) -> Option<&Path> {
+    setting.is_set().then(|| Path::new(setting.text()))
+}
+
+fn owner(setting: &Setting<Option<Owner>>) -> Option<&str> {
+    setting.is_set().then(|| setting.text())
 }
 
 fn read_file(path: &Path) -> Result<String, Failure> {
@@ -198,48 +184,53 @@ fn failure(place: &str, fault: &Fault) -> Failure {
 }
 
 /// What the keys say of each other.
-fn check(settings: &[Setting]) -> Result<(), Fault> {
-    let outside = find(settings, "gateway", "outside");
-    if find(settings, "gateway", "inside").text == outside.text {
-        let message = format!("'{}' is gateway.inside too; expected another interface", outside.text);
+fn check(tables: &Tables) -> Result<(), Fault> {
+    let keys::Gateway { inside, outside, .. } = &tables.gateway;
+    if inside.text() == outside.text() {
+        let message = format!("'{}' is gateway.inside too; expected another interface", outside.text());
         return Err(outside.fault(message));
     }
-    let socket = find(settings, "control", "socket");
+    let socket = &tables.control.socket;
     // `sun_path` of unix(7), with the zero at its end.
-    if socket.text.len() > 107 {
-        return Err(socket.fault(format!("'{}': expected at most 107 bytes", socket.text)));
+    if socket.text().len() > 107 {
+        return Err(socket.fault(format!("'{}': expected at most 107 bytes", socket.text())));
     }
     Ok(())
 }
 
-fn direction(settings: &[Setting], table: &Table, library: &Library) -> Result<Direction, Fault> {
-    let setting = |key| find(settings, table.name, key);
-    let (link, qdisc) = (setting("link"), setting("qdisc"));
-    let repeat = setting("once").value() != Value::Switch(true);
-    Ok(Direction {
-        link: library.link_or_trace(&link.text, repeat).map_err(|error| link.fault(error))?,
-        qdisc: AnyQdisc::parse(&qdisc.text).map_err(|error| qdisc.fault(error))?,
-        delay: span(setting("delay")),
-        jitter: span(setting("jitter")),
-        loss: match setting("loss").value() {
-            Value::Number(loss) => loss,
-            _ => 0.0,
-        },
-    })
+/// The keys of a direction.
+struct Way<'a> {
+    link: &'a Setting<Link>,
+    once: &'a Setting<bool>,
+    qdisc: &'a Setting<Qdisc>,
+    delay: &'a Setting<Span>,
+    jitter: &'a Setting<Span>,
+    loss: &'a Setting<f64>,
 }
 
-fn find<'a>(settings: &'a [Setting], table: &str, key: &str) -> &'a Setting {
-    let wanted = |setting: &&Setting| setting.table.name == table && setting.key.parameter.name == key;
-    // Every key that is declared has a setting, given or not.
-    settings.iter().find(wanted).unwrap_or_else(|| unreachable!("{table}.{key} is not declared"))
+impl<'a> From<&'a keys::Down> for Way<'a> {
+    fn from(keys::Down { link, once, qdisc, delay, jitter, loss }: &'a keys::Down) -> Self {
+        Self { link, once, qdisc, delay, jitter, loss }
+    }
 }
 
-fn whole(settings: &[Setting], table: &str, key: &str) -> u64 {
-    if let Value::Whole(number) = find(settings, table, key).value() { number } else { 0 }
+impl<'a> From<&'a keys::Up> for Way<'a> {
+    fn from(keys::Up { link, once, qdisc, delay, jitter, loss }: &'a keys::Up) -> Self {
+        Self { link, once, qdisc, delay, jitter, loss }
+    }
 }
 
-fn span(setting: &Setting) -> Span {
-    if let Value::Span(span) = setting.value() { span } else { Span::ZERO }
+impl Way<'_> {
+    fn direction(&self, library: &Library) -> Result<Direction, Fault> {
+        let link = library.link_or_trace(self.link.text(), !self.once.get());
+        Ok(Direction {
+            link: link.map_err(|error| self.link.fault(error))?,
+            qdisc: AnyQdisc::parse(self.qdisc.text()).map_err(|error| self.qdisc.fault(error))?,
+            delay: self.delay.get(),
+            jitter: self.jitter.get(),
+            loss: self.loss.get(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -259,10 +250,10 @@ mod tests {
     fn the_least_there_is() {
         let config = parse(GATEWAY).unwrap();
         assert_eq!(config.interfaces(), ["in0", "out0"]);
-        assert_eq!((config.mtu(), config.hold(), config.plan.seed), (1500, 100_000, 1));
+        assert_eq!((config.mtu(), config.tables.gateway.hold.get(), config.plan.seed), (1500, 100_000, 1));
         assert_eq!((config.wait(), config.user(), config.listen()), (WaitOptions::default(), None, None));
-        assert_eq!((config.control(), config.log("pcap")), (None, None));
-        assert_eq!(config.written("down"), ["infinite", "taildrop"]);
+        assert_eq!((config.control(), file(&config.tables.log.pcap)), (None, None));
+        assert_eq!(config.written()[0], ["infinite", "taildrop"]);
     }
 
     #[test]
@@ -272,7 +263,7 @@ mod tests {
             [up]\nlink = 'synth-lte-driving.up'\nonce = true\nloss = 1\n[metrics]\nlisten = '[::1]:9469'\n\
             [control]\nsocket = '/run/q/s'\nmode = '0660'\ngroup = 'adm'\n[log]\npcap = 'a.pcapng'\n";
         let config = parse(text).unwrap();
-        assert_eq!((config.mtu(), config.hold(), config.plan.seed), (9000, 16, 7));
+        assert_eq!((config.mtu(), config.tables.gateway.hold.get(), config.plan.seed), (9000, 16, 7));
         assert_eq!(config.wait(), WaitOptions { realtime: true, spin: Some(Span::from_micros(20)) });
         assert_eq!(
             (config.plan.down.delay, config.plan.down.jitter),
@@ -281,7 +272,10 @@ mod tests {
         assert_eq!((config.plan.down.loss, config.plan.up.loss), (0.01, 1.0));
         assert_eq!((config.user(), config.listen()), (Some("nobody"), Some("[::1]:9469".parse().unwrap())));
         let control = ControlSocket { path: "/run/q/s".into(), mode: 0o660, group: Some("adm".to_string()) };
-        assert_eq!((config.control(), config.log("pcap")), (Some(control), Some(Path::new("a.pcapng"))));
+        assert_eq!(
+            (config.control(), file(&config.tables.log.pcap)),
+            (Some(control), Some(Path::new("a.pcapng")))
+        );
     }
 
     #[test]
@@ -305,7 +299,7 @@ mod tests {
             ("[gateway]\ninside = \"a\\nb\"", "line 2: gateway.inside: found the string 'a\\nb'; expected"),
             ("gateway = 1", "line 1: gateway: found the integer 1; expected [gateway]"),
             ("[gatway]", "line 1: gatway: unknown; expected one of [gateway], [down], [up]"),
-            ("[[gateway]]", "line 1: gateway: found a list; expected [gateway]"),
+            ("[[gateway]]", "line 1: gateway: found an array; expected [gateway]"),
             ("[gateway]\nmut = 1", "line 2: gateway.mut: unknown key; expected one of inside, outside, mtu"),
             ("[gateway]\nmtu = 9001", "line 2: gateway.mtu: '9001': out of range; expected 576 to 9000"),
             ("[gateway]\nmtu = 'big'", "line 2: gateway.mtu: 'big': "),
@@ -322,8 +316,8 @@ mod tests {
             ("[control]\nsocket = 'a/'", "line 2: control.socket: 'a/': expected the name of a file"),
             ("[control]\nmode = '0400'", "line 2: control.mode: '0400': expected octal digits"),
             ("[control]\nmode = 600", "line 2: control.mode: found the integer 600; expected octal digits"),
-            ("[log]\npcap = true", "line 2: log.pcap: found true; expected the name of a file"),
-            ("[log]\npcap = 1979-05-27", "line 2: log.pcap: found a date or time; expected"),
+            ("[log]\npcap = true", "line 2: log.pcap: found the boolean true; expected the name of a file"),
+            ("[log]\npcap = 1979-05-27", "line 2: log.pcap: found the date or time 1979-05-27; expected"),
         ];
         for (text, expected) in table {
             let error = parse(text).unwrap_err();
@@ -389,6 +383,10 @@ mod tests {
             })
             .collect();
         let config = parse(&all).unwrap();
-        assert!(config.listen().is_some() && config.control().is_some() && config.log("packets").is_some());
+        assert!(
+            config.listen().is_some()
+                && config.control().is_some()
+                && file(&config.tables.log.packets).is_some()
+        );
     }
 }

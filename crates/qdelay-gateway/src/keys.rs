@@ -1,172 +1,163 @@
 //! Every key of a gateway's configuration, declared once: reading, errors and the test of the example come from here.
 
-use qdelay_core::component::{Parameter, Unit};
+use qdelay_config::value::wrong_type;
+use qdelay_config::{
+    Accept, AnySetting as _, Declared, Fault, Key, Node, Setting, Settings, Table, key, table,
+};
+use qdelay_core::Span;
+use qdelay_core::component::Parameter;
+use serde_json::{Value as Json, json};
+use std::net::SocketAddr;
 
-/// How a value is written, beyond its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// As its unit says.
-    Plain,
+/// Declares a type of values that are one line of text: what it holds, what errors expect, and what is made of the text.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident($made:ty), $expected:literal, $make:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name(pub $made);
+
+        impl $name {
+            const EXPECTED: &str = $expected;
+        }
+
+        impl Accept for $name {
+            fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+                let text = node.text().filter(|text| !text.is_empty() && !text.chars().any(char::is_control));
+                let text = text.ok_or_else(|| wrong_type(path, node, Self::EXPECTED))?;
+                let make: fn(&str) -> Option<$made> = $make;
+                let made = make(text)
+                    .ok_or_else(|| Fault::new(node.line, path, format!("'{text}': expected {}", Self::EXPECTED)))?;
+                Ok((text.to_string(), $name(made)))
+            }
+            fn describe(_: &Parameter) -> String {
+                Self::EXPECTED.to_string()
+            }
+            fn schema(_: &Parameter) -> Json {
+                json!({ "type": "string", "minLength": 1 })
+            }
+        }
+    )*};
+}
+
+texts! {
     /// The name of a network interface.
-    Interface,
-    /// A link or a trace.
-    Link,
-    /// A queue discipline.
-    Qdisc,
+    Interface(()), "the name of a network interface in quotes, at most 15 bytes", |text| {
+        // As the kernel does (`dev_valid_name`).
+        (text.len() < 16 && !matches!(text, "." | "..") && !text.contains(['/', ':', ' '])).then_some(())
+    };
+    /// A link or a trace, which is built by whoever has the traces.
+    Link(()), "a rate, a link or a trace in quotes, such as \"10mbit\"", |_| Some(());
+    /// A queue discipline, which is built with its direction.
+    Qdisc(()), "a queue discipline in quotes, such as \"codel\"", |_| Some(());
     /// An address and a port.
-    Listen,
+    Listen(SocketAddr), "an address and a port in quotes, such as \"127.0.0.1:9469\"", |text| {
+        text.parse::<SocketAddr>().ok().filter(|address| address.port() != 0)
+    };
     /// The name of a file.
-    File,
-    /// The permissions of a file, in octal digits.
-    Mode,
+    File(()), "the name of a file in quotes", |text| (!text.ends_with('/')).then_some(());
+    /// The permissions of a file.
+    Mode(u32), "octal digits in quotes with reading and writing for the owner, such as \"0660\"", |text| {
+        let is_octal = (3..=4).contains(&text.len()) && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+        let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+        mode.filter(|mode| mode & 0o600 == 0o600)
+    };
     /// A user or a group: a name or a number.
-    Owner,
+    Owner(()), "a name or a number in quotes", |text| (!text.contains([':', ' '])).then_some(());
 }
 
-/// A key.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Name, unit, default and range.
-    pub parameter: Parameter,
-    /// How it is written.
-    pub form: Form,
-    /// Whether a reload can change it.
-    pub is_live: bool,
-    /// Whether there is no gateway without it.
-    pub is_required: bool,
-}
-
-/// A table of keys.
-#[derive(Clone, Copy, Debug)]
-pub struct Table {
-    /// As in its header.
-    pub name: &'static str,
-    /// Its keys.
-    pub keys: &'static [Key],
-}
-
-impl Table {
-    /// The key of this name.
-    pub fn key(&self, name: &str) -> Option<&'static Key> {
-        self.keys.iter().find(|key| key.parameter.name == name)
+table! {
+    /// `[gateway]`.
+    pub struct Gateway, GatewayChange = "gateway", "the two interfaces, and how packets are carried" {
+        inside: Option<Interface> = key("", "The interface towards the devices behind the link.").required().fixed();
+        outside: Option<Interface> = key("", "The interface towards the rest of the world.").required().fixed();
+        mtu: u16 = key("1500", "Largest IP packet that is carried.").bytes().within("576", "9000").fixed();
+        hold: u32 = key("100000", "Packets that are held at most, both directions together.")
+            .count("packets").within("1", "10000000").fixed();
+        seed: u64 = key("1", "Seed of the random streams.").count("seeds");
+        realtime: bool = key("off", "Asks for real-time scheduling and locked memory, and spins before each release.").fixed();
+        spin: Option<Span> = key("", "How long to spin before each release; 50us with realtime, else 0s.")
+            .within("0s", "10ms").fixed();
+        user: Option<Owner> = key("", "The user to run as once everything is open.").fixed();
     }
 }
 
-const fn key(name: &'static str, form: Form, default: &'static str, about: &'static str) -> Key {
-    let parameter = Parameter { name, unit: Unit::Text, default, min: "", max: "", about, source: "" };
-    Key { parameter, form, is_live: false, is_required: false }
-}
+const LINK: Declared = key("infinite", "A rate, any link that 'qdelay list link' has, or a trace.");
+const ONCE: Declared = key("off", "A trace does not start over at its end.");
+const QDISC: Declared = key("taildrop", "The queue discipline in front of the link.");
+const DELAY: Declared = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
+const JITTER: Declared =
+    key("0s", "At most this much more, drawn for each packet; packets keep their order.").within("0s", "60s");
+const LOSS: Declared = key("0", "Probability that a packet is lost behind the link.").within("0", "1");
 
-const fn plain(
-    name: &'static str,
-    unit: Unit,
-    default: &'static str,
-    range: [&'static str; 2],
-    about: &'static str,
-) -> Key {
-    let [min, max] = range;
-    let parameter = Parameter { name, unit, default, min, max, about, source: "" };
-    Key { parameter, form: Form::Plain, is_live: false, is_required: false }
-}
-
-impl Key {
-    const fn live(self) -> Key {
-        Key { is_live: true, ..self }
-    }
-    const fn required(self) -> Key {
-        Key { is_required: true, ..self }
+table! {
+    /// From outside to inside.
+    pub struct Down, DownChange = "down", "what the devices download" {
+        link: Link = LINK;
+        once: bool = ONCE;
+        qdisc: Qdisc = QDISC;
+        delay: Span = DELAY;
+        jitter: Span = JITTER;
+        loss: f64 = LOSS;
     }
 }
 
-const ANY: [&str; 2] = ["", ""];
+table! {
+    /// From inside to outside.
+    pub struct Up, UpChange = "up", "what the devices upload" {
+        link: Link = LINK;
+        once: bool = ONCE;
+        qdisc: Qdisc = QDISC;
+        delay: Span = DELAY;
+        jitter: Span = JITTER;
+        loss: f64 = LOSS;
+    }
+}
 
-static GATEWAY: Table = Table {
-    name: "gateway",
-    keys: &[
-        key("inside", Form::Interface, "", "The interface towards the devices behind the link.").required(),
-        key("outside", Form::Interface, "", "The interface towards the rest of the world.").required(),
-        plain("mtu", Unit::Bytes, "1500", ["576", "9000"], "Largest IP packet that is carried."),
-        plain(
-            "hold",
-            Unit::Count("packets"),
-            "100000",
-            ["1", "10000000"],
-            "Packets that are held at most, both directions together.",
-        ),
-        plain("seed", Unit::Count("seeds"), "1", ANY, "Seed of the random streams.").live(),
-        plain(
-            "realtime",
-            Unit::Switch,
-            "off",
-            ANY,
-            "Asks for real-time scheduling and locked memory, and spins before each release.",
-        ),
-        plain(
-            "spin",
-            Unit::Span,
-            "",
-            ["0s", "10ms"],
-            "How long to spin before each release; 50us with realtime, else 0s.",
-        ),
-        key("user", Form::Owner, "", "The user to run as once everything is open."),
-    ],
-};
+table! {
+    /// `[metrics]`.
+    pub struct Metrics, MetricsChange = "metrics", "figures for Prometheus" {
+        listen: Option<Listen> = key("", "Address and port of /metrics, for Prometheus.").required().fixed();
+    }
+}
 
-const DIRECTION: &[Key] = &[
-    key("link", Form::Link, "infinite", "A rate, any link that 'qdelay list link' has, or a trace.").live(),
-    plain("once", Unit::Switch, "off", ANY, "A trace does not start over at its end.").live(),
-    key("qdisc", Form::Qdisc, "taildrop", "The queue discipline in front of the link.").live(),
-    plain("delay", Unit::Span, "0s", ["0s", "60s"], "Delay of each packet behind the link.").live(),
-    plain(
-        "jitter",
-        Unit::Span,
-        "0s",
-        ["0s", "60s"],
-        "At most this much more, drawn for each packet; packets keep their order.",
-    )
-    .live(),
-    plain("loss", Unit::Number, "0", ["0", "1"], "Probability that a packet is lost behind the link.").live(),
-];
+table! {
+    /// `[control]`.
+    pub struct Control, ControlChange = "control", "the control socket" {
+        socket: Option<File> = key("", "The control socket.").required().fixed();
+        mode: Mode = key("0600", "Its permissions.").fixed();
+        group: Option<Owner> = key("", "Its group.").fixed();
+    }
+}
 
-/// From outside to inside.
-pub static DOWN: Table = Table { name: "down", keys: DIRECTION };
-/// From inside to outside.
-pub static UP: Table = Table { name: "up", keys: DIRECTION };
-
-static METRICS: Table = Table {
-    name: "metrics",
-    keys: &[key("listen", Form::Listen, "", "Address and port of /metrics, for Prometheus.").required()],
-};
-
-static CONTROL: Table = Table {
-    name: "control",
-    keys: &[
-        key("socket", Form::File, "", "The control socket.").required(),
-        key("mode", Form::Mode, "0600", "Its permissions."),
-        key("group", Form::Owner, "", "Its group."),
-    ],
-};
-
-static LOG: Table = Table {
-    name: "log",
-    keys: &[
-        key(
-            "mahimahi",
-            Form::File,
-            "",
-            "Prefix of mahimahi's logs of both directions, PREFIX.down and PREFIX.up.",
-        ),
-        key("pcap", Form::File, "", "A packet capture (pcapng) of both sides."),
-        key("packets", Form::File, "", "A Parquet file with a row for every packet."),
-    ],
-};
+table! {
+    /// `[log]`.
+    pub struct Log, LogChange = "log", "records of packets" {
+        mahimahi: Option<File> = key("", "Prefix of mahimahi's logs of both directions, PREFIX.down and PREFIX.up.").fixed();
+        pcap: Option<File> = key("", "A packet capture (pcapng) of both sides.").fixed();
+        packets: Option<File> = key("", "A Parquet file with a row for every packet.").fixed();
+    }
+}
 
 /// Every table.
-pub static TABLES: [&Table; 6] = [&GATEWAY, &DOWN, &UP, &METRICS, &CONTROL, &LOG];
+pub static TABLES: [&Table; 6] =
+    [Gateway::TABLE, Down::TABLE, Up::TABLE, Metrics::TABLE, Control::TABLE, Log::TABLE];
+
+/// A key that its table cannot do without; `header` is where the table begins, if it is there.
+///
+/// # Errors
+/// It is not given.
+pub fn require<T: Accept>(setting: &Setting<Option<T>>, header: Option<u32>) -> Result<(), Fault> {
+    if setting.is_set() {
+        return Ok(());
+    }
+    let key = setting.key();
+    Err(Fault::new(header.unwrap_or(0), key.path, format!("missing; expected {}", key.describe())))
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qdelay_core::component::Unit;
 
     /// What people copy has every key with its default, and is not behind what is read.
     #[test]

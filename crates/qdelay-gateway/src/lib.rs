@@ -26,9 +26,11 @@ mod side;
 mod signals;
 mod verdict;
 
-use config::Config;
+use config::{Config, file};
+use keys::Interface;
 use notify::Notify;
 use privileges::User;
+use qdelay_config::Setting;
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::control::{Control, Inbox, Wish, control};
@@ -99,10 +101,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let has_locked_memory = waiter.granted().memory.is_granted();
     give_up_rights(&config, service.user.as_ref(), has_locked_memory)?;
     let logs = logs(&config)?;
-    match config.log("packets") {
+    match file(&config.tables.log.packets) {
         None => carry(&config, service, sides, &mut waiter, inbox, logs, ()).map(drop),
         Some(file) => {
-            let failure = |error| config.failure("log", "packets", cannot_write(file, &error));
+            let failure = |error| config.failure(&config.tables.log.packets, cannot_write(file, &error));
             let recorder = PacketFile::create(file).map_err(failure)?;
             let recorder = carry(&config, service, sides, &mut waiter, inbox, logs, recorder)?;
             recorder.close().map_err(|error| Failure::Check(cannot_write(file, &error).to_string()))
@@ -113,18 +115,18 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 fn logs(config: &Config) -> Result<Logs, Failure> {
     let wanted = Wanted {
         command: PLACE,
-        mahimahi: config.log("mahimahi"),
-        capture: config.log("pcap"),
+        mahimahi: file(&config.tables.log.mahimahi),
+        capture: file(&config.tables.log.pcap),
         // A service that starts anew begins its records anew.
         force: true,
-        typed: ["down", "up"].map(|direction| config.written(direction)),
+        typed: config.written(),
     };
     Logs::open(&wanted, &(&config.plan).into(), |kind, error| {
         let key = match kind {
-            Kind::Mahimahi => "mahimahi",
-            Kind::Capture => "pcap",
+            Kind::Mahimahi => &config.tables.log.mahimahi,
+            Kind::Capture => &config.tables.log.pcap,
         };
-        config.failure("log", key, error)
+        config.failure(key, error)
     })
 }
 
@@ -145,11 +147,11 @@ fn open(
     wait: WaitOptions,
 ) -> Result<(Service, [Side; 2], Waiter, Inbox), Failure> {
     let user = config.user().map(User::find).transpose();
-    let user = user.map_err(|message| config.failure("gateway", "user", message))?;
+    let user = user.map_err(|message| config.failure(&config.tables.gateway.user, message))?;
     if user.is_some() && !privileges::is_root() {
         let message =
             "only root can become another user; expected to be started by root, or the key left out";
-        return Err(config.failure("gateway", "user", message));
+        return Err(config.failure(&config.tables.gateway.user, message));
     }
     let failed = |what: &str, error: std::io::Error| Failure::input(PLACE, format!("{what}: {error}"));
     let signals = Signals::take().map_err(|error| failed("taking signals", error))?;
@@ -158,7 +160,7 @@ fn open(
             let message = format!(
                 "{address} cannot be listened at: {error}; expected a free port at an address of this machine"
             );
-            config.failure("metrics", "listen", message)
+            config.failure(&config.tables.metrics.listen, message)
         })
     });
     let metrics = metrics.transpose()?;
@@ -166,7 +168,7 @@ fn open(
         Socket::open(&SocketOptions { path: wanted.path, mode: wanted.mode, group: wanted.group }).map_err(
             |failure| match failure {
                 Failure::Input { place, message } => {
-                    config.failure("control", "socket", format!("{place}: {message}"))
+                    config.failure(&config.tables.control.socket, format!("{place}: {message}"))
                 }
                 other => other,
             },
@@ -174,8 +176,10 @@ fn open(
     });
     let socket = socket.transpose()?;
     let [inside, outside] = config.interfaces();
-    let side = |key, name: &str| Side::open(name).map_err(|error| config.failure("gateway", key, error));
-    let sides = [side("inside", inside)?, side("outside", outside)?];
+    let gateway = &config.tables.gateway;
+    let side =
+        |key: &Setting<Option<Interface>>| Side::open(key.text()).map_err(|error| config.failure(key, error));
+    let sides = [side(&gateway.inside)?, side(&gateway.outside)?];
     for (name, side) in [inside, outside].into_iter().zip(&sides) {
         tell(name, side, config.mtu());
     }
@@ -215,7 +219,7 @@ fn tell(name: &str, side: &Side, mtu: u16) {
 /// Also where no user is named: who is root then keeps the name, and what root may do but for what its name opens.
 fn give_up_rights(config: &Config, user: Option<&User>, has_locked_memory: bool) -> Result<(), Failure> {
     privileges::drop_to(user, has_locked_memory)
-        .map_err(|(what, error)| config.failure("gateway", "user", format!("{what}: {error}")))?;
+        .map_err(|(what, error)| config.failure(&config.tables.gateway.user, format!("{what}: {error}")))?;
     match user {
         Some(user) => eprintln_line(&format!("runs as {user} from now on")),
         None if privileges::is_root() => eprintln_line(
@@ -238,7 +242,7 @@ fn carry<R: Recorder>(
 ) -> Result<R, Failure> {
     let plan = config.plan.clone();
     let limits = plan.lateness_limits();
-    let mut pool = Pool::new(config.mtu() + HEADER_MAX, config.hold());
+    let mut pool = Pool::new(config.mtu() + HEADER_MAX, config.tables.gateway.hold.get());
     pool.reserve(RESERVED);
     let impossible = |error| Failure::input(PLACE, error);
     let metrics = Metrics::new(&plan).map_err(impossible)?;

@@ -138,7 +138,7 @@ fn tagged(component: &Component) -> Value {
 /// Tables whose keys are axes, and variants.
 fn matrix() -> Value {
     let axes = |table: &Table| varied(table, |key| points(reference(key)));
-    let settings = |table: &Table| varied(table, |key| reference(key));
+    let settings = |table: &Table| varied(table, reference);
     let named = |keys: Map<String, Value>, about: &str| {
         let mut every = object(keys.clone());
         every["additionalProperties"] = object(keys);
