@@ -43,10 +43,12 @@ const CRATES: &[Crate] = &[
         depends_on: &["qdelay-core", "qdelay-trace", "qdelay-ran", "qdelay-path", "qdelay-record"],
         is_pure: false,
     },
+    Crate { name: "qdelay-config", depends_on: &["qdelay-core"], is_pure: false },
     Crate {
         name: "qdelay-study",
         depends_on: &[
             "qdelay-core",
+            "qdelay-config",
             "qdelay-trace",
             "qdelay-ran",
             "qdelay-path",
@@ -87,6 +89,7 @@ const CRATES: &[Crate] = &[
         name: "qdelay-gateway",
         depends_on: &[
             "qdelay-core",
+            "qdelay-config",
             "qdelay-path",
             "qdelay-record",
             "qdelay-emu",
@@ -115,6 +118,7 @@ const CRATES: &[Crate] = &[
         name: "qdelay",
         depends_on: &[
             "qdelay-core",
+            "qdelay-config",
             "qdelay-trace",
             "qdelay-ran",
             "qdelay-path",
