@@ -1,6 +1,7 @@
 //! Every key of a scenario file, declared once: reading, errors, the JSON Schema and the tables of `docs/scenarios.md`
 //! come from here.
 
+pub use super::values::SEEDS_MAX;
 use super::values::{
     Bandwidth, Bins, Channel, ControlTtis, Dscp, Dscps, Labels, Limit, Link, McsTable, Name, Pacer,
     Partition, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing,
@@ -13,8 +14,6 @@ use qdelay_core::{Rate, Span};
 
 /// Most flows of a case.
 pub const FLOWS_MAX: u64 = 10_000;
-/// Most seeds of a study.
-pub const SEEDS_MAX: u64 = 10_000;
 /// Most bins of a time series.
 pub const BINS_MAX: u64 = 1_000_000;
 /// Most UEs of a cell.

@@ -557,7 +557,7 @@ impl Accept for Labels {
 /// Seeds as they are typed: `1`, `1,7`, `1..5` (both ends included), or any of them separated by commas.
 ///
 /// # Errors
-/// Anything else, or more than [`SEEDS_MAX`].
+/// Anything else, or more than [`SEEDS_MAX`](super::declare::SEEDS_MAX).
 pub fn parse_seeds(text: &str) -> Result<Vec<u64>, String> {
     const EXPECTED: &str = "expected whole numbers, such as 1, 1,2,7 or 1..5";
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| EXPECTED.to_string());
