@@ -53,6 +53,10 @@ impl<T: Accept> Setting<T> {
         *self = Self { key: self.key, line: 0, is_given: true, read: Arc::new((text.to_string(), value)) };
     }
 
+    /// The default of its key as it is written; empty where it has none.
+    pub fn default_text(&self) -> &'static str {
+        self.key.parameter.default
+    }
     /// The value.
     pub fn value(&self) -> &T {
         &self.read.1

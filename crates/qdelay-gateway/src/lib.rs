@@ -18,7 +18,7 @@ pub mod config;
 mod document;
 mod exposition;
 mod http;
-mod keys;
+pub mod keys;
 mod notify;
 mod privileges;
 mod reload;

@@ -3,9 +3,6 @@
 use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
 
-/// Most seeds that may be asked for at once.
-const SEEDS_MAX: u64 = 10_000;
-
 /// A duration, possibly zero.
 pub fn span(text: &str) -> Result<Span, String> {
     parse_span(text).map_err(|error| error.to_string())
@@ -136,39 +133,12 @@ pub struct Seeds(pub Vec<u64>);
 
 /// Reads [`Seeds`].
 pub fn seeds(text: &str) -> Result<Seeds, String> {
-    const EXPECTED: &str = "expected whole numbers, such as 1, 1,2,7 or 1..5";
-    let number = |text: &str| text.parse::<u64>().map_err(|_| EXPECTED.to_string());
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = match part.split_once("..") {
-            Some((first, last)) => (number(first)?, number(last.strip_prefix('=').unwrap_or(last))?),
-            None => (number(part)?, number(part)?),
-        };
-        if last < first {
-            return Err(format!("{part} is empty; expected the smaller seed first"));
-        }
-        if last - first >= SEEDS_MAX || all.len() as u64 >= SEEDS_MAX {
-            return Err(format!("out of range; expected at most {SEEDS_MAX} seeds"));
-        }
-        all.extend(first..=last);
-    }
-    Ok(Seeds(all))
+    qdelay_study::scenario::parse_seeds(text).map(Seeds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seeds_as_people_write_them() {
-        let read = |text| seeds(text).map(|seeds| seeds.0);
-        assert_eq!(read("7"), Ok(vec![7]));
-        assert_eq!(read("1..3,9"), Ok(vec![1, 2, 3, 9]));
-        assert_eq!(read("1..=2"), Ok(vec![1, 2]));
-        for bad in ["", "a", "-1", "3..1", "1..", "1,,2", "0..18446744073709551615"] {
-            assert!(read(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn ranges() {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use qdelay_core::Span;
+use qdelay_study::scenario::declare::{Flow, Path, Run, Settings};
 use qdelay_terminal::values;
 use std::ffi::OsString;
 
@@ -41,28 +42,28 @@ pub struct Compare {
     #[arg(long, value_name = "LIST", default_value = "cubic,bbr")]
     pub transport: Vec<String>,
     /// Flows of each case; they start within 4 ms
-    #[arg(long, value_name = "N", default_value = "1", value_parser = values::flows, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = Flow::defaults().count.default_text(), value_parser = values::flows, allow_hyphen_values = true)]
     pub flows: usize,
     /// How long each case runs, in simulated time
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = Run::defaults().duration.default_text(), value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Span,
     /// Rates and delays are measured from here to the end; counts are of the whole run
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = Run::defaults().warmup.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub warmup: Span,
     /// Round trip without any queue
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::round_trip, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = Path::defaults().rtt.default_text(), value_parser = values::round_trip, allow_hyphen_values = true)]
     pub rtt: Span,
     /// At most this much more delay behind the bottleneck, drawn for each packet; packets keep their order
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = Path::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,
     /// Seeds: 1, 1,2,7 or 1..5
-    #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = values::seeds, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEEDS", default_value = Run::defaults().seeds.default_text(), value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
     /// What the acknowledgements cross: a rate, any link that --link takes, a trace, or 'none'
-    #[arg(long, value_name = "LINK", default_value = "48mbit", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LINK", default_value = Path::defaults().uplink.default_text(), allow_hyphen_values = true)]
     pub uplink: String,
     /// Packets that the uplink's queue holds
-    #[arg(long, value_name = "PACKETS", default_value = "1000", value_parser = values::limit, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PACKETS", default_value = Path::defaults().uplink_limit.default_text(), value_parser = values::limit, allow_hyphen_values = true)]
     pub uplink_limit: u64,
     /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given [default: the discipline's]
     #[arg(long, value_name = "PACKETS", value_parser = values::limit, allow_hyphen_values = true)]
@@ -74,7 +75,7 @@ pub struct Compare {
     #[arg(long)]
     pub probe: bool,
     /// Only packets of at least this size count in the figures of delay
-    #[arg(long, value_name = "N", default_value = "0", value_parser = values::packet_bytes, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = Run::defaults().min_packet_bytes.default_text(), value_parser = values::packet_bytes, allow_hyphen_values = true)]
     pub min_packet_bytes: u32,
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]

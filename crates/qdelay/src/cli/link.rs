@@ -1,7 +1,9 @@
 //! Real time: `qdelay link`, `gateway` and `live`.
 
 use clap::Args;
+use qdelay_config::Settings;
 use qdelay_core::Span;
+use qdelay_gateway::keys::{Down, Gateway as Carried, Up};
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,25 +37,25 @@ pub struct Link {
     #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
     pub qos: Vec<String>,
     /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
-    #[arg(long, value_name = "LINK", default_value = "infinite", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LINK", default_value = Down::defaults().link.default_text(), allow_hyphen_values = true)]
     pub down: String,
     /// Link from the command
-    #[arg(long, value_name = "LINK", default_value = "infinite", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LINK", default_value = Up::defaults().link.default_text(), allow_hyphen_values = true)]
     pub up: String,
     /// Queue discipline in front of the link towards the command
-    #[arg(long, value_name = "QDISC", default_value = "taildrop")]
+    #[arg(long, value_name = "QDISC", default_value = Down::defaults().qdisc.default_text())]
     pub qdisc: String,
     /// Queue discipline in front of the link from the command
-    #[arg(long, value_name = "QDISC", default_value = "taildrop")]
+    #[arg(long, value_name = "QDISC", default_value = Up::defaults().qdisc.default_text())]
     pub up_qdisc: String,
     /// Delay of each direction behind its link
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = Down::defaults().delay.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub delay: Span,
     /// At most this much more, drawn for each packet; packets keep their order
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = Down::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,
     /// Probability that a packet is lost behind the link, 0 to 1, in each direction
-    #[arg(long, value_name = "P", default_value = "0", value_parser = values::probability, allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", default_value = Down::defaults().loss.default_text(), value_parser = values::probability, allow_hyphen_values = true)]
     pub loss: f64,
     /// End traces after their last opportunity, instead of starting over
     #[arg(long)]
@@ -62,13 +64,13 @@ pub struct Link {
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
     /// Seed of the random streams
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = Carried::defaults().seed.default_text())]
     pub seed: u64,
     /// Largest packet in bytes
-    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = values::mtu, allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", default_value = Carried::defaults().mtu.default_text(), value_parser = values::mtu, allow_hyphen_values = true)]
     pub mtu: u16,
     /// Packets that are held at most, both directions together
-    #[arg(long, value_name = "PACKETS", default_value = "100000", value_parser = values::limit, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PACKETS", default_value = Carried::defaults().hold.default_text(), value_parser = values::limit, allow_hyphen_values = true)]
     pub hold: u64,
     /// Ask for real-time scheduling and locked memory, and spin before each release
     #[arg(long)]
