@@ -1,6 +1,6 @@
 //! Cells on a path: pacers above them that hear what they did, packets in parts, losses on the air.
 
-use crate::common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, Tell, drain, ms, packet, queue};
 use qdelay_core::pacer::{Credit, PacerSetting};
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
@@ -337,7 +337,7 @@ fn what_cannot_be_built_or_done() {
     refused(gate, "cell", "'gate' before it is a gate; expected a queue");
     let mut path = whole().build(1).unwrap();
     let cell = path.node("cell").unwrap();
-    let refused = path.ingress(ms(0), cell, packet(0, 100), &mut ());
+    let refused = path.ingress(ms(0), cell, packet(0, 100), &mut Tell(&mut ()));
     assert_eq!(refused, Err(PathError::NotAnEntry { node: cell }));
     let line = Line::new(Rate::from_bps(1), 0).into();
     assert!(path.replace_link(ms(0), cell, line, &mut ()).is_err());

@@ -1,6 +1,6 @@
 //! Each link against a slow model that shares no code with it.
 
-use crate::common::{Log, drain, ms, packet, queue};
+use crate::common::{Log, Tell, drain, ms, packet, queue};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_path::*;
@@ -196,7 +196,8 @@ fn mean_wait_of_m_d_1() {
         let mut wait = Waits::default();
         for handle in 0..400_000 {
             now += random.exponential() * slot / load;
-            path.ingress(Time::from_nanos(now as u64), entry, packet(handle, 1250), &mut wait).unwrap();
+            path.ingress(Time::from_nanos(now as u64), entry, packet(handle, 1250), &mut Tell(&mut wait))
+                .unwrap();
         }
         let (mean, expected) = (wait.total / wait.count / slot, load / (2.0 * (1.0 - load)));
         assert!((mean / expected - 1.0).abs() < 0.03, "load {load}: {mean} slots, expected {expected}");
@@ -228,9 +229,9 @@ fn idle_links_have_no_events() {
         let entry = path.node("queue").unwrap();
         let (mut polls, mut out) = (0, Vec::<Delivered>::new());
         for second in [0, 60, 1060, 1_000_000] {
-            path.ingress(ms(second * 1000), entry, packet(second, 1500), &mut out).unwrap();
+            path.ingress(ms(second * 1000), entry, packet(second, 1500), &mut Tell(&mut out)).unwrap();
             while path.next_deadline() < Time::NEVER {
-                path.poll(path.next_deadline(), &mut out).unwrap();
+                path.poll(path.next_deadline(), &mut Tell(&mut out)).unwrap();
                 polls += 1;
             }
         }

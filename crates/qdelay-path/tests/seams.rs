@@ -1,6 +1,6 @@
 //! Paths of several stages: classifier, queues, gates, links, delays, and signals that travel upstream.
 
-use crate::common::{Event, Log, drain, ms, packet, queue};
+use crate::common::{Event, Log, Tell, drain, ms, packet, queue};
 use qdelay_core::pacer::Credit;
 use qdelay_core::{DropReason, Packet, Rate, Span, Time};
 use qdelay_path::*;
@@ -204,9 +204,9 @@ fn two_directions_in_one_graph() {
         .unwrap();
     let (down, up) = (path.node("down").unwrap(), path.node("up").unwrap());
     let mut out: Vec<Delivered> = Vec::new();
-    path.ingress(ms(0), down, packet(1, 1000), &mut out).unwrap();
-    path.ingress(ms(0), up, packet(2, 50), &mut out).unwrap();
-    path.poll(ms(10), &mut out).unwrap();
+    path.ingress(ms(0), down, packet(1, 1000), &mut Tell(&mut out)).unwrap();
+    path.ingress(ms(0), up, packet(2, 50), &mut Tell(&mut out)).unwrap();
+    path.poll(ms(10), &mut Tell(&mut out)).unwrap();
     let seen: Vec<_> = out.iter().map(|d| (d.time.as_nanos(), path.name(d.exit), d.packet.handle)).collect();
     assert_eq!(seen, [(500_000, "server", 2), (1_000_000, "client", 1)]);
 }
@@ -215,14 +215,17 @@ fn two_directions_in_one_graph() {
 fn time_does_not_go_backwards() {
     let mut path = fan_in(PullOrder::RoundRobin);
     let entry = path.node("in").unwrap();
-    path.poll(ms(5), &mut ()).unwrap();
+    path.poll(ms(5), &mut Tell(&mut ())).unwrap();
     let refused = Err(PathError::TimeReversed { now: ms(5), told: ms(4) });
-    assert_eq!(path.poll(ms(4), &mut ()), refused);
-    assert_eq!(path.ingress(ms(4), entry, packet(0, 100), &mut ()), refused);
+    assert_eq!(path.poll(ms(4), &mut Tell(&mut ())), refused);
+    assert_eq!(path.ingress(ms(4), entry, packet(0, 100), &mut Tell(&mut ())), refused);
     assert_eq!(path.counters(entry).unwrap().received, Count::default());
-    path.ingress(ms(5), entry, packet(0, 100), &mut ()).unwrap();
+    path.ingress(ms(5), entry, packet(0, 100), &mut Tell(&mut ())).unwrap();
     let link = path.node("link").unwrap();
-    assert_eq!(path.ingress(ms(5), link, packet(1, 100), &mut ()), Err(PathError::NotAnEntry { node: link }));
+    assert_eq!(
+        path.ingress(ms(5), link, packet(1, 100), &mut Tell(&mut ())),
+        Err(PathError::NotAnEntry { node: link })
+    );
     path.audit().unwrap();
 }
 

@@ -1,6 +1,6 @@
 //! Nothing is allocated for a packet: once its queues have grown, a path runs without a call of the allocator.
 
-use crate::common::{packet, queue};
+use crate::common::{Tell, packet, queue};
 use qdelay_core::pacer::PacerSetting;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
@@ -85,7 +85,7 @@ fn judge(law: &str, rlc: RlcSetting, partition: Option<Partition>) {
             for flow in 0..burst {
                 let flow = (step as u32).wrapping_mul(7).wrapping_add(flow) % 12;
                 let packet = Packet { flow, ..packet(handle, 1200) };
-                path.ingress(now, entry, packet, out).unwrap();
+                path.ingress(now, entry, packet, &mut Tell(out)).unwrap();
                 handle += 1;
             }
         }

@@ -1,6 +1,6 @@
 //! Cells in the simulator: closed forms, figures counted again from the packets, and any cell that is put together.
 
-use crate::common::{flow, ms};
+use crate::common::{All, flow, ms};
 use arbtest::arbitrary::{Result, Unstructured};
 use qdelay_core::component::Arguments;
 use qdelay_core::pacer::SizeUnit;
@@ -13,7 +13,7 @@ use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{CellSetting, UeSetting};
 use qdelay_sim::{
     Backhaul, BearerSpec, Bottleneck, CellScenario, Direction, Fate, FlowSpec, GateSpec, LinkSpec, Outcome,
-    PacketRecord, QosFlowSpec, Recorder, Scenario, Stage, UeSpec, UpfSpec, run, run_recorded,
+    PacketRecord, QosFlowSpec, Scenario, Stage, UeSpec, UpfSpec, run, run_recorded,
 };
 
 fn discipline(text: &str) -> Arguments {
@@ -171,17 +171,6 @@ fn packets_as_the_unit() {
     assert_eq!(bearer.packets.max, 100.0);
     assert!((outcome.queue_delay_ms.p50 - 333.0).abs() < 10.0, "{}", outcome.queue_delay_ms.p50);
     assert_eq!(stage(&outcome, Stage::Air), 0.0);
-}
-
-/// Keeps every packet.
-#[derive(Default)]
-struct All(Vec<PacketRecord>);
-
-impl Recorder for All {
-    const ON: bool = true;
-    fn packet(&mut self, record: &PacketRecord) {
-        self.0.push(*record);
-    }
 }
 
 /// A busy cell with losses, whose flows stop before the end, so that everything is out of it then.

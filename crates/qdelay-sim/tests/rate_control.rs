@@ -1,10 +1,8 @@
 //! TFRC and adaptive calls in the simulator; second codepoints, and receivers that throw away what is late.
 
-use crate::common::{flow, link, ms, play, rate, scenario};
+use crate::common::{All, flow, link, ms, play, rate, scenario};
 use qdelay_core::{Span, dscp};
-use qdelay_sim::{
-    Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Recorder, Scenario, run_recorded,
-};
+use qdelay_sim::{Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Scenario, run_recorded};
 
 /// Green and blue.
 const EF: u8 = 46;
@@ -12,16 +10,6 @@ const BE: u8 = 0;
 /// TCP as in ns-2's and ns-3's runs of the ABE paper: packets of 1000 bytes, one at first, all acknowledged.
 const RENO: &str = "reno:profile=ns3:iw=1:ack_every=1:mss=948";
 const DSD: &str = "dsd:rate=5mbit:bound=40ms:limit=60:mtu=1000b:green=ef";
-
-#[derive(Default)]
-struct All(Vec<PacketRecord>);
-
-impl Recorder for All {
-    const ON: bool = true;
-    fn packet(&mut self, record: &PacketRecord) {
-        self.0.push(*record);
-    }
-}
 
 fn recorded(scenario: &Scenario) -> (Outcome, Vec<PacketRecord>) {
     let mut all = All::default();

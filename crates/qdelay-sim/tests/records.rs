@@ -1,21 +1,9 @@
 //! Everything that a run sums up, counted again from the list of its packets.
 
-use crate::common::{flow, link, ms, probe, scenario};
+use crate::common::{All, flow, link, ms, probe, scenario};
 use qdelay_core::{Span, Time};
-use qdelay_sim::{
-    Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Recorder, Scenario, run, run_recorded,
-};
+use qdelay_sim::{Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Scenario, run, run_recorded};
 use std::collections::BTreeMap;
-
-#[derive(Default)]
-struct All(Vec<PacketRecord>);
-
-impl Recorder for All {
-    const ON: bool = true;
-    fn packet(&mut self, record: &PacketRecord) {
-        self.0.push(*record);
-    }
-}
 
 const WARMUP_S: u64 = 2;
 /// About 300 ms, and such that nothing happens just when a bin ends.

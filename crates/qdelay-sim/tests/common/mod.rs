@@ -3,8 +3,19 @@
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
 use qdelay_path::{AnyLink, TraceLink, parse_link};
-use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, ProbeSpec, Scenario, run};
+use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, PacketRecord, ProbeSpec, Recorder, Scenario, run};
 use qdelay_traffic::transport::{self, TransportConfig};
+
+/// Keeps every packet. The only recorder of this program, because each is a whole simulator to be built.
+#[derive(Default)]
+pub struct All(pub Vec<PacketRecord>);
+
+impl Recorder for All {
+    const ON: bool = true;
+    fn packet(&mut self, record: &PacketRecord) {
+        self.0.push(*record);
+    }
+}
 
 pub fn ms(n: u64) -> Span {
     Span::from_millis(n)
