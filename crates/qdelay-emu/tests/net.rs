@@ -13,4 +13,4 @@ mod net_transient;
 mod net_user;
 mod packet_socket;
 
-main!();
+main!(waits);

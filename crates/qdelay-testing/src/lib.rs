@@ -48,7 +48,7 @@ pub use need::{Need, Required};
 pub use qdelay_testing_macros::{helper, test};
 pub use report::{BEGUN_FILE, SKIPPED_FILE, TIMES_FILE};
 pub use seeds::for_each_seed;
-pub use turns::TURNS;
+pub use turns::{TURNS, Turn, side_by_side};
 pub use waiting::{eventually, is_alive, pause};
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
@@ -89,12 +89,18 @@ impl Entry {
     }
 }
 
-/// The `main` of a program of tests.
+/// The `main` of a program of tests; with `waits` of one whose tests are about real time ([`Turn::Waits`]).
 #[macro_export]
 macro_rules! main {
     () => {
+        $crate::main!(@ Works);
+    };
+    (waits) => {
+        $crate::main!(@ Waits);
+    };
+    (@ $turn:ident) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::run(env!("CARGO_PKG_NAME"), env!("CARGO_CRATE_NAME"))
+            $crate::run(env!("CARGO_PKG_NAME"), env!("CARGO_CRATE_NAME"), $crate::Turn::$turn)
         }
     };
 }
@@ -125,7 +131,7 @@ pub fn helper_arguments(name: &str) -> [&str; 2] {
 const HELPER: &str = "--helper";
 
 /// Runs the tests of a program, or one of its helpers.
-pub fn run(package: &'static str, program: &'static str) -> ExitCode {
+pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).take(2).collect();
     let required = match Required::of_environment() {
         Ok(required) => required,
@@ -158,7 +164,7 @@ pub fn run(package: &'static str, program: &'static str) -> ExitCode {
         }
     }
     let trials = tests.into_iter().map(|entry| {
-        let trial = Trial::ignorable_test(entry.name(), move || outcome(package, program, entry));
+        let trial = Trial::ignorable_test(entry.name(), move || outcome(package, program, turn, entry));
         trial.with_ignored_flag(entry.ignored.is_some())
     });
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials.collect());
@@ -167,8 +173,8 @@ pub fn run(package: &'static str, program: &'static str) -> ExitCode {
 
 /// Runs a test on a thread of its own, which has its name in messages, and whose namespaces end with it. In a suite, when it is its
 /// turn.
-fn outcome(package: &str, program: &str, entry: &'static Entry) -> Result<Completion, Failed> {
-    let _turn = turns::wait();
+fn outcome(package: &str, program: &str, turn: Turn, entry: &'static Entry) -> Result<Completion, Failed> {
+    let _turn = turns::wait(turn);
     #[allow(clippy::disallowed_methods, reason = "for the reader of the list")]
     let begin = std::time::Instant::now();
     report::append_begin(entry.name());

@@ -82,9 +82,10 @@ fn every_test_is_run_by_a_program() {
         let mut reached = BTreeSet::new();
         for program in programs(&folder, &manifest) {
             let text = fs::read_to_string(&program.root).expect("a program");
+            let ends = ["\nmain!();\n", "\nmain!(waits);\n"];
             let takes_ours = text.contains("\n#[macro_use]\nextern crate qdelay_testing;\n");
             assert!(
-                takes_ours != program.has_harness && takes_ours == text.ends_with("\nmain!();\n"),
+                takes_ours != program.has_harness && takes_ours == ends.iter().any(|end| text.ends_with(end)),
                 "{}: with 'harness = false' it begins with the macros of qdelay_testing and ends with main!(), else neither",
                 program.root.display()
             );

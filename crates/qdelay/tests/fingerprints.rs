@@ -10,7 +10,7 @@ mod figures;
 
 use figures::Figure;
 use qdelay_testing::fingerprints::Fingerprints;
-use qdelay_testing::{Need, skip};
+use qdelay_testing::{Need, side_by_side, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,29 @@ fn duration(scenario: &str) -> &'static str {
     }
 }
 
-/// One seed of every case of every shipped scenario. Traces are stood in for.
+/// One seed of every case of a shipped scenario. Traces are stood in for.
+fn of_scenario(name: &str) -> Vec<(String, Vec<Figure>)> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fingerprints").join(name);
+    let out = folder.to_str().expect("a name that is text");
+    let limits = ["--seeds", "1", "--duration", duration(name), "--jobs", "1"];
+    let words = [&["run", name][..], &limits, &["--fresh", "--no-report", "--json", "--out", out]].concat();
+    let report = json(&words, None);
+    let summary = &report["summary"];
+    let mut cases = Vec::new();
+    for case in list(summary, "cases") {
+        let id = text(case, "id");
+        // With curves and series.
+        let whole = fs::read_to_string(folder.join("cases").join(id).join("summary.json")).expect("a case");
+        let whole: Value = serde_json::from_str(&whole).expect("JSON");
+        cases.push((format!("{name} {id}"), figures::of(&whole)));
+    }
+    let mut judged = figures::of(&summary["expects"]);
+    judged.push(("cases".to_string(), list(summary, "cases").len().to_string()));
+    cases.push((format!("{name} expectations"), judged));
+    let _ = fs::remove_dir_all(&folder);
+    cases
+}
+
 #[test]
 fn of_shipped_scenarios() {
     let mut prints = prints("scenarios.tsv", OF_RUNS);
@@ -104,37 +126,11 @@ fn of_shipped_scenarios() {
     let mut names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
     // Digests of one figure are of all cases in this order.
     names.sort_by_key(|name| name.starts_with("lying/"));
-    for name in names {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fingerprints").join(name);
-        let out = folder.to_str().expect("a name that is text");
-        let words = [
-            "run",
-            name,
-            "--seeds",
-            "1",
-            "--duration",
-            duration(name),
-            "--fresh",
-            "--no-report",
-            "--json",
-            "--out",
-            out,
-        ];
-        let report = json(&words, None);
-        let summary = &report["summary"];
-        for case in list(summary, "cases") {
-            let id = text(case, "id");
-            // With curves and series.
-            let whole =
-                fs::read_to_string(folder.join("cases").join(id).join("summary.json")).expect("a case");
-            let whole: Value = serde_json::from_str(&whole).expect("JSON");
-            prints.case(&format!("{name} {id}"), &figures::of(&whole));
-        }
-        let mut judged = figures::of(&summary["expects"]);
-        judged.push(("cases".to_string(), list(summary, "cases").len().to_string()));
-        prints.case(&format!("{name} expectations"), &judged);
-        let _ = fs::remove_dir_all(&folder);
-    }
+    side_by_side(
+        &names,
+        |name| of_scenario(name),
+        |cases| cases.iter().for_each(|(name, figures)| prints.case(name, figures)),
+    );
     prints.check(&clear());
 }
 

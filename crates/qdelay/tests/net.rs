@@ -21,4 +21,4 @@ mod stream;
 mod validate_link;
 mod wire;
 
-main!();
+main!(waits);

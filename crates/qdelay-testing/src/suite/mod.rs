@@ -2,7 +2,7 @@
 //!
 //! Cargo builds the programs and says which there are. They run side by side, those first that took longest the last time; as many
 //! tests run at once as the machine has processors, whichever program they are of (`turns.rs`), so that none is idle while one program
-//! ends with its longest test. What a program says is shown when it has ended, and stays in the suite's folder.
+//! ends with its longest test; and beside them as many of those that mostly wait. What a program says is shown when it has ended, and stays in the suite's folder.
 //!
 //! A test that does not end is ended with its program ([`LIMIT`]). Of a program that comes to no result it is said how it ended, and
 //! which of its tests had begun and not ended.
@@ -12,7 +12,7 @@ mod process;
 mod programs;
 
 use crate::report::{self, BEGUN_FILE, SKIPPED_FILE, TIMES_FILE};
-use crate::turns::{self, TURNS};
+use crate::turns::{self, TURNS, Turn};
 use counts::Counts;
 use process::{End, Limits};
 use programs::Program;
@@ -138,7 +138,7 @@ impl Suite<'_> {
         let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(Found::default()));
         std::thread::scope(|scope| {
             // One more than there are turns: while a program has one test left, another uses the turn.
-            for _ in 0..=processors {
+            for _ in 0..=2 * processors {
                 scope.spawn(|| {
                     while let Some(job) = next(&jobs).filter(|_| !self.is_interrupted()) {
                         self.end(&job, self.carry_out(&job), &found);
@@ -207,7 +207,7 @@ impl Suite<'_> {
             None
         } else {
             command.arg("--test-threads=1").env_remove(TURNS);
-            Some(turns::wait_in(&self.turns())?)
+            Some(turns::wait_in(&self.turns(), Turn::Works)?)
         };
         // A file, because what a test leaves running may keep a pipe open.
         let path = self.folder.join(job.title().replace(' ', "-") + ".txt");
