@@ -2,7 +2,7 @@
 //!
 //! A namespace is made by a thread that stays in it (network_namespaces(7)). Whatever has to be done inside, from opening
 //! a device to starting the command, is a closure that this thread runs. Nothing has a name in the file system: the
-//! namespace goes with the last thread and process in it, also after `kill -9`: a small process beside us, `qdelay-keeper`,
+//! namespace goes with the last thread and process in it, also after `kill -9`: a small process beside us, `qdelay-reaper`,
 //! ends what is left in it as soon as we are gone.
 //!
 //! * [`command`]: the command, its terminal and its exit status.
@@ -11,13 +11,13 @@
 #![allow(unsafe_code)] // unshare(2): of the namespaces named here, none takes file descriptors from another thread.
 
 pub mod command;
-mod keeper;
+mod reaper;
 pub mod signals;
 pub mod user;
 
 use crate::link_setup::netlink::Netlink;
 use command::Running;
-use keeper::Keeper;
+use reaper::Reaper;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
@@ -90,7 +90,7 @@ pub struct Namespace {
     thread: Option<JoinHandle<()>>,
     has_own_mounts: bool,
     /// Last: it ends what is left when the thread is gone.
-    _keeper: Keeper,
+    _reaper: Reaper,
 }
 
 impl Namespace {
@@ -120,8 +120,8 @@ impl Namespace {
             error: io::Error::other("it ended at once"),
         };
         match made.recv().unwrap_or_else(|_| Err(gone())) {
-            Ok((has_own_mounts, keeper)) => {
-                Ok(Self { tasks: Some(tasks), thread: Some(thread), has_own_mounts, _keeper: keeper })
+            Ok((has_own_mounts, reaper)) => {
+                Ok(Self { tasks: Some(tasks), thread: Some(thread), has_own_mounts, _reaper: reaper })
             }
             Err(error) => {
                 // Whoever wants to try as another user must be the only thread.
@@ -195,7 +195,7 @@ impl Drop for Namespace {
 }
 
 /// Moves the calling thread into namespaces of its own. Says whether there are own mounts.
-fn enter() -> Result<(bool, Keeper), NamespaceError> {
+fn enter() -> Result<(bool, Reaper), NamespaceError> {
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
     made.map_err(|error| match error {
@@ -205,9 +205,9 @@ fn enter() -> Result<(bool, Keeper), NamespaceError> {
         error => NamespaceError::Failed { what: "making a network namespace", error: error.into() },
     })?;
     let failed = |what| move |error| NamespaceError::Failed { what, error };
-    let keeper = Keeper::new().map_err(failed("looking for the network namespace in /proc"))?;
+    let reaper = Reaper::new().map_err(failed("looking for the network namespace in /proc"))?;
     loopback_up().map_err(failed("switching the loopback device on"))?;
-    Ok((has_own_mounts(), keeper))
+    Ok((has_own_mounts(), reaper))
 }
 
 fn loopback_up() -> io::Result<()> {

@@ -114,7 +114,7 @@ fn run_away() {
 }
 
 /// Children of this process, with their states, that are called so.
-fn keepers() -> Vec<(u32, char)> {
+fn reapers() -> Vec<(u32, char)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
@@ -124,7 +124,7 @@ fn keepers() -> Vec<(u32, char)> {
         };
         let mut words = rest.split(' ');
         let (state, parent) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        if name == "qdelay-keeper" && parent == std::process::id().to_string() {
+        if name == "qdelay-reaper" && parent == std::process::id().to_string() {
             found.push((pid, state.chars().next().unwrap_or('?')));
         }
     }
@@ -138,16 +138,16 @@ fn status(pid: u32, name: &str) -> String {
     line.unwrap_or_else(|| panic!("{name}: {text}")).trim().to_string()
 }
 
-/// What [`a_keeper_has_little_and_goes_with_the_namespace`] starts, because it looks at a whole process.
+/// What [`a_reaper_has_little_and_goes_with_the_namespace`] starts, because it looks at a whole process.
 #[helper]
 fn counter() {
     let files = || std::fs::read_dir("/proc/self/fd").expect("/proc").count();
     rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT).ok();
     let before = files();
     let namespaces = [Namespace::new().expect("made"), Namespace::new().expect("made")];
-    eventually("both have a keeper", || keepers().len() == 2);
+    eventually("both have a reaper", || reapers().len() == 2);
     let own = std::fs::read_link("/proc/self/ns/net").expect("/proc");
-    for (pid, state) in keepers() {
+    for (pid, state) in reapers() {
         // It reads, and nothing else wakes it.
         eventually("it has closed what it does not need", || {
             std::fs::read_dir(format!("/proc/{pid}/fd")).expect("alive").count() == 2
@@ -168,14 +168,14 @@ fn counter() {
             place != own && !inside.contains(&place)
         });
     }
-    assert_eq!(keepers().len(), 2);
+    assert_eq!(reapers().len(), 2);
     drop(namespaces);
-    assert_eq!(keepers(), [], "neither a process nor a zombie");
+    assert_eq!(reapers(), [], "neither a process nor a zombie");
     for _ in 0..50 {
         drop(Namespace::new().expect("made"));
     }
-    assert_eq!((keepers(), files()), (vec![], before));
-    // A keeper that somebody has killed: then the work is done here.
+    assert_eq!((reapers(), files()), (vec![], before));
+    // A reaper that somebody has killed: then the work is done here.
     let namespace = Namespace::new().expect("made");
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 1000 & echo $!"]).stdout(Stdio::piped());
@@ -183,17 +183,17 @@ fn counter() {
     let mut line = String::new();
     BufReader::new(shell.child().stdout.take().expect("piped")).read_line(&mut line).expect("read");
     // It is known by the name that it gives itself.
-    eventually("it has a keeper", || keepers().len() == 1);
-    let keeper = rustix::process::Pid::from_raw(keepers()[0].0 as i32).expect("not 0");
-    rustix::process::kill_process(keeper, Signal::KILL).expect("killed");
+    eventually("it has a reaper", || reapers().len() == 1);
+    let reaper = rustix::process::Pid::from_raw(reapers()[0].0 as i32).expect("not 0");
+    rustix::process::kill_process(reaper, Signal::KILL).expect("killed");
     drop((shell, namespace));
     assert!(!is_alive(line.trim()));
-    assert_eq!((keepers(), files()), (vec![], before));
+    assert_eq!((reapers(), files()), (vec![], before));
     println!("\nall is well");
 }
 
 #[test]
-fn a_keeper_has_little_and_goes_with_the_namespace() {
+fn a_reaper_has_little_and_goes_with_the_namespace() {
     drop(host());
     let output = again("counter").output().expect("started");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,8 +1,8 @@
 //! The claims of a paper, as its file under `papers/` has them: what is claimed, where it stands, how its bound follows, and
 //! which setting removes the cause where ours is found to differ.
 
-use super::changes::Changes;
 use super::labels::{Labels, selection};
+use super::paired::PairedComparison;
 use super::settings::Setting;
 use qdelay_study::expect::{Best, Expect, Over};
 use qdelay_study::results::round;
@@ -26,7 +26,7 @@ pub struct Paper {
     /// Settings without a cause of what differs.
     pub settings: Vec<Setting>,
     /// Tables of changes that go with them.
-    pub tables: Vec<Changes>,
+    pub tables: Vec<PairedComparison>,
 }
 
 /// One checkable statement.
@@ -96,7 +96,7 @@ struct File {
     #[serde(default)]
     setting: Vec<Setting>,
     #[serde(default)]
-    table: Vec<Changes>,
+    table: Vec<PairedComparison>,
 }
 
 /// A `[[claim]]`.

@@ -6,22 +6,22 @@
 //! | [`claims`] | reads them |
 //! | [`settings`] | settings that remove a cause of what differs |
 //! | `judge` | the verdict of a claim |
-//! | [`changes`] | tables of what a choice does, to who makes it and to others |
+//! | [`paired`] | paired comparisons: what a choice does to the flow that makes it, and to others |
 //! | [`page`] | what came of a paper as one HTML page |
 //!
 //! Claims of recorded traces are judged on these only: where one of a scenario's traces is not at hand they are skipped,
 //! and say so. Claims of cellular links in general are judged on the stand-ins too.
 
-pub mod changes;
 pub mod claims;
 mod judge;
 mod labels;
 pub mod page;
+pub mod paired;
 pub mod settings;
 
-use changes::{ChangeTable, Changes};
 use claims::{Check, Claim, Paper};
 use judge::{Found, judge};
+use paired::{PairedComparison, PairedTable};
 use qdelay_study::InputError;
 use qdelay_study::engine::{self, EngineError, Options, Progress};
 use qdelay_study::expect::Table;
@@ -56,7 +56,7 @@ pub struct Reproduction {
     pub settings: Vec<SettingFile>,
     /// Tables of changes, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub tables: Vec<ChangeTable>,
+    pub tables: Vec<PairedTable>,
 }
 
 /// A claim and what came of it.
@@ -203,9 +203,9 @@ pub fn reproduce_with(
     let claims = chosen(paper, figure)?;
     let explaining = explaining(paper, &claims);
     let runs = runs(paper, &claims, &explaining);
-    let wanted: Vec<&Changes> =
+    let wanted: Vec<&PairedComparison> =
         paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
-    let mut tables: Vec<ChangeTable> = wanted.iter().map(|changes| changes.empty()).collect();
+    let mut tables: Vec<PairedTable> = wanted.iter().map(|changes| changes.empty()).collect();
     let scratch = match &out {
         Some(_) => None,
         None => Some(
@@ -344,7 +344,7 @@ fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) ->
 }
 
 /// The scenarios that runs and tables name, each once, in the order of the claims.
-fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a Changes]) -> Vec<&'a str> {
+fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a PairedComparison]) -> Vec<&'a str> {
     let of_runs = runs.iter().map(|run| run.check.scenario.as_str());
     let mut names: Vec<&str> = Vec::new();
     for name in of_runs.chain(tables.iter().flat_map(|table| table.scenarios())) {

@@ -3,7 +3,7 @@
 use crate::cli::Reproduce;
 use crate::report;
 use crate::run::jobs;
-use qdelay_papers::changes::{ChangeCell, ChangeRow, ChangeTable};
+use qdelay_papers::paired::{PairedCell, PairedRow, PairedTable};
 use qdelay_papers::{self as papers, Reproduction, Row, Verdict};
 use qdelay_study::files;
 use qdelay_study::traces::Library;
@@ -147,14 +147,14 @@ fn legend(reproduction: &Reproduction) -> String {
 }
 
 /// Each cell in two lines: for who makes the choice, and for whoever fares worst of the others.
-fn changes(table: &ChangeTable) -> String {
+fn changes(table: &PairedTable) -> String {
     let mut columns = vec![Column::named(one_line(&table.rows_are))];
     columns.extend(table.columns.iter().map(|name| Column::named(one_line(name))));
-    let cell = |cell: &Option<ChangeCell>| {
-        let text = |cell: &ChangeCell| format!("{}\n{}", cell.own.text(), one_line(&cell.harm_text()));
+    let cell = |cell: &Option<PairedCell>| {
+        let text = |cell: &PairedCell| format!("{}\n{}", cell.own.text(), one_line(&cell.harm_text()));
         cell.as_ref().map_or("-".to_string(), text)
     };
-    let row = |row: &ChangeRow| {
+    let row = |row: &PairedRow| {
         let name = std::iter::once(one_line(&row.name));
         name.chain(row.cells.iter().map(cell)).collect()
     };

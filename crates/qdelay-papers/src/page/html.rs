@@ -3,7 +3,7 @@
 use super::data::{Data, Group};
 use super::spec::{Drawing, Figures, Kind, Line, Measure};
 use super::{curves, plane, rates, rows, table};
-use crate::changes::ChangeTable;
+use crate::paired::PairedTable;
 use crate::{Reproduction, Row, Verdict};
 use qdelay_report::chart::{self, Key, Mark, Sign, colour, escape, number_text};
 use std::fmt::Write;
@@ -140,7 +140,7 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
     page.push_str("</header>\n");
 }
 
-fn changes(page: &mut String, number: usize, table: &ChangeTable) {
+fn changes(page: &mut String, number: usize, table: &PairedTable) {
     let _ = write!(
         page,
         "<section id=\"table-{number}\"><h2>{}</h2><p class=\"about\">{} In percent: for who makes the choice, and below for \

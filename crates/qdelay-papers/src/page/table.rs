@@ -2,7 +2,7 @@
 
 use super::data::{Group, mean};
 use super::spec::{Drawing, Scheme};
-use crate::changes::{ChangeCell, ChangeTable, Judgement};
+use crate::paired::{Judgement, PairedCell, PairedTable};
 use crate::{Row, Verdict};
 use qdelay_report::chart::{escape, number_text};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
 }
 
 /// A row for each scheme, a column for each choice: what it changes for who makes it, and below for whom it harms most.
-pub fn changes(table: &ChangeTable) -> String {
+pub fn changes(table: &PairedTable) -> String {
     let mut text = format!(
         "<div class=\"scroll\"><table class=\"plain figures changes\"><thead><tr><th>{}</th>",
         escape(&table.rows_are)
@@ -64,7 +64,7 @@ pub fn changes(table: &ChangeTable) -> String {
     text
 }
 
-fn change(cell: &ChangeCell) -> String {
+fn change(cell: &PairedCell) -> String {
     let class = match cell.judgement() {
         Judgement::PaysAndHarms => " bad",
         Judgement::Costs => " good",

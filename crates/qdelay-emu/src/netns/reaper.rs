@@ -1,11 +1,11 @@
 //! A small process that outlives the maker of a namespace for a moment, and ends what is left in the namespace.
 //!
 //! The kernel kills the command together with the thread that started it (`PR_SET_PDEATHSIG`), but not what the command has
-//! started in its turn. So each namespace has a keeper: a child that holds the read end of a pipe and sleeps. When the maker
-//! has ended, for whatever reason, or has dropped the namespace, the pipe is at its end; then the keeper kills every process in
+//! started in its turn. So each namespace has a reaper: a child that holds the read end of a pipe and sleeps. When the maker
+//! has ended, for whatever reason, or has dropped the namespace, the pipe is at its end; then the reaper kills every process in
 //! the namespace, and ends.
 //!
-//! The keeper lives in an empty network namespace of its own: were it in that of its maker, the keeper around *that* one would
+//! The reaper lives in an empty network namespace of its own: were it in that of its maker, the reaper around *that* one would
 //! kill it before its work is done, and what is in the inner of two nested namespaces would be left.
 //!
 //! It holds the namespace's file, because the number by which processes are recognised may pass to a new namespace as soon as
@@ -31,14 +31,14 @@ const QUIET: usize = 50;
 /// Processes that may take longer than [`SECOND`] to die, in sum: they hang in a driver, and end when that lets them.
 const PATIENCE: u32 = 5;
 const SECOND: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// After this the keeper itself hangs, or somebody has stopped it.
-const KEEPER_LIMIT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+/// After this the reaper itself hangs, or somebody has stopped it.
+const REAPER_LIMIT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 /// Processes that are killed before the first of them is waited for.
 const AT_ONCE: usize = 64;
 
-/// The keeper of a namespace, from its maker's side. Dropped, it has ended every process in the namespace.
+/// The reaper of a namespace, from its maker's side. Dropped, it has ended every process in the namespace.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct Reaper {
     /// The write end; nobody else has it. `None` only while it is dropped.
     end: Option<OwnedFd>,
     /// `None` if there can be no process more: then what is left is ended when this is dropped, and not after `kill -9`.
@@ -46,7 +46,7 @@ pub(super) struct Keeper {
     place: OwnedFd,
 }
 
-impl Keeper {
+impl Reaper {
     /// One for the namespace that the calling thread is in. To be made before anything is started there.
     ///
     /// # Errors
@@ -59,25 +59,25 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Reaper {
     fn drop(&mut self) {
         drop(self.end.take());
-        // A keeper that was killed has done nothing.
+        // A reaper that was killed has done nothing.
         if !self.process.take().is_some_and(has_done_it) {
             end_all_in(self.place.as_fd());
         }
     }
 }
 
-/// Reaps the keeper and says whether it has found its work done.
-fn has_done_it(keeper: Pid) -> bool {
-    if let Ok(process) = pidfd_open(keeper, PidfdFlags::empty())
-        && !has_ended(&process, &KEEPER_LIMIT)
+/// Reaps the reaper and says whether it has found its work done.
+fn has_done_it(reaper: Pid) -> bool {
+    if let Ok(process) = pidfd_open(reaper, PidfdFlags::empty())
+        && !has_ended(&process, &REAPER_LIMIT)
     {
-        let _ = rustix::process::kill_process(keeper, Signal::KILL);
+        let _ = rustix::process::kill_process(reaper, Signal::KILL);
     }
     loop {
-        match waitpid(Some(keeper), WaitOptions::empty()) {
+        match waitpid(Some(reaper), WaitOptions::empty()) {
             Ok(Some((_, status))) => return status.exit_status() == Some(0),
             Err(Errno::INTR) => {}
             _ => return false,
@@ -85,7 +85,7 @@ fn has_done_it(keeper: Pid) -> bool {
     }
 }
 
-/// Forks the keeper, with every signal blocked from its first moment on: handlers are ours, and not for it.
+/// Forks the reaper, with every signal blocked from its first moment on: handlers are ours, and not for it.
 fn start(asleep: &OwnedFd) -> Option<Pid> {
     let mut every = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
@@ -104,11 +104,11 @@ fn start(asleep: &OwnedFd) -> Option<Pid> {
     (number > 0).then(|| Pid::from_raw(number)).flatten()
 }
 
-/// The keeper's life. Not of Rust's calling convention, so that a panic could not unwind into what belongs to its maker.
+/// The reaper's life. Not of Rust's calling convention, so that a panic could not unwind into what belongs to its maker.
 extern "C" fn keep(asleep: RawFd) -> ! {
     close_all_but(asleep);
     let _ = rustix::process::setsid();
-    let _ = rustix::thread::set_name(c"qdelay-keeper");
+    let _ = rustix::thread::set_name(c"qdelay-reaper");
     // Keeps no file system from being unmounted.
     let _ = rustix::process::chdir(c"/");
     let place = open(CWD, c"/proc/self/ns/net", OFlags::empty());

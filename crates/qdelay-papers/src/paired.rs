@@ -1,4 +1,4 @@
-//! Tables of changes: what a choice does to who makes it, and to all others.
+//! Paired comparisons: tables of what a choice does to the flow that makes it, and to all others.
 //!
 //! A cell is of two points on an axis that differ in one choice. All else is equal, the seed included, so that the figure with the
 //! choice is divided by the one without it, case by case, or, where it is a share, less that: what remains after the mean over all seeds is the choice's doing, and
@@ -17,7 +17,7 @@ use std::fmt::Write;
 /// A table to be made: a `[[table]]` of a paper's file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Changes {
+pub struct PairedComparison {
     /// What `--figure` calls it.
     pub figure: String,
     /// What it is of.
@@ -72,7 +72,7 @@ struct Concern {
 
 /// A table as it came out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChangeTable {
+pub struct PairedTable {
     /// What `--figure` calls it.
     pub figure: String,
     /// What it is of.
@@ -86,23 +86,23 @@ pub struct ChangeTable {
     /// The choices.
     pub columns: Vec<String>,
     /// What was chosen under.
-    pub rows: Vec<ChangeRow>,
+    pub rows: Vec<PairedRow>,
 }
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChangeRow {
+pub struct PairedRow {
     /// What the choices were made under.
     pub name: String,
     /// The scenario that it was run by.
     pub scenario: String,
     /// One for each column; null where the results do not have it.
-    pub cells: Vec<Option<ChangeCell>>,
+    pub cells: Vec<Option<PairedCell>>,
 }
 
 /// What a choice did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChangeCell {
+pub struct PairedCell {
     /// To who makes it.
     pub own: Change,
     /// To others.
@@ -145,7 +145,7 @@ pub enum Judgement {
     Nothing,
 }
 
-impl Changes {
+impl PairedComparison {
     /// The scenarios that its rows need.
     pub fn scenarios(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|row| row.scenario.as_str())
@@ -175,13 +175,13 @@ impl Changes {
     }
 
     /// Without any figure yet.
-    pub(crate) fn empty(&self) -> ChangeTable {
-        let row = |row: &RowOf| ChangeRow {
+    pub(crate) fn empty(&self) -> PairedTable {
+        let row = |row: &RowOf| PairedRow {
             name: row.name.clone(),
             scenario: row.scenario.clone(),
             cells: vec![None; self.columns.len()],
         };
-        ChangeTable {
+        PairedTable {
             figure: self.figure.clone(),
             title: self.title.clone(),
             note: self.note.clone(),
@@ -193,7 +193,7 @@ impl Changes {
     }
 
     /// Writes what `table`, the results of `scenario`, has into `made`.
-    pub(crate) fn fill(&self, scenario: &str, table: &Table<'_>, made: &mut ChangeTable) {
+    pub(crate) fn fill(&self, scenario: &str, table: &Table<'_>, made: &mut PairedTable) {
         for (row, into) in self.rows.iter().zip(&mut made.rows).filter(|(row, _)| row.scenario == scenario) {
             into.cells = self.columns.iter().map(|column| self.cell(row, column, table)).collect();
         }
@@ -207,7 +207,7 @@ impl Changes {
         select
     }
 
-    fn cell(&self, row: &RowOf, column: &ColumnOf, table: &Table<'_>) -> Option<ChangeCell> {
+    fn cell(&self, row: &RowOf, column: &ColumnOf, table: &Table<'_>) -> Option<PairedCell> {
         let select = self.select(row, column);
         let figures = |concern: &Concern, select: &Selection, normalise: &BTreeMap<String, String>| {
             let expect = Expect {
@@ -242,7 +242,7 @@ impl Changes {
                 changes.iter().map(|(point, _)| table.runs(point, &column.normalise)).collect();
             paired(&concern.name, &changes, &runs, seed, self.least)
         };
-        Some(ChangeCell {
+        Some(PairedCell {
             own: change(&column.own)?,
             others: column.others.iter().map(change).collect::<Option<_>>()?,
         })
@@ -320,7 +320,7 @@ fn mean_margin(values: &[f64]) -> Option<(f64, Option<f64>)> {
     (!values.is_empty()).then(|| (mean, confidence::half_width(values)))
 }
 
-impl ChangeCell {
+impl PairedCell {
     /// Of the others the one that fares worst.
     pub fn harm(&self) -> Option<&Change> {
         self.others.iter().min_by(|one, other| one.least.total_cmp(&other.least))
@@ -443,7 +443,7 @@ mod tests {
             least: mean,
             most: mean,
         };
-        let cell = |own: f64, calls: f64| ChangeCell {
+        let cell = |own: f64, calls: f64| PairedCell {
             own: one("", own, 0.04),
             others: vec![one("downloads", -0.001, 0.02), one("calls", calls, 0.02)],
         };
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_table_is_made_of_results() {
-        let changes: Changes = serde_json::from_str(TABLE).expect("a table");
+        let changes: PairedComparison = serde_json::from_str(TABLE).expect("a table");
         let axis = |name: &str, labels: &[&str]| AxisFile {
             name: name.to_string(),
             labels: labels.iter().map(|label| label.to_string()).collect(),
@@ -523,7 +523,7 @@ mod tests {
         assert_eq!(cell.judgement(), Judgement::PaysAndHarms);
         assert_eq!(made.rows[1].cells, [None], "of another scenario");
         let text = serde_json::to_string(&made).expect("JSON");
-        assert_eq!(serde_json::from_str::<ChangeTable>(&text).expect("the same"), made);
+        assert_eq!(serde_json::from_str::<PairedTable>(&text).expect("the same"), made);
         assert_eq!(changes.labels().len(), 2 + 1 + 2);
         assert_eq!(changes.measures().collect::<Vec<_>>(), ["utilization", "jain", "jain"]);
     }
