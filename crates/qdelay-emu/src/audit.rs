@@ -13,7 +13,7 @@ use crate::clock::process_cpu;
 use crate::device::Port;
 use crate::stall::{Stall, Stalls};
 use qdelay_core::{Span, Time};
-use qdelay_record::{DelayHistogram, DelaySummary};
+use qdelay_record::{Delay, DelayHistogram};
 use std::fs;
 
 /// Of this many packets one may be late, or have waited unseen.
@@ -82,7 +82,7 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditFacts {
     /// Lateness of releases in ms.
-    pub lateness: DelaySummary,
+    pub lateness: Delay,
     /// See [`Audit::limits`].
     pub limits: [Span; 2],
     /// Releases later than the limit.

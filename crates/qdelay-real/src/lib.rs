@@ -47,7 +47,7 @@ use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use qdelay_study::InputError;
 use qdelay_study::engine::{EngineError, Progress, Ran, Runner};
-use qdelay_study::results::{Audit, Irtt, Stall, Stalls, round};
+use qdelay_study::results::{Audit, Entity, Irtt, Stall, Stalls, round};
 use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
 use rustix::event::{Timespec, poll};
@@ -293,7 +293,7 @@ fn audit(
     Audit {
         trustworthy: reasons.is_empty(),
         reasons,
-        lateness_ms: (&facts.lateness).into(),
+        lateness_ms: facts.lateness.rounded(),
         late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
         releases_late: facts.late,
         stalls: stalls(StallFigures::from(&facts.stalls)),

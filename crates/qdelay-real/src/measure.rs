@@ -10,7 +10,7 @@ use qdelay_core::{Packet, Time};
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_path::stack::Topology;
 use qdelay_path::{NodeId, Path};
-use qdelay_sim::{FlowOutcome, FlowSpec, Measuring, Outcome, Scenario};
+use qdelay_sim::{FlowEnd, FlowSpec, Measuring, Outcome, Scenario, results};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -121,16 +121,17 @@ impl<'a> Gauge<'a> {
     pub fn finish(self, told: &[Told]) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
             let told = told.get(index).copied().unwrap_or_default();
-            FlowOutcome {
-                transport: spec.typed.clone(),
+            let figures = results::Flow {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
                 retransmits: flow.stream.retransmits,
                 final_cwnd: told.window_segments,
                 final_srtt_ms: told.srtt_ms,
                 srtt_mean_ms: told.srtt_mean_ms,
-                ..FlowOutcome::default()
-            }
+                discarded_late: spec.discard_after.map(|_| 0),
+                ..results::Flow::default()
+            };
+            FlowEnd { flow: figures, round_trips: None }
         };
         let flows = self.scenario.flows.iter().zip(&self.flows).enumerate().map(flow).collect();
         let probe = self.scenario.probe.and(self.flows.last());
@@ -333,7 +334,7 @@ slice = \"b\"
         let scenario = scenario(text);
         assert_eq!(scenario.jitter, Span::from_millis(2));
         let (real, simulated) = (carried(&scenario), qdelay_sim::run(&scenario).unwrap());
-        assert!(real.packets_forwarded > 1000 && real.drops_total() > 10, "{:?}", real.drops);
+        assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
         for (real, simulated) in real.nodes.iter().zip(&simulated.nodes) {
             assert_eq!(real, simulated);
         }

@@ -1,5 +1,6 @@
 //! Delays of many packets in bounded memory.
 
+use crate::entity;
 use hdrhistogram::Histogram;
 use qdelay_core::Span;
 
@@ -16,23 +17,25 @@ pub struct DelayHistogram {
     max: Span,
 }
 
-/// The figures of a [`DelayHistogram`], in milliseconds; all zero where nothing was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DelaySummary {
-    /// How many were recorded.
-    pub count: u64,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    /// Maximum.
-    pub max: f64,
+entity! {
+    /// Delays in milliseconds.
+    #[derive(Copy)]
+    pub struct Delay {
+        /// How many packets.
+        pub count: u64,
+        /// Arithmetic mean.
+        pub mean: f64,
+        /// Median.
+        pub p50: f64,
+        /// 95th percentile.
+        pub p95: f64,
+        /// 99th percentile.
+        pub p99: f64,
+        /// 99.9th percentile.
+        pub p999: f64,
+        /// Maximum.
+        pub max: f64,
+    }
 }
 
 impl Default for DelayHistogram {
@@ -107,11 +110,11 @@ impl DelayHistogram {
         delays
     }
 
-    /// All figures at once.
-    pub fn summary(&self) -> DelaySummary {
+    /// All figures at once; all zero where nothing was recorded.
+    pub fn summary(&self) -> Delay {
         let count = self.count();
         let mean = if count == 0 { 0.0 } else { self.sum_nanos as f64 / count as f64 / 1e6 };
-        DelaySummary {
+        Delay {
             count,
             mean,
             p50: self.percentile(50.0),
@@ -169,7 +172,7 @@ mod tests {
 
     #[test]
     fn nothing_recorded_is_zero() {
-        assert_eq!(DelayHistogram::default().summary(), DelaySummary::default());
+        assert_eq!(DelayHistogram::default().summary(), Delay::default());
         assert!(DelayHistogram::default().curve(&[50.0]).is_empty());
         assert_eq!(DelayHistogram::default().deviation(), 0.0);
     }

@@ -1,5 +1,6 @@
 //! How full something was, over time, in bounded memory.
 
+use crate::entity;
 use qdelay_core::{Span, Time};
 
 /// Values below this are told apart; above, each octave has [`STEPS`] steps.
@@ -12,7 +13,7 @@ const STEP_BITS: u32 = 6;
 
 /// A level that changes at times: its mean and maximum over the time since it was opened. What lasts no time does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Level {
+pub struct Gauge {
     level: u64,
     opened: Time,
     /// Since when it has been so, or since when it counts.
@@ -21,29 +22,31 @@ pub struct Level {
     max: u64,
 }
 
-/// A [`Level`] with its percentiles.
+/// A [`Gauge`] with its percentiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    level: Level,
+    level: Gauge,
     /// Time at each step of the level, in nanoseconds.
     nanos: Vec<u64>,
 }
 
-/// The figures of an [`Occupancy`]; all zero where it was watched for no time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct OccupancySummary {
-    /// Mean over time.
-    pub mean: f64,
-    /// The level that was not exceeded in 95% of the time; within 1.6%.
-    pub p95: f64,
-    /// The highest that lasted any time.
-    pub max: f64,
+entity! {
+    /// A level over time.
+    #[derive(Copy)]
+    pub struct Level {
+        /// Mean over time.
+        pub mean: f64,
+        /// What it did not exceed in 95% of the time.
+        pub p95: f64,
+        /// The highest that lasted.
+        pub max: f64,
+    }
 }
 
-impl Level {
+impl Gauge {
     /// Zero, and opened at `from`.
-    const fn new(from: Time) -> Level {
-        Level { level: 0, opened: from, since: from, integral: 0, max: 0 }
+    const fn new(from: Time) -> Gauge {
+        Gauge { level: 0, opened: from, since: from, integral: 0, max: 0 }
     }
 
     /// It rises by `by` at `now`.
@@ -87,7 +90,7 @@ impl Level {
 impl Occupancy {
     /// Empty, and counted from `from` on.
     pub const fn new(from: Time) -> Occupancy {
-        Occupancy { level: Level::new(from), nanos: Vec::new() }
+        Occupancy { level: Gauge::new(from), nanos: Vec::new() }
     }
 
     /// The level now.
@@ -122,13 +125,13 @@ impl Occupancy {
         self.nanos[step] += lasted;
     }
 
-    /// The figures up to `end`.
-    pub fn summary(&self, end: Time) -> OccupancySummary {
+    /// The figures up to `end`: percentiles within 1.6%; all zero where it was watched for no time.
+    pub fn summary(&self, end: Time) -> Level {
         let mut all = self.clone();
         all.settle(end);
         let total: u64 = all.nanos.iter().sum();
         if total == 0 {
-            return OccupancySummary::default();
+            return Level::default();
         }
         // Of so much time, rounded up, the level is not above.
         let wanted = (u128::from(total) * 95).div_ceil(100);
@@ -137,9 +140,9 @@ impl Occupancy {
             seen += u128::from(*nanos);
             seen >= wanted
         });
-        let Level { integral, max, .. } = all.level;
+        let Gauge { integral, max, .. } = all.level;
         let p95 = at.map_or(max, |at| highest(at).min(max));
-        OccupancySummary { mean: integral as f64 / total as f64, p95: p95 as f64, max: max as f64 }
+        Level { mean: integral as f64 / total as f64, p95: p95 as f64, max: max as f64 }
     }
 
     /// How long it was watched up to the latest change.
@@ -207,8 +210,8 @@ mod tests {
         level.fall(at(400), 119);
         let summary = level.summary(at(500));
         assert_eq!((summary.mean, summary.p95, summary.max), (15.25, 20.0, 20.0));
-        assert_eq!(Occupancy::new(at(7)).summary(at(7)), OccupancySummary::default());
-        assert_eq!(Occupancy::new(at(0)).summary(at(7)), OccupancySummary::default());
+        assert_eq!(Occupancy::new(at(7)).summary(at(7)), Level::default());
+        assert_eq!(Occupancy::new(at(0)).summary(at(7)), Level::default());
         assert_eq!((level.level(), level.watched()), (1, Span::from_nanos(300)));
     }
 
@@ -244,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_level_in_bins_by_hand() {
-        let mut level = Level::default();
+        let mut level = Gauge::default();
         level.rise(at(10), 4);
         // 100 for no time at all.
         level.rise(at(30), 96);
@@ -259,7 +262,7 @@ mod tests {
     #[test]
     fn bins_against_a_list_of_every_nanosecond() {
         let mut random = Random::derive(7, "cell series", "test");
-        let (mut level, mut held, mut literal) = (Level::default(), 0_u64, Vec::new());
+        let (mut level, mut held, mut literal) = (Gauge::default(), 0_u64, Vec::new());
         for bin in 1..40_u64 {
             while literal.len() < bin as usize * 50 {
                 let now = Time::from_nanos(literal.len() as u64);

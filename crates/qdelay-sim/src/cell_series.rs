@@ -1,17 +1,17 @@
 //! What happened in a cell in each bin of time.
 
-use crate::outcome::CellSeries;
+use crate::results::CellSeries;
 use qdelay_core::Time;
 use qdelay_path::CellUsage;
-use qdelay_record::Level;
+use qdelay_record::Gauge;
 
 /// The bins of a cell.
 #[derive(Default)]
 pub struct CellBins {
     /// IP bytes in the RLC of all bearers.
-    pub bytes: Level,
+    pub bytes: Gauge,
     /// Packets there.
-    pub packets: Level,
+    pub packets: Gauge,
     usage: CellUsage,
     series: CellSeries,
 }

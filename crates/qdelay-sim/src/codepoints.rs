@@ -1,9 +1,9 @@
 //! What is measured of packets by their codepoint, at the bottleneck.
 
-use crate::outcome::CodepointOutcome;
 use crate::rates::rate_mbps;
+use crate::results;
 use crate::scenario::Scenario;
-use qdelay_core::dscp::CODEPOINTS;
+use qdelay_core::dscp::{self, CODEPOINTS};
 use qdelay_core::{Packet, Span};
 use qdelay_record::DelayHistogram;
 
@@ -80,18 +80,38 @@ impl CodepointWatch {
         self.at(packet.dscp).marked += 1;
     }
 
-    /// Takes stock after `measured` of measuring: in the order of the codepoints.
-    pub fn finish(mut self, measured: Span) -> Vec<CodepointOutcome> {
-        self.of.sort_by_key(|codepoint| codepoint.dscp);
-        let outcome = |codepoint: Codepoint| CodepointOutcome {
-            dscp: codepoint.dscp,
-            arrived: codepoint.arrived,
-            delivered: codepoint.delivered,
-            dropped: codepoint.dropped,
-            marked: codepoint.marked,
-            throughput_mbps: rate_mbps(codepoint.bytes, measured),
-            queue_delay: codepoint.queue_delay,
-        };
-        self.of.into_iter().map(outcome).collect()
+    /// Takes stock after `measured` of measuring: each by its name, with its delays.
+    pub fn finish(
+        self,
+        measured: Span,
+    ) -> impl Iterator<Item = (String, results::Codepoint, DelayHistogram)> {
+        self.of.into_iter().map(move |codepoint| {
+            let figures = results::Codepoint {
+                arrived: codepoint.arrived,
+                delivered: codepoint.delivered,
+                dropped: codepoint.dropped,
+                marked: codepoint.marked,
+                loss: codepoint.dropped as f64 / codepoint.arrived.max(1) as f64,
+                throughput_mbps: rate_mbps(codepoint.bytes, measured),
+                queue_delay_ms: codepoint.queue_delay.summary(),
+            };
+            (name(codepoint.dscp), figures, codepoint.queue_delay)
+        })
+    }
+}
+
+/// `ef`; `dscp-3` where it has no name.
+fn name(dscp: u8) -> String {
+    dscp::name(dscp).map_or_else(|| format!("dscp-{dscp}"), str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn codepoints_are_called_by_their_names() {
+        let names = [0, 46, 45, 3].map(name);
+        assert_eq!(names, ["be", "ef", "nqb", "dscp-3"]);
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::codepoints::CodepointWatch;
 use crate::in_order::InOrder;
-use crate::outcome::{Detail, GroupOutcome, GroupSeries, Series};
+use crate::outcome::{Delays, Outcome};
 use crate::queued::Queued;
 use crate::rates::{capacity_mbps, rate_mbps};
+use crate::results::{self, GroupSeries, Series};
 use crate::scenario::Scenario;
 use crate::whole::{Past, Whole};
 use qdelay_core::{Packet, Span, Time};
@@ -287,22 +288,30 @@ impl Watch {
     }
 
     /// Takes stock after `measured` of measuring, in which the link offered `offered_bytes`.
-    pub fn finish(mut self, measured: Span, offered_bytes: u64, queue_delay: DelayHistogram) -> Detail {
+    pub fn finish(mut self, measured: Span, offered_bytes: u64, outcome: &mut Outcome) {
         self.settle();
-        let backlog_max = (self.most_queued.packets, self.most_queued.bytes);
-        let groups = self.groups.into_iter().map(|group| group.finish(measured)).collect();
-        let series = self.bins.map(|bins| bins.series);
-        let codepoints = self.codepoints.map(|codepoints| codepoints.finish(measured)).unwrap_or_default();
-        Detail {
-            capacity_mbps: capacity_mbps(offered_bytes, measured),
-            queue_delay,
-            backlog_max,
-            one_way_delay_ms: self.one_way.summary(),
-            jitter_ms: self.jitter.millis(),
-            groups,
-            codepoints,
-            series,
+        let (mut delays, mut series) = (Delays::default(), self.bins.map(|bins| bins.series));
+        let measures = &mut outcome.measures;
+        measures.capacity_mbps = capacity_mbps(offered_bytes, measured);
+        measures.backlog_max_packets = self.most_queued.packets;
+        measures.backlog_max_bytes = self.most_queued.bytes;
+        measures.one_way_delay_ms = self.one_way.summary();
+        measures.jitter_ms = self.jitter.millis();
+        for group in self.groups {
+            let name = group.name.clone();
+            let (figures, over_time, queue_delay) = group.finish(measured);
+            delays.groups.insert(name.clone(), queue_delay);
+            if let Some(series) = &mut series {
+                series.groups.insert(name.clone(), over_time);
+            }
+            measures.groups.insert(name, figures);
         }
+        for (name, figures, queue_delay) in self.codepoints.into_iter().flat_map(|all| all.finish(measured)) {
+            measures.codepoints.insert(name.clone(), figures);
+            delays.codepoints.insert(name, queue_delay);
+        }
+        outcome.series = series;
+        outcome.delays = Some(Box::new(delays));
     }
 }
 
@@ -324,11 +333,11 @@ impl Group {
         }
     }
 
-    fn finish(self, measured: Span) -> GroupOutcome {
-        GroupOutcome {
-            name: self.name,
+    fn finish(self, measured: Span) -> (results::Group, GroupSeries, DelayHistogram) {
+        let figures = results::Group {
             throughput_mbps: rate_mbps(self.bytes, measured),
-            queue_delay: self.queue_delay,
+            queue_delay_ms: self.queue_delay.summary(),
+            queue_delay_std_ms: self.queue_delay.deviation(),
             one_way_delay_ms: self.one_way.summary(),
             one_way_min_ms: self.one_way_least.map_or(0.0, Span::as_millis_f64),
             jitter_ms: self.jitter.millis(),
@@ -336,14 +345,16 @@ impl Group {
             one_way_whole: self.whole.finish(),
             in_order_ms: self.in_order.map(|delays| delays.summary()),
             packets_lost: self.lost,
-            series: self.series,
-        }
+            // Of its flows, or of a cell alone.
+            ..results::Group::default()
+        };
+        (figures, self.series, self.queue_delay)
     }
 }
 
 impl Bins {
     fn new(bin: Span) -> Bins {
-        let series = Series { bin, ..Series::default() };
+        let series = Series { bin_s: bin.as_secs_f64(), ..Series::default() };
         Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, since: Time::ZERO, series }
     }
 

@@ -2,9 +2,10 @@
 
 use crate::detail::Watch;
 use crate::hops::HopWatch;
-use crate::outcome::{FlowOutcome, Outcome};
+use crate::outcome::{FlowEnd, Outcome};
 use crate::queued::Queued;
 use crate::rates::{bin_end, rate_mbps};
+use crate::results::Measures;
 use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};
@@ -198,38 +199,45 @@ impl Figures {
     }
 
     /// Takes stock after `measured` of measuring, in which the bottleneck did so much. `probe_sent` are the packets that the probe
-    /// sent; `None` without one. [`FlowOutcome::packets_lost`] is filled in; what is of the path and of a cell is left empty.
+    /// sent; `None` without one. [`Flow::packets_lost`](crate::results::Flow::packets_lost) is filled in; what is of the path and of
+    /// a cell is left empty.
     pub fn finish(
         self,
+        scenario: &Scenario,
         measured: Span,
         usage: LinkUsage,
-        mut flows: Vec<FlowOutcome>,
+        mut ends: Vec<FlowEnd>,
         probe_sent: Option<u64>,
     ) -> Outcome {
         if let Some(watch) = &self.watch {
-            for (index, flow) in flows.iter_mut().enumerate() {
-                flow.packets_lost = watch.lost_of(index);
+            for (index, end) in ends.iter_mut().enumerate() {
+                end.flow.packets_lost = watch.lost_of(index);
             }
         }
-        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_mbps).collect();
-        let queue_delay_ms = self.queue_delay.summary();
-        let finish = |watch: Box<Watch>| watch.finish(measured, usage.offered_bytes, self.queue_delay);
-        Outcome {
-            throughput_mbps: rate_mbps(self.bytes, measured),
+        let goodputs: Vec<f64> = ends.iter().map(|end| end.flow.goodput_mbps).collect();
+        let (throughput_mbps, queue_delay_ms) = (rate_mbps(self.bytes, measured), self.queue_delay.summary());
+        let measures = Measures {
+            throughput_mbps,
             utilization: usage.utilization(),
             queue_delay_ms,
             sojourn_ms: self.sojourn.summary(),
-            drops: Vec::new(),
-            marks: Vec::new(),
+            power: (queue_delay_ms.p99 > 0.0).then(|| throughput_mbps / queue_delay_ms.p99),
             packets_forwarded: self.forwarded,
-            probe_ms: probe_sent.map(|_| self.probe_delay.summary()),
-            probe_sent_lost: probe_sent.map(|sent| (sent, self.probe_lost)),
             jain: jain_index(&goodputs),
-            flows,
-            nodes: Vec::new(),
+            probe_ms: probe_sent.map(|_| self.probe_delay.summary()),
+            probe_sent,
+            probe_lost: probe_sent.map(|_| self.probe_lost),
             hops: self.hops.map(|hops| hops.finish(measured)).unwrap_or_default(),
-            detail: self.watch.map(|watch| Box::new(finish(watch))),
-            cell: None,
+            ..Measures::default()
+        };
+        let mut outcome = Outcome { measures, ..Outcome::default() };
+        if let Some(watch) = self.watch {
+            watch.finish(measured, usage.offered_bytes, &mut outcome);
         }
+        if let Some(delays) = &mut outcome.delays {
+            delays.queue = self.queue_delay;
+        }
+        outcome.add_flows(scenario, ends);
+        outcome
     }
 }

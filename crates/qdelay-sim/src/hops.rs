@@ -1,11 +1,13 @@
 //! What is measured at the hops in front of the bottleneck: the definitions of `docs/measures.md`.
 
-use crate::outcome::{HopOutcome, ReasonCount};
+use crate::outcome;
 use crate::rates::{capacity_mbps, rate_mbps};
+use crate::results;
 use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::DelayHistogram;
+use std::collections::BTreeMap;
 
 /// Watches the hops of a path.
 pub struct HopWatch {
@@ -25,8 +27,8 @@ struct Hop {
     bytes: u64,
     /// What the link had done at the end of the warm-up, and at that of the run.
     usage: [LinkUsage; 2],
-    drops: Vec<ReasonCount>,
-    marks: Vec<ReasonCount>,
+    drops: BTreeMap<String, u64>,
+    marks: BTreeMap<String, u64>,
     arrived: u64,
     delivered: u64,
 }
@@ -71,8 +73,8 @@ impl HopWatch {
         self.look(1, now, path);
         for hop in &mut self.hops {
             let Some(counters) = path.counters(hop.queue) else { continue };
-            hop.drops = ReasonCount::drops([counters]);
-            hop.marks = ReasonCount::marks([counters]);
+            hop.drops = outcome::drops([counters]);
+            hop.marks = outcome::marks([counters]);
             hop.arrived = counters.received.packets;
             hop.delivered = path.counters(hop.link).map_or(0, |counters| counters.forwarded.packets);
         }
@@ -84,9 +86,9 @@ impl HopWatch {
         }
     }
 
-    /// Takes stock after `measured` of measuring.
-    pub fn finish(self, measured: Span) -> Vec<HopOutcome> {
-        self.hops.into_iter().map(|hop| hop.finish(measured)).collect()
+    /// Takes stock after `measured` of measuring: each by its name.
+    pub fn finish(self, measured: Span) -> BTreeMap<String, results::Hop> {
+        (1..).zip(self.hops).map(|(place, hop)| (hop.name.clone(), hop.finish(place, measured))).collect()
     }
 }
 
@@ -99,26 +101,28 @@ impl Hop {
             queue_delay: DelayHistogram::default(),
             bytes: 0,
             usage: [LinkUsage::default(); 2],
-            drops: Vec::new(),
-            marks: Vec::new(),
+            drops: BTreeMap::new(),
+            marks: BTreeMap::new(),
             arrived: 0,
             delivered: 0,
         }
     }
 
-    fn finish(self, measured: Span) -> HopOutcome {
+    fn finish(self, place: u64, measured: Span) -> results::Hop {
         let [before, after] = self.usage;
         let usage = after.since(before);
-        HopOutcome {
-            name: self.name,
+        results::Hop {
+            place,
             arrived: self.arrived,
             delivered: self.delivered,
-            drops: self.drops,
-            marks: self.marks,
+            drops: self.drops.values().sum(),
+            drops_by_reason: self.drops,
+            marks: self.marks.values().sum(),
+            marks_by_reason: self.marks,
             throughput_mbps: rate_mbps(self.bytes, measured),
             capacity_mbps: capacity_mbps(usage.offered_bytes, measured),
             utilization: usage.utilization(),
-            queue_delay: self.queue_delay,
+            queue_delay_ms: self.queue_delay.summary(),
         }
     }
 }

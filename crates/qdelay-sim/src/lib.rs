@@ -18,6 +18,7 @@ mod outcome;
 mod passage;
 mod queued;
 mod rates;
+pub mod results;
 mod run;
 mod scenario;
 mod stages;
@@ -26,11 +27,7 @@ mod whole;
 
 pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
 pub use measuring::Measuring;
-pub use outcome::{
-    AudioOutcome, BearerOutcome, Budget, CellGroup, CellOutcome, CellSeries, CodepointOutcome, Detail,
-    FlowOutcome, GroupOutcome, GroupSeries, HopOutcome, NodeOutcome, Outcome, ReasonCount, Series,
-    SliceOutcome, Stage, VoiceOutcome, WholeDelays, Within,
-};
+pub use outcome::{Delays, FlowEnd, Outcome, Stage, Within};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};
 pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario, Uplink};

@@ -6,14 +6,16 @@
 //! lower half of [`Packet::handle`] is a small number that no other packet on the path has.
 
 use crate::figures::Figures;
-use crate::outcome::{CellOutcome, FlowOutcome, NodeOutcome, Outcome, ReasonCount, SliceOutcome};
+use crate::outcome::{self, FlowEnd, Outcome};
 use crate::queued::Queued;
 use crate::rates::rate_mbps;
-use crate::scenario::Scenario;
+use crate::results::{Flow, Node, Slice};
+use crate::scenario::{FlowSpec, Scenario};
 use crate::stages::CellWatch;
 use qdelay_core::{Packet, Time};
 use qdelay_path::stack::{Place, Topology};
 use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, SliceUsage, Split};
+use std::collections::BTreeMap;
 
 /// See the module.
 pub struct Measuring<'a> {
@@ -49,9 +51,9 @@ struct Begun {
 
 struct Ended {
     usage: Usage,
-    drops: Vec<ReasonCount>,
-    marks: Vec<ReasonCount>,
-    nodes: Vec<NodeOutcome>,
+    drops: BTreeMap<String, u64>,
+    marks: BTreeMap<String, u64>,
+    nodes: BTreeMap<String, Node>,
 }
 
 /// Calls of every packet are inlined into the path's loops, however large; what only cells, groups and series need is not, so
@@ -249,9 +251,11 @@ impl<'a> Measuring<'a> {
         let nodes = self.nodes(path, |place| place != Place::Classes);
         Ended {
             usage: self.usage(now, path),
-            drops: ReasonCount::drops(counters.iter().copied()),
-            marks: ReasonCount::marks(counters.iter().copied()),
-            nodes: nodes.filter_map(|node| NodeOutcome::of(path, node)).collect(),
+            drops: outcome::drops(counters.iter().copied()),
+            marks: outcome::marks(counters.iter().copied()),
+            nodes: nodes
+                .filter_map(|node| Some((path.name(node).to_string(), Node::of(path, node)?)))
+                .collect(),
         }
     }
 
@@ -281,37 +285,57 @@ impl<'a> Measuring<'a> {
         path.nodes().zip(&self.places).filter(move |(_, place)| is_meant(**place)).map(|(node, _)| node)
     }
 
-    /// Takes stock of a run that is over. [`FlowOutcome::goodput_mbps`] and [`FlowOutcome::packets_lost`] are filled in.
-    /// `probe_sent` are the packets that the probe sent; `None` without one.
+    /// Takes stock of a run that is over. Of `flows` those figures are filled in that the scenario or the path has: what names them,
+    /// goodputs, losses and round trips. `probe_sent` are the packets that the probe sent; `None` without one.
     ///
     /// # Panics
     /// There were looks that the host has left out.
-    pub fn finish(self, flows: Vec<FlowOutcome>, probe_sent: Option<u64>) -> Outcome {
+    pub fn finish(self, flows: Vec<FlowEnd>, probe_sent: Option<u64>) -> Outcome {
         let (Some(Begun { usage: before, delivered }), Some(Ended { usage, drops, marks, nodes })) =
             (self.begun, self.ended)
         else {
             panic!("the path was not shown at the end of the warm-up or of the run")
         };
-        let (begin, end) = (Time::ZERO + self.scenario.warmup, Time::ZERO + self.scenario.duration);
+        let scenario = self.scenario;
+        let (begin, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let measured = end.since(begin);
-        let with_goodput = |(flow, before): (FlowOutcome, u64)| FlowOutcome {
-            goodput_mbps: rate_mbps(flow.delivered_bytes - before, measured),
-            ..flow
+        let complete = |((spec, FlowEnd { flow, round_trips }), before): ((&FlowSpec, FlowEnd), u64)| {
+            let goodput_mbps = rate_mbps(flow.delivered_bytes - before, measured);
+            FlowEnd { flow: Flow { goodput_mbps, ..named(scenario, spec, flow) }, round_trips }
         };
-        let flows = flows.into_iter().zip(delivered).map(with_goodput).collect();
-        let cell = self.scenario.bottleneck.as_cell().zip(self.cell).map(|(spec, watch)| {
+        let flows = scenario.flows.iter().zip(flows).zip(delivered).map(complete).collect();
+        let link = usage.link.since(before.link);
+        let mut outcome = self.figures.finish(scenario, measured, link, flows, probe_sent);
+        if let Some((spec, watch)) = scenario.bottleneck.as_cell().zip(self.cell) {
+            watch.finish(&scenario.groups, spec, usage.cell.since(&before.cell), end, &mut outcome);
             let agreed = spec.setting.slices().iter();
-            let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| SliceOutcome {
-                name: slice.name.clone(),
-                share_millionths: slice.share.millionths(),
+            let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| {
                 // Before the first TTI there are none.
-                usage: before.slices.get(number).map_or_else(|| now.clone(), |before| now.since(before)),
+                let usage = before.slices.get(number).map_or_else(|| now.clone(), |before| now.since(before));
+                (slice.name.clone(), Slice::of(slice.share.millionths(), &usage, measured))
             });
-            let slices = slices.collect();
-            Box::new(CellOutcome { slices, ..watch.finish(spec, usage.cell.since(&before.cell), end) })
-        });
-        let outcome = self.figures.finish(measured, usage.link.since(before.link), flows, probe_sent);
-        Outcome { drops, marks, nodes, cell, ..outcome }
+            if let Some(cell) = &mut outcome.measures.cell {
+                cell.slices = slices.collect();
+            }
+        }
+        let measures = &mut outcome.measures;
+        (measures.drops, measures.drops_by_reason) = (drops.values().sum(), drops);
+        (measures.marks, measures.marks_by_reason) = (marks.values().sum(), marks);
+        measures.nodes = nodes;
+        outcome
+    }
+}
+
+/// A flow with what the scenario says of it.
+fn named(scenario: &Scenario, spec: &FlowSpec, flow: Flow) -> Flow {
+    let cell = scenario.bottleneck.as_cell();
+    Flow {
+        name: spec.name.clone(),
+        group: scenario.groups.get(spec.group).cloned().unwrap_or_default(),
+        transport: spec.typed.clone(),
+        ue: cell.and_then(|cell| cell.ues.get(spec.ue)).map(|ue| ue.name.clone()),
+        qfi: cell.map(|_| spec.qfi),
+        ..flow
     }
 }
 

@@ -4,8 +4,9 @@ use crate::contents::ContentsStore;
 use crate::flow::{Carrier, Flow};
 use crate::measure::{Arrival, Meter};
 use crate::measuring::Measuring;
-use crate::outcome::{FlowOutcome, Outcome};
+use crate::outcome::{FlowEnd, Outcome};
 use crate::passage::Passages;
+use crate::results::{self, Audio, Voice};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
@@ -242,28 +243,27 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let flows = self.scenario.flows.iter().zip(&self.flows);
         let probe = self.scenario.probe.and_then(|_| self.flows.last());
         let probe_sent = probe.map(|probe| probe.ends.figures(end).packets_sent);
-        let flows = flows.map(|(spec, flow)| flow_outcome(spec, flow, end)).collect();
+        let flows = flows.map(|(spec, flow)| flow_end(spec, flow, end)).collect();
         Ok(self.meter.measuring.finish(flows, probe_sent))
     }
 }
 
-fn flow_outcome(spec: &FlowSpec, flow: &Flow, end: Time) -> FlowOutcome {
+fn flow_end(spec: &FlowSpec, flow: &Flow, end: Time) -> FlowEnd {
     let told = flow.ends.figures(end.min(flow.stop));
-    FlowOutcome {
-        transport: spec.typed.clone(),
+    let figures = results::Flow {
         delivered_bytes: flow.ends.delivered_bytes(),
         completion_s: told.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: told.packets_sent,
         retransmits: told.retransmits,
-        discarded_late: flow.discarded_late,
+        discarded_late: spec.discard_after.map(|_| flow.discarded_late),
         timeouts: told.timeouts,
         undone: told.undone,
         final_cwnd: told.window,
         final_srtt_ms: flow.ends.smoothed_rtt().unwrap_or(Span::ZERO).as_millis_f64(),
         srtt_mean_ms: flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64,
-        round_trip: flow.round_trips.clone(),
-        voice: told.voice,
-        audio: told.audio,
-        ..FlowOutcome::default()
-    }
+        voice: told.voice.as_ref().map(Voice::of),
+        audio: told.audio.as_ref().map(Audio::of),
+        ..results::Flow::default()
+    };
+    FlowEnd { flow: figures, round_trips: flow.round_trips.clone() }
 }

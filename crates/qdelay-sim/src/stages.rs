@@ -4,12 +4,14 @@
 use crate::cell::{BearerSpec, CellScenario};
 use crate::cell_series::CellBins;
 use crate::contents::ContentsStore;
-use crate::outcome::{BearerOutcome, Budget, CellGroup, CellOutcome, Stage, Within};
+use crate::outcome::{Outcome, Stage, Within};
+use crate::results::{self, Cell};
 use crate::scenario::Scenario;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::stack::Place;
 use qdelay_path::{CellUsage, Split};
 use qdelay_record::{DelayHistogram, Occupancy};
+use std::collections::BTreeMap;
 
 /// What a packet has seen of the cell so far. [`Time::NEVER`]: nothing.
 #[derive(Clone, Copy, Debug)]
@@ -68,12 +70,29 @@ struct Group {
     delivered_within: [u64; Within::ALL.len()],
 }
 
+impl Group {
+    fn stage(&self, stage: Stage) -> &DelayHistogram {
+        &self.stages[stage as usize]
+    }
+}
+
 struct Bearer {
     bytes: Occupancy,
     packets: Occupancy,
     /// The QFIs that have a packet delay budget.
     budgets: Vec<(u16, Span)>,
     budget: Budget,
+}
+
+/// How packets keep a packet delay budget: from the far end of N3, or the node where there is none, until they are handed up.
+#[derive(Clone, Copy, Default)]
+struct Budget {
+    /// The budget; of several QoS flows the shortest.
+    span: Span,
+    /// Packets of QoS flows with a budget that came after the warm-up and were handed up.
+    packets: u64,
+    /// Those that were so within their budget.
+    within: u64,
 }
 
 impl Bearer {
@@ -266,8 +285,16 @@ impl CellWatch {
         record(Stage::Reassembly, split.reassembly);
     }
 
-    /// Takes stock at `end`, after the cell did so much in the measured time.
-    pub fn finish(self, cell: &CellScenario, usage: CellUsage, end: Time) -> CellOutcome {
+    /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are those
+    /// of the groups.
+    pub fn finish(
+        self,
+        names: &[String],
+        cell: &CellScenario,
+        usage: CellUsage,
+        end: Time,
+        outcome: &mut Outcome,
+    ) {
         let has_upf = |spec: &BearerSpec| spec.qos_flows.iter().any(|flow| flow.upf.is_some());
         let stages: Vec<Stage> = Stage::ALL
             .into_iter()
@@ -277,58 +304,72 @@ impl CellWatch {
                 _ => true,
             })
             .collect();
-        let mut all: Vec<(Stage, DelayHistogram)> =
-            stages.iter().map(|stage| (*stage, DelayHistogram::default())).collect();
-        for (stage, sum) in &mut all {
-            self.groups.iter().for_each(|group| sum.merge(&group.stages[*stage as usize]));
-        }
-        let mut total = DelayHistogram::default();
-        self.groups.iter().for_each(|group| total.merge(&group.total));
-        let share = |within: u64, departed: u64| (departed > 0).then(|| within as f64 / departed as f64);
+        let merged = |delays: fn(&Group, Stage) -> &DelayHistogram, stage: Stage| {
+            let mut all = DelayHistogram::default();
+            self.groups.iter().for_each(|group| all.merge(delays(group, stage)));
+            all.summary()
+        };
         let sum = |count: fn(&Group) -> u64| self.groups.iter().map(count).sum();
-        let groups = self.groups.iter().map(|group| CellGroup {
-            stages: stages.iter().map(|stage| (*stage, group.stages[*stage as usize].clone())).collect(),
-            within_tti: share(group.within_tti, group.departed),
-            sent_within: Within::ALL
-                .into_iter()
-                .zip(group.sent_within)
-                .filter_map(|(within, count)| Some((within, share(count, group.departed)?)))
+        let bearers = cell.bearers().zip(&self.bearers).map(|((ue, spec), bearer)| {
+            let budget = (!bearer.budgets.is_empty()).then_some(bearer.budget);
+            let figures = results::Bearer {
+                bytes: bearer.bytes.summary(end),
+                packets: bearer.packets.summary(end),
+                budget_ms: budget.map(|budget| budget.span.as_millis_f64()),
+                within_budget: budget.and_then(|budget| share(budget.within, budget.packets)),
+            };
+            (format!("{}/{}", ue.name, spec.name), figures)
+        });
+        outcome.measures.cell = Some(Cell {
+            tti_ms: self.tti.as_millis_f64(),
+            stages: stages
+                .iter()
+                .map(|stage| (stage.name().to_string(), merged(Group::stage, *stage)))
                 .collect(),
-            total: group.total.clone(),
-            delivered_within: delivered_within(core::slice::from_ref(group)),
-        });
-        let bearers = cell.bearers().zip(&self.bearers).map(|((ue, spec), bearer)| BearerOutcome {
-            ue: ue.name.clone(),
-            bearer: spec.name.clone(),
-            budget: (!bearer.budgets.is_empty()).then_some(bearer.budget),
-            bytes: bearer.bytes.summary(end),
-            packets: bearer.packets.summary(end),
-        });
-        CellOutcome {
-            tti: self.tti,
-            usage,
-            stages: all,
             within_tti: share(sum(|group| group.within_tti), sum(|group| group.departed)),
-            groups: groups.collect(),
             bearers: bearers.collect(),
-            total,
+            total_ms: merged(|group, _| &group.total, Stage::N3),
             delivered_within: delivered_within(&self.groups),
-            slices: Vec::new(),
-            series: self.bins.map(CellBins::finish),
+            ..Cell::of(usage)
+        });
+        let mut delays = BTreeMap::new();
+        for (name, group) in names.iter().zip(&self.groups) {
+            let mut by_stage: BTreeMap<String, DelayHistogram> =
+                stages.iter().map(|stage| (stage.name().to_string(), group.stage(*stage).clone())).collect();
+            if let Some(figures) = outcome.measures.groups.get_mut(name) {
+                figures.stages =
+                    Some(by_stage.iter().map(|(stage, delays)| (stage.clone(), delays.summary())).collect());
+                figures.within_tti = share(group.within_tti, group.departed);
+                figures.sent_within = Some(shares(&group.sent_within, group.departed));
+                figures.total_ms = Some(group.total.summary());
+                figures.delivered_within = Some(delivered_within(core::slice::from_ref(group)));
+            }
+            by_stage.insert("total".to_string(), group.total.clone());
+            delays.insert(name.clone(), by_stage);
+        }
+        if let Some(all) = &mut outcome.delays {
+            all.stages = Some(delays);
+        }
+        if let Some(series) = &mut outcome.series {
+            series.cell = self.bins.map(CellBins::finish);
         }
     }
 }
 
+/// A part of all; `None` of none.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+/// Which part of `all` packets is within each of [`Within::ALL`]; nothing without a packet.
+fn shares(within: &[u64; Within::ALL.len()], all: u64) -> BTreeMap<String, f64> {
+    let named = |(within, count): (Within, &u64)| Some((within.to_string(), share(*count, all)?));
+    Within::ALL.into_iter().zip(within).filter_map(named).collect()
+}
+
 /// Which part of the packets of `groups` was handed up within each time; nothing without a packet.
-fn delivered_within(groups: &[Group]) -> Vec<(Within, f64)> {
-    let all: u64 = groups.iter().map(|group| group.total.count()).sum();
-    if all == 0 {
-        return Vec::new();
-    }
-    let counted = |place: usize| groups.iter().map(|group| group.delivered_within[place]).sum::<u64>();
-    Within::ALL
-        .iter()
-        .enumerate()
-        .map(|(place, within)| (*within, counted(place) as f64 / all as f64))
-        .collect()
+fn delivered_within(groups: &[Group]) -> BTreeMap<String, f64> {
+    let counted = |place: usize| groups.iter().map(|group| group.delivered_within[place]).sum();
+    let counts: [u64; Within::ALL.len()] = core::array::from_fn(counted);
+    shares(&counts, groups.iter().map(|group| group.total.count()).sum())
 }

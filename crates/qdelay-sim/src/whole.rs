@@ -1,6 +1,6 @@
 //! One-way delays cut down to whole milliseconds: what a receiver says whose clock counts milliseconds, as many programs do.
 
-use crate::outcome::WholeDelays;
+use crate::results::WholeDelays;
 use qdelay_core::Span;
 
 /// A flow's delays so far, for what depends on others of the same flow.

@@ -87,21 +87,20 @@ fn cell_of(scenario: &mut Scenario) -> &mut CellScenario {
 /// What holds for every cell.
 fn check(outcome: &Outcome) {
     let cell = outcome.cell.as_ref().expect("figures of the cell");
-    let usage = cell.usage;
-    assert_eq!(usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs, usage.offered_rbs);
+    assert_eq!(cell.rbs_used + cell.rbs_wasted + cell.rbs_unfit, cell.rbs_offered);
     assert!((0.0..=1.0).contains(&outcome.utilization), "{}", outcome.utilization);
-    let counts: Vec<u64> = cell.stages.iter().map(|(_, delays)| delays.count()).collect();
-    let sum = |of: fn(&qdelay_sim::NodeOutcome) -> u64| {
+    let counts: Vec<u64> = cell.stages.values().map(|delays| delays.count).collect();
+    let sum = |of: fn(&qdelay_sim::results::Node) -> u64| {
         let node = |name: &str| ["upf/", "sdap/", "rlc/", "cell"].iter().any(|begin| name.starts_with(begin));
-        outcome.nodes.iter().filter(|found| node(&found.name)).map(of).sum::<u64>()
+        outcome.nodes.iter().filter(|(name, _)| node(name)).map(|(_, node)| of(node)).sum::<u64>()
     };
-    assert_eq!(sum(|node| node.dropped), outcome.drops_total());
-    assert_eq!(sum(|node| node.marked), outcome.marks_total());
+    assert_eq!(sum(|node| node.dropped), outcome.drops);
+    assert_eq!(sum(|node| node.marked), outcome.marks);
     for (stage, delays) in &cell.stages {
         let whole = counts.iter().max().copied().unwrap_or(0);
-        assert!(*stage == Stage::Upf || delays.count() == whole, "{stage:?} {counts:?}");
+        assert!(stage == Stage::Upf.name() || delays.count == whole, "{stage} {counts:?}");
     }
-    for level in cell.bearers.iter().flat_map(|bearer| [bearer.bytes, bearer.packets]) {
+    for level in cell.bearers.values().flat_map(|bearer| [bearer.bytes, bearer.packets]) {
         assert!(level.mean <= level.max && level.p95 <= level.max, "{level:?}");
     }
     assert!(cell.within_tti.is_none_or(|share| (0.0..=1.0).contains(&share)));
@@ -115,10 +114,7 @@ fn play(scenario: &Scenario) -> Outcome {
 
 fn stage(outcome: &Outcome, wanted: Stage) -> f64 {
     let cell = outcome.cell.as_ref().unwrap();
-    cell.stages
-        .iter()
-        .find(|(stage, _)| *stage == wanted)
-        .map_or(f64::NAN, |(_, delays)| delays.summary().mean)
+    cell.stages.get(wanted.name()).map_or(f64::NAN, |delays| delays.mean)
 }
 
 /// A packet every 20 ms that comes 300 us after the beginning of a TTI waits for the next one, and has it for itself.
@@ -137,11 +133,10 @@ fn alone_a_packet_waits_for_the_next_tti() {
         // LTE decodes a block 4 ms after it began.
         close(stage(&outcome, Stage::Air), 4.0);
         close(stage(&outcome, Stage::Reassembly), 0.0);
-        let detail = outcome.detail.as_ref().unwrap();
-        close(detail.one_way_delay_ms.mean, wait + 4.0 + 10.0);
+        close(outcome.one_way_delay_ms.mean, wait + 4.0 + 10.0);
         assert_eq!(outcome.cell.as_ref().unwrap().within_tti, Some(1.0));
         // 200 bytes are there for `wait` of every 20 ms.
-        let bearer = &outcome.cell.as_ref().unwrap().bearers[0];
+        let bearer = &outcome.cell.as_ref().unwrap().bearers["ue/drb"];
         assert!((bearer.bytes.mean - 200.0 * wait / 20.0).abs() < 0.1, "{:?}", bearer.bytes);
         assert_eq!((bearer.bytes.max, bearer.packets.max), (200.0, 1.0));
         assert_eq!(bearer.packets.p95, 0.0, "at most 1 of 20 ms");
@@ -167,7 +162,7 @@ fn packets_as_the_unit() {
     );
     assert!((outcome.throughput_mbps - 3.6).abs() < 0.005, "{}", outcome.throughput_mbps);
     // The queue is full: 100 packets leave 3 by 3, the last of them after 34 TTIs.
-    let bearer = &outcome.cell.as_ref().unwrap().bearers[0];
+    let bearer = &outcome.cell.as_ref().unwrap().bearers["ue/drb"];
     assert_eq!(bearer.packets.max, 100.0);
     assert!((outcome.queue_delay_ms.p50 - 333.0).abs() < 10.0, "{}", outcome.queue_delay_ms.p50);
     assert_eq!(stage(&outcome, Stage::Air), 0.0);
@@ -208,10 +203,10 @@ fn stages_make_up_the_delay() {
                 |record: &&PacketRecord| (record.ended - ms(10)).since(record.arrival.unwrap()).as_nanos();
             let mean = delivered.iter().map(nanos).sum::<u64>() as f64 / delivered.len() as f64 / 1e6;
             let cell = outcome.cell.as_ref().unwrap();
-            let sum: f64 = cell.stages.iter().map(|(_, delays)| delays.summary().mean).sum();
-            assert!(cell.stages.iter().all(|(_, delays)| delays.count() == delivered.len() as u64));
+            let sum: f64 = cell.stages.values().map(|delays| delays.mean).sum();
+            assert!(cell.stages.values().all(|delays| delays.count == delivered.len() as u64));
             assert!((sum - mean).abs() < 1e-6 * mean, "{law} {sum} {mean}");
-            let by_group: u64 = cell.groups.iter().map(|group| group.stages[0].1.count()).sum();
+            let by_group: u64 = outcome.groups.values().map(|group| group.total_ms.unwrap().count).sum();
             assert_eq!(by_group, delivered.len() as u64);
         }
     }
@@ -234,7 +229,7 @@ fn occupancy_is_that_of_the_packets() {
         within += u64::from(stay <= ms(1));
     }
     let cell = outcome.cell.as_ref().unwrap();
-    let bearer = &cell.bearers[0];
+    let bearer = &cell.bearers["ue/drb"];
     assert!((bearer.bytes.mean / (bytes / 10.0) - 1.0).abs() < 1e-9, "{} {bytes}", bearer.bytes.mean);
     assert!((bearer.packets.mean / (packets / 10.0) - 1.0).abs() < 1e-9);
     assert_eq!(cell.within_tti, Some(within as f64 / departed as f64));
@@ -248,9 +243,9 @@ fn what_comes_before_the_warm_up_is_left_out() {
     let whole = play(&s);
     s.warmup = Span::from_secs(4);
     let part = play(&s);
-    let rbs = |outcome: &Outcome| outcome.cell.as_ref().unwrap().usage.offered_rbs;
+    let rbs = |outcome: &Outcome| outcome.cell.as_ref().unwrap().rbs_offered;
     assert_eq!((rbs(&whole), rbs(&part)), (10_000 * 25, 6_000 * 25));
-    assert_eq!((whole.nodes, whole.packets_forwarded), (part.nodes, part.packets_forwarded));
+    assert_eq!((&whole.nodes, whole.packets_forwarded), (&part.nodes, part.packets_forwarded));
     assert!(part.queue_delay_ms.count < whole.queue_delay_ms.count);
 }
 
@@ -261,7 +256,7 @@ fn each_ue_has_an_uplink_of_its_own() {
     let one = cell_of(&mut s).ues[0].clone();
     cell_of(&mut s).ues.push(UeSpec { name: "other".to_string(), ..one });
     s.uplink = Some(qdelay_sim::Uplink { link: crate::common::link("line:1mbit"), limit: 1000 });
-    let busy = |s: &Scenario| play(s).flows[0].round_trip.as_ref().unwrap().summary().mean;
+    let busy = |s: &Scenario| play(s).flows[0].round_trip_ms.unwrap().mean;
     let together = busy(&s);
     s.flows[1].ue = 1;
     let apart = busy(&s);
@@ -280,17 +275,13 @@ fn the_way_through_backhaul_and_upf() {
         flow.upf = Some(UpfSpec { qdisc: discipline("sfq"), gate: gate("usp") });
     }
     let outcome = play(&s);
-    let names: Vec<&str> =
-        outcome.cell.as_ref().unwrap().stages.iter().map(|(stage, _)| stage.name()).collect();
-    assert_eq!(names, ["n3", "upf", "sdap", "rlc", "air", "reassembly"]);
+    let names: Vec<&String> = outcome.cell.as_ref().unwrap().stages.keys().collect();
+    assert_eq!(names, ["air", "n3", "reassembly", "rlc", "sdap", "upf"]);
     // A packet alone: 236 bytes at 100 Mbit/s.
     assert!(stage(&outcome, Stage::N3) >= 0.0188, "{}", stage(&outcome, Stage::N3));
     assert!(stage(&outcome, Stage::Upf) > 1.0, "USP keeps the bulk flow's packets up there");
-    let node = |name: &str| outcome.nodes.iter().find(|node| node.name == name).unwrap().received.0;
-    assert_eq!(
-        node("n3"),
-        node("n3-link") + outcome.nodes.iter().find(|node| node.name == "n3").unwrap().inside
-    );
+    let node = |name: &str| outcome.nodes[name].received_packets;
+    assert_eq!(node("n3"), node("n3-link") + outcome.nodes["n3"].inside);
     assert!(node("upf/ue/qfi-1") > 5000 && node("usp/ue/qfi-1") > 5000 && node("upf/ue/qfi-2") == 0);
 }
 

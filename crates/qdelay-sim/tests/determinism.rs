@@ -70,11 +70,17 @@ fn another_seed_is_another_run() {
 
 /// What concerns the first `n` flows and the bottleneck.
 fn part(outcome: &Outcome, n: usize) -> impl PartialEq + std::fmt::Debug {
-    let node = |name: &str| outcome.nodes.iter().find(|node| node.name == name).cloned();
+    let node = |name: &str| outcome.nodes.get(name).copied();
     (
         outcome.flows[..n].to_vec(),
-        (outcome.queue_delay_ms, outcome.sojourn_ms, outcome.probe_ms, outcome.probe_sent_lost),
-        (outcome.drops.clone(), outcome.marks.clone(), outcome.packets_forwarded),
+        (
+            outcome.queue_delay_ms,
+            outcome.sojourn_ms,
+            outcome.probe_ms,
+            outcome.probe_sent,
+            outcome.probe_lost,
+        ),
+        (outcome.drops_by_reason.clone(), outcome.marks_by_reason.clone(), outcome.packets_forwarded),
         (node("bottleneck"), node("link"), node("down")),
     )
 }
@@ -132,7 +138,7 @@ fn a_longer_run_begins_like_a_shorter_one() {
         play(&s)
     };
     let (short, long, warm) = (until(8, 0), until(12, 0), until(8, 5));
-    let counts = |o: &Outcome| (o.packets_forwarded, o.drops.clone(), o.flows[0].packets_sent);
+    let counts = |o: &Outcome| (o.packets_forwarded, o.drops_by_reason.clone(), o.flows[0].packets_sent);
     assert_eq!(counts(&short), counts(&warm));
     assert!(long.packets_forwarded > short.packets_forwarded);
     // The same bytes before and after the warm-up as without it.

@@ -2,10 +2,11 @@
 
 use crate::common::{flow, link, play, scenario};
 use qdelay_core::Span;
-use qdelay_sim::{FlowSpec, GroupOutcome, Scenario};
+use qdelay_sim::results::Group;
+use qdelay_sim::{FlowSpec, Scenario};
 
 /// A download and a call for half a minute: their groups, and the bytes that the application of each has got after the warm-up.
-fn groups(qdisc: &str, warmup: Span) -> (Vec<GroupOutcome>, Vec<f64>) {
+fn groups(qdisc: &str, warmup: Span) -> ([Group; 2], Vec<f64>) {
     let plain = scenario(qdisc, link("line:6mbit"), &[]);
     let call = FlowSpec { group: 1, ..flow("voip") };
     let scenario = Scenario {
@@ -18,7 +19,7 @@ fn groups(qdisc: &str, warmup: Span) -> (Vec<GroupOutcome>, Vec<f64>) {
     let outcome = play(&scenario);
     let seconds = 30.0 - warmup.as_secs_f64();
     let bytes = outcome.flows.iter().map(|flow| flow.goodput_mbps * 1e6 / 8.0 * seconds).collect();
-    (outcome.detail.unwrap().groups, bytes)
+    (["file", "call"].map(|name| outcome.groups[name].clone()), bytes)
 }
 
 /// Where nothing is lost every packet of data is in order when it comes.

@@ -56,12 +56,21 @@ fn watching_changes_nothing() {
         assert_eq!(run(&watched).unwrap(), outcome);
         let bare = Scenario { groups: Vec::new(), series: None, ..watched };
         let mut unwatched = run(&bare).unwrap();
-        assert_eq!(unwatched.detail, None);
-        for (flow, seen) in unwatched.flows.iter_mut().zip(&outcome.flows) {
+        assert_eq!((&unwatched.series, &unwatched.delays), (&None, &None));
+        let (bare, seen) = (&mut unwatched.measures, &outcome.measures);
+        for (flow, seen) in bare.flows.iter_mut().zip(&seen.flows) {
+            flow.group.clone_from(&seen.group);
             flow.packets_lost = seen.packets_lost;
             flow.srtt_mean_ms = seen.srtt_mean_ms;
         }
-        unwatched.detail.clone_from(&outcome.detail);
+        bare.groups.clone_from(&seen.groups);
+        bare.codepoints.clone_from(&seen.codepoints);
+        bare.capacity_mbps = seen.capacity_mbps;
+        (bare.backlog_max_packets, bare.backlog_max_bytes) =
+            (seen.backlog_max_packets, seen.backlog_max_bytes);
+        (bare.one_way_delay_ms, bare.jitter_ms) = (seen.one_way_delay_ms, seen.jitter_ms);
+        unwatched.series.clone_from(&outcome.series);
+        unwatched.delays.clone_from(&outcome.delays);
         assert_eq!(unwatched, outcome);
         assert!(records.len() > 5_000);
     }
@@ -80,10 +89,9 @@ fn totals_and_groups() {
         // Of packets that were still behind the link at the end there is no record: what left within the last 20 ms.
         let unseen = outcome.packets_forwarded - left.len() as u64;
         assert!(unseen < 30, "{unseen}");
-        let detail = outcome.detail.as_ref().unwrap();
         for (group, name) in scenario.groups.iter().enumerate() {
             let is_member = |flow: u32| scenario.flows.get(flow as usize).is_some_and(|f| f.group == group);
-            let ours = detail.groups.iter().find(|found| found.name == *name).unwrap();
+            let ours = &outcome.groups[name];
             let bytes: u64 =
                 warm.iter().filter(|(_, r)| is_member(r.flow)).map(|(_, r)| u64::from(r.bytes)).sum();
             let mbps = bytes as f64 * 8.0 / measured / 1e6;
@@ -99,7 +107,7 @@ fn totals_and_groups() {
             close(ours.jitter_ms, mean(&changes));
         }
         let all: Vec<f64> = delivered(&records, from).filter(|r| r.flow != probe_flow).map(one_way).collect();
-        close(detail.one_way_delay_ms.mean, mean(&all));
+        close(outcome.one_way_delay_ms.mean, mean(&all));
         for (index, flow) in outcome.flows.iter().enumerate() {
             let lost = records.iter().filter(|r| r.flow == index as u32 && is_lost_data(r)).count();
             assert_eq!(flow.packets_lost, lost as u64);
@@ -141,7 +149,7 @@ fn bins_of_time() {
     for qdisc in QDISCS {
         let scenario = mixed(qdisc);
         let (outcome, records) = recorded(&scenario);
-        let series = outcome.detail.unwrap().series.unwrap();
+        let series = outcome.series.as_ref().unwrap();
         let bins = series.throughput_mbps.len();
         // 10 s in bins of about 300 ms: the last is cut short.
         assert_eq!(bins, 34);
@@ -151,7 +159,7 @@ fn bins_of_time() {
         }
         let lists = [series.capacity_mbps.len(), series.delay_mean_ms.len(), series.backlog_packets.len()];
         assert_eq!(lists, [bins; 3]);
-        assert_eq!(series.drops.iter().sum::<u64>(), outcome.drops.iter().map(|d| d.packets).sum::<u64>());
+        assert_eq!(series.drops.iter().sum::<u64>(), outcome.drops);
         for bin in 0..bins - 1 {
             let start = Time::ZERO + BIN * bin as u64;
             let end = start + BIN;
@@ -194,7 +202,7 @@ fn most_that_was_queued() {
             now = (now.0 + packets, now.1 + bytes);
             most = (most.0.max(now.0), most.1.max(now.1));
         }
-        let ours = outcome.detail.unwrap().backlog_max;
+        let ours = (outcome.backlog_max_packets, outcome.backlog_max_bytes);
         assert!((0..=1).contains(&(ours.0 as i64 - most.0)), "{qdisc} {ours:?} {most:?}");
         assert!((0..=1_500).contains(&(ours.1 as i64 - most.1)), "{qdisc} {ours:?} {most:?}");
         if qdisc == "taildrop:limit=60" {
@@ -220,13 +228,11 @@ fn by_codepoint() {
         let (outcome, records) = recorded(&scenario);
         let from = Time::ZERO + scenario.warmup;
         let measured = (scenario.duration.as_nanos() - scenario.warmup.as_nanos()) as f64 / 1e9;
-        let detail = outcome.detail.as_ref().unwrap();
-        let codepoints: Vec<u8> = detail.codepoints.iter().map(|of| of.dscp).collect();
-        assert_eq!(codepoints, [0, 34, 46], "those of the flows, in order");
-        for ours in &detail.codepoints {
-            let is_meant = |r: &&PacketRecord| {
-                r.direction == Direction::Data && r.dscp == ours.dscp && r.arrival.is_some()
-            };
+        assert_eq!(outcome.codepoints.len(), 3, "those of the flows");
+        for (name, dscp) in [("be", 0), ("af41", 34), ("ef", 46)] {
+            let ours = outcome.codepoints[name];
+            let is_meant =
+                |r: &&PacketRecord| r.direction == Direction::Data && r.dscp == dscp && r.arrival.is_some();
             let all: Vec<&PacketRecord> = records.iter().filter(is_meant).collect();
             let left: Vec<(Time, &PacketRecord)> =
                 all.iter().filter_map(|r| r.departed.map(|departed| (departed, *r))).collect();
@@ -241,7 +247,7 @@ fn by_codepoint() {
             close(ours.throughput_mbps, bytes as f64 * 8.0 / measured / 1e6);
             let delays: Vec<f64> =
                 warm.iter().map(|(departed, r)| millis(r.arrival.unwrap(), *departed)).collect();
-            let summary = ours.queue_delay.summary();
+            let summary = ours.queue_delay_ms;
             assert_eq!(summary.count, delays.len() as u64);
             if !delays.is_empty() {
                 close(summary.mean, mean(&delays));
@@ -249,10 +255,10 @@ fn by_codepoint() {
             }
         }
         let sum =
-            |of: fn(&qdelay_sim::CodepointOutcome) -> u64| detail.codepoints.iter().map(of).sum::<u64>();
+            |of: fn(&qdelay_sim::results::Codepoint) -> u64| outcome.codepoints.values().map(of).sum::<u64>();
         assert_eq!(sum(|of| of.delivered), outcome.packets_forwarded);
-        assert_eq!(sum(|of| of.dropped), outcome.drops_total());
-        assert!(outcome.drops_total() > 20);
+        assert_eq!(sum(|of| of.dropped), outcome.drops);
+        assert!(outcome.drops > 20);
     }
 }
 
@@ -261,22 +267,21 @@ fn marks_by_codepoint_are_all_marks() {
     let mut scenario = coloured("codel:ecn=on");
     scenario.flows[0] = FlowSpec { dscp: 46, ..flow("cubic:ecn=on") };
     let outcome = run(&scenario).unwrap();
-    let detail = outcome.detail.as_ref().unwrap();
-    let marked: Vec<u64> = detail.codepoints.iter().map(|of| of.marked).collect();
-    assert!(outcome.marks_total() > 10);
-    assert_eq!(marked, [0, 0, outcome.marks_total()], "only that flow is capable");
+    let marked = ["be", "af41", "ef"].map(|name| outcome.codepoints[name].marked);
+    assert!(outcome.marks > 10);
+    assert_eq!(marked, [0, 0, outcome.marks], "only that flow is capable");
 }
 
 #[test]
 fn one_codepoint_is_not_told_apart() {
     let mut scenario = mixed("codel");
     scenario.flows[2].dscp = 0;
-    assert!(run(&scenario).unwrap().detail.unwrap().codepoints.is_empty());
+    assert!(run(&scenario).unwrap().codepoints.is_empty());
 }
 
 #[test]
 fn the_green_bias_over_time() {
-    let series = |qdisc: &str| run(&coloured(qdisc)).unwrap().detail.unwrap().series.unwrap();
+    let series = |qdisc: &str| run(&coloured(qdisc)).unwrap().series.unwrap();
     let given = series("dsd:limit=60:green=af41:g=0.3");
     assert_eq!(given.green_bias, vec![0.3; given.drops.len()]);
     let moved = series("dsd:limit=60:green=af41:period=400ms").green_bias;

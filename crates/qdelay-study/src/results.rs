@@ -2,22 +2,17 @@
 //! day and no cost: equal runs are equal bytes.
 
 mod case;
-mod cell;
-mod flow;
-mod group;
 mod json;
-mod nodes;
-mod series;
 
-pub use case::{CaseSummary, Delay, Measures};
-pub use cell::{Bearer, Cell, Level, Quantum, Slice};
-pub use flow::{Audio, Flow, Voice};
-pub use group::{Group, WholeDelays};
+pub use case::{CaseSummary, Cdf};
 pub use json::{pretty, text};
-pub use nodes::{Codepoint, Hop, Node};
-pub use qdelay_record::entity::round;
+pub use qdelay_record::entity::{Entity, round};
+pub use qdelay_record::{Delay, Level};
+pub use qdelay_sim::results::{
+    Audio, Bearer, Cell, CellSeries, Codepoint, Flow, Group, GroupSeries, Hop, Measures, Node, Quantum,
+    Series, Slice, Voice, WholeDelays,
+};
 use serde::{Deserialize, Serialize};
-pub use series::{Cdf, CellSeries, GroupSeries, Series};
 use std::collections::BTreeMap;
 
 /// Version of every file; changes only if a field has to change its meaning.

@@ -127,7 +127,7 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
         let judge = move |outcomes: &[&Outcome]| {
             let mut measures = vec![
                 Measure::new("goodput Mbit/s", &goodput, &each(outcomes, goodput_of), 0.03, 0.0),
-                Measure::new("drops", &drops, &each(outcomes, |o| o.drops_total() as f64), 0.3, 20.0),
+                Measure::new("drops", &drops, &each(outcomes, |o| o.drops as f64), 0.3, 20.0),
             ];
             for (place, (name, theirs, ours)) in delays.iter().enumerate() {
                 let base = if *name == SRTT_MEAN.0 { base_ms } else { 0.0 };

@@ -43,7 +43,7 @@ pub fn rows() -> Result<Vec<Row>, Failure> {
                     0.2,
                     0.0,
                 ),
-                Measure::new("drops", &figures[2..3], &each(outcomes, |o| o.drops_total() as f64), 0.3, 0.0),
+                Measure::new("drops", &figures[2..3], &each(outcomes, |o| o.drops as f64), 0.3, 0.0),
                 Measure::new("Jain", &figures[3..], &each(outcomes, |o| o.jain), 0.0, 0.05),
             ];
             Cell::judge("ns3", name, measures)

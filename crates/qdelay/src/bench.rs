@@ -14,7 +14,7 @@ use qdelay_study::engine::Simulator;
 use qdelay_study::files::{Partial, cannot_write};
 use qdelay_study::links;
 use qdelay_study::lists::component;
-use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_study::results::{Delay, Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{START_WITHIN, random_start};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -71,9 +71,9 @@ pub fn run(options: &Dumbbell) -> Result<(), Failure> {
         seed: options.seed,
         throughput_mbps: round(outcome.throughput_mbps),
         goodput_mbps: round(outcome.flows.iter().map(|flow| flow.goodput_mbps).sum()),
-        queue_delay_ms: Delay::from(&outcome.queue_delay_ms),
-        drops: outcome.drops_total(),
-        marks: outcome.marks_total(),
+        queue_delay_ms: outcome.queue_delay_ms.rounded(),
+        drops: outcome.drops,
+        marks: outcome.marks,
         jain: round(outcome.jain),
     };
     output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })

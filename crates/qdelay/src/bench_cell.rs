@@ -8,7 +8,7 @@ use crate::cli::BenchCell;
 use qdelay_sim::Outcome;
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{Runner, Simulator};
-use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_study::results::{Delay, Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
@@ -51,7 +51,8 @@ pub fn run(options: &BenchCell) -> Result<(), Failure> {
     let ran = Simulator.run(&study.case(0, &library)?, None)?;
     let outcome = ran.outcome;
     let cpu_seconds = cost::process_cpu_seconds();
-    let usage = outcome.cell.as_ref().map(|cell| cell.usage).unwrap_or_default();
+    let (rbs_offered, rbs_used) =
+        outcome.cell.as_ref().map_or((0, 0), |cell| (cell.rbs_offered, cell.rbs_used));
     let report = Report {
         schema_version: SCHEMA_VERSION,
         simulated_per_cpu_second: round(options.duration.as_secs_f64() / cpu_seconds),
@@ -66,10 +67,10 @@ pub fn run(options: &BenchCell) -> Result<(), Failure> {
         pacer: &options.pacer,
         channel: &options.channel,
         throughput_mbps: round(outcome.throughput_mbps),
-        rbs_offered: usage.offered_rbs,
-        rbs_used: usage.used_rbs,
-        queue_delay_ms: Delay::from(&outcome.queue_delay_ms),
-        drops: outcome.drops_total(),
+        rbs_offered,
+        rbs_used,
+        queue_delay_ms: outcome.queue_delay_ms.rounded(),
+        drops: outcome.drops,
     };
     output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })
 }

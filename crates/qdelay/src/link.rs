@@ -10,7 +10,7 @@ use qdelay_live::verdict;
 use qdelay_real::link::{Drained, Figures, Outcome, scenario};
 use qdelay_study::engine::write_file;
 use qdelay_study::lists::component;
-use qdelay_study::results::{Delay, SCHEMA_VERSION, pretty, round};
+use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output::{self, eprintln_line};
@@ -170,7 +170,7 @@ fn json(settings: &Settings, outcome: &Outcome) -> String {
         "audit": {
             "trustworthy": facts.verdict.trustworthy,
             "reasons": facts.verdict.reasons,
-            "lateness_ms": Delay::from(&facts.lateness),
+            "lateness_ms": facts.lateness.rounded(),
             "late_limits_ms": facts.limits.map(|limit| limit.as_millis_f64()),
             "releases_late": facts.late,
             "stalls": StallFigures::from(&facts.stalls),

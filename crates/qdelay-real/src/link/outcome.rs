@@ -5,7 +5,7 @@ use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, Measures, Tap};
 use qdelay_record::Recorder;
-use qdelay_study::results::{Delay, round};
+use qdelay_study::results::{Delay, Entity, round};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -102,8 +102,8 @@ impl Figures {
             packets_delivered: delivered.packets,
             throughput_mbps: used.throughput_mbps,
             utilization: used.utilization,
-            queue_delay_ms: Delay::from(&queue_delay.summary()),
-            sojourn_ms: Delay::from(&sojourn.summary()),
+            queue_delay_ms: queue_delay.summary().rounded(),
+            sojourn_ms: sojourn.summary().rounded(),
             drops: drops.values().sum(),
             drops_by_reason: drops,
             marks: emulator.marks(port).packets,

@@ -71,13 +71,14 @@ pub fn rate(mbps: f64) -> Option<Rate> {
 pub fn play(scenario: &Scenario) -> Outcome {
     let outcome = run(scenario).unwrap();
     assert!((0.0..=1.0).contains(&outcome.utilization), "{}", outcome.utilization);
-    for node in &outcome.nodes {
-        assert_eq!(node.received.0, node.forwarded.0 + node.dropped + node.inside, "{node:?}");
+    for (name, node) in &outcome.nodes {
+        let gone = node.forwarded_packets + node.dropped;
+        assert_eq!(node.received_packets, gone + node.inside, "{name} {node:?}");
     }
-    let named = |name: &str| outcome.nodes.iter().find(|node| node.name == name).unwrap();
-    assert_eq!(named("bottleneck").dropped, outcome.drops_total());
-    assert_eq!(named("bottleneck").marked, outcome.marks_total());
-    assert_eq!(named("link").forwarded.0, outcome.packets_forwarded);
+    let named = |name: &str| outcome.nodes[name];
+    assert_eq!(named("bottleneck").dropped, outcome.drops);
+    assert_eq!(named("bottleneck").marked, outcome.marks);
+    assert_eq!(named("link").forwarded_packets, outcome.packets_forwarded);
     for delays in [outcome.queue_delay_ms, outcome.sojourn_ms] {
         assert!(delays.p50 <= delays.p95 && delays.p95 <= delays.p99 && delays.p99 <= delays.p999);
         assert!(delays.mean <= delays.max);

@@ -1,88 +1,18 @@
 //! What came of a case.
 
-use super::{Cdf, Cell, Codepoint, Flow, Group, Hop, Node, Series};
 use qdelay_record::entity;
+use qdelay_sim::results::{Measures, Series};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 entity! {
-    /// Delays in milliseconds.
-    #[derive(Copy)]
-    pub struct Delay {
-        /// How many packets.
-        pub count: u64,
-        /// Arithmetic mean.
-        pub mean: f64,
-        /// Median.
-        pub p50: f64,
-        /// 95th percentile.
-        pub p95: f64,
-        /// 99th percentile.
-        pub p99: f64,
-        /// 99.9th percentile.
-        pub p999: f64,
-        /// Maximum.
-        pub max: f64,
-    }
-}
-
-entity! {
-    /// The figures of a run.
-    pub struct Measures {
-        /// IP bytes that left the bottleneck over time, Mbit/s.
-        pub throughput_mbps: f64,
-        /// Bytes sent over bytes offered.
-        pub utilization: f64,
-        /// Mean rate that the bottleneck offered, Mbit/s; null where the link knows no bound.
-        pub capacity_mbps: Option<f64>,
-        /// Departure less arrival at the bottleneck.
-        pub queue_delay_ms: Delay,
-        /// What the discipline saw.
-        pub sojourn_ms: Delay,
-        /// Most packets that the bottleneck's queue held in the whole run.
-        pub backlog_max_packets: u64,
-        /// Most bytes.
-        pub backlog_max_bytes: u64,
-        /// From sender to receiver.
-        pub one_way_delay_ms: Delay,
-        /// Mean difference of consecutive one-way delays of a flow, over all flows.
-        pub jitter_ms: f64,
-        /// Throughput over the 99th percentile of the queue delay, Mbit/s/ms; null where nothing was delayed.
-        pub power: Option<f64>,
-        /// Packets that the bottleneck's queue dropped, in the whole run.
-        pub drops: u64,
-        /// The same by reason.
-        pub drops_by_reason: BTreeMap<String, u64>,
-        /// Packets that it marked.
-        pub marks: u64,
-        /// The same by reason.
-        pub marks_by_reason: BTreeMap<String, u64>,
-        /// Packets that left the bottleneck in the whole run.
-        pub packets_forwarded: u64,
-        /// Jain's index of the goodputs.
-        pub jain: f64,
-        /// Delays of the probe.
-        pub probe_ms: Option<Delay>,
-        /// Its packets.
-        pub probe_sent: Option<u64>,
-        /// Its lost packets.
-        pub probe_lost: Option<u64>,
-        /// By entry of `[[flow]]`.
-        pub groups: BTreeMap<String, Group>,
-        /// Each flow.
-        pub flows: Vec<Flow>,
-        /// Each node of the path.
-        pub nodes: BTreeMap<String, Node>,
-        /// Packets by their codepoint at the bottleneck, `ef` or `dscp-3`; where flows use more than one.
-        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-        pub codepoints: BTreeMap<String, Codepoint>,
-        /// Each hop in front of the bottleneck, by its name.
-        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-        pub hops: BTreeMap<String, Hop>,
-        /// What only a cell has.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub cell: Option<Cell>,
+    /// Delays by percentile; two lists of one length.
+    pub struct Cdf {
+        /// 0 to 100, ascending.
+        pub percent: Vec<f64>,
+        /// The delay that so many percent of the packets do not exceed.
+        pub ms: Vec<f64>,
     }
 }
 

@@ -19,9 +19,7 @@ pub struct Figures {
 impl Figures {
     /// Of an outcome.
     pub fn of(outcome: &Outcome) -> Figures {
-        let mut groups = outcome.detail.iter().flat_map(|detail| &detail.groups);
-        let game = groups.find(|group| group.name == GAME);
-        let game_mean_ms = game.map_or(0.0, |group| group.queue_delay.summary().mean);
+        let game_mean_ms = outcome.groups.get(GAME).map_or(0.0, |group| group.queue_delay_ms.mean);
         Figures { game_mean_ms: round(game_mean_ms), utilization: round(outcome.utilization) }
     }
 }

@@ -1,7 +1,8 @@
 //! What the flows of an entry of `[[flow]]` got together.
 
-use super::{Audio, Delay, Voice};
-use qdelay_record::entity;
+use super::{Audio, Flow, Voice};
+use qdelay_record::entity::round;
+use qdelay_record::{Delay, entity, jain_index};
 use std::collections::BTreeMap;
 
 entity! {
@@ -92,5 +93,25 @@ entity! {
         pub jitter_ms: f64,
         /// Mean difference from the first of their flow.
         pub jitter_from_first_ms: f64,
+    }
+}
+
+impl Group {
+    /// Adds what its flows got. Goodputs are added, and compared, as they stand in files, so that readers get the same of them.
+    pub(crate) fn add_flows(&mut self, members: &[&Flow]) {
+        let goodputs: Vec<f64> = members.iter().map(|flow| round(flow.goodput_mbps)).collect();
+        self.flows = members.len() as u64;
+        self.goodput_mbps = goodputs.iter().sum();
+        self.jain = jain_index(&goodputs);
+        self.packets_sent = members.iter().map(|flow| flow.packets_sent).sum();
+        self.loss_ratio = match self.packets_sent {
+            0 => 0.0,
+            sent => self.packets_lost as f64 / sent as f64,
+        };
+        self.retransmits = members.iter().map(|flow| flow.retransmits).sum();
+        self.discarded_late =
+            members.iter().filter_map(|flow| flow.discarded_late).reduce(|all, one| all + one);
+        self.voice = Voice::together(&members.iter().filter_map(|flow| flow.voice).collect::<Vec<Voice>>());
+        self.audio = Audio::together(&members.iter().filter_map(|flow| flow.audio).collect::<Vec<Audio>>());
     }
 }

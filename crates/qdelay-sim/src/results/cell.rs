@@ -1,7 +1,8 @@
 //! What only a cell has.
 
-use super::Delay;
-use qdelay_record::entity;
+use qdelay_core::Span;
+use qdelay_path::{CellUsage, SliceUsage};
+use qdelay_record::{Delay, Level, entity};
 use std::collections::BTreeMap;
 
 entity! {
@@ -99,15 +100,41 @@ entity! {
     }
 }
 
-entity! {
-    /// A level over time.
-    #[derive(Copy)]
-    pub struct Level {
-        /// Mean over time.
-        pub mean: f64,
-        /// What it did not exceed in 95% of the time.
-        pub p95: f64,
-        /// The highest that lasted.
-        pub max: f64,
+impl Cell {
+    /// What became of its resource blocks; the rest is left empty.
+    pub(crate) fn of(usage: CellUsage) -> Cell {
+        let unused = (usage.wasted_rbs + usage.unfit_rbs) as f64;
+        Cell {
+            rbs_offered: usage.offered_rbs,
+            rbs_used: usage.used_rbs,
+            rbs_wasted: usage.wasted_rbs,
+            rbs_unfit: usage.unfit_rbs,
+            rbs_repeated: usage.repeated_rbs,
+            rbs_unused_share: if usage.offered_rbs == 0 { 0.0 } else { unused / usage.offered_rbs as f64 },
+            ..Cell::default()
+        }
+    }
+}
+
+impl Slice {
+    /// What it did of what was agreed, in `measured`.
+    pub(crate) fn of(share_millionths: u32, usage: &SliceUsage, measured: Span) -> Slice {
+        let charged = usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs;
+        let quantum = || {
+            let at = |percent| usage.quanta.percentile(percent) as f64;
+            let (min, p25, p50, p75, max) = (at(0.0), at(25.0), at(50.0), at(75.0), at(100.0));
+            Quantum { min, p25, p50, p75, max, mean: usage.quanta.mean() }
+        };
+        Slice {
+            share: f64::from(share_millionths) / 1e6,
+            rbs_granted: usage.granted_rbs,
+            rbs_used: usage.used_rbs,
+            rbs_wasted: usage.wasted_rbs,
+            rbs_unfit: usage.unfit_rbs,
+            rbs_lent: usage.granted_rbs as i64 - charged as i64,
+            rbs_used_share: usage.used_rbs as f64 / usage.granted_rbs.max(1) as f64,
+            throughput_mbps: usage.sent_bytes as f64 * 8.0 / measured.as_secs_f64() / 1e6,
+            quantum_rbs: (usage.quanta.ttis() > 0).then(quantum),
+        }
     }
 }

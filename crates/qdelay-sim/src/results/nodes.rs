@@ -1,7 +1,7 @@
 //! What went through the nodes of a path, and what became of it there.
 
-use super::Delay;
-use qdelay_record::entity;
+use qdelay_path::{NodeId, Path};
+use qdelay_record::{Delay, entity};
 use std::collections::BTreeMap;
 
 entity! {
@@ -71,5 +71,20 @@ entity! {
         pub marked: u64,
         /// Packets inside at the end.
         pub inside: u64,
+    }
+}
+
+impl Node {
+    /// What has gone through `node` so far; `None` for nodes that do not count.
+    pub(crate) fn of(path: &Path, node: NodeId) -> Option<Node> {
+        path.counters(node).map(|counters| Node {
+            received_packets: counters.received.packets,
+            received_bytes: counters.received.bytes,
+            forwarded_packets: counters.forwarded.packets,
+            forwarded_bytes: counters.forwarded.bytes,
+            dropped: counters.dropped_total().packets,
+            marked: counters.marked_total().packets,
+            inside: path.inside(node).packets,
+        })
     }
 }

@@ -1,7 +1,9 @@
 //! What a flow got.
 
-use super::Delay;
-use qdelay_record::entity;
+use super::mean_of;
+use qdelay_record::{Delay, entity};
+use qdelay_traffic::audio::AudioOutcome;
+use qdelay_traffic::voice::VoiceOutcome;
 
 entity! {
     /// A flow.
@@ -92,5 +94,59 @@ entity! {
         pub hang_ups: f64,
         /// Rate of the codec, on and off, without headers and error correction, Mbit/s.
         pub codec_mbps: f64,
+    }
+}
+
+impl Voice {
+    /// Of one call.
+    pub(crate) fn of(call: &VoiceOutcome) -> Voice {
+        Voice {
+            r: call.quality.r,
+            r_min: call.quality.r,
+            mos: call.quality.mos,
+            mouth_to_ear_ms: call.quality.mouth_to_ear.as_millis_f64(),
+            loss_ratio: call.heard.loss,
+            late_ratio: call.heard.late as f64 / call.heard.sent.max(1) as f64,
+        }
+    }
+
+    /// Of several calls; `None` of none.
+    pub(crate) fn together(calls: &[Voice]) -> Option<Voice> {
+        let mean = |figure: fn(&Voice) -> f64| mean_of(calls, figure);
+        (!calls.is_empty()).then(|| Voice {
+            r: mean(|call| call.r),
+            r_min: calls.iter().map(|call| call.r_min).fold(f64::INFINITY, f64::min),
+            mos: mean(|call| call.mos),
+            mouth_to_ear_ms: mean(|call| call.mouth_to_ear_ms),
+            loss_ratio: mean(|call| call.loss_ratio),
+            late_ratio: mean(|call| call.late_ratio),
+        })
+    }
+}
+
+impl Audio {
+    /// Of one call.
+    pub(crate) fn of(call: &AudioOutcome) -> Audio {
+        Audio {
+            green_share: call.green_share,
+            blue_share: call.blue_share,
+            off_share: call.off_share,
+            changes: call.changes as f64,
+            hang_ups: call.hang_ups as f64,
+            codec_mbps: call.codec_mbps,
+        }
+    }
+
+    /// Of several calls; `None` of none.
+    pub(crate) fn together(calls: &[Audio]) -> Option<Audio> {
+        let mean = |figure: fn(&Audio) -> f64| mean_of(calls, figure);
+        (!calls.is_empty()).then(|| Audio {
+            green_share: mean(|call| call.green_share),
+            blue_share: mean(|call| call.blue_share),
+            off_share: mean(|call| call.off_share),
+            changes: mean(|call| call.changes),
+            hang_ups: mean(|call| call.hang_ups),
+            codec_mbps: mean(|call| call.codec_mbps),
+        })
     }
 }

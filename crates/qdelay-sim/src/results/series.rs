@@ -1,4 +1,4 @@
-//! What happened over time, and how delays are distributed.
+//! What happened over time.
 
 use qdelay_record::entity;
 use std::collections::BTreeMap;
@@ -63,15 +63,5 @@ entity! {
         /// MCS that the scheduler takes the channel for at the end of the bin, mean over the UEs; null where channels are given in
         /// bytes, and in an outage.
         pub mcs: Vec<Option<f64>>,
-    }
-}
-
-entity! {
-    /// Delays by percentile; two lists of one length.
-    pub struct Cdf {
-        /// 0 to 100, ascending.
-        pub percent: Vec<f64>,
-        /// The delay that so many percent of the packets do not exceed.
-        pub ms: Vec<f64>,
     }
 }

@@ -1,0 +1,64 @@
+//! The figures of a run.
+
+use super::{Cell, Codepoint, Flow, Group, Hop, Node};
+use qdelay_record::{Delay, entity};
+use std::collections::BTreeMap;
+
+entity! {
+    /// The figures of a run.
+    pub struct Measures {
+        /// IP bytes that left the bottleneck over time, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Bytes sent over bytes offered.
+        pub utilization: f64,
+        /// Mean rate that the bottleneck offered, Mbit/s; null where the link knows no bound.
+        pub capacity_mbps: Option<f64>,
+        /// Departure less arrival at the bottleneck.
+        pub queue_delay_ms: Delay,
+        /// What the discipline saw.
+        pub sojourn_ms: Delay,
+        /// Most packets that the bottleneck's queue held in the whole run.
+        pub backlog_max_packets: u64,
+        /// Most bytes.
+        pub backlog_max_bytes: u64,
+        /// From sender to receiver.
+        pub one_way_delay_ms: Delay,
+        /// Mean difference of consecutive one-way delays of a flow, over all flows.
+        pub jitter_ms: f64,
+        /// Throughput over the 99th percentile of the queue delay, Mbit/s/ms; null where nothing was delayed.
+        pub power: Option<f64>,
+        /// Packets that the bottleneck's queue dropped, in the whole run.
+        pub drops: u64,
+        /// The same by reason.
+        pub drops_by_reason: BTreeMap<String, u64>,
+        /// Packets that it marked.
+        pub marks: u64,
+        /// The same by reason.
+        pub marks_by_reason: BTreeMap<String, u64>,
+        /// Packets that left the bottleneck in the whole run.
+        pub packets_forwarded: u64,
+        /// Jain's index of the goodputs.
+        pub jain: f64,
+        /// Delays of the probe.
+        pub probe_ms: Option<Delay>,
+        /// Its packets.
+        pub probe_sent: Option<u64>,
+        /// Its lost packets.
+        pub probe_lost: Option<u64>,
+        /// By entry of `[[flow]]`.
+        pub groups: BTreeMap<String, Group>,
+        /// Each flow.
+        pub flows: Vec<Flow>,
+        /// Each node of the path.
+        pub nodes: BTreeMap<String, Node>,
+        /// Packets by their codepoint at the bottleneck, `ef` or `dscp-3`; where flows use more than one.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub codepoints: BTreeMap<String, Codepoint>,
+        /// Each hop in front of the bottleneck, by its name.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub hops: BTreeMap<String, Hop>,
+        /// What only a cell has.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub cell: Option<Cell>,
+    }
+}

@@ -1,0 +1,21 @@
+//! What a run gives: the entities of result files, each declared once, with full precision. What has the figures makes them; they are
+//! [rounded](qdelay_record::entity::Entity::rounded) where they leave. `docs/measures.md` has the definitions.
+
+mod cell;
+mod flow;
+mod group;
+mod measures;
+mod nodes;
+mod series;
+
+pub use cell::{Bearer, Cell, Quantum, Slice};
+pub use flow::{Audio, Flow, Voice};
+pub use group::{Group, WholeDelays};
+pub use measures::Measures;
+pub use nodes::{Codepoint, Hop, Node};
+pub use series::{CellSeries, GroupSeries, Series};
+
+/// The mean of a figure; zero of none.
+pub(crate) fn mean_of<T>(all: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    all.iter().map(figure).sum::<f64>() / all.len().max(1) as f64
+}
