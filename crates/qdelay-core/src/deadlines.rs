@@ -4,43 +4,88 @@
 //! place it belongs to, so that who is next is known at the root without a search. Changing one deadline climbs to the root:
 //! three steps for up to 64 slots, and always all of them, since how far a change goes cannot be foreseen. On the way it
 //! looks at the other cells of each group only, which do not depend on the steps before: so the steps overlap. Measured
-//! faster than two cells to a group, than stopping where nothing changes, and than searching for the first from the root.
+//! faster than two cells to a group, than stopping where nothing changes, than searching for the first from the root, and than
+//! comparing all cells of a group once the new one is in it, which takes fewer instructions but has to wait for it.
 //! Equal deadlines go to the slot that is first in the order.
 
 use crate::Time;
 use alloc::vec;
 use alloc::vec::Vec;
-
-/// A deadline in the upper 64 bits, then 32 bits each of the slot's place in the order and of the slot: the smallest is whose
-/// turn it is.
-type Cell = u128;
+use core::hint::select_unpredictable;
 
 /// Cells in a group.
 const WIDTH: usize = 4;
 
-/// Number of the first cell of the third level, which every tree has: it is the lowest for up to 64 slots.
-const THIRD_LEVEL: usize = WIDTH * (1 + WIDTH);
+/// Number of the group after those of the two highest levels.
+const TOP: usize = 2 * WIDTH;
 
-const fn cell(time: Time, tag: u64) -> Cell {
-    ((time.as_nanos() as Cell) << 64) | tag as Cell
+/// Number of the first cell of the third level, which every tree has: it is the lowest for up to 64 slots.
+const THIRD_LEVEL: usize = WIDTH * WIDTH * WIDTH;
+
+/// A deadline, and 32 bits each of the slot's place in the order and of the slot: the smallest is whose turn it is.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    time: Time,
+    tag: u64,
 }
 
-/// The smaller of two, without a branch: which one it is cannot be foreseen.
-#[inline]
-fn smaller(a: Cell, b: Cell) -> Cell {
-    core::hint::select_unpredictable(a < b, a, b)
+/// Cells, taken apart so that where one is needs no multiplication.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    times: [Time; WIDTH],
+    tags: [u64; WIDTH],
+}
+
+impl Group {
+    #[inline(always)]
+    fn cell(&self, lane: usize) -> Cell {
+        Cell { time: self.times[lane], tag: self.tags[lane] }
+    }
+
+    /// Puts `value` into `lane`; returns the least.
+    #[inline(always)]
+    fn put(&mut self, lane: usize, value: Cell) -> Cell {
+        (self.times[lane], self.tags[lane]) = (value.time, value.tag);
+        let pair = !lane & 2;
+        let across = self.cell(pair).or_earlier(self.cell(pair + 1));
+        value.or_smaller(self.cell(lane ^ 1).or_smaller(across))
+    }
+}
+
+/// Without branches: which one is taken cannot be foreseen.
+impl Cell {
+    #[inline(always)]
+    fn or(self, other: Cell, is_other: bool) -> Cell {
+        Cell {
+            time: select_unpredictable(is_other, other.time, self.time),
+            tag: select_unpredictable(is_other, other.tag, self.tag),
+        }
+    }
+    /// The smaller of two.
+    #[inline(always)]
+    fn or_smaller(self, other: Cell) -> Cell {
+        let whole = |cell: Cell| u128::from(cell.time.as_nanos()) << 64 | u128::from(cell.tag);
+        self.or(other, whole(other) < whole(self))
+    }
+    /// The smaller of two, of which this one is first in the order.
+    #[inline(always)]
+    fn or_earlier(self, other: Cell) -> Cell {
+        self.or(other, other.time < self.time)
+    }
 }
 
 /// The deadlines of a fixed number of slots.
 #[derive(Clone, Debug)]
 pub struct Deadlines {
-    /// The root's group first, then level by level: below cell `i` of group `g` is group `4 g + i + 1`.
-    groups: Vec<[Cell; WIDTH]>,
+    /// Group `g` has the cells from `4 g` on and stands below cell `g`. Those that the numbers leave out are not looked at.
+    groups: Vec<Group>,
+    /// In their place, those of the two highest levels: group 1, which is the root's, and the four below it.
+    top: [Group; TOP],
     /// The least of the root's group.
     least: Cell,
-    /// Number of the first cell of the lowest level, where the cells of a group count on from those of the one before.
+    /// Number of the first cell of the lowest level.
     lowest: usize,
-    /// The lower half of each slot's cell. Its place is that of the cell, counted from the first of the lowest level.
+    /// The tag of each slot's cell. Its place is that of the cell, counted from the first of the lowest level.
     tags: Vec<u64>,
 }
 
@@ -53,22 +98,19 @@ impl Deadlines {
     /// No deadline for any slot. `order` holds each slot once that will ever have one (no other may be set): among equal
     /// deadlines, earlier in `order` runs first.
     pub fn with_order(order: &[u32]) -> Deadlines {
-        let (mut above, mut width) = (0, 1);
-        while width * WIDTH < order.len() || above * WIDTH < THIRD_LEVEL {
-            above += width;
-            width *= WIDTH;
+        let mut lowest = THIRD_LEVEL;
+        while lowest < order.len() {
+            lowest *= WIDTH;
         }
         let slots = order.iter().map(|&slot| slot as usize + 1).max().unwrap_or(0);
         let mut tags = vec![u64::MAX; slots];
         for (place, &slot) in order.iter().enumerate() {
             tags[slot as usize] = (place as u64) << 32 | u64::from(slot);
         }
-        let mut deadlines = Deadlines {
-            groups: vec![[Cell::MAX; WIDTH]; above + width],
-            least: cell(Time::NEVER, 0),
-            lowest: above * WIDTH,
-            tags,
-        };
+        let never = Group { times: [Time::NEVER; WIDTH], tags: [u64::MAX; WIDTH] };
+        let least = Cell { time: Time::NEVER, tag: 0 };
+        let mut deadlines =
+            Deadlines { groups: vec![never; lowest / 2], top: [never; TOP], least, lowest, tags };
         for &slot in order {
             deadlines.set(slot as usize, Time::NEVER);
         }
@@ -78,13 +120,13 @@ impl Deadlines {
     /// The earliest deadline of all.
     #[inline]
     pub fn next(&self) -> Time {
-        Time::from_nanos((self.least >> 64) as u64)
+        self.least.time
     }
 
     /// The slot that [`Deadlines::next`] belongs to; the first in the order where no slot has one.
     #[inline]
     pub fn first(&self) -> usize {
-        self.least as u32 as usize
+        self.least.tag as u32 as usize
     }
 
     /// Gives `slot` the deadline `time` in place of the one it had.
@@ -92,33 +134,29 @@ impl Deadlines {
     pub fn set(&mut self, slot: usize, time: Time) {
         let tag = self.tags[slot];
         let mut number = self.lowest + (tag >> 32) as usize;
-        let mut least = cell(time, tag);
-        while number >= THIRD_LEVEL + WIDTH * WIDTH * WIDTH {
-            least = self.climb(number, least);
-            number = number / WIDTH - 1;
+        let mut least = Cell { time, tag };
+        while number >= THIRD_LEVEL * WIDTH {
+            (number, least) = self.climb(number, least);
         }
         // The last three steps written out: in a loop the compiler makes branches of them.
-        least = self.climb(number, least);
-        number = number / WIDTH - 1;
-        least = self.climb(number, least);
-        number = number / WIDTH - 1;
-        self.least = self.climb(number, least);
+        (number, least) = self.climb(number, least);
+        least = self.top[number / WIDTH % TOP].put(number % WIDTH, least);
+        number /= WIDTH;
+        self.least = self.top[1].put(number % WIDTH, least);
     }
 
-    /// Puts `value` into the cell `number`; returns the least of its group.
+    /// Puts `value` into the cell `number`; returns the cell above and the least of its group.
     #[inline(always)]
-    fn climb(&mut self, number: usize, value: Cell) -> Cell {
-        let (group, lane) = (&mut self.groups[number / WIDTH], number % WIDTH);
-        group[lane] = value;
-        let others = smaller(group[lane ^ 1], smaller(group[lane ^ 2], group[lane ^ 3]));
-        smaller(value, others)
+    fn climb(&mut self, number: usize, value: Cell) -> (usize, Cell) {
+        let above = number / WIDTH;
+        (above, self.groups[above].put(number % WIDTH, value))
     }
 
     /// The deadline of `slot`.
     #[inline]
     pub fn get(&self, slot: usize) -> Time {
         let number = self.lowest + (self.tags[slot] >> 32) as usize;
-        Time::from_nanos((self.groups[number / WIDTH][number % WIDTH] >> 64) as u64)
+        self.groups[number / WIDTH].times[number % WIDTH]
     }
 }
 

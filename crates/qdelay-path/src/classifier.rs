@@ -88,7 +88,8 @@ impl Classifier {
         }
     }
 
-    #[inline]
+    /// Not inlined: a path's loop would keep at hand what is only looked at here.
+    #[inline(never)]
     pub(crate) fn route(&self, packet: &Packet) -> Option<Route> {
         let key = match self.key {
             Key::Flow => packet.flow,

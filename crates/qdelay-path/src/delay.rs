@@ -75,12 +75,12 @@ impl Delay {
 
     #[inline]
     pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Entry {
-        if self.spec.loss > 0.0 && self.loss.unit() < self.spec.loss {
+        if self.spec.loss > 0.0 && self.draw_loss() {
             return Entry::Lost;
         }
         let mut leave = now + self.spec.span;
         if !self.spec.jitter.is_zero() {
-            leave += Span::from_nanos(self.jitter.below(self.spec.jitter.as_nanos().saturating_add(1)));
+            leave += self.draw_jitter();
         }
         let before = self.waiting.back().map(|entry| entry.0);
         if before.is_none() && leave == now {
@@ -92,12 +92,30 @@ impl Delay {
         if before.is_none() { Entry::First(leave) } else { Entry::Behind }
     }
 
-    /// Takes the first packet and says when the next one leaves.
+    /// Whether a packet is lost. Not inlined, as few delays draw.
+    #[inline(never)]
+    fn draw_loss(&mut self) -> bool {
+        self.loss.unit() < self.spec.loss
+    }
+
+    #[inline(never)]
+    fn draw_jitter(&mut self) -> Span {
+        Span::from_nanos(self.jitter.below(self.spec.jitter.as_nanos().saturating_add(1)))
+    }
+
+    /// Takes the first packet.
     #[inline]
-    pub(crate) fn leave(&mut self) -> (Option<Packet>, Time) {
-        let first = self.waiting.pop_front().map(|entry| entry.1);
-        self.waiting_bytes -= first.map_or(0, |packet| u64::from(packet.bytes));
-        (first, self.waiting.front().map_or(Time::NEVER, |entry| entry.0))
+    pub(crate) fn leave(&mut self) -> Option<Packet> {
+        let packet = self.waiting.front()?.1;
+        self.waiting.pop_front();
+        self.waiting_bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// When the first packet leaves.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Time {
+        self.waiting.front().map_or(Time::NEVER, |entry| entry.0)
     }
 
     pub(crate) fn inside(&self) -> crate::Count {

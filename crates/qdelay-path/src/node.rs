@@ -22,7 +22,9 @@ pub(crate) struct Node<Q> {
     pub(crate) listeners: Vec<Listener>,
 }
 
+// The tag stands by itself, and not in a value that a field never has, so that a match is a jump.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub(crate) enum Role<Q> {
     Classifier(Classifier),
     Queue(Queue<Q>),

@@ -113,7 +113,7 @@ impl<R: Recorder> Host for Carrier<'_, '_, R> {
         self.marking.draw()
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, end: End, outgoing: Outgoing) -> Result<(), PathError> {
         let handle = self.meter.contents.put(outgoing.contents);
         self.meter.begin(handle);

@@ -51,7 +51,9 @@ impl Ring {
     /// Takes the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
+        // A copy and then a pop: an `Option` of a packet would be taken apart to see whether there is one.
+        let packet = *self.packets.front()?;
+        self.packets.pop_front();
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
     }

@@ -12,7 +12,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let link = self.nodes[id.index()].role.link();
         let Some(queue) = link.only else { return self.begin_sending_in_turn(id, now, observer) };
-        match self.dequeue(queue, now, observer) {
+        match self.take_from(queue, now, observer) {
             Some(packet) => self.start(id, queue, packet, now),
             None => self.go_idle(id),
         }
@@ -52,14 +52,15 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn finish_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[id.index()];
         let link = node.role.link_mut();
-        if let Some(sending) = link.sending.take() {
+        if let Some(Sending { packet, queue, .. }) = link.sending {
+            link.sending = None;
             let (next, is_heard) = (link.next, !node.listeners.is_empty());
-            observer.departed(now, id, sending.queue, &sending.packet);
-            node.counters.forwarded.add(&sending.packet);
+            observer.departed(now, id, queue, &packet);
+            node.counters.forwarded.add(&packet);
             if is_heard {
-                self.tell_gone(id, now, Count::of(&sending.packet));
+                self.tell_gone(id, now, Count::of(&packet));
             }
-            self.push(next, sending.packet, now, observer);
+            self.push(next, packet, now, observer);
         }
         self.begin_sending(id, now, observer);
     }

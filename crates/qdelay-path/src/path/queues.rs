@@ -5,7 +5,7 @@ use crate::link::AnyLink;
 use crate::node::{Queue, Role};
 use crate::{Count, Counters, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
-use qdelay_core::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
+use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
 
 /// Counts what a discipline drops and marks, and tells the observer.
 pub(super) struct Tally<'a, O> {
@@ -26,6 +26,14 @@ impl<O: Observer> Sink for Tally<'_, O> {
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
         self.counters.marked.add(reason, packet);
         self.observer.marked(self.now, self.node, packet, reason);
+    }
+}
+
+impl<O: Observer> Tally<'_, O> {
+    /// Takes a packet out of `qdisc`.
+    #[inline(never)]
+    pub(super) fn take<Q: Qdisc>(&mut self, qdisc: &mut Q, random: &mut Random) -> Option<Packet> {
+        qdisc.take(&mut Context { now: self.now, random, sink: self })
     }
 }
 
@@ -59,8 +67,19 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// Takes a packet out of the queue `at`.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn dequeue<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) -> Option<Packet> {
+        self.take_from(at, now, observer)
+    }
+
+    /// As [`Path::dequeue`], written out with all disciplines where it is called: the short way of a line.
+    #[inline(always)]
+    pub(super) fn take_from<O: Observer>(
+        &mut self,
+        at: NodeId,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<Packet> {
         let node = &mut self.nodes[at.index()];
         let queue = node.role.queue_mut();
         let (has_timer, is_heard) = (queue.has_timer, !node.listeners.is_empty());
@@ -79,13 +98,22 @@ impl<Q: Qdisc> Path<Q> {
             node.counters.forwarded.add(packet);
             observer.dequeued(now, at, packet);
         }
+        if has_timer || is_heard {
+            let gone = gone + packet.as_ref().map_or(Count::default(), Count::of);
+            self.tell_of_taking(at, now, gone, has_timer, is_heard);
+        }
+        packet
+    }
+
+    /// `gone` has left the queue `at`, which has a timer or is heard of.
+    #[inline(never)]
+    fn tell_of_taking(&mut self, at: NodeId, now: Time, gone: Count, has_timer: bool, is_heard: bool) {
         if has_timer {
             self.follow_timer(at, now);
         }
         if is_heard {
-            self.tell_of_dequeue(at, now, gone + packet.as_ref().map_or(Count::default(), Count::of));
+            self.tell_of_dequeue(at, now, gone);
         }
-        packet
     }
 
     /// `gone` has left the queue `at`.
@@ -134,7 +162,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn wake_link<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         if !self.idle[id.index()] {
             return;

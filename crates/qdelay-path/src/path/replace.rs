@@ -26,7 +26,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::Qdisc;
-use qdelay_core::{Context, Packet, Random, Time};
+use qdelay_core::{Packet, Random, Time};
 
 impl<Q: Qdisc> Path<Q> {
     /// Gives the queue `node` another discipline at `now`, after everything that is due by then.
@@ -205,7 +205,7 @@ impl<Q: Qdisc> Path<Q> {
         };
         let mut packet = None;
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
-            packet = old.qdisc.take(&mut Context { now, random: &mut old.random, sink: &mut sink });
+            packet = sink.take(&mut old.qdisc, &mut old.random);
             // One that gives nothing has nothing; if it had, it would have to be heard out before the next.
             if packet.is_some() || old.qdisc.backlog().packets > 0 {
                 break;
@@ -213,7 +213,7 @@ impl<Q: Qdisc> Path<Q> {
         }
         queue.retire();
         if packet.is_none() && queue.retiring.is_none() {
-            packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
+            packet = sink.take(&mut queue.qdisc, &mut queue.random);
         }
         let gone = sink.gone;
         if let Some(packet) = &packet {

@@ -24,10 +24,14 @@ impl<Q: Qdisc> Path<Q> {
         due <= now && due < Time::NEVER
     }
 
+    /// As [`Path::run`], where something is due.
     #[inline(never)]
     pub(super) fn run_due<O: Observer>(&mut self, now: Time, observer: &mut O) {
-        while self.is_due(now) {
+        loop {
             self.fire(NodeId(self.deadlines.first() as u16), self.deadlines.next(), observer);
+            if !self.is_due(now) {
+                return;
+            }
         }
     }
 
@@ -38,9 +42,10 @@ impl<Q: Qdisc> Path<Q> {
         match &mut node.role {
             Role::Delay(delay) => {
                 let next = delay.next;
-                let (packet, deadline) = delay.leave();
-                self.deadlines.set(id.index(), deadline);
-                let Some(packet) = packet else { return };
+                let Some(packet) = delay.leave() else {
+                    return self.deadlines.set(id.index(), Time::NEVER);
+                };
+                self.deadlines.set(id.index(), delay.next_deadline());
                 node.counters.forwarded.add(&packet);
                 if !node.listeners.is_empty() {
                     self.tell_gone(id, now, Count::of(&packet));

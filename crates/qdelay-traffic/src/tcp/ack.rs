@@ -41,6 +41,7 @@ pub(super) struct Ack {
 
 impl Sender {
     /// An acknowledgement has arrived.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, segment: &Segment, emit: &mut Emit<'_>) {
         let ack_number = expand(segment.ack, self.una);
         if ack_number > self.nxt || ack_number < self.una {
@@ -55,6 +56,12 @@ impl Sender {
             self.window_end = self.window_end.max(ack_number + u64::from(segment.window));
             return self.transmit(now, emit);
         }
+        self.take_acknowledgement(now, ack_number, segment, emit);
+    }
+
+    /// As [`Sender::on_ack`], where something is outstanding or is said to be.
+    #[inline(never)]
+    fn take_acknowledgement(&mut self, now: Time, ack_number: u64, segment: &Segment, emit: &mut Emit<'_>) {
         let prior_in_flight = self.board.in_flight();
         let (prior_delivered, prior_lost) = (self.rate.delivered, self.counts.marked_lost);
         let mut ack = Ack { una_advanced: ack_number > self.una, ..Ack::default() };

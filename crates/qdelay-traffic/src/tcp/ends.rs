@@ -33,19 +33,20 @@ impl TcpEnds {
     fn send<H: Host>(&mut self, now: Time, from: End, host: &mut H) -> Result<(), H::Error> {
         let is_near = from == End::Near;
         let end = if is_near { &self.near } else { &self.far };
-        for segment in self.out.drain(..) {
+        let sent = self.out.iter().try_for_each(|segment| {
             if is_near && segment.len > 0 {
-                host.sent(end.data_end(&segment));
+                host.sent(end.data_end(segment));
             }
             let outgoing = Outgoing {
-                contents: Contents { segment, created: now, number: 0 },
+                contents: Contents { segment: *segment, created: now, number: 0 },
                 bytes: segment.ip_bytes(),
-                ecn: end.ecn(&segment),
+                ecn: end.ecn(segment),
                 is_other: is_near && host.draw(),
             };
-            host.send(from, outgoing)?;
-        }
-        Ok(())
+            host.send(from, outgoing)
+        });
+        self.out.clear();
+        sent
     }
 
     fn open(&mut self, now: Time) {
