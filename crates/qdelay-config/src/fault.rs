@@ -38,12 +38,18 @@ pub fn unknown(line: u32, key: impl Display, wrong: &str, known: &[&str]) -> Fau
 
 /// That of `known` which differs least from `wrong`, if it differs little.
 pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).collect();
+    let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).map(|c| c.to_ascii_lowercase()).collect();
     if wrong.len() > NEAR_MAX {
         return None;
     }
     let allowed = 1 + wrong.len() / 5;
-    let distances = known.map(|word| (distance(&wrong, &word.chars().collect::<Vec<char>>()), word));
+    let distances = known.map(|word| {
+        let lower: Vec<char> = word.chars().map(|c| c.to_ascii_lowercase()).collect();
+        // `pf` for `proportional_fair`.
+        let initials = word.split('_').filter_map(|part| part.chars().next());
+        let is_short = wrong.len() > 1 && initials.eq(wrong.iter().copied());
+        (if is_short { 0 } else { distance(&wrong, &lower) }, word)
+    });
     distances
         .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
         .min()
@@ -88,6 +94,7 @@ mod tests {
             (near("rt"), near("tracefmt"), near("trace-format")),
             (Some("rtt"), None, Some("trace_format"))
         );
+        assert_eq!((near("RTT"), near("tf"), near("t")), (Some("rtt"), Some("trace_format"), None));
         assert_eq!((near(""), near("x"), near("bandwidth")), (None, None, None));
         assert_eq!(near(&"q".repeat(1_000_000)), None);
     }

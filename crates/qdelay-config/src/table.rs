@@ -17,11 +17,12 @@ pub struct Declared {
     about: &'static str,
     is_fixed: bool,
     is_required: bool,
+    also: &'static [&'static str],
 }
 
 /// A key with this default, written as in a file (empty: none), that does what `about` says in one sentence.
 pub const fn key(default: &'static str, about: &'static str) -> Declared {
-    Declared { unit: None, default, min: "", max: "", about, is_fixed: false, is_required: false }
+    Declared { unit: None, default, min: "", max: "", about, is_fixed: false, is_required: false, also: &[] }
 }
 
 impl Declared {
@@ -55,6 +56,11 @@ impl Declared {
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
     }
+    /// What other programs call it: not accepted, but then the error names this key.
+    #[must_use]
+    pub const fn also(self, names: &'static [&'static str]) -> Self {
+        Self { also: names, ..self }
+    }
     /// The same key of a table whose values stand over those of the one above it.
     #[must_use]
     pub const fn inherited(self) -> Self {
@@ -78,6 +84,8 @@ pub struct Key {
     pub is_fixed: bool,
     /// See [`Declared::required`].
     pub is_required: bool,
+    /// See [`Declared::also`].
+    pub also: &'static [&'static str],
     describe: fn(&Parameter) -> String,
     schema: fn(&Parameter) -> Json,
     components: fn() -> Vec<&'static Component>,
@@ -86,7 +94,7 @@ pub struct Key {
 impl Key {
     /// A key with values of the type `T`.
     pub const fn of<T: Accept>(name: &'static str, path: &'static str, declared: Declared) -> Key {
-        let Declared { unit, default, min, max, about, is_fixed, is_required } = declared;
+        let Declared { unit, default, min, max, about, is_fixed, is_required, also } = declared;
         let unit = match unit {
             Some(unit) => unit,
             None => T::UNIT,
@@ -96,6 +104,7 @@ impl Key {
             path,
             is_fixed,
             is_required,
+            also,
             describe: T::describe,
             schema: T::schema,
             components: T::components,
@@ -144,6 +153,21 @@ impl Table {
     /// The names of those that can be changed.
     pub fn varying(&self) -> Vec<&'static str> {
         self.keys.iter().filter(|key| !key.is_fixed).map(Key::name).collect()
+    }
+    /// `wrong`, in `line`, which stands where one of `known` is expected: the names of keys, and what else there may be.
+    pub fn unknown(&self, line: u32, path: &str, wrong: &str, known: &[&str]) -> Fault {
+        let meant = self.keys.iter().find(|key| key.also.contains(&wrong) && known.contains(&key.name()));
+        match meant {
+            Some(key) => {
+                let message = format!(
+                    "unknown key; expected one of {}; here it is called '{}'",
+                    known.join(", "),
+                    key.name()
+                );
+                Fault::new(line, path, message)
+            }
+            None => fault::unknown(line, path, wrong, known),
+        }
     }
     /// The table of the documentation.
     pub fn markdown(&self) -> String {
@@ -198,7 +222,7 @@ pub trait Settings: Clone + Sized {
             let path = format!("{}.{}", Self::TABLE.name, entry.key);
             let key = Self::TABLE
                 .key(&entry.key)
-                .ok_or_else(|| fault::unknown(entry.line, &path, &entry.key, &Self::TABLE.names()))?;
+                .ok_or_else(|| Self::TABLE.unknown(entry.line, &path, &entry.key, &Self::TABLE.names()))?;
             settings.set(&Self::read_change(key, &path, &entry.value)?);
         }
         Ok(settings)

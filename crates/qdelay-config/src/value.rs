@@ -222,7 +222,8 @@ macro_rules! words {
 /// # Errors
 /// Of another type, or refused by [`Parameter::read`].
 pub fn plain(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Value), Fault> {
-    let text = scalar(parameter.unit, node).ok_or_else(|| wrong_type(path, node, &wanted(parameter.unit)))?;
+    let text =
+        scalar(parameter.unit, node).ok_or_else(|| wrong_type(path, node, &wanted(parameter.unit, node)))?;
     let value = parameter.read(&text).map_err(|message| {
         let message =
             if parameter.unit == Unit::Switch { "expected true or false".to_string() } else { message };
@@ -244,7 +245,17 @@ fn scalar(unit: Unit, node: &Node) -> Option<String> {
     }
 }
 
-fn wanted(unit: Unit) -> String {
+fn wanted(unit: Unit, found: &Node) -> String {
+    match (unit, &found.content) {
+        // What was written, as it may have been meant.
+        (Unit::Span, Content::Whole(number)) => {
+            return format!("a duration with its unit in quotes, such as \"{number}ms\" or \"{number}s\"");
+        }
+        (Unit::Rate, Content::Whole(number)) => {
+            return format!("a rate with its unit in quotes, such as \"{number}mbit\"");
+        }
+        _ => {}
+    }
     match unit {
         Unit::Span => "a duration in quotes, such as \"20ms\"".to_string(),
         Unit::Rate => "a rate in quotes, such as \"10mbit\"".to_string(),

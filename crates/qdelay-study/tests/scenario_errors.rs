@@ -66,7 +66,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "title = \"a\\nb\"\n[[flow]]",
-        "my.toml: line 1: title: found the string 'a b'; expected one line of text in quotes",
+        "my.toml: line 1: title: found the string 'a\\nb'; expected one line of text in quotes",
     ),
     ("path = 5", "my.toml: line 1: path: found the integer 5; expected a table, as in [path]"),
     ("flow = 5", "my.toml: line 1: flow: found the integer 5; expected tables, each under [[flow]]"),
@@ -181,7 +181,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\n[path.qdisc.bode]\nlimit = 500\ntarget = 20\n[[flow]]",
-        "my.toml: line 5: path.qdisc.bode.target: found the integer 20; expected a duration in quotes, such as \"20ms\"",
+        "my.toml: line 5: path.qdisc.bode.target: found the integer 20; expected a duration with its unit in quotes, such as \"20ms\" or \"20s\"",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[path.qdisc.bode]\ntarget = \"20ms\"\nlimt = 500\n[[flow]]",
@@ -209,7 +209,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = { line = { rate = 10 } }\n[[flow]]",
-        "my.toml: line 2: path.link.line.rate: found the integer 10; expected a rate in quotes, such as \"10mbit\"",
+        "my.toml: line 2: path.link.line.rate: found the integer 10; expected a rate with its unit in quotes, such as \"10mbit\"",
     ),
     (
         "[path]\nlink = { rate = { rate = \"1mbit\", model = \"line\", burst = 9 } }\n[[flow]]",
@@ -245,7 +245,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nrtt = 10\n[[flow]]",
-        "my.toml: line 3: path.rtt: found the integer 10; expected a duration in quotes, such as \"20ms\"",
+        "my.toml: line 3: path.rtt: found the integer 10; expected a duration with its unit in quotes, such as \"10ms\" or \"10s\"",
     ),
     (
         "[path]\nlink = \"10mbit\"\nrtt = \"10\"\n[[flow]]",
@@ -353,7 +353,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[run]\nduration = 60",
-        "my.toml: line 7: run.duration: found the integer 60; expected a duration in quotes, such as \"20ms\"",
+        "my.toml: line 7: run.duration: found the integer 60; expected a duration with its unit in quotes, such as \"60ms\" or \"60s\"",
     ),
     (
         "{BASE}[run]\nduration = \"25h\"",
@@ -500,7 +500,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = [\"pie\"]",
-        "my.toml: line 8: matrix.variant.path.qdisc: found an array; expected a qdisc, as a string such as \"taildrop\" or a table such as { taildrop = {} }",
+        "my.toml: line 8: matrix.variant.path.qdisc: found an array; expected one qdisc here, and several as an axis under [matrix]",
     ),
     (
         "{BASE}[matrix]\npath.qdisc = [\"pie\"]\n[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = \"codel\"",
@@ -624,4 +624,106 @@ fn what_the_command_line_says_is_checked() {
         "my.toml: run.duration: the matrix varies it; expected no duration on the command line",
     ];
     assert_eq!(found, wanted);
+}
+
+/// What people write who know other programs: below `[path]` with a link, or instead of it.
+#[test]
+fn mistakes_of_newcomers() {
+    let table = [
+        ("[path]\nlink = 10mbit\n[[flow]]", "line 2: not TOML: string values must be quoted"),
+        (
+            "[path]\nlink = 10\n[[flow]]",
+            "line 2: path.link: found the integer 10; expected a link in quotes: a rate with its unit, such as \"10mbit\"",
+        ),
+        (
+            "[path]\nlink = \"10Mbps\"\n[[flow]]",
+            "expected a number with a unit of bit, kbit, mbit or gbit (per second), such as 10mbit",
+        ),
+        (
+            "[path]\nlink = \"10 mbit\"\n[[flow]]",
+            "line 2: path.link: '10 mbit': a space in a rate; expected \"10mbit\"",
+        ),
+        (
+            "[path]\nbandwidth = \"10mbit\"\n[[flow]]",
+            "line 2: path.bandwidth: unknown key; {}; here it is called 'link'",
+        ),
+        ("{BASE}[path]\nrtt = 1", "line 6: not TOML: duplicate key"),
+        ("[path]\nlink = \"10mbit\"\nrtt = 20\n[[flow]]", "such as \"20ms\" or \"20s\""),
+        (
+            "[path]\nlink = \"10mbit\"\nrtt = \"20 ms\"\n[[flow]]",
+            "expected a number with a unit of ns, us, ms, s or min, such as 20ms",
+        ),
+        (
+            "[path]\nlink = \"10mbit\"\nrtt = \"20msec\"\n[[flow]]",
+            "expected a number with a unit of ns, us, ms, s or min, such as 20ms",
+        ),
+        (
+            "[path]\nlink = \"10mbit\"\ndelay = \"20ms\"\n[[flow]]",
+            "line 3: path.delay: unknown key; {}; here it is called 'rtt'",
+        ),
+        (
+            "[path]\nlink = \"10mbit\"\naqm = \"codel\"\n[[flow]]",
+            "line 3: path.aqm: unknown key; {}; here it is called 'qdisc'",
+        ),
+        (
+            "[path]\nlink = \"10mbit\"\nbuffer = 100\n[[flow]]",
+            "line 3: path.buffer: unknown key; {}; here it is called 'limit'",
+        ),
+        (
+            "[path]\nlink = \"10mbit\"\nlimit = \"100kb\"\n[[flow]]",
+            "line 3: path.limit: '100kb': expected a whole number of packets",
+        ),
+        (
+            "[path]\nlink = \"10mbit\"\nqdisc = [\"codel\", \"pie\"]\n[[flow]]",
+            "line 3: path.qdisc: found an array; expected one qdisc here, and several as an axis under [matrix]",
+        ),
+        ("[path]\nlink = \"10mbit\"\nqdisc = \"fq-codel\"\n[[flow]]", "did you mean 'fq_codel'?"),
+        ("[path]\nlink = \"10mbit\"\nqdisc = \"CoDel\"\n[[flow]]", "did you mean 'codel'?"),
+        (
+            "[path]\nlink = \"10mbit\"\nqdisc = \"codel:target=5ms,interval=100ms\"\n[[flow]]",
+            "parameters are separated by ':', not by ','",
+        ),
+        ("[path]\nlink = \"10mbit\"\nqdisc = \"codel:ecn=true\"\n[[flow]]", "ecn=true: expected on or off"),
+        (
+            "[path]\nlink = \"10mbit\"\n[flow]\ntransport = \"cubic\"",
+            "line 3: flow: found a table; expected tables, each under [[flow]]",
+        ),
+        ("[path]\nlink = \"10mbit\"\n[[flows]]", "line 3: flows: unknown key; {}; did you mean 'flow'?"),
+        ("{BASE}transport = \"CUBIC\"", "did you mean 'cubic'?"),
+        ("{BASE}cc = \"bbr\"", "line 6: flow.cc: unknown key; {}; here it is called 'transport'"),
+        (
+            "{BASE}start = 5",
+            "flow.start: found the integer 5; expected a duration with its unit in quotes, such as \"5ms\" or \"5s\"",
+        ),
+        (
+            "{BASE}dscp = \"EF46\"",
+            "flow.dscp: 'EF46': no codepoint; expected 0 to 63, or a name such as \"ef\"",
+        ),
+        ("{BASE}[run]\nduration = 60", "such as \"60ms\" or \"60s\""),
+        ("{BASE}[run]\ntime = \"60s\"", "line 7: run.time: unknown key; {}; here it is called 'duration'"),
+        ("{BASE}[run]\nseed = 1", "line 7: run.seed: unknown key; {}; did you mean 'seeds'?"),
+        (
+            "{BASE}[matrix]\npath.qdisc = \"codel\"",
+            "matrix.path.qdisc: found the string 'codel'; expected an array of one or more values",
+        ),
+        (
+            "{BASE}[[matrix]]\npath.qdisc = [\"codel\"]",
+            "line 6: matrix: found an array; expected a table, as in [matrix]",
+        ),
+        (
+            "{BASE}[matrix]\npath.aqm = [\"codel\"]",
+            "line 7: matrix.path.aqm: unknown key; {}; here it is called 'qdisc'",
+        ),
+        (
+            "[cell]\nbandwidth = 20\n[[flow]]",
+            "expected one of 1.4mhz, 3mhz, 5mhz, 10mhz, 15mhz, 20mhz in quotes",
+        ),
+        ("[cell]\nscheduler = \"pf\"\n[[flow]]", "did you mean 'proportional_fair'?"),
+        ("[cell]\nmcs = 10\n[[flow]]", "line 2: cell.mcs: unknown key; {}; here it is called 'channel'"),
+    ];
+    for (text, wanted) in table {
+        let found = error(&text.replace("{BASE}", BASE));
+        let mut parts = wanted.split("{}").map(|part| part.to_string());
+        assert!(parts.all(|part| found.contains(&part)), "{text}\n  found  {found}\n  wanted {wanted}");
+    }
 }

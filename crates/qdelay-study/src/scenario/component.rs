@@ -2,7 +2,7 @@
 
 use crate::links;
 use qdelay_config::value::{plain, wrong_type};
-use qdelay_config::{Entry, Fault, Node, fault};
+use qdelay_config::{Content, Entry, Fault, Node, fault};
 use qdelay_core::component::{Arguments, Component, split_outside_brackets};
 use qdelay_path::AnyLink;
 use qdelay_trace::synth;
@@ -16,6 +16,11 @@ pub(crate) fn read(registry: &[&'static Component], path: &str, node: &Node) -> 
     if let Some(text) = node.text() {
         return parse(registry, text)
             .map_err(|message| Fault::new(node.line, path, format!("'{text}': {message}")));
+    }
+    if node.list().is_some() {
+        let message =
+            format!("found an array; expected one {kind} here, and several as an axis under [matrix]");
+        return Err(Fault::new(node.line, path, message));
     }
     let example = registry.first().map_or("name", |component| component.name);
     let expected =
@@ -91,6 +96,18 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
 /// # Errors
 /// As [`read`], and what a link refuses to be built from.
 pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
+    if let Content::Whole(number) | Content::Float(number) = &node.content {
+        let expected =
+            format!("a link in quotes: a rate with its unit, such as \"{number}mbit\", or another link");
+        return Err(wrong_type(path, node, &expected));
+    }
+    if let Some(text) = node.text()
+        && !qdelay_path::is_rate(text)
+        && qdelay_path::is_rate(&text.replace(' ', ""))
+    {
+        let message = format!("'{text}': a space in a rate; expected \"{}\"", text.replace(' ', ""));
+        return Err(Fault::new(node.line, path, message));
+    }
     let arguments = match node.text() {
         // A rate by itself.
         Some(text) if qdelay_path::is_rate(text) => qdelay_path::parse_link(text)

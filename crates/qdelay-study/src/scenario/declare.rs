@@ -81,13 +81,13 @@ const SLICE_OF: Declared =
 table! {
     /// `[path]`.
     pub struct Path, PathChange = "path", "the bottleneck, and the way to it and back" {
-        link: Option<Link> = key("", "The bottleneck's link, such as 10mbit; this or trace.");
-        trace: Option<TraceName> = key("", "The trace that drives the bottleneck's link; this or link.");
+        link: Option<Link> = key("", "The bottleneck's link, such as 10mbit; this or trace.").also(&["rate", "bandwidth", "capacity"]);
+        trace: Option<TraceName> = key("", "The trace that drives the bottleneck's link; this or link.").also(&["file"]);
         trace_format: Option<TraceFormat> = TRACE_FORMAT;
         once: bool = ONCE;
-        qdisc: Qdisc = key("taildrop", "The queue discipline of the bottleneck.");
-        limit: Option<u64> = LIMIT;
-        rtt: Span = key("10ms", "Round trip without any queue or transmission.").within("1us", "60s");
+        qdisc: Qdisc = key("taildrop", "The queue discipline of the bottleneck.").also(&["aqm", "queue", "scheduler"]);
+        limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
+        rtt: Span = key("10ms", "Round trip without any queue or transmission.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "At most this much more delay behind the bottleneck; packets keep their order.").within("0s", "60s");
         uplink: Uplink = key("48mbit", "What acknowledgements cross.");
         uplink_limit: u64 = key("1000", "Packets the uplink's queue holds.").count("packets").within("1", "10000000");
@@ -98,13 +98,13 @@ table! {
     /// `[[path.hop]]`.
     pub struct Hop, HopChange = "path.hop", "a queue and a link in front of the bottleneck, which all flows cross in the data direction" {
         name: Option<Name> = key("", "What it is called; hop-1, hop-2... where it is not given.").fixed();
-        link: Option<Link> = key("", "Its link, such as 10mbit; this or trace.");
+        link: Option<Link> = key("", "Its link, such as 10mbit; this or trace.").also(&["rate", "bandwidth", "capacity"]);
         trace: Option<TraceName> = key("", "The trace that drives its link; this or link.");
         trace_format: Option<TraceFormat> = TRACE_FORMAT;
         once: bool = ONCE;
-        qdisc: Qdisc = key("taildrop", "The queue discipline in front of the link.");
+        qdisc: Qdisc = key("taildrop", "The queue discipline in front of the link.").also(&["aqm", "queue"]);
         limit: Option<u64> = LIMIT;
-        delay: Span = key("0s", "From its link to what is behind it, one way; on top of path.rtt.").within("0s", "60s");
+        delay: Span = key("0s", "From its link to what is behind it, one way; on top of path.rtt.").within("0s", "60s").also(&["rtt", "latency"]);
     }
 }
 
@@ -112,8 +112,8 @@ table! {
     /// `[[flow]]`.
     pub struct Flow, FlowChange = "flow", "a flow, or several that are alike" {
         name: Option<Name> = key("", "What it is called in results; flow-1, flow-2... where it is not given.").fixed();
-        transport: Transport = key("cubic", "What its two ends run.");
-        count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("flows").within("1", "10000");
+        transport: Transport = key("cubic", "What its two ends run.").also(&["cc", "congestion", "congestion_control", "tcp", "protocol"]);
+        count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("flows").within("1", "10000").also(&["flows", "number", "n"]);
         start: Span = key("0s", "When it starts.");
         stop: Option<Span> = key("", "When it stops sending; at the end of the run where it is not given.");
         spread: Span = key("0s", "Each starts at a random time up to this after start.");
@@ -121,7 +121,7 @@ table! {
         other_dscp: Option<Dscp> = key("", "A second codepoint, for some of the data packets that it sends; acknowledgements keep dscp.");
         other_share: Option<Percent> = key("", "With which probability a data packet carries other_dscp, such as 20%; nothing unless given.");
         extra_rtt: Span = key("0s", "Added to the round trip for this flow alone.").within("0s", "60s");
-        access: Option<Rate> = key("", "Rate of its own access link in front of the bottleneck; none where not given.").within("1bit", "");
+        access: Option<Rate> = key("", "Rate of its own access link in front of the bottleneck; none where not given.").within("1bit", "").also(&["rate"]);
         access_jitter: Span = key("0s", "At most this much more delay behind the access link for each data packet; packets keep their order.").within("0s", "60s");
         discard_after: Option<Span> = key("", "The receiver throws away data packets that come later than this after they were sent.").within("1us", "60s");
         ue: Option<Name> = key("", "The UEs of a cell that it goes to: a name under [[cell.ue]], or each: one flow for each of them.");
@@ -133,14 +133,14 @@ table! {
     /// `[cell]`.
     pub struct Cell, CellChange = "cell", "a cell as the bottleneck, in place of path.link, path.trace and path.qdisc" {
         technology: Technology = key("lte", "Which tables and slots it has.").fixed();
-        prbs: u16 = key("25", "Physical resource blocks of the carrier.").count("resource blocks").within("1", "275");
+        prbs: u16 = key("25", "Physical resource blocks of the carrier.").count("resource blocks").within("1", "275").also(&["rbs", "resource_blocks"]);
         bandwidth: Option<Bandwidth> = key("", "Of LTE, in place of prbs.");
         numerology: u8 = key("0", "Of NR: slots of 1 ms, 500, 250 or 125 us.").count("numerology").within("0", "3");
         mcs_table: McsTable = key("qam64", "Of NR: which modulations there are.");
         layers: u8 = key("1", "Of NR: spatial layers.").count("layers").within("1", "4");
         tti: Option<Span> = key("", "Transmission time interval: a multiple of the slot; the slot where it is not given.").within("1us", "1s");
         unit: QuantityUnit = key("bytes", "What is counted; packets: each is 1500 bytes, and none is cut in pieces.");
-        scheduler: Scheduler = SCHEDULER;
+        scheduler: Scheduler = SCHEDULER.also(&["mac", "mac_scheduler"]);
         partition: OrNone<Partition> = key("none", "How slices, each under [[cell.slice]], get their resource blocks.");
         sharing: Sharing = key("priority", "How the bearers of a UE share what it gets.");
         control: ControlTtis = key("none", "Which TTIs carry less because of control.");
@@ -148,7 +148,7 @@ table! {
         harq_rtt: Option<Span> = key("", "From a lost block to its repetition; the technology's where it is not given.").within("1us", "1s");
         harq_retransmissions: u8 = key("3", "After so many a block is lost for good.").count("repetitions").within("0", "30");
         air: Option<Span> = key("", "From the TTI in which a block is sent until it is decoded; the technology's where it is not given.").within("0s", "1s");
-        channel: Channel = CHANNEL;
+        channel: Channel = CHANNEL.also(&["cqi", "mcs", "snr"]);
         report_delay: Span = REPORT_DELAY;
         report_period: Span = REPORT_PERIOD;
         n3: OrNone<Link> = key("none", "A link that packets cross before they come to the node.");
@@ -242,7 +242,7 @@ table! {
 table! {
     /// `[run]`.
     pub struct Run, RunChange = "run", "for how long, how often, and what is kept" {
-        duration: Span = key("60s", "Simulated time.").within("1ms", "1440min");
+        duration: Span = key("60s", "Simulated time.").within("1ms", "1440min").also(&["time", "length", "stop", "end"]);
         warmup: Span = key("0s", "Rates and delays are taken from here on.");
         seeds: Seeds = key("1", "Seeds of the random streams: each case runs with each.").fixed();
         min_packet_bytes: u32 = key("0", "Smallest IP packet whose delay counts.").bytes().within("0", "65535b");

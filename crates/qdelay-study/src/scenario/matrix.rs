@@ -132,7 +132,7 @@ fn descend<'a>(
             let message = format!("cannot be varied; expected one of {}", kind.table().varying().join(", "));
             fail(Fault::new(entry.line, &path, message))
         }
-        None => fail(fault::unknown(entry.line, &path, key, &kind.table().varying())),
+        None => fail(kind.table().unknown(entry.line, &path, key, &kind.table().varying())),
     };
     let has = |kind: Kind, key: &str| kind.table().key(key).is_some();
     match names.as_slice() {

@@ -2,7 +2,7 @@
 
 use super::declare::Settings;
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Entry, Fault, Node, fault};
+use qdelay_config::{Entry, Fault, Node};
 use std::collections::BTreeSet;
 
 /// A table with its name.
@@ -80,12 +80,8 @@ pub(super) fn split<'a, T: Settings, const N: usize>(
     let own = || entries.iter().filter(|entry| !below.contains(&entry.key.as_str()));
     if let Some(wrong) = own().find(|entry| T::TABLE.key(&entry.key).is_none()) {
         let known: Vec<&str> = T::TABLE.names().into_iter().chain(below).collect();
-        return Err(fault::unknown(
-            wrong.line,
-            format!("{}.{}", T::TABLE.name, wrong.key),
-            &wrong.key,
-            &known,
-        ));
+        let path = format!("{}.{}", T::TABLE.name, wrong.key);
+        return Err(T::TABLE.unknown(wrong.line, &path, &wrong.key, &known));
     }
     Ok((T::read(own())?, below.map(|name| entries.iter().find(|entry| entry.key == name))))
 }
