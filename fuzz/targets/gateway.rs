@@ -14,8 +14,13 @@ fuzz_target!(|text: &str| {
         Ok(config) => {
             assert!(config.check_reload(&config).is_ok());
             assert!(!config.summary().contains('\n'));
-            let _ = (config.settings(), config.interfaces(), config.mtu(), config.hold(), config.wait());
-            let _ = (config.user(), config.listen(), config.control(), config.log("pcap"));
+            let _ = (config.settings(), config.interfaces(), config.mtu(), config.wait());
+            let _ = (
+                config.user(),
+                config.listen(),
+                config.control(),
+                qdelay_gateway::config::file(&config.tables.log.pcap),
+            );
         }
         Err(Failure::Input { place, message }) => {
             assert!(place == "g.toml" && !message.contains('\n') && message.len() > 10, "{message}");
