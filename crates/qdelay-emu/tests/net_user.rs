@@ -1,6 +1,6 @@
 //! A user who is not root: two private namespaces. A user namespace is entered before there is a second thread, so by helpers.
 
-use crate::net_support::{Carried, host, link};
+use crate::net_support::{Carried, host, link, pause};
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::link_setup::{LinkSetup, Options, Outside, SetupError};
 use qdelay_emu::netns::command::exit_code;
@@ -28,9 +28,22 @@ fn as_user(helper: &str, mode: u32) {
     let exe = std::fs::read("/proc/self/exe").expect("this program");
     host.run(move || lay_out(&exe));
     host.run(move || set_mode(mode));
-    let mut command = Command::new("/dev/net/program");
-    command.args(helper_arguments(helper)).current_dir("/").uid(NOBODY).gid(NOBODY);
-    let mut running = host.spawn(command).expect("started");
+    let start = || {
+        let mut command = Command::new("/dev/net/program");
+        command.args(helper_arguments(helper)).current_dir("/").uid(NOBODY).gid(NOBODY);
+        host.spawn(command)
+    };
+    // A process that another test forked while the program was written has it open until it runs something else.
+    let is_busy = |error: &std::io::Error| error.kind() == std::io::ErrorKind::ExecutableFileBusy;
+    let mut started = start();
+    for _ in 0..100 {
+        if !started.as_ref().is_err_and(is_busy) {
+            break;
+        }
+        pause();
+        started = start();
+    }
+    let mut running = started.expect("started");
     match i32::from(exit_code(running.wait().expect("ended"))) {
         0 => {}
         SKIPPED => skip(Need::Net, "users may make no namespaces"),
