@@ -1,9 +1,9 @@
 //! What a packet costs in an emulator, without devices and system calls: `cargo bench -p qdelay-emu`. An argument scales the
 //! packets.
 //!
-//! Each packet is written into its slot (the header only: a device's copy is not ours), parsed, queued, sent over the link,
-//! released and settled. `path` is the bare path with the same packets, for comparison; `turn` goes through a driver with the
-//! real clock and devices that make packets out of nothing.
+//! Each packet is written into its slot (the header only: the copy from a device is not measured), parsed, queued, sent over
+//! the link, released and settled. `path` is the bare path with the same packets, for comparison; `turn` uses a driver with the
+//! real clock and devices that generate packets.
 #![allow(clippy::disallowed_methods, reason = "measures its own cost")]
 
 use qdelay_core::qdisc::AnyQdisc;
@@ -77,7 +77,7 @@ fn emulate(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
 
 /// The same packets without bytes.
 fn bare(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
-    let (mut path, places) = plan.build().expect("a path");
+    let (mut path, nodes) = plan.build().expect("a path");
     let frames: Vec<_> = (0..16)
         .map(|flow| {
             let mut packet = header(flow).to_vec();
@@ -93,7 +93,7 @@ fn bare(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
         }
         for port in Port::ALL {
             let packet = frames[number as usize & 15].packet(number);
-            path.ingress(now, places.entry[port.index()], packet, &mut out).expect("time in order");
+            path.ingress(now, nodes.entry[port.index()], packet, &mut out).expect("time in order");
         }
         black_box(&out);
         out.clear();
@@ -101,7 +101,7 @@ fn bare(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
     report(name, start, packets, "");
 }
 
-/// Always has a packet, up to a number, and takes all.
+/// Always has a packet, up to a number, and accepts all packets.
 struct Source {
     left: u64,
     written: u64,

@@ -1,13 +1,13 @@
 //! Whether a run under a real clock can be trusted.
 //!
-//! The path decides at its own times, but a host can be late to write what it lets go, and packets can be lost between the
+//! The path decides at its own times, but a host can be late in writing released packets, and packets can be lost between the
 //! devices and the path. Both are counted. A run is trustworthy if at most 0.1% of the releases were later than the limit of
 //! [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits), at most 0.1% of the packets may have waited for longer than
 //! that before they were read, and no packet was lost outside the path.
 //!
-//! The second rule is there because lateness is counted from when a packet was read: a loop that stands still reads late, and is
-//! then on time with what it has read. It has the bound and the share of the first, since either makes a packet's delay wrong by
-//! as much. [`stall`](crate::stall) says which packets these are, and what cannot be seen.
+//! The second rule is needed because lateness is counted from the time at which a packet was read: a loop that stalls reads
+//! packets late, and then releases those on time. Both rules have the same bound and share, since either lateness makes a
+//! packet's delay wrong by as much. [`stall`](crate::stall) explains which packets count as late, and what cannot be detected.
 
 use crate::clock::process_cpu;
 use crate::device::Port;
@@ -16,51 +16,51 @@ use qdelay_core::{Span, Time};
 use qdelay_record::{Delay, DelayHistogram};
 use std::fs;
 
-/// Of this many packets one may be late, or have waited unseen.
+/// One packet out of this many may be late, or may have waited unread.
 const PACKETS_PER_LATE_ONE: u64 = 1000;
 
-/// What went on beside the path while a run lasted.
+/// Losses, delays and costs outside the path during a run.
 #[derive(Clone, Debug)]
 pub struct Audit {
-    /// How late packets were written: when they were, less when the path let them go.
+    /// Lateness of writes to the devices: time of the write less the time at which the path released the packet.
     pub lateness: DelayHistogram,
-    /// A release that is later than this is late, by the port it goes to.
+    /// A release that is later than this is late, by the port that it goes to.
     pub limits: [Span; 2],
     /// Releases that were late.
     pub late: u64,
-    /// Read, but no IP packets; they are not the link's, and void nothing.
+    /// Packets read that are not IP packets; they are not counted as packets of the link and do not affect the verdict.
     pub malformed: u64,
-    /// Frames that carry no IP and went around the path, by the port they came from; they void nothing.
+    /// Frames without an IP packet, which bypassed the path, by the port that they came from; they do not affect the verdict.
     pub passed: [u64; 2],
-    /// Read, but longer than the memory for a packet: several packets in one, which are lost.
+    /// Packets read that were longer than a slot of the pool: several packets joined into one by offloads. They are lost.
     pub oversized: u64,
-    /// Read and dropped because all memory for packets was in use.
+    /// Packets read and dropped because all slots of the pool were in use.
     pub pool_empty: u64,
-    /// Released to a device that had no room.
+    /// Packets released to a device whose queue was full.
     pub send_full: u64,
-    /// Released to a device that refused them.
+    /// Packets released to a device that refused them.
     pub send_failed: u64,
     /// Dropped by the kernel at the two devices.
     pub kernel_drops: u64,
-    /// What did not fit into logs, in records; counted by whoever writes them.
+    /// Records that did not fit into logs; counted by the owner of the logs.
     pub log_lost: u64,
-    /// When the loop was not on time.
+    /// Intervals in which the loop was late.
     pub stalls: Stalls,
-    /// Turns of the loop.
+    /// Iterations of the loop.
     pub turns: u64,
-    /// How long it lasted.
+    /// Duration of the run.
     pub duration: Span,
     /// Processor time of this process.
     pub cpu: Span,
-    /// Processor time that other guests of the machine's host took from this machine, over all processors; `None` where the
-    /// kernel does not say.
+    /// Processor time that the hypervisor gave to other guests (steal time), over all processors; `None` where the kernel does
+    /// not report it.
     pub steal: Option<Span>,
     begin: Begin,
-    /// Of the devices, when they were asked last.
+    /// Kernel drops at the devices when they were last queried.
     drops_before: u64,
 }
 
-/// Counts at the beginning.
+/// Counts at the beginning of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Begin {
     time: Time,
@@ -69,12 +69,12 @@ struct Begin {
     steal: Option<Span>,
 }
 
-/// Whether to believe a run.
+/// Whether the results of a run can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Nothing speaks against it.
+pub struct RunVerdict {
+    /// There is no reason against it.
     pub trustworthy: bool,
-    /// What speaks against it, one sentence each.
+    /// Reasons against it, one sentence each.
     pub reasons: Vec<String>,
 }
 
@@ -102,11 +102,11 @@ pub struct AuditFacts {
     /// See [`Audit::steal`].
     pub steal: Option<Span>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: RunVerdict,
 }
 
 impl Audit {
-    /// A run that begins at `now`, in which the devices had dropped `kernel_drops` before.
+    /// Begins the audit of a run at `now`, before which the devices had dropped `kernel_drops` packets.
     pub fn begin(now: Time, limits: [Span; 2], kernel_drops: u64) -> Audit {
         Audit {
             lateness: DelayHistogram::default(),
@@ -130,14 +130,14 @@ impl Audit {
         }
     }
 
-    /// The loop looks at its clock; see [`Stalls::look`].
+    /// The loop reads its clock; see [`Stalls::look`].
     #[inline]
     pub fn look(&mut self, now: Time) -> Span {
         self.stalls.look(now, self.limits)
     }
 
-    /// After a stall the devices say that they have dropped `kernel_drops`.
-    pub fn asked(&mut self, kernel_drops: u64) {
+    /// After a stall the devices report `kernel_drops` drops in total.
+    pub fn kernel_drops_after_stall(&mut self, kernel_drops: u64) {
         self.stalls.dropped += kernel_drops.saturating_sub(self.drops_before);
         self.drops_before = kernel_drops;
     }
@@ -150,7 +150,7 @@ impl Audit {
         self.late += u64::from(lateness > self.limits[port.index()]);
     }
 
-    /// Brings the figures that are differences up to `now`; may be called any number of times.
+    /// Updates the figures that are differences to `now`; may be called any number of times.
     pub fn update(&mut self, now: Time, kernel_drops: u64) {
         self.duration = now.since(self.begin.time);
         self.kernel_drops = kernel_drops.saturating_sub(self.begin.kernel_drops);
@@ -165,7 +165,7 @@ impl Audit {
     }
 
     /// Whether the run can be trusted so far.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> RunVerdict {
         let mut reasons = Vec::new();
         let releases = self.lateness.count();
         if is_too_many(self.late, releases) {
@@ -183,7 +183,7 @@ impl Audit {
                 "{unseen} of {read} packets ({:.2}%) may have waited unread for more than {}: {}",
                 unseen as f64 * 100.0 / read as f64,
                 limits(self.limits),
-                stood_still(&self.stalls),
+                describe_stalls(&self.stalls),
             ));
         }
         for (count, what) in [
@@ -200,7 +200,7 @@ impl Audit {
         if self.log_lost > 0 {
             reasons.push(format!("{} records found no room in the logs", self.log_lost));
         }
-        Verdict { trustworthy: reasons.is_empty(), reasons }
+        RunVerdict { trustworthy: reasons.is_empty(), reasons }
     }
 
     /// All figures at once.
@@ -225,29 +225,29 @@ fn is_too_many(bad: u64, all: u64) -> bool {
     bad.saturating_mul(PACKETS_PER_LATE_ONE) > all
 }
 
-/// How often and how long the loop was not on time.
-fn stood_still(stalls: &Stalls) -> String {
+/// Number and duration of the stalls.
+fn describe_stalls(stalls: &Stalls) -> String {
     let Stall { begin, length } = stalls.worst().first().copied().unwrap_or_default();
     let times = if stalls.count == 1 { "once".to_string() } else { format!("{} times", stalls.count) };
     format!(
-        "the emulator stood still {times}, for {:.3} ms in all, and for {:.3} ms from {:.3} s on",
+        "the emulator stalled {times}, for {:.3} ms in total; the longest stall lasted {:.3} ms, from {:.3} s on",
         stalls.total.as_millis_f64(),
         length.as_millis_f64(),
         begin.as_secs_f64()
     )
 }
 
-/// As they are printed.
+/// The limits as text.
 fn limits([inside, outside]: [Span; 2]) -> String {
     if inside == outside { inside.to_string() } else { format!("{inside} (down) or {outside} (up)") }
 }
 
-/// Time stolen from this machine since it was started, over all processors.
+/// Steal time since the machine was started, over all processors.
 fn steal() -> Option<Span> {
     parse_steal(&fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// The eighth figure of the first line, in hundredths of a second (`USER_HZ`, the same on all machines that Linux runs on
+/// The eighth value of the first line of `/proc/stat`, in hundredths of a second (`USER_HZ` on all machines that Linux runs on
 /// today).
 fn parse_steal(stat: &str) -> Option<Span> {
     let mut words = stat.lines().next()?.split_ascii_whitespace();
@@ -304,7 +304,7 @@ mod tests {
             verdict.reasons,
             [
                 "1 of 999 packets (0.10%) may have waited unread for more than 100us (down) or 200us (up): the emulator \
-              stood still once, for 800.000 ms in all, and for 800.000 ms from 0.000 s on"
+              stalled once, for 800.000 ms in total; the longest stall lasted 800.000 ms, from 0.000 s"
             ]
         );
     }
@@ -312,9 +312,9 @@ mod tests {
     #[test]
     fn drops_of_a_stall_are_those_since_the_devices_were_asked() {
         let mut audit = audit(0, 0);
-        audit.asked(8);
+        audit.kernel_drops_after_stall(8);
         audit.update(us(1000), 20);
-        audit.asked(24);
+        audit.kernel_drops_after_stall(24);
         assert_eq!((audit.stalls.dropped, audit.kernel_drops), (7, 15));
     }
 

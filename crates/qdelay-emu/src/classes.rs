@@ -1,13 +1,13 @@
-//! Classes of packets: rules over protocol, ports and codepoint, which the classifiers of a path go by.
+//! Classes of packets: rules over protocol, ports and codepoint, which the classifiers of a path use.
 //!
-//! The rules are asked in their order, and the first that fits counts. Ports are those of transports that begin with two of
-//! them; a port fits if either end has it, because a rule is about a conversation and not about who opened it. Fragments have no
-//! ports and fit no rule that asks for one.
+//! Rules are tried in order; the first that matches decides. Ports are those of transports that begin with two port numbers; a
+//! rule matches a port at either end, because it describes a conversation, whichever end opened it. Fragments have no ports and
+//! match no rule that requires one.
 
 use crate::frame::Frame;
 use std::ops::RangeInclusive;
 
-/// One rule. What is `None` fits everything.
+/// One rule. A field that is `None` matches every packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassRule {
     /// The IP protocol: 6 is TCP, 17 UDP.
@@ -16,16 +16,16 @@ pub struct ClassRule {
     pub ports: Option<RangeInclusive<u16>>,
     /// The differentiated services codepoint, 0 to 63.
     pub dscp: Option<u8>,
-    /// The class of packets that fit.
+    /// The class of matching packets.
     pub class: u16,
 }
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Classes {
-    /// In the order in which they are asked.
+    /// In the order in which they are tried.
     pub rules: Vec<ClassRule>,
-    /// The class of packets that no rule takes.
+    /// The class of packets that match no rule.
     pub otherwise: u16,
 }
 

@@ -1,36 +1,36 @@
-//! The clock a run is held against: nanoseconds since it began.
+//! The clock of a run: nanoseconds since its beginning.
 
 use qdelay_core::{Span, Time};
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Says what time it is; never less than before.
+/// Returns the current time; never less than before.
 pub trait Clock {
     /// Time since the run began.
     fn now(&mut self) -> Time;
 
-    /// The time at which the clock of the day (`CLOCK_REALTIME`) said `stamp`, in nanoseconds since 1970; seen from `now`. What
-    /// was before the run is its beginning.
+    /// The time of the run at which the wall clock (`CLOCK_REALTIME`) read `stamp`, in nanoseconds since 1970; `now` is the
+    /// current time. Time stamps before the run become its beginning.
     fn of_day(&mut self, stamp: u64, now: Time) -> Time;
 }
 
-/// How often the clock of the day is compared with the monotonic one. Both run at one speed, but the former is set now and then.
+/// How often the wall clock is compared with the monotonic clock. Both run at the same rate, but the wall clock may be set.
 const COMPARE: Span = Span::from_millis(1);
-/// A comparison that took longer was interrupted, and is made again.
+/// A comparison that took longer than this many nanoseconds was interrupted, and is repeated.
 const UNINTERRUPTED: u64 = 5_000;
 
-/// The kernel's monotonic clock (`CLOCK_MONOTONIC`), from when this was made.
+/// The kernel's monotonic clock (`CLOCK_MONOTONIC`), counted from [`RealClock::start`].
 #[derive(Clone, Copy, Debug)]
 pub struct RealClock {
     start: u64,
-    /// What the clock of the day said at the start.
+    /// Wall clock time at the start of the run, in nanoseconds since 1970.
     day: u64,
     compared: Option<Time>,
 }
 
 impl RealClock {
-    /// A run that begins now.
+    /// Starts a run now.
     pub fn start() -> RealClock {
         RealClock { start: nanos(ClockId::Monotonic), day: 0, compared: None }
     }
@@ -77,11 +77,11 @@ pub(crate) fn process_cpu() -> Span {
 #[inline]
 fn nanos(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    // No clock is negative, since 1970.
+    // Neither clock is negative after 1970.
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A clock that stands still until a test moves it. Clones are the same clock.
+/// A clock that a test moves by hand. Clones share the same time.
 #[derive(Clone, Debug, Default)]
 pub struct FakeClock {
     now: Rc<Cell<Time>>,
@@ -89,11 +89,11 @@ pub struct FakeClock {
 }
 
 impl FakeClock {
-    /// At the beginning of a run.
+    /// A clock at the beginning of a run.
     pub fn new() -> FakeClock {
         FakeClock::default()
     }
-    /// The time; nothing moves.
+    /// The current time, without advancing the clock.
     pub fn peek(&self) -> Time {
         self.now.get()
     }
@@ -101,7 +101,7 @@ impl FakeClock {
     pub fn set(&self, time: Time) {
         self.now.set(self.now.get().max(time));
     }
-    /// Lets `tick` pass after each look at the clock, as if everything took time.
+    /// Advances the clock by `tick` after each reading, as if every operation took time.
     pub fn set_tick(&self, tick: Span) {
         self.tick.set(tick);
     }
@@ -114,7 +114,7 @@ impl Clock for FakeClock {
         now
     }
 
-    /// The day begins with the run.
+    /// The wall clock begins with the run.
     fn of_day(&mut self, stamp: u64, _: Time) -> Time {
         Time::from_nanos(stamp)
     }
@@ -141,7 +141,7 @@ mod tests {
             let stamp = nanos(ClockId::Realtime);
             let after = clock.now();
             let time = clock.of_day(stamp, after);
-            // Both clocks are read one after the other, and the comparison is as good as its reading took, at worst.
+            // The two clocks are read one after the other, so the comparison is only as exact as the time between the readings.
             let slack = Span::from_secs(1);
             assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
             assert_eq!(clock.of_day(stamp - 3_600_000_000_000, after), Time::ZERO);

@@ -1,8 +1,8 @@
-//! Talking to the thread that carries packets: asking for samples, replacing what runs, stopping.
+//! Requests to the data thread, which carries packets: take a sample, replace the link's settings, stop.
 //!
-//! Any number of threads have a [`Control`]; the data thread has the [`Inbox`], whose alarm ends its waits, and serves what was
-//! asked for between two turns. It never waits for anybody: where another thread is just writing a request down, it comes back
-//! when that one rings again.
+//! Any number of threads hold a [`Control`]. The data thread holds the [`Inbox`]: its alarm wakes the thread, which serves
+//! pending requests between two iterations of its loop. The data thread never waits for a lock: if another thread is just
+//! adding a request, it serves that request at the next alarm, which the other thread raises afterwards.
 
 use crate::clock::Clock;
 use crate::device::Device;
@@ -10,7 +10,7 @@ use crate::drive::Driver;
 use crate::emulator::{Replaced, Tap};
 use crate::metrics::HasMetrics;
 use crate::plan::Plan;
-use crate::snapshot::{Sample, Settings, Snapshot};
+use crate::snapshot::{LinkSettings, Sample, Snapshot};
 use qdelay_record::Recorder;
 use rustix::event::{EventfdFlags, eventfd};
 use std::fmt;
@@ -19,23 +19,23 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the data thread is asked for.
+/// A request to the data thread.
 enum Request {
     Sample(SyncSender<Box<Sample>>),
-    Replace(Box<Plan>, Arc<Settings>, SyncSender<Result<Replaced, String>>),
+    Replace(Box<Plan>, Arc<LinkSettings>, SyncSender<Result<Replaced, String>>),
     Stop,
 }
 
-/// There is no data thread any more: the link has ended.
+/// The data thread has ended, and the link with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone;
+pub struct LinkEnded;
 
-impl fmt::Display for Gone {
+impl fmt::Display for LinkEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the link has ended")
     }
 }
-impl std::error::Error for Gone {}
+impl std::error::Error for LinkEnded {}
 
 #[derive(Debug)]
 struct Shared {
@@ -56,123 +56,123 @@ impl fmt::Debug for Request {
 
 impl Shared {
     fn ring(&self) {
-        // A counter that is full rings already.
+        // If the counter is full, the alarm is raised already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 }
 
-/// A line to the data thread. Clones are lines to the same one.
+/// A handle for requests to the data thread. Clones refer to the same thread.
 #[derive(Clone, Debug)]
 pub struct Control {
     shared: Arc<Shared>,
 }
 
-/// The data thread's end; when it is dropped, every [`Control`] gets [`Gone`].
+/// The data thread's end of the request queue; when it is dropped, requests through every [`Control`] fail with [`LinkEnded`].
 #[derive(Debug)]
 pub struct Inbox {
     shared: Arc<Shared>,
-    settings: Arc<Settings>,
+    settings: Arc<LinkSettings>,
     reloads: u64,
 }
 
-/// What was asked for that the data thread's owner has to do.
+/// What the owner of the data thread has to do after [`Inbox::serve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Nothing: go on.
-    GoOn,
-    /// To stop.
+pub enum LoopAction {
+    /// Continue the loop.
+    Continue,
+    /// Stop the loop.
     Stop,
 }
 
-/// A line to a data thread that runs `settings`, and its end there.
+/// A control handle for a data thread that runs `settings`, and the inbox for that thread.
 ///
 /// # Errors
-/// The kernel has no more descriptors.
-pub fn control(settings: Settings) -> io::Result<(Control, Inbox)> {
+/// The process is out of file descriptors.
+pub fn control(settings: LinkSettings) -> io::Result<(Control, Inbox)> {
     let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let shared = Arc::new(Shared { requests: Mutex::new(Some(Vec::new())), bell });
     Ok((Control { shared: shared.clone() }, Inbox { shared, settings: Arc::new(settings), reloads: 0 }))
 }
 
 impl Control {
-    /// A sample, as soon as the data thread comes to it.
+    /// Takes a sample; returns when the data thread has served the request.
     ///
     /// # Errors
     /// The link has ended.
-    pub fn sample(&self) -> Result<Box<Sample>, Gone> {
+    pub fn sample(&self) -> Result<Box<Sample>, LinkEnded> {
         let (reply, answer) = sync_channel(1);
         self.ask(Request::Sample(reply), &answer)
     }
 
-    /// Runs `plan` from now on, which is called `settings`; no packet is lost by it. Says what differed.
+    /// Replaces the running plan by `plan`, described by `settings`; no packet is lost. Returns which parts differed.
     ///
     /// # Errors
-    /// The link has ended; or, inside, why the plan cannot run: what ran before goes on.
-    pub fn replace(&self, plan: Plan, settings: Settings) -> Result<Result<Replaced, String>, Gone> {
+    /// Outer error: the link has ended. Inner error: why the plan cannot run; the previous plan stays in use.
+    pub fn replace(&self, plan: Plan, settings: LinkSettings) -> Result<Result<Replaced, String>, LinkEnded> {
         let (reply, answer) = sync_channel(1);
         self.ask(Request::Replace(Box::new(plan), Arc::new(settings), reply), &answer)
     }
 
-    /// Asks for the end; does not wait for it.
+    /// Requests the end of the loop; does not wait for it.
     ///
     /// # Errors
-    /// It has ended already.
-    pub fn stop(&self) -> Result<(), Gone> {
+    /// The link has ended already.
+    pub fn stop(&self) -> Result<(), LinkEnded> {
         self.send(Request::Stop)
     }
 
-    fn send(&self, request: Request) -> Result<(), Gone> {
+    fn send(&self, request: Request) -> Result<(), LinkEnded> {
         let mut requests = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.as_mut().ok_or(Gone)?.push(request);
+        requests.as_mut().ok_or(LinkEnded)?.push(request);
         drop(requests);
         self.shared.ring();
         Ok(())
     }
 
-    fn ask<A>(&self, request: Request, answer: &Receiver<A>) -> Result<A, Gone> {
+    fn ask<A>(&self, request: Request, answer: &Receiver<A>) -> Result<A, LinkEnded> {
         self.send(request)?;
-        answer.recv().map_err(|_| Gone)
+        answer.recv().map_err(|_| LinkEnded)
     }
 }
 
 impl Inbox {
-    /// What becomes readable when there is something to serve, for [`Waiter`](crate::wait::Waiter).
+    /// A descriptor that becomes readable when requests are pending, for [`Waiter`](crate::wait::Waiter).
     ///
     /// # Errors
-    /// The kernel has no more descriptors.
+    /// The process is out of file descriptors.
     pub fn alarm(&self) -> io::Result<OwnedFd> {
         self.shared.bell.try_clone()
     }
 
-    /// How often what runs was replaced.
+    /// How often the settings were replaced.
     pub fn reloads(&self) -> u64 {
         self.reloads
     }
-    /// What runs.
-    pub fn settings(&self) -> &Arc<Settings> {
+    /// The current settings.
+    pub fn settings(&self) -> &Arc<LinkSettings> {
         &self.settings
     }
 
-    /// Serves what was asked for. To be called when the alarm is readable; at any other time it does nothing.
-    pub fn serve<C, D, R, T>(&mut self, driver: &mut Driver<C, D, R, T>) -> Wish
+    /// Serves pending requests. To be called when the alarm is readable; at any other time it does nothing.
+    pub fn serve<C, D, R, T>(&mut self, driver: &mut Driver<C, D, R, T>) -> LoopAction
     where
         C: Clock,
         D: Device,
         R: Recorder,
         T: Tap + HasMetrics,
     {
-        // Before looking: whoever writes a request down afterwards rings again.
+        // Clear the alarm before taking the requests: a request that is added later raises it again.
         let _ = rustix::io::read(&self.shared.bell, &mut [0_u8; 8]);
         let requests = match self.shared.requests.try_lock() {
             Ok(mut requests) => requests.as_mut().map(std::mem::take).unwrap_or_default(),
-            Err(_) => return Wish::GoOn,
+            Err(_) => return LoopAction::Continue,
         };
-        let mut wish = Wish::GoOn;
+        let mut wish = LoopAction::Continue;
         for request in requests {
             match request {
                 Request::Sample(reply) => {
                     let sample = Sample::take(driver, self.settings.clone(), self.reloads);
-                    // Nobody may be waiting for it any more.
+                    // The caller may have stopped waiting.
                     let _ = reply.try_send(Box::new(sample));
                 }
                 Request::Replace(plan, settings, reply) => {
@@ -183,7 +183,7 @@ impl Inbox {
                     }
                     let _ = reply.try_send(replaced);
                 }
-                Request::Stop => wish = Wish::Stop,
+                Request::Stop => wish = LoopAction::Stop,
             }
         }
         wish
@@ -192,13 +192,13 @@ impl Inbox {
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        // What was not served is dropped, which answers it.
+        // Dropping a pending request closes its reply channel, so that its caller fails with `LinkEnded`.
         let left = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(left);
     }
 }
 
-/// Makes snapshots whose intervals are from one to the next.
+/// Takes snapshots, each of which covers the interval since the one before.
 #[derive(Debug)]
 pub struct Sampler {
     control: Control,
@@ -206,16 +206,16 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Of the link that `control` leads to.
+    /// A sampler of the link that `control` refers to.
     pub fn new(control: Control) -> Sampler {
         Sampler { control, before: None }
     }
 
-    /// A snapshot of now; its interval began at the one before, or at the start.
+    /// A snapshot taken now; its interval began at the previous snapshot, or at the start of the link.
     ///
     /// # Errors
     /// The link has ended.
-    pub fn snapshot(&mut self) -> Result<Snapshot, Gone> {
+    pub fn snapshot(&mut self) -> Result<Snapshot, LinkEnded> {
         let now = self.control.sample()?;
         let snapshot = Snapshot::between(self.before.as_deref(), &now);
         self.before = Some(now);

@@ -1,18 +1,19 @@
-//! Names for a command that cannot reach the host's resolver: a relay at the outer end of the link.
+//! Name resolution for a command that cannot reach the host's resolver: a DNS relay at the outer end of the link.
 //!
-//! The command's `/etc/resolv.conf` names the outer end, so that questions go through the link as other packets do. The
-//! relay passes them on, unchanged, to the resolvers of the host's own file, and the answers back. It understands of a
-//! message only its first four bytes: the number, and whether it is a question (RFC 1035, section 4.1.1). It keeps
-//! nothing but the questions that wait for an answer.
+//! The command's `/etc/resolv.conf` names the outer end, so that queries go through the link as other packets do. The relay
+//! forwards them unchanged to the resolvers of the host's own file, and the answers back. Of a message it reads only the first
+//! four bytes: the ID and whether it is a query (RFC 1035, section 4.1.1). It stores nothing but the queries that wait for an
+//! answer.
 //!
-//! * UDP: at most [`MAX_QUESTIONS`] wait, each with a socket of its own, so that only the resolver asked can answer; one
-//!   that does not answer within [`PATIENCE_MS`] is followed by the next; when none answers, the client is told so.
+//! * UDP: at most [`MAX_QUESTIONS`] queries wait, each with a socket of its own, so that only the queried resolver can answer.
+//!   After [`PATIENCE_MS`] without an answer the next resolver is queried; if none answers, the client gets a server failure.
+//! * TCP: at most [`MAX_CONNECTIONS`], each on a thread of its own, one query after another (RFC 7766).
 //! * TCP: at most [`MAX_CONNECTIONS`], each on a thread of its own, one question after another (RFC 7766).
 //!
-//! Only clients of the link are answered. What does not go through sockets (nss-resolve, nscd) does not come here.
+//! Only clients of the link are answered. Lookups that do not use DNS sockets (nss-resolve, nscd) do not reach the relay.
 //!
-//! Differences from RFC 5625 (DNS proxies): nothing is cached or changed, so nothing that it warns of applies; an answer
-//! of more than 65535 bytes does not exist.
+//! Differences from RFC 5625 (DNS proxies): messages are neither cached nor changed, so its warnings about both do not apply;
+//! an answer of more than 65535 bytes does not exist.
 
 mod tcp;
 mod udp;
@@ -26,26 +27,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
 
-/// UDP questions that wait for an answer at the same time; more are dropped, and asked again by the client.
+/// UDP queries that wait for an answer at the same time; further queries are dropped, and repeated by the client.
 pub const MAX_QUESTIONS: usize = 128;
 /// TCP connections at the same time.
 pub const MAX_CONNECTIONS: usize = 16;
-/// How long a resolver has for an answer, in milliseconds: three of them fit into the 5 s of resolv.conf(5).
+/// Time that a resolver has for an answer, in milliseconds: three of them fit into the 5 s of resolv.conf(5).
 pub const PATIENCE_MS: u64 = 1500;
-/// Resolvers that are asked: `MAXNS` of resolv.conf(5).
+/// Number of resolvers that are used: `MAXNS` of resolv.conf(5).
 const MAX_SERVERS: usize = 3;
 
-/// What a resolv.conf(5) says.
+/// The contents of a resolv.conf(5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// Where to ask, in this order.
+    /// The resolvers, in this order.
     pub servers: Vec<SocketAddr>,
     /// The other lines.
     rest: String,
 }
 
 impl Configuration {
-    /// Reads one. Lines that make no sense are passed over, as the C library does; without a resolver it is this host.
+    /// Parses a file. Invalid lines are ignored, as the C library does; without a resolver it is this host.
     pub fn parse(text: &str) -> Self {
         let mut configuration = Self::default();
         for line in text.lines() {
@@ -65,7 +66,7 @@ impl Configuration {
         configuration
     }
 
-    /// The same file with one resolver instead.
+    /// The same file with `server` as its only resolver.
     pub fn pointing_at(&self, server: Ipv4Addr) -> String {
         format!("nameserver {server}\n{}", self.rest)
     }
@@ -74,7 +75,7 @@ impl Configuration {
 /// The port of the service.
 const PORT: u16 = 53;
 
-/// An address, perhaps with a device: `fe80::1%eth0`.
+/// An address, optionally with a device: `fe80::1%eth0`.
 fn server(text: &str) -> Option<SocketAddr> {
     let (address, zone) = text.split_once('%').unwrap_or((text, ""));
     let address: IpAddr = address.parse().ok()?;
@@ -88,7 +89,7 @@ fn server(text: &str) -> Option<SocketAddr> {
     }
 }
 
-/// Why there is no relay.
+/// Why the relay could not be started.
 #[derive(Debug)]
 pub struct RelayError {
     address: Option<IpAddr>,
@@ -96,7 +97,7 @@ pub struct RelayError {
 }
 
 impl RelayError {
-    /// What the kernel said.
+    /// The kind of the kernel's error.
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
     }
@@ -121,12 +122,12 @@ pub struct Relay {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What both kinds of service share.
+/// State shared by the UDP and TCP services.
 #[derive(Debug)]
 struct Shared {
     /// Never empty.
     servers: Vec<SocketAddr>,
-    /// The server that answered last, which is asked first.
+    /// The server that answered last, which is queried first.
     preferred: AtomicUsize,
     clients: Vec<Network>,
 }
@@ -142,11 +143,11 @@ impl Shared {
 }
 
 impl Relay {
-    /// Serves port 53 of `addresses` to clients of the networks `clients`, from the network namespace of the calling
-    /// thread. `servers` are asked in turn.
+    /// Serves port 53 of `addresses` to clients of the networks `clients`, from the network namespace of the calling thread.
+    /// `servers` are queried in turn.
     ///
     /// # Errors
-    /// A port is taken ([`io::ErrorKind::AddrInUse`]) or not permitted, or there is no server.
+    /// A port is in use ([`io::ErrorKind::AddrInUse`]) or not permitted, or there is no server.
     pub fn start(
         addresses: &[IpAddr],
         clients: Vec<Network>,
@@ -163,7 +164,7 @@ impl Relay {
     ) -> Result<Self, RelayError> {
         let failed = |error| RelayError { address: None, error };
         if servers.is_empty() {
-            return Err(failed(io::Error::other("there is no resolver to ask")));
+            return Err(failed(io::Error::other("there is no resolver to query")));
         }
         let mut datagrams = Vec::new();
         let mut streams = Vec::new();
@@ -171,7 +172,7 @@ impl Relay {
             let at = |error| RelayError { address: Some(*address), error };
             let socket = UdpSocket::bind((*address, port)).map_err(at)?;
             socket.set_nonblocking(true).map_err(at)?;
-            // With port 0, both on the same.
+            // With port 0, UDP and TCP use the same port.
             let port = socket.local_addr().map_err(at)?.port();
             let listener = TcpListener::bind((*address, port)).map_err(at)?;
             listener.set_nonblocking(true).map_err(at)?;
@@ -201,26 +202,26 @@ impl Drop for Relay {
     fn drop(&mut self) {
         drop(self.stop.take());
         for thread in self.threads.drain(..) {
-            // A panic there has been printed, and there is nothing to be done about it here.
+            // The thread's panic has been printed already; nothing else can be done here.
             let _ = thread.join();
         }
     }
 }
 
-/// The bytes before the first question.
+/// Bytes before the first question section.
 const HEADER: usize = 12;
 
-/// Whether this is a question that can be passed on.
+/// Whether this is a query that can be forwarded.
 fn is_question(message: &[u8]) -> bool {
     message.len() >= HEADER && message[2] & 0x80 == 0
 }
 
-/// Whether this answers `question`: the same number, and the other direction.
+/// Whether this is a response to `question`: the same ID, and the response bit set.
 fn answers(message: &[u8], question: &[u8]) -> bool {
     message.len() >= HEADER && question.len() >= 2 && message[..2] == question[..2] && message[2] & 0x80 != 0
 }
 
-/// Makes the answer "server failure" (RCODE 2) of a question.
+/// Turns a query into the response "server failure" (RCODE 2).
 fn to_failure(question: &mut [u8]) {
     if question.len() >= HEADER {
         question[2] |= 0x80;

@@ -1,14 +1,13 @@
-//! The loop that joins a clock, two devices and an [`Emulator`].
+//! The event loop that connects a clock, two devices and an [`Emulator`].
 //!
-//! One turn looks at the clock, lets the path do what is due, writes what came out, and reads what has come in, a packet from
-//! each device in turn, at most [`BATCH`] from each, so that neither side starves the other or the releases. Between two
-//! packets that are read, what has become due is written. Nothing here blocks; waiting is [`wait`](crate::wait)'s.
+//! One turn reads the clock, lets the path run its due events, writes released packets, and reads arrived packets, alternating
+//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. Packets that
+//! become due between two reads are written between them. Nothing here blocks; waiting is done by [`wait`](crate::wait).
 //!
-//! An arrival is stamped with the time right after it was read; or, where the device says when it came
-//! ([`Device::next_stamp`]), with that time: such packets are read in the order of their stamps, and the path does not go past one
-//! that has not been read. The path fires its events at their own times, so what it decides is the same however late a turn
-//! comes: a late turn makes departures late, and arrivals at devices without stamps. What a turn was too late for is
-//! [`stall`]'s.
+//! An arrival is stamped with the time right after it was read or, where the device has time stamps ([`Device::next_stamp`]),
+//! with its time stamp: such packets are read in the order of their time stamps, and the path does not advance past one that
+//! has not been read. The path fires its events at their own times, so its decisions are the same however late a turn comes: a
+//! late turn delays departures, and arrivals at devices without time stamps. [`stall`] records the effects of late turns.
 
 use crate::audit::Audit;
 use crate::clock::Clock;
@@ -27,49 +26,50 @@ use std::io;
 /// device's queue of 500 packets does not fill up.
 pub const BATCH: usize = 64;
 
-/// Turns in a row, with packets in each, after which [`Driver::run`] asks whether to stop.
-const RUSH: u32 = 32;
+/// Successive turns with packets in each after which [`Driver::run`] checks whether to stop.
+const BUSY_TURNS: u32 = 32;
 
-/// How far a stamp may be off: clocks are compared within this, and it is taken a little before the frame can be seen.
+/// Tolerance for time stamps: the clocks are compared to within this, and the kernel takes the time stamp shortly before the
+/// frame can be read.
 const STAMP_SLACK: Span = Span::from_millis(10);
 
-/// What a turn leaves to do.
+/// The state after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// When the path wants the next turn, packets aside.
+    /// When the path needs the next turn, if no packets arrive.
     pub deadline: Time,
-    /// Devices that had more than a batch: the next turn should come at once.
+    /// Devices with more than a batch of packets: the next turn should follow at once.
     pub more: [bool; 2],
     /// Whether any packet was read.
     pub has_read: bool,
-    /// Whether a device may still have packets of a stall.
+    /// Whether a device may still have packets that arrived during a stall.
     pub is_behind: bool,
 }
 
 impl Turn {
-    /// Whether there is no reason to wait.
+    /// Whether the next turn should follow without waiting.
     pub fn is_busy(&self) -> bool {
         self.more[0] || self.more[1]
     }
 }
 
-/// See the module. `D` is the kind of both devices.
+/// See the module. `D` is the type of both devices.
 pub struct Driver<C, D, R = (), T = ()> {
     clock: C,
     devices: [D; 2],
     emulator: Emulator<R, T>,
     audit: Audit,
-    /// When each device was found empty the last time: what comes after is not stamped earlier.
+    /// When each device was last found empty: later packets cannot have an earlier time stamp.
     empty: [Time; 2],
-    /// When a packet was read the last time, or was seen to be under way.
+    /// When a packet was last read, or was last known to be in flight.
     active: Time,
-    /// Where packets go that there is no slot for.
+    /// Buffer for packets read while the pool has no free slot.
     scrap: Box<[u8]>,
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
-    /// Joins them. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limits` are how late a release to each may be (see
-    /// [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits)).
+    /// Connects them. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limits` are how late a release to each
+    /// may be (see [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits)).
     pub fn new(mut clock: C, mut devices: [D; 2], emulator: Emulator<R, T>, limits: [Span; 2]) -> Self {
         let now = clock.now();
         let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
@@ -78,7 +78,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Driver { clock, devices, emulator, audit, empty: [now; 2], active: now, scrap }
     }
 
-    /// One turn, in which the devices for which `ready` says so are read, and after a stall both.
+    /// One turn, which reads the devices that are `ready`, and both after a stall.
     ///
     /// # Errors
     /// A device cannot be read any more.
@@ -110,8 +110,8 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Ok(Turn { deadline: self.emulator.next_deadline(), more, has_read, is_behind })
     }
 
-    /// The device to read next, with its packet's stamp: the one whose packet came first where both say so, otherwise the one
-    /// that was not read `last`; `None` where there is nothing more, or its batch is full.
+    /// The device to read next, with the time stamp of its packet: the device with the earlier time stamp if both have one,
+    /// otherwise the device that was not read `last`; `None` if there are no more packets, or its batch is full.
     #[inline]
     fn pick(&mut self, more: [bool; 2], read: [usize; 2], last: Port) -> Option<(Port, Option<u64>)> {
         let stamps = Port::ALL.map(|port| match more[port.index()] {
@@ -119,7 +119,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             false => None,
         });
         if let [Some(inside), Some(outside)] = stamps {
-            // One order for those of the same time, however late they are read.
+            // A fixed order for equal time stamps, however late the packets are read.
             let port = if inside <= outside { Port::Inside } else { Port::Outside };
             return (read[port.index()] < BATCH).then_some((port, stamps[port.index()]));
         }
@@ -128,51 +128,51 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Some((port, stamps[port.index()]))
     }
 
-    /// Up to when the path may go at `now`: not past a packet that waits to be read.
+    /// The time up to which the path may advance at `now`: not past a packet that waits to be read.
     #[inline]
     fn horizon(&mut self, now: Time) -> Time {
         let mut horizon = now;
         for port in Port::ALL {
             if let Some(stamp) = self.devices[port.index()].next_stamp() {
-                horizon = horizon.min(self.came(port, stamp, now).unwrap_or(now));
+                horizon = horizon.min(self.arrival(port, stamp, now).unwrap_or(now));
             }
         }
         horizon
     }
 
-    /// When the packet of `port` came, by its `stamp`; `None` where that cannot be.
+    /// Arrival time of a packet of `port`, by its `stamp`; `None` if the time stamp is implausible.
     #[inline]
-    fn came(&mut self, port: Port, stamp: u64, now: Time) -> Option<Time> {
+    fn arrival(&mut self, port: Port, stamp: u64, now: Time) -> Option<Time> {
         let came = self.clock.of_day(stamp, now);
         let is_sound = came <= now + STAMP_SLACK && came + STAMP_SLACK >= self.empty[port.index()];
         is_sound.then_some(came.min(now))
     }
 
-    /// The loop was at its clock at `now`; says whether it was late.
+    /// The loop read its clock at `now`; returns whether it was late.
     #[inline]
     fn look(&mut self, now: Time) -> bool {
         let stall = self.audit.look(now);
-        if stall >= stall::ASK {
-            self.ask();
+        if stall >= stall::QUERY_DROPS_AFTER {
+            self.query_drops();
         }
         !stall.is_zero()
     }
 
-    /// Finds out what was dropped in a stall.
+    /// Queries the devices for packets dropped during a stall.
     #[cold]
-    fn ask(&mut self) {
+    fn query_drops(&mut self) {
         let kernel_drops = self.devices.iter_mut().map(Device::kernel_drops).sum();
-        self.audit.asked(kernel_drops);
+        self.audit.kernel_drops_after_stall(kernel_drops);
     }
 
-    /// Turns until `stop` says so, which is asked after each wait, at least every [`Waiter::LONGEST`] and every `RUSH` turns;
-    /// or until the waiter's alarm is readable.
+    /// Repeats turns until `stop` returns true or the waiter's alarm is readable. `stop` is called after each wait: at least
+    /// every [`Waiter::LONGEST`], and every `BUSY_TURNS` turns.
     ///
-    /// After a turn that has read packets, or that came late, the next one comes at once: where there was one, another is often
-    /// on its way, and a look at two empty devices costs less than to fall asleep and to be woken.
+    /// A turn that has read packets, or that came late, is followed by another at once: after one packet another often follows,
+    /// and reading two empty devices costs less than sleeping and waking up.
     ///
     /// # Errors
-    /// A device cannot be read any more, or there is no waiting for it.
+    /// A device cannot be read any more, or cannot be polled.
     pub fn run(&mut self, waiter: &mut Waiter, mut stop: impl FnMut() -> bool) -> io::Result<()> {
         let mut ready = [true; 2];
         let mut rush = 0;
@@ -180,7 +180,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             let turn = self.turn(ready)?;
             let now = self.clock.now();
             let is_busy = self.look(now) || turn.has_read || turn.is_behind;
-            if is_busy && rush < RUSH {
+            if is_busy && rush < BUSY_TURNS {
                 rush += 1;
                 ready = [true; 2];
                 continue;
@@ -197,27 +197,28 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Reads one packet of `port`, which has this stamp, and writes what the path lets go for it; says whether there was one.
+    /// Reads one packet of `port`, which has this time stamp, and writes the packets that the path releases; returns whether
+    /// there was a packet.
     #[inline]
     fn read(&mut self, port: Port, stamp: Option<u64>) -> io::Result<bool> {
-        let Some(slot) = self.emulator.take() else { return self.throw_away(port) };
+        let Some(slot) = self.emulator.take() else { return self.discard(port) };
         let device = &mut self.devices[port.index()];
         match device.receive(self.emulator.buffer(slot)) {
             Ok(Some(received)) if received.kind == Kind::Ip => {
                 let now = self.clock.now();
                 self.look(now);
-                let came = stamp.and_then(|stamp| self.came(port, stamp, now));
+                let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
                 match came {
                     Some(_) => self.audit.stalls.read_stamped(),
                     None => self.audit.stalls.read(port, stamp.is_some()),
                 }
-                // Malformed packets are counted there.
+                // Malformed packets are counted by the emulator.
                 let _ = self.emulator.arrive(came.unwrap_or(now), port, slot, received);
                 self.release(now);
                 Ok(true)
             }
             Ok(Some(received)) => {
-                self.go_around(port, slot, received);
+                self.forward_unmodified(port, slot, received);
                 Ok(true)
             }
             Ok(None) => {
@@ -238,18 +239,18 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.empty[port.index()] = self.audit.stalls.looked();
     }
 
-    /// A frame that is no IP packet goes to the other side at once, in front of all that the path holds.
+    /// Sends a frame without an IP packet to the other side at once, ahead of all packets on the path.
     #[cold]
-    fn go_around(&mut self, port: Port, slot: Slot, received: Received) {
+    fn forward_unmodified(&mut self, port: Port, slot: Slot, received: Received) {
         let frame = self.emulator.buffer(slot).get(..received.bytes).unwrap_or(&[]);
         pass(&mut self.devices[port.other().index()], &mut self.audit, port, received.kind, frame);
         self.emulator.settle(slot);
     }
 
-    /// As [`Driver::read`] when there is no slot: a device that is not read would drop packets without a count, and hand over
-    /// old ones later.
+    /// As [`Driver::read`] when there is no free slot: a device that is not read would drop packets without a count, and
+    /// deliver old ones later.
     #[cold]
-    fn throw_away(&mut self, port: Port) -> io::Result<bool> {
+    fn discard(&mut self, port: Port) -> io::Result<bool> {
         let received = self.devices[port.index()].receive(&mut self.scrap)?;
         match received {
             Some(Received { kind: Kind::Ip, .. }) => self.audit.pool_empty += 1,
@@ -267,7 +268,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Ok(received.is_some())
     }
 
-    /// Writes what the path has let go. `now` is when the first packet is written; the clock is read for the others.
+    /// Writes the released packets. `now` is when the first packet is written; the clock is read for the others.
     #[inline]
     fn release(&mut self, mut now: Time) {
         while let Some(release) = self.emulator.next_release() {
@@ -286,11 +287,11 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Replaces what differs between `plan` and what runs, now (see [`Emulator::replace`]). Releases are held to the limits of
-    /// the new plan from now on.
+    /// Replaces the parts of the running plan that differ from `plan`, now (see [`Emulator::replace`]). From then on the limits
+    /// of the new plan apply to releases.
     ///
     /// # Errors
-    /// A loss that is no probability; nothing has changed.
+    /// A loss that is not a probability; nothing has changed.
     pub fn replace(&mut self, plan: Plan) -> Result<Replaced, BuildError> {
         let limits = plan.lateness_limits();
         let now = self.clock.now();
@@ -300,14 +301,14 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Ok(replaced)
     }
 
-    /// To be called before the loop begins, where something else was done first: see [`Stalls::excuse`](stall::Stalls::excuse).
+    /// To be called before the loop begins if the caller was busy with other work: see
+    /// [`Stalls::excuse`](stall::Stalls::excuse).
     pub fn begin(&mut self) {
         let now = self.clock.now();
         self.audit.stalls.excuse(now, self.audit.limits);
     }
 
-    /// Takes a turn, and says whether nothing is under way: neither device has a packet, the path is empty, and both have been so
-    /// for `quiet`.
+    /// Takes a turn, and returns whether the link is idle: no packets at either device or on the path for at least `quiet`.
     ///
     /// # Errors
     /// A device cannot be read any more.
@@ -334,7 +335,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         &mut self.clock
     }
 
-    /// What went on beside the path, up to now.
+    /// The audit, updated to now.
     pub fn audit(&mut self) -> &mut Audit {
         let now = self.clock.now();
         let kernel_drops = self.devices.iter_mut().map(Device::kernel_drops).sum();
@@ -343,14 +344,14 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         &mut self.audit
     }
 
-    /// Ends the run: emulator, devices and audit are the host's again.
+    /// Ends the run and returns the emulator, the devices and the audit to the caller.
     pub fn finish(mut self) -> (Emulator<R, T>, [D; 2], Audit) {
         self.audit();
         (self.emulator, self.devices, self.audit)
     }
 }
 
-/// Hands `frame`, which came from `port` and is no IP packet, to the device on the other side.
+/// Writes `frame`, which came from `port` and is not an IP packet, to the device on the other side.
 fn pass<D: Device>(to: &mut D, audit: &mut Audit, port: Port, kind: Kind, frame: &[u8]) {
     if kind == Kind::Oversized {
         audit.oversized += 1;

@@ -1,16 +1,16 @@
-//! The whole path of a scenario, cells and access links included, as it is carried: the graph that the simulator runs, with one
-//! way in for each direction.
+//! The whole path of a scenario, cells and access links included, under a real clock: the simulator's graph, with one entry for
+//! each direction.
 //!
 //! ```text
 //! outside -> flows -> [access-i] -> [hops] -> bottleneck and link, or what is above a cell and the cell -> down -> inside
 //! inside -> returns -> [return-i] -> [uplink of its UE] -> up -> outside
 //! ```
 //!
-//! `flows` and `returns` send packets to where their flow enters; which flow a packet is of is what [`Classes`] say.
+//! `flows` and `returns` are classifiers, which send packets to the entry of their flow; [`Classes`] assign packets to flows.
 
 use crate::classes::Classes;
 use crate::device::Port;
-use crate::plan::{Places, Role, lateness_limit, step};
+use crate::plan::{PathNodes, Role, lateness_limit, step};
 use qdelay_core::Span;
 use qdelay_path::stack::{
     Bottleneck, Dumbbell, FlowKey, FlowWay, HopSpec, Place, StackError, Topology, Uplink,
@@ -20,21 +20,22 @@ use qdelay_path::{NodeId, Path};
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct DumbbellPlan {
-    /// What packets that come from outside cross in front of the bottleneck.
+    /// The hops in front of the bottleneck, for packets from outside.
     pub hops: Vec<HopSpec>,
-    /// What packets that come from outside cross.
+    /// The bottleneck, for packets from outside.
     pub bottleneck: Bottleneck,
-    /// What packets that come from inside cross; behind a cell each UE has such an uplink of its own.
+    /// The uplink, for packets from inside; behind a cell each UE has such an uplink of its own.
     pub uplink: Option<Uplink>,
-    /// Half of it behind the bottleneck, the rest behind the uplink.
+    /// Half of it is behind the bottleneck, the rest behind the uplink.
     pub base_rtt: Span,
-    /// At most this much more delay behind the bottleneck, uniformly; no packet overtakes another.
+    /// Maximum additional delay behind the bottleneck, uniformly distributed; packets are not reordered.
     pub jitter: Span,
-    /// Where each class of packets goes, by its number.
+    /// The route of each class of packets, by class number.
     pub ways: Vec<FlowWay>,
-    /// What class a packet is of. Those of no way go in front of the bottleneck, and in a cell the first way.
+    /// The class of each packet. Packets of a class without a route enter in front of the bottleneck, and in a cell take the
+    /// first route.
     pub classes: Classes,
-    /// The random streams of queues, delays and the cell are derived from it and the nodes' names.
+    /// Seed of the random streams of queues, delays and the cell, together with the nodes' names.
     pub seed: u64,
 }
 
@@ -42,14 +43,14 @@ impl DumbbellPlan {
     /// Builds the path.
     ///
     /// # Errors
-    /// A component that cannot be built, or a path that cannot be.
-    pub fn build(&self) -> Result<(Path, Places), StackError> {
+    /// A component or the path cannot be built.
+    pub fn build(&self) -> Result<(Path, PathNodes), StackError> {
         let topology = self.topology()?;
-        let places = places(&topology);
-        Ok((topology.path, places))
+        let nodes = path_nodes(&topology);
+        Ok((topology.path, nodes))
     }
 
-    /// The path, and what its nodes are for, as the simulator sees them.
+    /// The path with the role of each node, as the simulator uses it.
     ///
     /// # Errors
     /// As [`DumbbellPlan::build`].
@@ -78,8 +79,8 @@ impl DumbbellPlan {
     }
 }
 
-/// What each node is for.
-fn places(topology: &Topology) -> Places {
+/// The role of each node.
+fn path_nodes(topology: &Topology) -> PathNodes {
     let role = |(place, is_back): (&Place, &bool)| Role {
         source: if *is_back { Port::Inside } else { Port::Outside },
         place: *place,
@@ -87,7 +88,7 @@ fn places(topology: &Topology) -> Places {
     let entry = |all: &[NodeId]| all.last().copied().unwrap_or(topology.link);
     let up = topology.up;
     let [up_queue, up_link] = topology.uplinks.first().copied().unwrap_or([up, up]);
-    Places {
+    PathNodes {
         entry: [entry(&topology.ack_entry), entry(&topology.data_entry)],
         exit: [topology.receivers, topology.senders],
         queue: [up_queue, topology.queue],

@@ -1,24 +1,24 @@
-//! A link of two directions, with packets' bytes, told the time by whoever holds the clock.
+//! A link of two directions that holds packets' bytes; the host passes the time to it.
 //!
-//! Sans-IO: it opens no device and asks no clock. The host
+//! Sans-IO: it opens no device and reads no clock. The host
 //!
-//! 1. takes a slot ([`Emulator::take`]), reads a packet into it and hands it over ([`Emulator::arrive`]);
-//! 2. lets time pass ([`Emulator::advance`]), at [`Emulator::next_deadline`] or later: what is due happens at its own time on
-//!    the path, so that no decision depends on how late the host comes;
-//! 3. writes what comes out ([`Emulator::next_release`]) to its device and gives the slot back ([`Emulator::settle`]).
+//! 1. takes a slot ([`Emulator::take`]), reads a packet into it and passes it in ([`Emulator::arrive`]);
+//! 2. advances the time ([`Emulator::advance`]), at [`Emulator::next_deadline`] or later: due events happen at their own times
+//!    on the path, so that no decision depends on how late the host comes;
+//! 3. writes released packets ([`Emulator::next_release`]) to their devices and gives the slots back ([`Emulator::settle`]).
 //!
-//! Every slot in use belongs to a packet inside the path, to a release, or to the host; [`Emulator::audit`] holds it to that.
+//! Every slot in use belongs to a packet on the path, to a release, or to the host; [`Emulator::audit`] checks that.
 //! Nothing is allocated for a packet once pool and queues have grown.
 
 mod event;
 mod meter;
 
-pub use event::{Event, EventKind, EventLog, Logged, Tap};
+pub use event::{Event, EventKind, EventLog, LoggedEvent, Tap};
 
-use crate::any_plan::AnyPlan;
 use crate::device::{Port, Received};
 use crate::frame::{self, Malformed};
-use crate::plan::{Places, Plan, Role};
+use crate::plan::{PathNodes, Plan, Role};
+use crate::plan_kind::PlanKind;
 use crate::pool::{Pool, Slot};
 use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
@@ -29,54 +29,54 @@ use qdelay_path::{
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
 
-/// A packet that the path has let go, to be written to a device.
+/// A packet that the path has released, to be written to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The device it goes to.
     pub port: Port,
-    /// Where its bytes are. Given back by [`Emulator::settle`].
+    /// The slot of its bytes, to be given back by [`Emulator::settle`].
     pub slot: Slot,
     /// IP bytes.
     pub bytes: u32,
     /// Bytes of the link layer in front of them.
     pub header: u8,
-    /// When the path let it go: its own time, however late the host looks.
+    /// When the path released it: the path's own time, however late the host is.
     pub due: Time,
 }
 
-/// What is measured of the packets that come from one port.
+/// Measurements of the packets that come from one port.
 #[derive(Clone, Debug, Default)]
-pub struct Measures {
-    /// Came to the queue.
+pub struct PortMeasures {
+    /// Arrived at the queue.
     pub arrived: Count,
     /// Left the link.
     pub departed: Count,
-    /// Came out of the path.
+    /// Left the path at its exit.
     pub delivered: Count,
-    /// Read from the device, but no IP packets: they never entered the path.
+    /// Read from the device, but not IP packets: they never entered the path.
     pub malformed: u64,
-    /// From arrival to when the queue let it go.
+    /// From arrival to dequeue.
     pub sojourn: DelayHistogram,
-    /// From arrival to when the link had sent it.
+    /// From arrival to the end of transmission on the link.
     pub queue_delay: DelayHistogram,
 }
 
-/// Packets or their memory were lost or made up: a defect of this program.
+/// Packets or slots were lost or duplicated: a defect of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EmulatorError {
     /// The counts on the path do not add up.
     Path(AuditError),
     /// The path refused a call.
     Call(PathError),
-    /// Slots in use are not those of packets inside, of releases and of the host.
+    /// The slots in use are not those of packets on the path, of releases and of the host.
     Slots {
         /// Slots in use.
         in_use: u64,
-        /// Packets inside the path.
+        /// Packets on the path.
         inside: u64,
-        /// Releases that were not taken yet.
+        /// Releases that have not been taken yet.
         releases: u64,
-        /// Slots that the host has.
+        /// Slots that the host holds.
         held: u64,
     },
 }
@@ -96,7 +96,7 @@ impl fmt::Display for EmulatorError {
 }
 impl std::error::Error for EmulatorError {}
 
-/// What a replacement has changed, by the port the packets come from: [`Port::Outside`] is down.
+/// The parts that a replacement has changed, by the port that the packets come from: [`Port::Outside`] is down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
     /// The discipline of the queue.
@@ -108,20 +108,20 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// Whether anything has changed.
+    /// Whether any part has changed.
     pub fn is_any(&self) -> bool {
         [self.queue, self.link, self.delay].into_iter().flatten().any(|changed| changed)
     }
 }
 
-/// See the module. `recorder` hears of each packet as it ends, where packets that go down are written as
-/// [`Data`](qdelay_record::Direction::Data) and those that go up as
-/// [`Acknowledgement`](qdelay_record::Direction::Acknowledgement); `tap` hears of each event with the packet's bytes.
+/// See the module. `recorder` is notified of each packet at its end; packets that go down are recorded as
+/// [`Data`](qdelay_record::Direction::Data), those that go up as
+/// [`Acknowledgement`](qdelay_record::Direction::Acknowledgement). `tap` is notified of each event, with the packet's bytes.
 pub struct Emulator<R = (), T = ()> {
     path: Path,
     meter: Meter<R, T>,
-    /// What runs, as it was asked for.
-    plan: AnyPlan,
+    /// The running plan.
+    plan: PlanKind,
     sequence: u32,
     held: u64,
     fault: Option<PathError>,
@@ -131,8 +131,8 @@ impl<R: Recorder> Emulator<R> {
     /// The link of `plan`, with the packets' bytes in `pool`.
     ///
     /// # Errors
-    /// The path cannot be built as asked.
-    pub fn new(plan: impl Into<AnyPlan>, pool: Pool, recorder: R) -> Result<Self, StackError> {
+    /// The path cannot be built from the plan.
+    pub fn new(plan: impl Into<PlanKind>, pool: Pool, recorder: R) -> Result<Self, StackError> {
         Emulator::tapped(plan, pool, recorder, ())
     }
 }
@@ -141,46 +141,46 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// As [`Emulator::new`], with a tap.
     ///
     /// # Errors
-    /// The path cannot be built as asked.
-    pub fn tapped(plan: impl Into<AnyPlan>, pool: Pool, recorder: R, tap: T) -> Result<Self, StackError> {
+    /// The path cannot be built from the plan.
+    pub fn tapped(plan: impl Into<PlanKind>, pool: Pool, recorder: R, tap: T) -> Result<Self, StackError> {
         let plan = plan.into();
-        let (path, places) = plan.build()?;
+        let (path, nodes) = plan.build()?;
         let has_stages = plan.as_link().is_none();
-        let meter = Meter::new(pool, places, has_stages, recorder, tap);
+        let meter = Meter::new(pool, nodes, has_stages, recorder, tap);
         Ok(Emulator { path, meter, plan, sequence: 0, held: 0, fault: None })
     }
 
-    /// What runs, as it was asked for.
-    pub fn plan(&self) -> &AnyPlan {
+    /// The running plan.
+    pub fn plan(&self) -> &PlanKind {
         &self.plan
     }
 
-    /// Replaces what differs between `plan` and what runs, at `now`, after all that is due by then; the rest goes on as if
-    /// nothing had been. No packet is lost by it and none overtakes: see [`Path::replace_queue`], [`Path::replace_link`] and
-    /// [`Path::replace_delay`]. Where the seed differs, queues and delays are replaced too, for the sake of their random
-    /// streams. A time before that of the call before is taken for that one.
+    /// Replaces the parts of the running plan that differ from `plan`, at `now`, after all events that are due by then; the
+    /// other parts are not affected. No packet is lost or reordered: see [`Path::replace_queue`], [`Path::replace_link`] and
+    /// [`Path::replace_delay`]. If the seed differs, queues and delays are replaced too, because their random streams depend on
+    /// it. A time before that of the previous call is taken as the time of that call.
     ///
     /// # Errors
-    /// A loss that is no probability, or what runs is no link of two directions; nothing has changed.
+    /// A loss that is not a probability, or the running plan is not a link of two directions; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
         plan.check()?;
         let now = now.max(self.path.now());
-        let AnyPlan::Link(runs) = &mut self.plan else {
-            let node = self.path.name(self.meter.places.link[Port::Outside.index()]).to_string();
+        let PlanKind::Link(runs) = &mut self.plan else {
+            let node = self.path.name(self.meter.nodes.link[Port::Outside.index()]).to_string();
             return Err(BuildError { node, problem: BuildProblem::Fixed });
         };
         let has_other_seed = plan.seed != runs.seed;
         self.path.set_seed(plan.seed);
         let before = std::mem::replace(&mut **runs, plan.clone());
         let mut replaced = Replaced::default();
-        // Down is declared first, and so replaced first.
+        // Down is declared first, and therefore replaced first.
         let halves = [(Port::Outside, plan.down, before.down), (Port::Inside, plan.up, before.up)];
         for (port, new, old) in halves {
             let index = port.index();
             replaced.queue[index] = has_other_seed || !new.has_queue_of(&old);
             replaced.link[index] = new.link != old.link;
             replaced.delay[index] = has_other_seed || new.delay_spec() != old.delay_spec();
-            let Places { delay, link, queue, .. } = &self.meter.places;
+            let PathNodes { delay, link, queue, .. } = &self.meter.nodes;
             let [delay, link, queue] = [delay, link, queue].map(|nodes| nodes[index]);
             if replaced.delay[index] {
                 let spec = new.delay_spec();
@@ -205,7 +205,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
     }
 
-    /// A slot to read a packet into; `None` while all are in use.
+    /// A free slot to read a packet into; `None` while all are in use.
     #[inline]
     pub fn take(&mut self) -> Option<Slot> {
         let slot = self.meter.pool.take()?;
@@ -213,17 +213,18 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         Some(slot)
     }
 
-    /// The whole slot, to be written to.
+    /// The whole slot, for writing.
     #[inline]
     pub fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.meter.pool.bytes_mut(slot)
     }
 
-    /// Hands over the packet in `slot`, which came from `port` at `now`: a [`Received`] of a kind that is meant to be IP, or a
-    /// number of IP bytes. All that is due by then happens first. A time before that of the call before is taken for that one.
+    /// Passes in the packet in `slot`, which came from `port` at `now`: `received` is a [`Received`] of kind
+    /// [`Kind::Ip`](crate::device::Kind::Ip), or the number of IP bytes. All events due by then happen first. A time before
+    /// that of the previous call is taken as the time of that call.
     ///
     /// # Errors
-    /// It is no IP packet. It is counted, and its slot is free again.
+    /// It is not an IP packet. It is counted, and its slot is free again.
     #[inline]
     pub fn arrive(
         &mut self,
@@ -248,13 +249,13 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         };
         self.meter.pool.set_header(slot, header);
         let mut packet = frame.packet(handle(self.sequence, slot));
-        if let AnyPlan::Dumbbell(plan) = &self.plan {
+        if let PlanKind::Dumbbell(plan) = &self.plan {
             packet.class = plan.classes.of(&frame);
         }
         self.meter.begin(now, &packet);
         self.let_look(now);
         self.sequence = self.sequence.wrapping_add(1);
-        let entry = self.meter.places.entry[port.index()];
+        let entry = self.meter.nodes.entry[port.index()];
         self.held -= 1;
         if let Err(fault) = self.path.ingress(now, entry, packet, &mut self.meter) {
             self.fault = Some(fault);
@@ -263,7 +264,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         Ok(())
     }
 
-    /// Lets everything happen that is due by `now`. A time before that of the call before changes nothing.
+    /// Runs all events that are due by `now`. A time before that of the previous call has no effect.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         let now = now.max(self.path.now());
@@ -273,7 +274,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
     }
 
-    /// Lets the tap look at the path at each of its own times by `now`.
+    /// Shows the path to the tap at each of the tap's own times up to `now`.
     #[inline]
     fn let_look(&mut self, now: Time) {
         let mut next = self.meter.tap.next_look();
@@ -290,13 +291,13 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
     }
 
-    /// When [`Emulator::advance`] should be called next: never late, perhaps early; [`Time::NEVER`] while nothing will happen.
+    /// When [`Emulator::advance`] should be called next: never late, perhaps early; [`Time::NEVER`] if no event is pending.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.path.next_deadline()
     }
 
-    /// The next packet to be written to a device, in the order in which the path let them go. The host has its slot now.
+    /// The next packet to be written to a device, in the order of their release. The host holds its slot from now on.
     #[inline]
     pub fn next_release(&mut self) -> Option<Release> {
         let release = self.meter.releases.pop_front()?;
@@ -317,14 +318,14 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.meter.pool.bytes(release.slot).get(start..start + release.bytes as usize).unwrap_or(&[])
     }
 
-    /// The bytes to write: the IP packet with the header of the link layer that it came with.
+    /// The bytes to write: the IP packet with the link-layer header that it arrived with.
     #[inline]
     pub fn frame(&self, release: &Release) -> &[u8] {
         let end = usize::from(release.header) + release.bytes as usize;
         self.meter.pool.bytes(release.slot).get(..end).unwrap_or(&[])
     }
 
-    /// The host is done with `slot`: its packet was written or lost, or none was read into it.
+    /// Gives back `slot`: its packet was written or lost, or none was read into it.
     #[inline]
     pub fn settle(&mut self, slot: Slot) {
         if self.meter.pool.give(slot) {
@@ -332,8 +333,8 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
     }
 
-    /// What was measured of the packets that come from `port`.
-    pub fn measures(&self, port: Port) -> &Measures {
+    /// Measurements of the packets that come from `port`.
+    pub fn measures(&self, port: Port) -> &PortMeasures {
         &self.meter.measures[port.index()]
     }
 
@@ -358,27 +359,27 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.direction(port).filter_map(|node| self.path.counters(node)).map(|node| node.marked_total()).sum()
     }
 
-    /// What the link of packets that come from `port` has sent and could have sent up to `now`.
+    /// Bytes that the link of packets from `port` has sent and could have sent up to `now`.
     pub fn link_usage(&self, port: Port, now: Time) -> LinkUsage {
-        let links = self.meter.places.links(&self.path, port);
+        let links = self.meter.nodes.links(&self.path, port);
         links.filter_map(|link| self.path.link_usage(link, now)).fold(LinkUsage::default(), |sum, usage| {
             LinkUsage {
                 sent_bytes: sum.sent_bytes + usage.sent_bytes,
-                // One without a bound offers as much as a number holds.
+                // A link without a rate limit offers the maximum of the type.
                 offered_bytes: sum.offered_bytes.saturating_add(usage.offered_bytes),
             }
         })
     }
 
-    /// The path, to look at.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// Where things are on the path.
-    pub fn places(&self) -> &Places {
-        &self.meter.places
+    /// The nodes of the path.
+    pub fn nodes(&self) -> &PathNodes {
+        &self.meter.nodes
     }
-    /// The memory of the packets, to look at.
+    /// The pool of packet slots.
     pub fn pool(&self) -> &Pool {
         &self.meter.pool
     }
@@ -390,7 +391,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     pub fn tap(&mut self) -> &mut T {
         &mut self.meter.tap
     }
-    /// Ends the emulation: recorder and tap are the host's again.
+    /// Ends the emulation and returns recorder and tap to the caller.
     pub fn into_parts(self) -> (R, T) {
         (self.meter.recorder, self.meter.tap)
     }
@@ -401,9 +402,9 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     }
 
     /// Checks that no packet and no slot was lost or made up.
-    ///
+    /// Checks that no packet and no slot was lost or duplicated.
     /// # Errors
-    /// What does not add up.
+    /// The counts that do not match.
     pub fn audit(&self) -> Result<(), EmulatorError> {
         self.fault.map_or(Ok(()), |fault| Err(EmulatorError::Call(fault)))?;
         self.path.audit().map_err(EmulatorError::Path)?;
@@ -420,7 +421,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         let is_of = move |role: &Role| role.source == port;
         self.path
             .nodes()
-            .zip(&self.meter.places.roles)
+            .zip(&self.meter.nodes.roles)
             .filter(move |(_, role)| is_of(role))
             .map(|(node, _)| node)
     }

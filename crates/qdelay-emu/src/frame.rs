@@ -1,12 +1,12 @@
-//! What a path needs to know of an IP packet, read from its bytes; and the mark written into them.
+//! Reads the fields of an IP packet that a path needs from its bytes, and writes ECN marks into them.
 //!
-//! Source: RFC 791 section 3.1 (IPv4), RFC 8200 sections 3 and 4 (IPv6 and its extension headers), RFC 4302 section 2 (the length
-//! of an authentication header), RFC 2474 and RFC 3168 section 5 (the two fields of the traffic class), RFC 1624 section 3
-//! (mending a checksum).
+//! Source: RFC 791 section 3.1 (IPv4), RFC 8200 sections 3 and 4 (IPv6 and its extension headers), RFC 4302 section 2 (the
+//! length of an authentication header), RFC 2474 and RFC 3168 section 5 (the two fields of the traffic class), RFC 1624 section
+//! 3 (incremental checksum update).
 //!
-//! A flow is what Linux's flow dissector makes of a packet: version, protocol, addresses and, for transports that begin with
-//! them, both ports. The fragments of a packet are one flow without ports, the first one too, so that a queue that separates
-//! flows keeps them together. Checksums are not verified: a router would, but packets from a device come from a kernel.
+//! Flows are defined as in Linux's flow dissector: version, protocol, addresses and, for transports that begin with them, both
+//! ports. All fragments of a packet, the first included, are one flow without ports, so that a queue that separates flows keeps
+//! them together. Checksums are not verified: a router would, but packets from a device come from a kernel.
 
 mod checksum;
 
@@ -16,10 +16,10 @@ use crate::device::Kind;
 use qdelay_core::{Ecn, Packet};
 use std::fmt;
 
-/// An IP packet's header, as far as a path cares.
+/// The fields of an IP packet's header that a path needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Size of the IP packet in bytes, its header included. What was read behind it is no part of it.
+    /// Size of the IP packet in bytes, its header included. Bytes read behind it are not counted.
     pub bytes: u32,
     /// Hash of version, protocol, addresses and ports.
     pub flow: u32,
@@ -27,14 +27,14 @@ pub struct Frame {
     pub dscp: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// The IP protocol, behind the extension headers of version 6.
+    /// The IP protocol, behind the extension headers for version 6.
     pub protocol: u8,
-    /// Source and destination port, where the packet has any and is no fragment.
+    /// Source and destination port, if the packet has ports and is not a fragment.
     pub ports: Option<[u16; 2]>,
 }
 
 impl Frame {
-    /// The packet that stands for it on a path.
+    /// The [`Packet`] that represents it on a path.
     #[inline]
     pub fn packet(&self, handle: u64) -> Packet {
         let Frame { bytes, flow, dscp, ecn, .. } = *self;
@@ -42,16 +42,16 @@ impl Frame {
     }
 }
 
-/// Why something that was read is no IP packet.
+/// Why the bytes read are not an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It ends before its header does.
+    /// They end before the header does.
     Short,
-    /// It is of neither version 4 nor 6.
+    /// The version is neither 4 nor 6.
     Version,
-    /// The header says that it is shorter than a header can be, or longer than the packet.
+    /// The header length field is less than the minimum, or more than the packet's length.
     HeaderLength,
-    /// The header says that there is more than what was read.
+    /// The total length field is more than the bytes read.
     TotalLength,
 }
 
@@ -69,13 +69,13 @@ impl std::error::Error for Malformed {}
 
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
-/// Extension headers that are walked before the ports are given up.
+/// Extension headers that are walked before the search for ports ends.
 const EXTENSIONS_MAX: usize = 8;
 
 /// Reads the header of the IP packet at the beginning of `data`.
 ///
 /// # Errors
-/// It is no whole IP packet.
+/// The bytes are not a whole IP packet.
 #[inline]
 pub fn parse(data: &[u8]) -> Result<Frame, Malformed> {
     match data.first().ok_or(Malformed::Short)? >> 4 {
@@ -93,7 +93,7 @@ fn parse_ipv4(data: &[u8]) -> Result<Frame, Malformed> {
         return Err(Malformed::HeaderLength);
     }
     let packet = data.get(..bytes).ok_or(Malformed::TotalLength)?;
-    // More fragments, or not the first.
+    // More fragments follow, or this is not the first.
     let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     let protocol = header[9];
     let ports = if is_fragment { None } else { ports(protocol, &packet[header_bytes..]) };
@@ -131,15 +131,15 @@ fn frame(bytes: usize, flow: u32, traffic_class: u8, protocol: u8, ports: Option
     Frame { bytes: bytes as u32, flow, dscp: traffic_class >> 2, ecn, protocol, ports }
 }
 
-/// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and its ports, or none
-/// where it has none, where the packet is a fragment, or where the headers end with the packet or have no end.
+/// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and the packet's ports, or
+/// `None` if the protocol has none, the packet is a fragment, or the chain of headers is truncated or too long.
 fn transport(next: u8, rest: &[u8]) -> (u8, Option<u32>) {
     let (protocol, behind) = last_header(next, rest);
     (protocol, behind.and_then(|behind| ports(protocol, behind)))
 }
 
-/// The type of the last header that can be found in `rest`, which begins with a header of type `next`; and what begins
-/// there, which is `None` in a fragment.
+/// The type of the last header that can be found in `rest`, which begins with a header of type `next`; and the bytes from there
+/// on, or `None` in a fragment.
 fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
@@ -154,7 +154,7 @@ fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
             }
             (AUTHENTICATION, &[following, length, ..]) => ((usize::from(length) + 2) * 4, following),
             (FRAGMENT, &[following, _, high, low, ..]) => {
-                // An offset, or more to come; a packet may be its own only fragment (RFC 6946).
+                // An offset, or more fragments follow; an atomic fragment has neither (RFC 6946).
                 is_fragment |= u16::from_be_bytes([high, low]) & 0xfff9 != 0;
                 (8, following)
             }
@@ -201,7 +201,7 @@ const ETHERNET_HEADER: usize = 14;
 const TAG: usize = 4;
 const TAGS_MAX: usize = 2;
 
-/// Bytes of the Ethernet header at the beginning of `data`, with up to two tags of IEEE 802.1Q or 802.1ad; and whether an IP
+/// Length of the Ethernet header at the beginning of `data`, with up to two tags of IEEE 802.1Q or 802.1ad; and whether an IP
 /// packet follows, by its EtherType.
 #[inline]
 pub fn link_layer(data: &[u8]) -> (u8, Kind) {
@@ -217,8 +217,8 @@ pub fn link_layer(data: &[u8]) -> (u8, Kind) {
     (ETHERNET_HEADER as u8, Kind::Other)
 }
 
-/// Writes "congestion experienced" into the header of the IP packet at the beginning of `data`, and mends the checksum of an
-/// IPv4 header. Says whether the packet carries the mark now: one whose sender does not understand marks stays as it is.
+/// Writes "congestion experienced" into the header of the IP packet at the beginning of `data`, and updates the checksum of an
+/// IPv4 header. Returns whether the packet carries the mark now: packets without ECN support are not changed.
 #[inline]
 pub fn set_ce(data: &mut [u8]) -> bool {
     match data {
@@ -245,7 +245,7 @@ pub fn set_ce(data: &mut [u8]) -> bool {
     }
 }
 
-/// The checksum after the word `before` has become `after` (RFC 1624 equation 3).
+/// The checksum after the word `before` was replaced by `after` (RFC 1624 equation 3).
 #[inline]
 fn mended(checksum: u16, before: u16, after: u16) -> u16 {
     let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
@@ -364,7 +364,7 @@ mod tests {
         let marked = parse(&six).unwrap();
         assert_eq!((marked.dscp, marked.ecn), (46, Ecn::Ce));
         assert_eq!(six[1] & 0x0f, 1, "the flow label stays");
-        // RFC 1624 section 4: the example that the older equation gets wrong.
+        // RFC 1624 section 4: the example for which the equation of RFC 1141 gives a wrong result.
         assert_eq!(mended(0xdd2f, 0x5555, 0x3285), 0x0000);
     }
 }

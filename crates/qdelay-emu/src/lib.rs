@@ -1,7 +1,6 @@
 //! Paths under a real clock, with packets of real programs.
 #![cfg(target_os = "linux")]
 
-pub mod any_plan;
 pub mod audit;
 pub mod classes;
 pub mod clock;
@@ -16,9 +15,10 @@ pub mod link_setup;
 pub mod log;
 pub mod metrics;
 pub mod netns;
+pub mod packet_steering;
 pub mod plan;
+pub mod plan_kind;
 pub mod pool;
 pub mod snapshot;
 pub mod stall;
-pub mod steering;
 pub mod wait;

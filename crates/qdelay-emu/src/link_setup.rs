@@ -5,14 +5,14 @@
 //!                     fd71:de1a:n::2/64                                                fd71:de1a:n::1/64
 //! ```
 //!
-//! Outside, nothing is changed but for what belongs to the new device, and that goes with its file: no route of others, no
-//! firewall rule, no setting. So a program inside reaches the machine that it is on, but not what lies beyond it.
+//! Outside, only the new device and its addresses and routes are added, which disappear with its file: no other route, firewall
+//! rule or setting is changed. So a program inside reaches this machine, but no hosts beyond it.
 //!
-//! Links nest three deep: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is made
+//! Links nest three deep: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is created
 //! inside takes a part of the rest. Inside, packets are forwarded, so that the innermost program reaches the outermost
-//! namespace, through every link.
+//! namespace through every link.
 //!
-//! The kernel is kept from sending anything by itself ([`netlink::Netlink::silence`]), and the devices have no offloads.
+//! The kernel is kept from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads.
 
 mod block;
 pub mod netlink;
@@ -30,29 +30,29 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The smallest MTU that IPv6 works with, in bytes (RFC 8200, section 5).
 const IPV6_MTU: u32 = 1280;
 
-/// What the device in the command's namespace is called.
+/// The name of the device in the command's namespace.
 pub const INSIDE_NAME: &str = "qdelay0";
 
-/// Where the other end of the link is.
+/// The namespace of the link's outer end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// In the network namespace of the calling thread.
+    /// The network namespace of the calling thread.
     #[default]
     Here,
-    /// In a second namespace of its own, which reaches nothing else. The only way for a user who is not root.
+    /// A second, private namespace, from which nothing else is reachable. The only choice for a user who is not root.
     Private,
 }
 
-/// What a link is to be like.
+/// Options of a link.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The longest packet, in bytes: 68 to 65521. Below 1280 there is no IPv6.
+    /// The MTU in bytes: 68 to 65521. Below 1280 there is no IPv6.
     pub mtu: u32,
-    /// What the device outside is called; `%d` becomes the first free number.
+    /// The name of the outer device; `%d` becomes the first free number.
     pub name: String,
-    /// Where the other end is.
+    /// The namespace of the outer end.
     pub outside: Outside,
-    /// Whether names are looked up through the link, by way of the host's resolver. Never with [`Outside::Private`].
+    /// Whether names are resolved through the link, by a relay to the host's resolver. Never with [`Outside::Private`].
     pub resolver: bool,
 }
 
@@ -62,23 +62,23 @@ impl Default for Options {
     }
 }
 
-/// Why there is no link.
+/// Why the link could not be set up.
 #[derive(Debug)]
 pub enum SetupError {
-    /// No device.
+    /// A device could not be created.
     Tun(TunError),
-    /// No namespace.
+    /// A namespace could not be created.
     Namespace(NamespaceError),
-    /// Every network that we would use is in use.
+    /// All networks reserved for links are in use.
     NoFreeSubnet {
         /// Whether this is a link within a link.
         is_nested: bool,
     },
-    /// Anything else.
+    /// Any other failure.
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 }
@@ -119,15 +119,15 @@ impl From<NamespaceError> for SetupError {
 pub struct Addresses {
     /// The command's, /30.
     pub inside: Ipv4Addr,
-    /// The other end's, /30: where the command finds the host.
+    /// The outer end's, /30: the host's address as seen by the command.
     pub outside: Ipv4Addr,
-    /// The same for IPv6, /64: inside, outside. `None` if the MTU is too small, or the host has it switched off.
+    /// The same for IPv6, /64: inside, outside. `None` if the MTU is too small, or IPv6 is disabled on the host.
     pub ipv6: Option<(Ipv6Addr, Ipv6Addr)>,
-    /// What is routed to this link: its own addresses, and those of links within.
+    /// The addresses that are routed to this link: its own, and those of nested links.
     pub block: Block,
 }
 
-/// A link that is up, but for somebody who carries packets between its two devices.
+/// A link whose devices are up; forwarding packets between them is left to the caller.
 #[derive(Debug)]
 pub struct LinkSetup {
     /// The command's device.
@@ -136,24 +136,24 @@ pub struct LinkSetup {
     pub outside: Tun,
     /// The addresses.
     pub addresses: Addresses,
-    /// Looks names up for the command.
+    /// The DNS relay for the command.
     pub relay: Option<Relay>,
-    /// What does not work as it could, one sentence each; nothing that falsifies a measurement.
+    /// Restrictions of the link, one sentence each; none of them affects a measurement.
     pub notes: Vec<String>,
-    /// Where the command runs.
+    /// The command's namespace.
     pub namespace: Namespace,
-    /// Where the other end is, if that is [`Outside::Private`].
+    /// The outer end's namespace, for [`Outside::Private`].
     pub outside_namespace: Option<Namespace>,
 }
 
 impl LinkSetup {
-    /// Sets a link up. With [`Outside::Here`], from the thread in whose namespace the other end is to be.
+    /// Sets up a link. With [`Outside::Here`], to be called from a thread in the namespace of the outer end.
     ///
     /// # Errors
-    /// See [`SetupError`]. Nothing is left behind.
+    /// See [`SetupError`]. Nothing remains of the link.
     pub fn new(options: &Options) -> Result<Self, SetupError> {
         let mtu = options.mtu;
-        // First what is refused most often, before anything is made.
+        // The step that fails most often comes first, before anything is created.
         let namespace = Namespace::new()?;
         let inside = namespace.run(move || Tun::open(INSIDE_NAME, mtu))?;
         let mut notes = Vec::new();
@@ -188,10 +188,10 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> SetupError {
     move |error| SetupError::Failed { what, error }
 }
 
-/// How often another program may take the same network in the same moment.
+/// How often to retry when another program takes the same network at the same time.
 const ATTEMPTS: usize = 8;
 
-/// Makes the outer device with a network that nobody has, in the namespace of the calling thread.
+/// Creates the outer device with an unused network, in the namespace of the calling thread.
 fn set_up_outside(name: &str, mtu: u32, notes: &mut Vec<String>) -> Result<(Tun, Addresses), SetupError> {
     let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
     let outside = Tun::open(name, mtu)?;
@@ -222,30 +222,31 @@ fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
         let Some(block) = Block::choose(survey.within, survey.pools, &survey.taken, first) else { break };
         let address = Network::new(block.ipv4_ends().1.into(), 30);
         add(netlink, index, address)?;
-        // Whoever sees another with the same network gives way, and of two that come at once at least one sees it.
+        // A link that finds another with the same network gives up that network; of two links created at once, at least one
+        // finds the other.
         if !Survey::of_others(netlink, index)?.taken.iter().any(|other| block.overlaps(*other)) {
             return Ok(block);
         }
         netlink
             .remove_address(index, address)
-            .map_err(failed("taking an address from the network device"))?;
+            .map_err(failed("removing an address from the network device"))?;
         refused.push(block.ipv4);
-        // No other device has this number, so those that met here part.
+        // No other device has this number, so two links that collided choose different networks next.
         first = index;
     }
     Err(SetupError::NoFreeSubnet { is_nested })
 }
 
-/// What is in use in a namespace.
+/// The networks in use in a namespace.
 struct Survey {
     taken: Vec<Network>,
-    /// The block that links have to share here, if this is within a link.
+    /// The block that nested links share, if this namespace is inside a link.
     within: Option<Block>,
     pools: block::Pools,
 }
 
 impl Survey {
-    /// Of the calling thread's namespace, but for what belongs to the device `own`.
+    /// Surveys the calling thread's namespace, without the networks of the device `own`.
     fn of_others(netlink: &mut Netlink, own: u32) -> Result<Self, SetupError> {
         let routes = netlink.routes().map_err(failed("reading the routes"))?;
         let addresses = netlink.addresses().map_err(failed("reading the addresses"))?;
@@ -274,7 +275,7 @@ fn add(netlink: &mut Netlink, index: u32, network: Network) -> Result<(), SetupE
     netlink.add_address(index, network).map_err(failed("giving the network device its address"))
 }
 
-/// A kernel without IPv6 needs no silencing of it.
+/// In a kernel without IPv6, [`Netlink::silence`] has nothing to do.
 fn without_ipv6(error: io::Error) -> io::Result<()> {
     if is_without_ipv6(&error) { Ok(()) } else { Err(error) }
 }
@@ -301,7 +302,7 @@ fn add_if_possible(
     }
 }
 
-/// Leads the addresses of links within the link to its inner end.
+/// Routes the addresses of nested links to the link's inner end.
 fn route_block(netlink: &mut Netlink, index: u32, addresses: &Addresses) -> Result<(), SetupError> {
     if !addresses.block.has_parts() {
         return Ok(());
@@ -317,7 +318,7 @@ fn route_block(netlink: &mut Netlink, index: u32, addresses: &Addresses) -> Resu
     }
 }
 
-/// Addresses and routes of the command's namespace. Gives notes.
+/// Sets addresses and routes of the command's namespace. Returns notes.
 fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, SetupError> {
     let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
     netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device inside"))?;
@@ -340,7 +341,7 @@ fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, Setup
     reserve(&mut netlink, addresses)
 }
 
-/// Keeps the rest of the block for links within, and forwards for them: the settings are the namespace's own.
+/// Reserves the rest of the block for nested links, and enables forwarding for them; these settings are the namespace's own.
 fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, SetupError> {
     netlink.reserve(addresses.block.ipv4).map_err(failed("keeping addresses for links within the link"))?;
     let mut settings = vec!["/proc/sys/net/ipv4/ip_forward"];
@@ -348,17 +349,17 @@ fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, 
         netlink.reserve(block).map_err(failed("keeping addresses for links within the link"))?;
         settings.push("/proc/sys/net/ipv6/conf/all/forwarding");
     }
-    // Read-only in some containers: then links within this one reach no further than into its inner end.
+    // Read-only in some containers: then nested links reach no further than this link's inner end.
     let refused = |path: &&str| std::fs::write(path, "1").is_err();
     let note =
         |path: &str| format!("{path} cannot be written: links within this one will not reach beyond it");
     Ok(settings.into_iter().filter(|path| refused(path)).map(note).collect())
 }
 
-/// The host's answer to where names are looked up.
+/// The host's resolver configuration.
 const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
-/// Starts a relay outside and points the command's namespace at it. Without one there is a link all the same.
+/// Starts a relay outside and points the command's namespace at it. If that fails, the link works without it.
 fn look_names_up(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<String>) -> Option<Relay> {
     if !namespace.has_own_mounts() {
         notes.push("names are not looked up through the link: mounting is not permitted".into());
@@ -379,7 +380,7 @@ fn look_names_up(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<S
     }
     let relay = match Relay::start(&own, clients, &configuration.servers) {
         Ok(relay) => Some(relay),
-        // A resolver of the host that listens at every address has this one too.
+        // A resolver of the host that listens on every address also serves this one.
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => None,
         Err(error) => {
             notes.push(format!("names are not looked up through the link: {error}"));

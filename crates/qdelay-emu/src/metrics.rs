@@ -1,15 +1,16 @@
-//! Counts of what passes, by direction and class: what snapshots and Prometheus are made of.
+//! Packet counts by direction and class, the basis of snapshots and Prometheus metrics.
 //!
-//! A [`Tap`] that asks nobody, and allocates nothing but at the first drop or mark of a reason in a class. All counts go up only, so that any number of readers can each
-//! look when they like and take the difference to what they saw before.
+//! A [`Tap`] that makes no system calls, and allocates only at the first drop or mark of a reason in a class. All counts only
+//! increase, so any number of readers can read them at any time and compute differences to their previous readings.
 //!
-//! A class is a codepoint (RFC 2474), as the packet carries it. Delays are kept twice: per class in [`SojournBuckets`], whose
-//! bounds are few and fixed, as Prometheus wants them; and per direction in a [`Spread`], which is fine enough for percentiles.
+//! A class is a codepoint (RFC 2474), as carried by the packet. Delays are kept twice: per class in [`SojournBuckets`], whose
+//! bounds are few and fixed, as Prometheus needs them; and per direction in a [`LogHistogram`], which is fine enough for
+//! percentiles.
 
-use crate::any_plan::AnyPlan;
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
-use crate::plan::{Places, Role};
+use crate::plan::{PathNodes, Role};
+use crate::plan_kind::PlanKind;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::{DropReason, MarkReason, Span};
 use qdelay_path::stack::StackError;
@@ -35,12 +36,12 @@ pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
     10_000_000_000,
 ];
 
-/// How many packets waited how long, from arrival to when the queue let them go.
+/// Histogram of sojourn times, from arrival to dequeue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SojournBuckets {
-    /// Packets in each bucket (not summed up); the last one is for those above all bounds.
+    /// Packets in each bucket (not cumulative); the last one is for those above all bounds.
     pub counts: [u64; SOJOURN_BOUNDS_NANOS.len() + 1],
-    /// All their waiting together, in nanoseconds.
+    /// Sum of all sojourn times, in nanoseconds.
     pub sum_nanos: u128,
 }
 
@@ -53,20 +54,20 @@ impl SojournBuckets {
     }
 }
 
-/// What has happened to the packets of one class that came from one port.
+/// Counts of the packets of one class that came from one port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounts {
-    /// Came to the queue.
+    /// Arrived at the queue.
     pub offered: Count,
-    /// The queue let go.
+    /// Dequeued.
     pub dequeued: Count,
     /// Left the link.
     pub sent: Count,
-    /// Came out of the path.
+    /// Left the path at its exit.
     pub delivered: Count,
-    /// Of those dropped, the ones that were in the queue or never got into it.
+    /// Of those dropped, the ones that were in the queue or were not enqueued.
     pub dropped_at_queue: Count,
-    /// How long they waited in the queue.
+    /// Sojourn times in the queue.
     pub sojourn: SojournBuckets,
     /// Dropped on the path.
     pub dropped: ByReason<DropReason>,
@@ -77,14 +78,14 @@ pub struct ClassCounts {
 impl ClassCounts {
     /// In the queue now.
     pub fn backlog(&self) -> Count {
-        // Each packet that leaves was counted when it came.
+        // Each packet that leaves was counted on arrival.
         let left = self.dequeued + self.dropped_at_queue;
         Count {
             packets: self.offered.packets.saturating_sub(left.packets),
             bytes: self.offered.bytes.saturating_sub(left.bytes),
         }
     }
-    /// Both together.
+    /// The sum of both.
     pub(crate) fn plus(mut self, other: &ClassCounts) -> ClassCounts {
         self.offered = self.offered + other.offered;
         self.dequeued = self.dequeued + other.dequeued;
@@ -101,65 +102,65 @@ impl ClassCounts {
     }
 }
 
-/// Cells for each power of two of microseconds.
-const CELLS_PER_OCTAVE: usize = 64;
+/// Bins for each power of two of microseconds.
+const BINS_PER_OCTAVE: usize = 64;
 /// `log2` of it.
-const OCTAVE_BITS: u32 = CELLS_PER_OCTAVE.trailing_zeros();
-/// Longer delays count as this one: 36 minutes.
+const OCTAVE_BITS: u32 = BINS_PER_OCTAVE.trailing_zeros();
+/// Longer delays are counted as this one: 36 minutes.
 const LONGEST_MICROS: u64 = (1 << 31) - 1;
-/// All cells: microseconds one by one up to two octaves' worth, then 64 cells an octave.
-const CELLS: usize = (31 - OCTAVE_BITS as usize + 1) * CELLS_PER_OCTAVE;
+/// All bins: one for each microsecond up to two octaves' worth, then 64 bins per octave.
+const BINS: usize = (31 - OCTAVE_BITS as usize + 1) * BINS_PER_OCTAVE;
 
-/// Delays to within 0.8% (and half a microsecond), small enough to be copied in a few microseconds. Two of them can be
-/// subtracted, which gives the percentiles of what came in between.
+/// A histogram of delays accurate to 0.8% (and half a microsecond), small enough to be copied in a few microseconds.
+/// Subtracting an earlier copy gives the percentiles of the interval in between.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
-    cells: Box<[u64]>,
+pub struct LogHistogram {
+    bins: Box<[u64]>,
     max: Span,
 }
 
-impl Default for Spread {
+impl Default for LogHistogram {
     fn default() -> Self {
-        Spread { cells: vec![0; CELLS].into_boxed_slice(), max: Span::ZERO }
+        LogHistogram { bins: vec![0; BINS].into_boxed_slice(), max: Span::ZERO }
     }
 }
 
-fn cell_of(micros: u64) -> usize {
+fn bin_of(micros: u64) -> usize {
     let micros = micros.min(LONGEST_MICROS);
     let shift = (63 - (micros | 1).leading_zeros()).saturating_sub(OCTAVE_BITS);
-    shift as usize * CELLS_PER_OCTAVE + (micros >> shift) as usize
+    shift as usize * BINS_PER_OCTAVE + (micros >> shift) as usize
 }
 
-/// The middle of a cell, in us.
-fn middle(cell: usize) -> f64 {
-    let shift = (cell / CELLS_PER_OCTAVE).saturating_sub(1);
-    let first = ((cell - shift * CELLS_PER_OCTAVE) as u64) << shift;
+/// The middle of a bin, in us.
+fn middle(bin: usize) -> f64 {
+    let shift = (bin / BINS_PER_OCTAVE).saturating_sub(1);
+    let first = ((bin - shift * BINS_PER_OCTAVE) as u64) << shift;
     first as f64 + ((1_u64 << shift) - 1) as f64 / 2.0
 }
 
-impl Spread {
-    /// One more.
+impl LogHistogram {
+    /// Adds a delay.
     #[inline]
     pub fn record(&mut self, delay: Span) {
-        self.cells[cell_of(delay.as_nanos().saturating_add(500) / 1000)] += 1;
+        self.bins[bin_of(delay.as_nanos().saturating_add(500) / 1000)] += 1;
         self.max = self.max.max(delay);
     }
-    /// How many.
+    /// Number of delays.
     pub fn count(&self) -> u64 {
-        self.cells.iter().sum()
+        self.bins.iter().sum()
     }
-    /// The longest of all, exactly.
+    /// The longest of all, exact.
     pub fn max(&self) -> Span {
         self.max
     }
-    /// Delays in ms of the ranks that are `parts` of all (0 to 1, 0.5 is the median, 1 the longest), of what is here and was not
-    /// yet in `before`; `None` where nothing is.
-    pub fn since<const N: usize>(&self, before: Option<&Spread>, parts: [f64; N]) -> Option<[f64; N]> {
-        let new = |cell: usize| {
-            self.cells[cell]
-                .saturating_sub(before.map_or(0, |before| before.cells.get(cell).copied().unwrap_or(0)))
+    /// Delays in ms at the ranks `parts` of all (0 to 1, 0.5 is the median, 1 the longest), counting those that are not in
+    /// `before`; `None` if there are none.
+    pub fn since<const N: usize>(&self, before: Option<&LogHistogram>, parts: [f64; N]) -> Option<[f64; N]> {
+        let new = |bin: usize| {
+            self.bins[bin]
+                .saturating_sub(before.map_or(0, |before| before.bins.get(bin).copied().unwrap_or(0)))
         };
-        let total: u64 = (0..self.cells.len()).map(new).sum();
+        let total: u64 = (0..self.bins.len()).map(new).sum();
         if total == 0 {
             return None;
         }
@@ -167,35 +168,35 @@ impl Spread {
         Some(parts.map(|part| {
             let rank = ((part * total as f64).ceil() as u64).clamp(1, total);
             let mut seen = 0;
-            let cell = (0..self.cells.len()).find(|cell| {
-                seen += new(*cell);
+            let bin = (0..self.bins.len()).find(|bin| {
+                seen += new(*bin);
                 seen >= rank
             });
-            (middle(cell.unwrap_or(0)) / 1e3).min(whole)
+            (middle(bin.unwrap_or(0)) / 1e3).min(whole)
         }))
     }
 }
 
-/// The packets that came from one port.
+/// Counts of the packets that came from one port.
 #[derive(Clone, Debug)]
 pub struct PortMetrics {
     classes: Box<[ClassCounts]>,
-    /// A bit for each class.
+    /// One bit for each class.
     seen: u64,
-    sojourn: Spread,
+    sojourn: LogHistogram,
 }
 
 impl PortMetrics {
     fn new() -> PortMetrics {
         let classes = vec![ClassCounts::default(); CODEPOINTS].into_boxed_slice();
-        PortMetrics { classes, seen: 0, sojourn: Spread::default() }
+        PortMetrics { classes, seen: 0, sojourn: LogHistogram::default() }
     }
-    /// The classes that there were packets of, in ascending order of their codepoints.
+    /// The classes with packets, in ascending order of their codepoints.
     pub fn classes(&self) -> impl Iterator<Item = (u8, &ClassCounts)> {
         (0_u8..).zip(&self.classes).filter(|(class, _)| self.seen >> class & 1 == 1)
     }
-    /// How long packets of all classes waited in the queue.
-    pub fn sojourn(&self) -> &Spread {
+    /// Sojourn times of packets of all classes.
+    pub fn sojourn(&self) -> &LogHistogram {
         &self.sojourn
     }
 }
@@ -203,22 +204,22 @@ impl PortMetrics {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    places: Places,
+    nodes: PathNodes,
     /// By the port the packets come from.
     ports: [PortMetrics; 2],
 }
 
 impl Metrics {
-    /// For an emulator of `plan`.
+    /// Metrics for an emulator of `plan`.
     ///
     /// # Errors
-    /// The path cannot be built as asked.
-    pub fn new(plan: impl Into<AnyPlan>) -> Result<Metrics, StackError> {
-        let (_, places) = plan.into().build()?;
-        Ok(Metrics { places, ports: [PortMetrics::new(), PortMetrics::new()] })
+    /// The path cannot be built from the plan.
+    pub fn new(plan: impl Into<PlanKind>) -> Result<Metrics, StackError> {
+        let (_, nodes) = plan.into().build()?;
+        Ok(Metrics { nodes, ports: [PortMetrics::new(), PortMetrics::new()] })
     }
 
-    /// Of the packets that came from `port`.
+    /// Counts of the packets that came from `port`.
     pub fn port(&self, port: Port) -> &PortMetrics {
         &self.ports[port.index()]
     }
@@ -227,7 +228,7 @@ impl Metrics {
 impl Tap for Metrics {
     #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
-        let Role { source, place } = self.places.role(event.node);
+        let Role { source, place } = self.nodes.role(event.node);
         let port = &mut self.ports[source.index()];
         let (packet, class) = (&event.packet, usize::from(event.packet.dscp) % CODEPOINTS);
         let counts = &mut port.classes[class];
@@ -237,7 +238,7 @@ impl Tap for Metrics {
                 counts.offered.add(packet);
             }
             EventKind::Dequeued if place.is_last() => {
-                let sojourn = event.time.since(event.came.min(event.time));
+                let sojourn = event.time.since(event.reached_bottleneck.min(event.time));
                 counts.dequeued.add(packet);
                 counts.sojourn.record(sojourn);
                 port.sojourn.record(sojourn);
@@ -256,9 +257,9 @@ impl Tap for Metrics {
     }
 }
 
-/// A tap that has metrics in it, perhaps.
+/// A tap that may contain metrics.
 pub trait HasMetrics {
-    /// The metrics, where they are kept.
+    /// The metrics, if there are any.
     fn metrics(&self) -> Option<&Metrics>;
 }
 
@@ -272,7 +273,7 @@ impl HasMetrics for Option<Metrics> {
         self.as_ref()
     }
 }
-/// The second tap's.
+/// The second tap's metrics.
 impl<A, B: HasMetrics> HasMetrics for (A, B) {
     fn metrics(&self) -> Option<&Metrics> {
         self.1.metrics()
@@ -284,23 +285,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_cover_all_delays_in_order() {
+    fn bins_cover_all_delays_in_order() {
         let mut before = 0;
         for micros in (0..5000).chain((0..18).flat_map(|bit| [(1 << bit) * 5000 - 1, (1 << bit) * 5000])) {
-            let cell = cell_of(micros);
-            assert!(cell >= before && cell < CELLS, "{micros}");
-            let error = (middle(cell) - micros as f64).abs();
+            let bin = bin_of(micros);
+            assert!(bin >= before && bin < BINS, "{micros}");
+            let error = (middle(bin) - micros as f64).abs();
             assert!(error <= micros as f64 * 0.008, "{micros}: {error}");
-            before = cell.max(before);
+            before = bin.max(before);
         }
-        assert_eq!(cell_of(LONGEST_MICROS), CELLS - 1);
-        assert_eq!(cell_of(u64::MAX), CELLS - 1);
+        assert_eq!(bin_of(LONGEST_MICROS), BINS - 1);
+        assert_eq!(bin_of(u64::MAX), BINS - 1);
     }
 
     #[test]
     fn percentiles_of_all_and_of_what_is_new() {
         let ms = Span::from_millis;
-        let mut spread = Spread::default();
+        let mut spread = LogHistogram::default();
         assert_eq!(spread.since(None, [0.5]), None);
         (1..=100).for_each(|n| spread.record(ms(n)));
         let before = spread.clone();

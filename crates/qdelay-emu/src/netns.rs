@@ -1,14 +1,14 @@
-//! A network namespace of its own for the command, and threads and processes in it.
+//! A network namespace for the command, and threads and processes in it.
 //!
-//! A namespace is made by a thread that stays in it (network_namespaces(7)). Whatever has to be done inside, from opening
-//! a device to starting the command, is a closure that this thread runs. Nothing has a name in the file system: the
-//! namespace goes with the last thread and process in it, also after `kill -9`: a small process beside us, `qdelay-reaper`,
-//! ends what is left in it as soon as we are gone.
+//! A namespace is created by a thread that stays in it (network_namespaces(7)). Everything done inside, from opening a device
+//! to starting the command, is a closure that this thread runs. The namespace has no name in the file system: it ends with the
+//! last thread and process in it. After `kill -9` too: a small separate process, `qdelay-reaper`, kills the remaining processes
+//! in it as soon as this process has ended.
 //!
 //! * [`command`]: the command, its terminal and its exit status.
-//! * [`signals`]: what is sent to this process goes on to the command.
-//! * [`user`]: the same for a user who is not root.
-#![allow(unsafe_code)] // unshare(2): of the namespaces named here, none takes file descriptors from another thread.
+//! * [`signals`]: forwards signals sent to this process to the command.
+//! * [`user`]: namespaces for a user who is not root.
+#![allow(unsafe_code)] // unshare(2): none of the namespaces used here takes file descriptors from another thread.
 
 pub mod command;
 mod reaper;
@@ -29,31 +29,31 @@ use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// Why there is no namespace.
+/// Why a namespace could not be created.
 #[derive(Debug)]
 pub enum NamespaceError {
-    /// Not for this user.
+    /// This user may not create namespaces.
     NotPermitted {
-        /// What seems to forbid it, and what to do.
+        /// The likely restriction, and the remedy.
         hint: String,
     },
-    /// The kernel is built without them.
+    /// The kernel was built without such namespaces.
     Unsupported {
-        /// Which kind.
+        /// The kind of namespace.
         what: &'static str,
     },
-    /// A limit of the system.
+    /// The system's limit of namespaces is reached.
     TooMany {
-        /// The limit, as a file.
+        /// The file with the limit.
         limit: &'static str,
     },
-    /// A user namespace is only possible while there is one thread.
+    /// A user namespace can only be created by a process with a single thread.
     Threads,
-    /// Anything else.
+    /// Any other failure.
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 }
@@ -62,13 +62,13 @@ impl fmt::Display for NamespaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NamespaceError::NotPermitted { hint } => {
-                write!(f, "a namespace may not be made: {hint}")
+                write!(f, "a namespace may not be created: {hint}")
             }
             NamespaceError::Unsupported { what } => {
                 write!(f, "this kernel has no {what} namespaces; a kernel that is built with them is needed")
             }
             NamespaceError::TooMany { limit } => {
-                write!(f, "no more namespaces are allowed: {limit} is reached; raise it or end something")
+                write!(f, "no more namespaces are allowed: {limit} is reached; raise it, or end programs that use namespaces")
             }
             NamespaceError::Threads => f.write_str(
                 "a user namespace can only be entered before other threads are started; this is a fault of the program",
@@ -82,19 +82,20 @@ impl std::error::Error for NamespaceError {}
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// A network namespace with its loopback device up, and a thread in it. Dropped, it ends every process that is left in it.
+/// A network namespace with its loopback device up, and a thread in it. When dropped, it kills every process that is left in
+/// it.
 #[derive(Debug)]
 pub struct Namespace {
     /// `None` only while it is dropped.
     tasks: Option<Sender<Task>>,
     thread: Option<JoinHandle<()>>,
     has_own_mounts: bool,
-    /// Last: it ends what is left when the thread is gone.
+    /// Last: it kills the remaining processes after the thread has ended.
     _reaper: Reaper,
 }
 
 impl Namespace {
-    /// Makes one, from the user namespace of the calling thread, and with mounts of its own if that is permitted.
+    /// Creates one, from the user namespace of the calling thread, with mounts of its own if that is permitted.
     ///
     /// # Errors
     /// See [`NamespaceError`].
@@ -124,19 +125,19 @@ impl Namespace {
                 Ok(Self { tasks: Some(tasks), thread: Some(thread), has_own_mounts, _reaper: reaper })
             }
             Err(error) => {
-                // Whoever wants to try as another user must be the only thread.
+                // The caller may then create a user namespace, which requires that no other thread exists.
                 let _ = thread.join();
                 Err(error)
             }
         }
     }
 
-    /// Runs `work` on the thread in the namespace and waits for it. What it opens belongs to the namespace, and can be
-    /// used anywhere. Work is done one after another; a panic goes on in the caller.
+    /// Runs `work` on the thread in the namespace and waits for it. Objects that it opens belong to the namespace, and can be
+    /// used anywhere. Closures run one after another; a panic propagates to the caller.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let (report, done) = channel();
         let task: Task = Box::new(move || {
-            // Nobody listens only if the caller is gone.
+            // The receiver is missing only if the caller is gone.
             let _ = report.send(catch_unwind(AssertUnwindSafe(work)));
         });
         let is_sent = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
@@ -148,8 +149,8 @@ impl Namespace {
         }
     }
 
-    /// Starts a command inside, with what `command` says of input, output and environment. It is killed when this
-    /// process or the namespace ends.
+    /// Starts a command inside, with the input, output and environment of `command`. It is killed when this process or the
+    /// namespace ends.
     ///
     /// # Errors
     /// The command cannot be started: not found, not executable...
@@ -157,25 +158,26 @@ impl Namespace {
         self.run(move || command::start(command, None))
     }
 
-    /// Like [`Namespace::spawn`], for the one command that has the terminal: while it runs, `SIGINT`, `SIGTERM`, `SIGHUP`
-    /// and `SIGQUIT` end it and not this process ([`signals`]), and the terminal is taken back when it has ended.
+    /// Like [`Namespace::spawn`], for the one command in the terminal's foreground: while it runs, `SIGINT`, `SIGTERM`,
+    /// `SIGHUP` and `SIGQUIT` end the command and not this process ([`signals`]); afterwards this process takes the terminal
+    /// back.
     ///
     /// # Errors
-    /// The command cannot be started, or there is such a command already.
+    /// The command cannot be started, or there is a foreground command already.
     pub fn spawn_foreground(&self, command: Command) -> io::Result<Running> {
         let foreground = command::Foreground::new()?;
         self.run(move || command::start(command, Some(foreground)))
     }
 
-    /// Whether what is mounted inside is not seen outside. Needed to replace files.
+    /// Whether mounts inside are invisible outside. Needed to replace files.
     pub const fn has_own_mounts(&self) -> bool {
         self.has_own_mounts
     }
 
-    /// Lets processes inside read `contents` where everybody else reads the file `path`. Nothing is written to any disk.
+    /// Lets processes inside read `contents` under the path of the file `path`. Nothing is written to any disk.
     ///
     /// # Errors
-    /// There is no such file, or mounting is not permitted.
+    /// The file does not exist, or mounting is not permitted.
     pub fn replace_file(&self, path: &'static str, contents: String) -> io::Result<()> {
         if !self.has_own_mounts {
             return Err(Errno::PERM.into());
@@ -194,7 +196,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Moves the calling thread into namespaces of its own. Says whether there are own mounts.
+/// Moves the calling thread into namespaces of its own. Returns whether they include a mount namespace.
 fn enter() -> Result<(bool, Reaper), NamespaceError> {
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
@@ -216,7 +218,7 @@ fn loopback_up() -> io::Result<()> {
     netlink.set_up(index)
 }
 
-/// Tries for mounts that nobody else sees, while those of the host still appear here.
+/// Tries to create a private mount namespace, in which later mounts of the host still appear.
 fn has_own_mounts() -> bool {
     // SAFETY: the mount namespace takes no file descriptors from other threads.
     let is_made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.is_ok();
@@ -224,7 +226,7 @@ fn has_own_mounts() -> bool {
     is_made && rustix::mount::mount_change("/", flow).is_ok()
 }
 
-/// Folders that a file system in memory can stand over for a moment, in a mount namespace of our own.
+/// Directories that a file system in memory can be mounted over for a moment, in a private mount namespace.
 const SCRATCH: [&str; 4] = ["/tmp", "/run", "/mnt", "/dev/shm"];
 
 /// Mounts a file with `contents` over `path`. The file is in memory and has no other name once this returns.
@@ -242,7 +244,7 @@ fn bind_over(path: &str, contents: &str) -> io::Result<()> {
     let file = Path::new(scratch).join("file");
     let is_bound = std::fs::write(&file, contents).and_then(|()| {
         use std::os::unix::fs::PermissionsExt;
-        // Whatever the umask is: every user of the namespace reads it.
+        // Every user of the namespace may read the file, whatever the umask is.
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644))?;
         Ok(rustix::mount::mount_bind(&file, &target)?)
     });

@@ -5,7 +5,7 @@
 //! inside  -> up   -> up-link   -> up-delay   -> outside
 //! ```
 //!
-//! `down` and `up` are queues, `inside` and `outside` are exits. The two halves share nothing but the clock.
+//! `down` and `up` are queues, `inside` and `outside` are exits. The two directions share only the clock.
 
 use crate::device::Port;
 use qdelay_core::qdisc::AnyQdisc;
@@ -20,11 +20,11 @@ use qdelay_path::{
 pub struct Direction {
     /// The queue in front of the link.
     pub qdisc: AnyQdisc,
-    /// How fast it is.
+    /// The link, with its rate.
     pub link: AnyLink,
     /// Delay of each packet after it has left the link.
     pub delay: Span,
-    /// At most this much more, uniformly; no packet overtakes another.
+    /// Maximum additional delay, uniformly distributed; packets are not reordered.
     pub jitter: Span,
     /// Probability that a packet is lost after the link, 0 to 1.
     pub loss: f64,
@@ -37,27 +37,27 @@ pub struct Plan {
     pub down: Direction,
     /// From inside to outside.
     pub up: Direction,
-    /// The random streams of queues and delays are derived from it and the nodes' names.
+    /// Seed of the random streams of queues and delays, together with the nodes' names.
     pub seed: u64,
 }
 
-/// What a node is for.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
     /// The port that its packets come from.
     pub source: Port,
-    /// What it is on their way.
+    /// The node's place on the way of its packets.
     pub place: Place,
 }
 
-/// Where things are on the path, by [`Port::index`].
+/// The nodes of the path, by [`Port::index`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
-    /// Where packets that come from this port enter: `entry[Inside]` is the queue `up`.
+pub struct PathNodes {
+    /// The node at which packets from this port enter: `entry[Inside]` is the queue `up`.
     pub entry: [NodeId; 2],
     /// The exit whose packets go to this port: `exit[Inside]` is `inside`, behind `down-delay`.
     pub exit: [NodeId; 2],
-    /// The queue of packets that come from this port; where there are several, one at which nothing is queued or the first.
+    /// The queue of packets that come from this port; if there are several, the first, or one in which no packets wait.
     pub queue: [NodeId; 2],
     /// The link of packets that come from this port.
     pub link: [NodeId; 2],
@@ -65,7 +65,7 @@ pub struct Places {
     pub delay: [NodeId; 2],
     /// Queue and link of each hop in front of the bottleneck.
     pub hops: Vec<[NodeId; 2]>,
-    /// What each node is for, by [`NodeId::index`].
+    /// The role of each node, by [`NodeId::index`].
     pub roles: Vec<Role>,
 }
 
@@ -74,38 +74,39 @@ const DOWN: [&str; 4] = ["down", "down-link", "down-delay", "inside"];
 const UP: [&str; 4] = ["up", "up-link", "up-delay", "outside"];
 
 impl Direction {
-    /// What the node behind the link does.
+    /// The parameters of the node behind the link.
     pub(crate) fn delay_spec(&self) -> DelaySpec {
         DelaySpec { span: self.delay, jitter: self.jitter, loss: self.loss }
     }
 
-    /// Whether the disciplines of the two are the same, with the same parameters. Both must hold nothing yet.
+    /// Whether both have the same discipline with the same parameters. Both must be empty.
     pub(crate) fn has_queue_of(&self, other: &Direction) -> bool {
-        // A discipline has no equality of its own; unused ones of equal parameters have equal states, and they tell all of it.
+        // Disciplines cannot be compared; but unused ones with equal parameters have equal states, which their debug output
+        // shows completely.
         format!("{:?}", self.qdisc) == format!("{:?}", other.qdisc)
     }
 }
 
-/// A link is held to a tenth of its shortest step, but never more strictly than what a host can do at its best.
+/// The limit is a tenth of the link's shortest step, but never stricter than a host can achieve.
 const LATENESS_PARTS: u64 = 10;
-/// No release is late by less than this: the p99.9 of a thread that has real-time priority and spins is near it.
+/// The smallest limit: the p99.9 of a thread that has real-time priority and spins is near it.
 pub const LATENESS_FLOOR: Span = Span::from_micros(50);
-/// A release is late by more than this, however slow the link.
+/// The largest limit, however slow the link.
 pub const LATENESS_CEILING: Span = Span::from_millis(1);
-/// The packet whose transmission is the step of a constant rate.
+/// The packet whose transmission time is the step of a constant rate.
 const FULL_PACKET_BYTES: u64 = 1500;
 
 impl Plan {
     /// Builds the path.
     ///
     /// # Errors
-    /// A `loss` that is no probability.
-    pub fn build(self) -> Result<(Path, Places), BuildError> {
+    /// A `loss` that is not a probability.
+    pub fn build(self) -> Result<(Path, PathNodes), BuildError> {
         let mut builder = PathBuilder::new();
         let [down, down_link, down_delay, inside] = half(&mut builder, self.down, DOWN);
         let [up, up_link, up_delay, outside] = half(&mut builder, self.up, UP);
         let path = builder.chain(&DOWN).chain(&UP).build(self.seed)?;
-        let places = Places {
+        let nodes = PathNodes {
             entry: [up, down],
             exit: [inside, outside],
             queue: [up, down],
@@ -114,10 +115,10 @@ impl Plan {
             hops: Vec::new(),
             roles: [Port::Outside, Port::Inside].into_iter().flat_map(roles).collect(),
         };
-        Ok((path, places))
+        Ok((path, nodes))
     }
 
-    /// What [`Plan::build`] would refuse.
+    /// Checks for the errors of [`Plan::build`].
     pub(crate) fn check(&self) -> Result<(), BuildError> {
         for (direction, [_, _, delay, _]) in [(&self.down, DOWN), (&self.up, UP)] {
             if !direction.delay_spec().is_possible() {
@@ -128,7 +129,7 @@ impl Plan {
     }
 
     /// How late a release to each port may be: a tenth of the step of the link it comes from, within [`LATENESS_FLOOR`] and
-    /// [`LATENESS_CEILING`]. The step of a trace is its millisecond; that of a constant rate is the time it takes to send 1500
+    /// [`LATENESS_CEILING`]. The step of a trace is its millisecond; that of a constant rate is the transmission time of 1500
     /// bytes.
     pub fn lateness_limits(&self) -> [Span; 2] {
         [&self.down.link, &self.up.link].map(|link| lateness_limit(step(link)))
@@ -156,7 +157,7 @@ fn roles(source: Port) -> [Role; 4] {
     [queue, link, Place::Elsewhere, Place::Elsewhere].map(|place| Role { source, place })
 }
 
-/// How late a release may be for what has a clock of such steps.
+/// How late a release may be for a link or cell with this step.
 pub(crate) fn lateness_limit(step: Span) -> Span {
     (step / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING)
 }
@@ -164,17 +165,17 @@ pub(crate) fn lateness_limit(step: Span) -> Span {
 /// The shortest step of a link.
 pub(crate) fn step(link: &AnyLink) -> Span {
     match link.rate() {
-        // A link without a clock of its own or with one of milliseconds, and one without a bound, which has none to be late for.
+        // A link without a step or with one of milliseconds, or one without a rate limit.
         None | Some(Rate::INFINITE) => Span::from_millis(1),
         Some(rate) => rate.time_for(FULL_PACKET_BYTES),
     }
 }
 
-impl Places {
-    /// What a node of this path is for.
+impl PathNodes {
+    /// The role of a node of this path.
     #[inline]
     pub fn role(&self, node: NodeId) -> Role {
-        // Every node of the path has one.
+        // Every node of the path has a role.
         let none = Role { source: Port::Outside, place: Place::Elsewhere };
         self.roles.get(node.index()).copied().unwrap_or(none)
     }
@@ -183,7 +184,7 @@ impl Places {
         let is_meant = move |role: &Role| role.place.is_queue() && role.source == port;
         path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
     }
-    /// The links or the cell behind them.
+    /// The links, or the cell, behind these queues.
     pub fn links<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
         let is_meant = move |role: &Role| role.place.is_link() && role.source == port;
         path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
@@ -206,18 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn places_have_the_names_they_should() {
+    fn nodes_have_the_names_they_should() {
         let plan = Plan { down: direction("line:10mbit"), up: direction("1mbit"), seed: 1 };
-        let (path, places) = plan.build().unwrap();
+        let (path, nodes) = plan.build().unwrap();
         let names = |nodes: [NodeId; 2]| nodes.map(|node| path.name(node).to_string());
-        assert_eq!(names(places.entry), ["up", "down"]);
-        assert_eq!(names(places.exit), ["inside", "outside"]);
-        assert_eq!(names(places.link), ["up-link", "down-link"]);
-        let role = |node| places.role(node);
-        assert_eq!(role(places.link[1]), Role { source: Port::Outside, place: Place::Link });
-        assert_eq!(role(places.queue[0]), Role { source: Port::Inside, place: Place::Uplink });
+        assert_eq!(names(nodes.entry), ["up", "down"]);
+        assert_eq!(names(nodes.exit), ["inside", "outside"]);
+        assert_eq!(names(nodes.link), ["up-link", "down-link"]);
+        let role = |node| nodes.role(node);
+        assert_eq!(role(nodes.link[1]), Role { source: Port::Outside, place: Place::Link });
+        assert_eq!(role(nodes.queue[0]), Role { source: Port::Inside, place: Place::Uplink });
         let behind_up = Role { source: Port::Inside, place: Place::Elsewhere };
-        assert_eq!(role(places.exit[1]), behind_up);
+        assert_eq!(role(nodes.exit[1]), behind_up);
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! Room for the bytes of packets: slots of equal size, used over and over.
+//! Memory for packets' bytes: slots of equal size, which are reused.
 //!
-//! Parameters: the MTU in bytes, which rounded up to a multiple of 256 is the size of a slot (1500 bytes take 1536, 9000 take
-//! 9216); the limit in slots. The pool grows by 256 slots at a time when it has none left, and never shrinks; once it has
-//! grown nothing is allocated. Memory that was given back last is taken first, while it is still in the processor's caches.
+//! Parameters: the MTU in bytes, which rounded up to a multiple of 256 is the size of a slot (1536 for 1500 bytes, 9216 for
+//! 9000); the limit in slots. The pool grows by 256 slots at a time when no slot is free, and never shrinks; once it has grown
+//! nothing is allocated. The slot that was given back last is taken first, while it is still in the processor's caches.
 
-/// A place in a [`Pool`].
+/// A slot in a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(pub(crate) u32);
 
 impl Slot {
-    /// The place in the pool, from 0: an index for tables beside it.
+    /// The slot's index in the pool, from 0, for tables of the same length.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Slots in one piece of memory.
+/// Slots in one allocation.
 const CHUNK: usize = 256;
-/// A slot's size is a multiple of this many bytes.
+/// The size of a slot is a multiple of this many bytes.
 const GRAIN: usize = 256;
 
 /// Slots for packets. See the module.
@@ -28,9 +28,9 @@ pub struct Pool {
     limit: usize,
     chunks: Vec<Box<[u8]>>,
     free: Vec<u32>,
-    /// Of each slot that has been made, whether somebody has it.
+    /// By slot: whether it is in use.
     taken: Vec<bool>,
-    /// Of each slot, bytes in front of the IP packet.
+    /// By slot: bytes in front of the IP packet.
     headers: Vec<u8>,
     in_use: usize,
     peak: usize,
@@ -42,7 +42,7 @@ impl Pool {
     pub fn new(mtu: u16, limit: u32) -> Pool {
         Pool {
             slot_bytes: usize::from(mtu).max(1).next_multiple_of(GRAIN),
-            // Slots are numbered with 32 bits.
+            // Slot numbers have 32 bits.
             limit: (limit as usize).clamp(1, u32::MAX as usize - CHUNK).next_multiple_of(CHUNK),
             chunks: Vec::new(),
             free: Vec::new(),
@@ -53,31 +53,31 @@ impl Pool {
         }
     }
 
-    /// Grows to at least `slots`, or the limit, and touches the memory, so that later no page has to be found for it.
+    /// Grows to at least `slots`, or the limit, and touches the memory, so that no page faults occur later.
     pub fn reserve(&mut self, slots: u32) {
         while self.taken.len() < (slots as usize).min(self.limit) {
             self.grow();
         }
     }
 
-    /// Bytes in a slot.
+    /// Size of a slot in bytes.
     pub const fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
-    /// Slots that somebody has.
+    /// Slots in use.
     pub const fn in_use(&self) -> usize {
         self.in_use
     }
-    /// The most slots that somebody had at one time.
+    /// The most slots that were in use at one time.
     pub const fn peak(&self) -> usize {
         self.peak
     }
-    /// Slots there can be.
+    /// Maximum number of slots.
     pub const fn limit(&self) -> usize {
         self.limit
     }
 
-    /// A free slot, which still holds the bytes of whoever had it before; `None` while all are in use.
+    /// A free slot, which still contains the bytes of its previous packet; `None` while all are in use.
     #[inline]
     pub fn take(&mut self) -> Option<Slot> {
         if self.free.is_empty() {
@@ -90,7 +90,7 @@ impl Pool {
         Some(Slot(slot))
     }
 
-    /// Gives `slot` back. One that nobody has stays as it is: `false`.
+    /// Gives `slot` back. Returns `false` if it was not in use.
     #[inline]
     pub fn give(&mut self, slot: Slot) -> bool {
         match self.taken.get_mut(slot.index()) {
@@ -112,7 +112,7 @@ impl Pool {
         }
     }
 
-    /// The whole slot to write to; empty for a slot of another pool.
+    /// The whole slot for writing; empty for a slot of another pool.
     #[inline]
     pub fn bytes_mut(&mut self, slot: Slot) -> &mut [u8] {
         let start = slot.index() % CHUNK * self.slot_bytes;
@@ -122,7 +122,7 @@ impl Pool {
         }
     }
 
-    /// Notes that the IP packet in `slot` begins after `header` bytes.
+    /// Records that the IP packet in `slot` begins after `header` bytes.
     #[inline]
     pub fn set_header(&mut self, slot: Slot, header: u8) {
         if let Some(entry) = self.headers.get_mut(slot.index()) {
@@ -130,20 +130,20 @@ impl Pool {
         }
     }
 
-    /// Bytes in front of the IP packet in `slot`, as they were noted last.
+    /// Bytes in front of the IP packet in `slot`, as last set.
     #[inline]
     pub fn header(&self, slot: Slot) -> u8 {
         self.headers.get(slot.index()).copied().unwrap_or(0)
     }
 
-    /// `bytes` of the IP packet in `slot`; empty where there are not so many.
+    /// The `bytes` bytes of the IP packet in `slot`; empty if the slot has fewer.
     #[inline]
     pub fn packet(&self, slot: Slot, bytes: u32) -> &[u8] {
         let start = usize::from(self.header(slot));
         self.bytes(slot).get(start..start + bytes as usize).unwrap_or(&[])
     }
 
-    /// Adds a chunk, if there may be one more.
+    /// Adds a chunk, unless the limit is reached.
     #[cold]
     fn grow(&mut self) {
         let first = self.taken.len();
@@ -151,12 +151,12 @@ impl Pool {
             return;
         }
         let mut chunk = vec![0; CHUNK * self.slot_bytes].into_boxed_slice();
-        // Zeroed memory has no pages before it is written to.
+        // Zeroed memory is mapped to pages when it is first written.
         chunk.iter_mut().step_by(1024).for_each(|byte| *byte = std::hint::black_box(0));
         self.chunks.push(chunk);
         self.taken.resize(first + CHUNK, false);
         self.headers.resize(first + CHUNK, 0);
-        // As many as there are slots, so that giving back never allocates.
+        // Capacity for every slot, so that giving back never allocates.
         self.free.reserve(self.taken.len() - self.free.len());
         self.free.extend((first..first + CHUNK).rev().map(|slot| slot as u32));
     }
@@ -184,7 +184,7 @@ mod tests {
         }
         assert!(slots.iter().all(|&slot| pool.bytes(slot).iter().all(|&byte| byte == slot.index() as u8)));
         assert!(slots.iter().all(|&slot| pool.give(slot)));
-        assert!(!pool.give(slots[7]), "nobody has it");
+        assert!(!pool.give(slots[7]), "it is not in use");
         assert!(!pool.give(Slot(512)) && pool.bytes(Slot(512)).is_empty(), "of another pool");
         assert_eq!((pool.in_use(), pool.peak()), (0, 512));
         assert_eq!(pool.take(), Some(slots[511]), "the last one given back");

@@ -1,14 +1,14 @@
-//! How a link is doing: a [`Sample`] is what the data thread copies, a [`Snapshot`] what others make of two of them.
+//! The state of a link: the data thread takes a [`Sample`]; other threads compute a [`Snapshot`] from two of them.
 //!
-//! All figures of a sample are sums since the start, and nothing is reset by taking one: the live view, the control socket and
-//! Prometheus each compare with the sample that they took before. Taking one costs the data thread a few dozen microseconds,
-//! most of them for asking the kernel about drops and stolen time; percentiles are found by who wants them.
+//! All values of a sample are sums since the start, and taking one resets nothing: the live view, the control socket and
+//! Prometheus each compare with their own previous sample. Taking one costs the data thread a few dozen microseconds, most of
+//! them for querying the kernel about drops and steal time; percentiles are computed by the reader.
 
 use crate::clock::Clock;
 use crate::device::{Device, Port};
 use crate::drive::Driver;
 use crate::emulator::Tap;
-use crate::metrics::{ClassCounts, HasMetrics, Spread};
+use crate::metrics::{ClassCounts, HasMetrics, LogHistogram};
 use crate::stall::Stalls;
 use qdelay_core::dscp;
 use qdelay_core::{Span, Time};
@@ -18,38 +18,38 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What one direction is made of, as it was typed.
+/// The settings of one direction, as the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct DirectionSettings {
     /// The link: `synth-lte-driving`, `10mbit`.
     pub link: String,
     /// The queue discipline: `bode:target=20ms`.
     pub qdisc: String,
     /// Delay behind the link.
     pub delay_ms: f64,
-    /// At most so much more.
+    /// Maximum additional delay.
     pub jitter_ms: f64,
     /// Probability of a loss behind the link.
     pub loss: f64,
 }
 
-/// What runs, in both directions.
+/// The settings of both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct LinkSettings {
     /// From outside to inside.
-    pub down: Setting,
+    pub down: DirectionSettings,
     /// From inside to outside.
-    pub up: Setting,
+    pub up: DirectionSettings,
 }
 
-/// What a sample has of the packets that came from one port.
+/// Sample of the packets that came from one port.
 #[derive(Clone, Debug, Default)]
 pub struct PortSample {
-    /// Each class that there were packets of, by its codepoint.
+    /// Each class with packets, by its codepoint.
     pub classes: Vec<(u8, ClassCounts)>,
-    /// How long packets of all classes waited in the queue.
-    pub sojourn: Spread,
-    /// What the link sent and could have sent, in bytes on the link.
+    /// Sojourn times of packets of all classes.
+    pub sojourn: LogHistogram,
+    /// Bytes that the link sent and could have sent, on the link.
     pub usage: LinkUsage,
 }
 
@@ -60,51 +60,55 @@ impl PortSample {
     }
 }
 
-/// What went on beside the path, since the start.
+/// Losses, delays and costs outside the path, since the start.
 #[derive(Clone, Debug, Default)]
 pub struct HostSample {
     /// Lateness of releases in ms.
     pub lateness: Delay,
-    /// A release to the inside or the outside that is later than this is late.
+    /// Limits of lateness for releases to the inside and the outside.
     pub lateness_limits: [Span; 2],
     /// Releases.
     pub released: u64,
     /// Releases that were late.
     pub late: u64,
-    /// When the loop was not on time.
+    /// Intervals in which the loop was late.
     pub stalls: Stalls,
-    /// Packets lost outside the path: by cause, as it is called in results.
+    /// Packets lost outside the path, by cause as named in results.
     pub outside: Vec<(&'static str, u64)>,
-    /// Read, but no IP packets.
+    /// Packets read that are not IP packets.
     pub malformed: u64,
-    /// Frames that carry no IP and went around the path, by the port they came from.
+    /// Frames without an IP packet, which bypassed the path, by the port that they came from.
     pub passed: [u64; 2],
     /// Processor time of this process.
     pub cpu: Span,
-    /// Processor time that other guests of the machine's host took.
+    /// Steal time: processor time that the hypervisor gave to other guests.
     pub steal: Option<Span>,
-    /// What speaks against trusting the run so far, one sentence each; nothing where it is trustworthy.
+    /// Reasons against trusting the run so far, one sentence each; empty if it is trustworthy.
     pub reasons: Vec<String>,
 }
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// When it was taken, from the start.
+    /// Time of the sample, from the start.
     pub time: Time,
-    /// By the port the packets come from: [`Sample::down`], [`Sample::up`].
+    /// By the port that the packets come from: [`Sample::down`], [`Sample::up`].
     pub ports: [PortSample; 2],
-    /// What went on beside the path.
+    /// Losses, delays and costs outside the path.
     pub host: HostSample,
-    /// What runs.
-    pub settings: Arc<Settings>,
-    /// How often what runs was replaced.
+    /// The settings of the link.
+    pub settings: Arc<LinkSettings>,
+    /// How often the settings were replaced.
     pub reloads: u64,
 }
 
 impl Sample {
-    /// Takes one. Without metrics in the driver's tap, the tables of classes are empty.
-    pub fn take<C, D, R, T>(driver: &mut Driver<C, D, R, T>, settings: Arc<Settings>, reloads: u64) -> Sample
+    /// Takes a sample. Without metrics in the driver's tap, the tables of classes are empty.
+    pub fn take<C, D, R, T>(
+        driver: &mut Driver<C, D, R, T>,
+        settings: Arc<LinkSettings>,
+        reloads: u64,
+    ) -> Sample
     where
         C: Clock,
         D: Device,
@@ -148,7 +152,7 @@ impl Sample {
         Sample { time, ports, host, settings, reloads }
     }
 
-    /// Packets that go down: they come from outside.
+    /// Packets that go down, which come from outside.
     pub fn down(&self) -> &PortSample {
         &self.ports[Port::Outside.index()]
     }
@@ -173,27 +177,27 @@ impl From<Count> for Amount {
     }
 }
 
-/// What happened to packets: since the start, or in an interval.
+/// Counts of packets, since the start or in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Came to the queue.
+    /// Arrived at the queue.
     pub offered: Amount,
     /// Left the link.
     pub sent: Amount,
-    /// Came out of the path.
+    /// Left the path at its exit.
     pub delivered: Amount,
     /// Dropped on the path.
     pub dropped: Amount,
     /// Marked.
     pub marked: Amount,
-    /// Drops by reason, but for those that there were none for.
+    /// Drops by reason, without reasons that did not occur.
     pub drops_by_reason: BTreeMap<String, Amount>,
-    /// Marks by reason, but for those that there were none for.
+    /// Marks by reason, without reasons that did not occur.
     pub marks_by_reason: BTreeMap<String, Amount>,
 }
 
 impl Totals {
-    /// What is in `now` and was not yet in `before`.
+    /// Counts in `now` less those in `before`.
     fn between(before: &ClassCounts, now: &ClassCounts) -> Totals {
         let less = |now: Count, before: Count| Amount {
             packets: now.packets.saturating_sub(before.packets),
@@ -216,7 +220,7 @@ impl Totals {
     }
 }
 
-/// How long packets waited in the queue.
+/// Sojourn times in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sojourn {
     /// Median.
@@ -244,34 +248,34 @@ pub struct ClassSnapshot {
     pub total: Totals,
     /// In the interval.
     pub interval: Totals,
-    /// In the queue.
+    /// Backlog of the queue.
     pub backlog: Amount,
 }
 
 /// One direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionSnapshot {
-    /// What runs.
-    pub setting: Setting,
-    /// What left the link in the interval.
+    /// The settings.
+    pub setting: DirectionSettings,
+    /// Rate of packets that left the link in the interval.
     pub rate_mbps: f64,
-    /// What the link could have sent in the interval, of bytes on the link; `None` for a link without a bound.
+    /// Rate that the link could have sent in the interval, in bytes on the link; `None` for a link without a rate limit.
     pub capacity_mbps: Option<f64>,
-    /// In the queue.
+    /// Backlog of the queue.
     pub backlog: Amount,
-    /// Of the packets that left the queue in the interval; `None` where none did.
+    /// Of the packets that were dequeued in the interval; `None` if there were none.
     pub sojourn_interval: Option<Sojourn>,
-    /// Of all packets; `None` where none has left the queue.
+    /// Of all packets that were dequeued; `None` if there were none.
     pub sojourn_total: Option<Sojourn>,
     /// Since the start.
     pub total: Totals,
     /// In the interval.
     pub interval: Totals,
-    /// Each class that there were packets of, in ascending order of their codepoints.
+    /// Each class with packets, in ascending order of codepoints.
     pub classes: Vec<ClassSnapshot>,
 }
 
-/// How late packets were written.
+/// Lateness of writes to the devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Median.
@@ -280,43 +284,43 @@ pub struct Lateness {
     pub p99_ms: f64,
     /// Maximum.
     pub max_ms: f64,
-    /// A packet that goes down is late above this.
+    /// Limit for packets that go down.
     pub limit_down_ms: f64,
-    /// A packet that goes up is late above this.
+    /// Limit for packets that go up.
     pub limit_up_ms: f64,
     /// Packets written.
     pub released: u64,
-    /// Those that were late.
+    /// Packets that were late.
     pub late: u64,
 }
 
-/// When the emulator was not there, and what may have waited for it unread.
+/// Stalls of the emulator, and packets that may have waited unread meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StallFigures {
-    /// How often it was late for itself by more than a release may be late.
+    /// How often the emulator was late by more than a release may be late.
     pub count: u64,
-    /// All of these intervals together.
+    /// Total length of these intervals.
     pub total_ms: f64,
-    /// The longest time that it was late for itself by, if it was ever.
+    /// The longest time by which the emulator was late.
     pub longest_gap_ms: f64,
     /// IP packets that were read.
     pub packets_read: u64,
-    /// Of these, those that may have waited unread for longer than the limit.
+    /// Of these, packets that may have waited unread for longer than the limit.
     pub packets_unseen: u64,
-    /// Of these, those with a time stamp of the kernel's that cannot be right.
+    /// Of these, packets with an implausible kernel time stamp.
     pub stamps_doubted: u64,
-    /// Packets that the devices had dropped when they were asked after an interval of 5 ms or more, and not before.
+    /// Drops that the devices reported after intervals of 5 ms or more, and had not reported at the previous query.
     pub dropped: u64,
-    /// The longest intervals, at most eight, the longest first.
+    /// The longest intervals, at most eight, in descending order of length.
     pub longest: Vec<StallInterval>,
 }
 
-/// An interval in which the emulator was not there.
+/// An interval in which the emulator was stalled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StallInterval {
-    /// When it should have been there, since the start.
+    /// When the emulator should have read its clock, since the start.
     pub begin_s: f64,
-    /// How much later it was.
+    /// How much later it did.
     pub length_ms: f64,
 }
 
@@ -339,43 +343,43 @@ impl From<&Stalls> for StallFigures {
     }
 }
 
-/// How a link is doing. Rates are in Mbit/s, times in seconds or milliseconds as their names say.
+/// The state of a link. Rates are in Mbit/s, times in seconds or milliseconds according to their names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Which version of this form; fields may be added to it.
+    /// Version of this format; fields may be added within a version.
     pub schema_version: u32,
     /// Since the start.
     pub time_s: f64,
-    /// What the figures of the interval are of: since the snapshot before, or the start.
+    /// Length of the interval that the interval values refer to: since the previous snapshot, or the start.
     pub interval_s: f64,
     /// From outside to inside.
     pub down: DirectionSnapshot,
     /// From inside to outside.
     pub up: DirectionSnapshot,
-    /// Of all packets.
+    /// Lateness of all packets.
     pub lateness: Lateness,
-    /// When the emulator was not there; nothing in what was written before there was this field.
+    /// Stalls of the emulator; empty in files written before this field was added.
     #[serde(default)]
     pub stalls: StallFigures,
     /// Packets lost outside the path, by cause.
     pub lost_outside: BTreeMap<String, u64>,
-    /// Read, but no IP packets.
+    /// Packets read that are not IP packets.
     pub malformed: u64,
-    /// Frames that carry no IP and went around the path, towards the inside.
+    /// Frames without an IP packet, which bypassed the path, towards the inside.
     pub passed_down: u64,
-    /// The same from the inside.
+    /// The same, from the inside.
     pub passed_up: u64,
     /// Processor time of the process in the interval, per second.
     pub cpu_share: f64,
     /// Processor time of the process.
     pub cpu_s: f64,
-    /// Processor time that other guests of the machine's host took; `None` where the kernel does not say.
+    /// Steal time: processor time that the hypervisor gave to other guests; `None` where the kernel does not report it.
     pub steal_s: Option<f64>,
-    /// Whether to believe the run so far.
+    /// Whether the run can be trusted so far.
     pub trustworthy: bool,
-    /// What speaks against it, one sentence each.
+    /// Reasons against it, one sentence each.
     pub reasons: Vec<String>,
-    /// How often what runs was replaced.
+    /// How often the settings were replaced.
     pub reloads: u64,
 }
 
@@ -383,12 +387,12 @@ pub struct Snapshot {
 pub const SCHEMA_VERSION: u32 = 1;
 
 impl Snapshot {
-    /// What there is to say at `now`, where `before` was the sample before it; without one the interval is all the time.
+    /// The snapshot at `now`, where `before` is the previous sample; without one the interval is the whole run.
     pub fn between(before: Option<&Sample>, now: &Sample) -> Snapshot {
         let interval = now.time.since(before.map_or(Time::ZERO, |before| before.time));
         let seconds = interval.as_secs_f64();
         let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
-        let direction = |port: Port, setting: &Setting| {
+        let direction = |port: Port, setting: &DirectionSettings| {
             direction(
                 setting.clone(),
                 before.map(|before| &before.ports[port.index()]),
@@ -435,11 +439,11 @@ impl Snapshot {
     }
 }
 
-/// A link without a bound offers as much as a number holds.
+/// A link without a rate limit offers the maximum of the type.
 const UNBOUNDED: u64 = u64::MAX / 16;
 
 fn direction(
-    setting: Setting,
+    setting: DirectionSettings,
     before: Option<&PortSample>,
     now: &PortSample,
     seconds: f64,
@@ -465,7 +469,7 @@ fn direction(
     DirectionSnapshot {
         setting,
         rate_mbps: mbps(interval.sent.bytes),
-        // A link that was put in place of one without a bound has its first interval without one too.
+        // The first interval after the replacement of a link without a rate limit has no capacity either.
         capacity_mbps: (offered < UNBOUNDED && earlier < UNBOUNDED)
             .then(|| mbps(offered.saturating_sub(earlier))),
         backlog: total.backlog().into(),
@@ -477,7 +481,7 @@ fn direction(
     }
 }
 
-/// To what anybody looks at: three digits behind the point are microseconds, or bytes in some milliseconds.
+/// Rounds to the useful precision: three decimals are microseconds, or bytes in some milliseconds.
 fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

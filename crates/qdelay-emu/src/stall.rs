@@ -1,29 +1,30 @@
-//! When the loop was not on time, and which packets may have waited for it unseen.
+//! Detects when the loop was late, and which packets may have waited unread meanwhile.
 //!
-//! A device without time stamps hands over a packet and does not say since when it has had it: a packet is taken to come when it
-//! is read. That is right while the loop is there. So the loop says each time it looks at its clock, and until when it means to
-//! sleep; a step that is longer than a release may be late is a *stall*. It is known even where nothing was due, because no
+//! A device without time stamps does not report when a packet arrived: the time of reading is taken as its arrival. That is
+//! correct while the loop is on time. So the loop reports each reading of its clock, and the time until which it intends to
+//! sleep; a gap that is longer than a release may be late is a *stall*. Stalls are found even if no event was due, because no
 //! sleep is longer than [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST).
 //!
-//! Whatever is read after a stall may have come during it, until its device has been seen empty once: devices hand over
-//! packets in their order. These packets are *unseen*. A sleep that a packet ends early is no stall, and a packet whose device has
-//! stamped it ([`Device::next_stamp`](crate::device::Device::next_stamp)) is never unseen: it comes at its own time.
+//! Packets read after a stall may have arrived during it, until their device has been found empty once, because devices deliver
+//! packets in order. These packets are *unseen*. A sleep that a packet ends early is not a stall, and a packet with a time
+//! stamp of its device ([`Device::next_stamp`](crate::device::Device::next_stamp)) is never unseen: its time stamp is its
+//! arrival.
 //!
-//! What cannot be seen: a stall that begins in a sleep and is over before the sleep is, so at most
-//! [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST), and how long the kernel takes to wake the loop for a packet.
+//! Not detectable: a stall that begins and ends within a sleep, hence at most [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST)
+//! long, and the time that the kernel takes to wake the loop for a packet.
 
 use crate::device::Port;
 use qdelay_core::{Span, Time};
 
-/// How many of the longest stalls are kept.
-pub const KEPT: usize = 8;
-/// After a stall of this length the devices are asked what they have dropped: asking takes some 50 us.
-pub const ASK: Span = Span::from_millis(5);
+/// Number of the longest stalls that are kept.
+pub const LONGEST_KEPT: usize = 8;
+/// After a stall of this length the devices are queried for drops, which takes some 50 us.
+pub const QUERY_DROPS_AFTER: Span = Span::from_millis(5);
 
-/// An interval in which the loop was not on time.
+/// An interval in which the loop was late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// When the loop should have looked, at the latest.
+    /// When the loop should have read its clock, at the latest.
     pub begin: Time,
     /// How much later it did.
     pub length: Span,
@@ -32,42 +33,42 @@ pub struct Stall {
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// How many.
+    /// Number of stalls.
     pub count: u64,
-    /// All of them together.
+    /// Total length of all stalls.
     pub total: Span,
-    /// The longest step beyond what the loop had asked for, stall or not.
+    /// The longest gap beyond the loop's intended sleep, stall or not.
     pub longest_gap: Span,
     /// IP packets that were read.
     pub read: u64,
-    /// Of these, those that may have waited unseen for longer than a release to where they go may be late.
+    /// Of these, packets that may have waited unread for longer than a release to their destination may be late.
     pub unseen: u64,
-    /// Of these, the ones that had a stamp that cannot be right: the clock of the day was set.
+    /// Of these, packets with an implausible time stamp: the wall clock was set.
     pub doubted: u64,
-    /// What the devices had dropped when they were asked after a stall of at least [`ASK`], and not yet when they were asked
-    /// before.
+    /// Drops that the devices reported after stalls of at least [`QUERY_DROPS_AFTER`], and had not reported at the previous
+    /// query.
     pub dropped: u64,
-    worst: [Stall; KEPT],
-    /// By when the loop has to look again.
+    worst: [Stall; LONGEST_KEPT],
+    /// When the loop has to read its clock again, at the latest.
     expected: Time,
-    /// Whether a device, by port, has not been seen empty since a stall.
+    /// By port: whether the device has not been found empty since a stall.
     behind: [bool; 2],
 }
 
 impl Stalls {
-    /// A run that begins at `now`.
+    /// Begins a run at `now`.
     pub fn begin(now: Time) -> Stalls {
         Stalls { expected: now, ..Stalls::default() }
     }
 
-    /// The longest, the longest first; at most [`KEPT`].
+    /// The longest stalls in descending order; at most [`LONGEST_KEPT`].
     pub fn worst(&self) -> &[Stall] {
-        let kept = self.count.min(KEPT as u64) as usize;
+        let kept = self.count.min(LONGEST_KEPT as u64) as usize;
         self.worst.get(..kept).unwrap_or(&[])
     }
 
-    /// The loop looks, at `now`. `limits` are how late a release to each port may be. Says how long the stall is that ends
-    /// here, if one does.
+    /// The loop reads its clock at `now`. `limits` are how late a release to each port may be. Returns the length of the stall
+    /// that ends now, or zero.
     #[inline]
     pub fn look(&mut self, now: Time, limits: [Span; 2]) -> Span {
         let gap = now.since(self.expected);
@@ -96,8 +97,8 @@ impl Stalls {
         }
     }
 
-    /// The loop was elsewhere on purpose until `now`, before it carries packets: no stall, but what has come meanwhile may have
-    /// waited.
+    /// The caller was busy with other work until `now`, before the loop began: this is not a stall, but packets that arrived
+    /// meanwhile may have waited.
     pub fn excuse(&mut self, now: Time, limits: [Span; 2]) {
         let away = now.since(self.expected);
         self.expected = now;
@@ -106,19 +107,19 @@ impl Stalls {
         }
     }
 
-    /// The loop has slept, and meant to be back at `until`.
+    /// The loop has slept, and intended to wake at `until`.
     #[inline]
     pub fn sleep(&mut self, until: Time) {
         self.expected = self.expected.max(until);
     }
 
-    /// When the loop looked at its clock the last time, where it does not sleep.
+    /// When the loop last read its clock, if it does not sleep.
     #[inline]
     pub fn looked(&self) -> Time {
         self.expected
     }
 
-    /// A packet was read from `port`. `is_doubted` says that its stamp cannot be right.
+    /// A packet was read from `port`. `is_doubted` means that its time stamp is implausible.
     #[inline]
     pub fn read(&mut self, port: Port, is_doubted: bool) {
         self.read += 1;
@@ -127,19 +128,19 @@ impl Stalls {
         self.doubted += u64::from(is_doubted);
     }
 
-    /// A packet was read from a device that says when it came.
+    /// A packet was read from a device with time stamps.
     #[inline]
     pub fn read_stamped(&mut self) {
         self.read += 1;
     }
 
-    /// The device of `port` has nothing.
+    /// The device of `port` was found empty.
     #[inline]
     pub fn empty(&mut self, port: Port) {
         self.behind[port.index()] = false;
     }
 
-    /// Whether a device has to be looked at before the loop may sleep.
+    /// Whether a device has to be read before the loop may sleep.
     #[inline]
     pub fn is_behind(&self) -> bool {
         self.behind != [false; 2]
@@ -184,7 +185,7 @@ mod tests {
     fn packets_are_unseen_until_their_device_is_empty() {
         let mut stalls = Stalls::begin(us(0));
         stalls.read(Port::Inside, false);
-        // Too long for what goes inside, and so for what comes from outside.
+        // Too long for packets to the inside, and therefore for those from outside.
         look(&mut stalls, 200);
         assert!(stalls.is_behind());
         for port in Port::ALL {

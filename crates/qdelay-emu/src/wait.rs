@@ -1,15 +1,15 @@
 //! Waiting for packets or for a time, as precisely as the host allows.
 //!
-//! The thread sleeps in `ppoll` until a device has packets or the time is near, and then, for the last `spin`, looks at the
-//! devices and the clock without sleeping, which costs processor time and saves the wake-up's lateness. Parameters:
+//! The thread sleeps in `ppoll` until a device has packets or the deadline is near; for the last `spin` it polls the devices
+//! and the clock without sleeping, which costs processor time but avoids the latency of a wake-up. Parameters:
 //!
-//! * `realtime` (off): ask for `SCHED_FIFO` at priority 10, which is not inherited by what is started from this thread, and
-//!   for memory that is never paged out.
+//! * `realtime` (off): request `SCHED_FIFO` at priority 10, which threads and processes started from this thread do not
+//!   inherit, and memory that is never paged out.
 //! * `spin` (50 us with `realtime`, otherwise 0): spinning without real-time priority makes the tail worse, because the
-//!   scheduler takes the processor away from who uses it up.
+//!   scheduler preempts threads that use up their time.
 //!
-//! The timer slack of the thread, 50 us by default, is always set to 1 ns. None of this needs to be permitted: [`Waiter`] works
-//! without, and [`Waiter::granted`] says what it got.
+//! The timer slack of the thread, 50 us by default, is always set to 1 ns. None of these permissions is required: [`Waiter`]
+//! works without them, and [`Waiter::granted`] reports which were granted.
 #![allow(unsafe_code, reason = "no library has sched_setscheduler")]
 
 use crate::clock::Clock;
@@ -24,24 +24,24 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How to wait. See the module.
+/// Options of a [`Waiter`]. See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitOptions {
-    /// Ask for real-time priority and locked memory.
+    /// Request real-time priority and locked memory.
     pub realtime: bool,
-    /// How long before a time to stop sleeping; `None` for the default.
+    /// How long before a deadline to stop sleeping; `None` for the default.
     pub spin: Option<Span>,
 }
 
-/// Spun before each time, where nothing else was asked for and priority is real-time.
+/// The default of `spin` with real-time priority.
 pub const SPIN: Span = Span::from_micros(50);
 /// Above all ordinary threads, below the kernel's interrupt threads (50).
 const PRIORITY: i32 = 10;
 
-/// What became of a wish.
+/// Result of a request to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grant {
-    /// It was not asked for.
+pub enum Permission {
+    /// It was not requested.
     NotAsked,
     /// It was granted.
     Granted,
@@ -49,50 +49,50 @@ pub enum Grant {
     Refused(String),
 }
 
-impl Grant {
-    fn of<E: fmt::Display>(result: Result<(), E>) -> Grant {
+impl Permission {
+    fn of<E: fmt::Display>(result: Result<(), E>) -> Permission {
         match result {
-            Ok(()) => Grant::Granted,
-            Err(error) => Grant::Refused(error.to_string()),
+            Ok(()) => Permission::Granted,
+            Err(error) => Permission::Refused(error.to_string()),
         }
     }
-    /// Whether it was granted.
+    /// Whether the request was granted.
     pub fn is_granted(&self) -> bool {
-        *self == Grant::Granted
+        *self == Permission::Granted
     }
 }
 
-impl fmt::Display for Grant {
+impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Grant::NotAsked => f.write_str("not asked for"),
-            Grant::Granted => f.write_str("granted"),
-            Grant::Refused(why) => write!(f, "refused: {why}"),
+            Permission::NotAsked => f.write_str("not asked for"),
+            Permission::Granted => f.write_str("granted"),
+            Permission::Refused(why) => write!(f, "refused: {why}"),
         }
     }
 }
 
-/// What the host permitted.
+/// The permissions granted by the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Granted {
+pub struct Permissions {
     /// Timers without slack.
-    pub timer_slack: Grant,
+    pub timer_slack: Permission,
     /// Real-time priority.
-    pub priority: Grant,
-    /// Memory that stays.
-    pub memory: Grant,
-    /// How long is spun before each time.
+    pub priority: Permission,
+    /// Locked memory.
+    pub memory: Permission,
+    /// How long the thread spins before each deadline.
     pub spin: Span,
 }
 
-/// What ended a wait: packets, an alarm, or neither.
+/// The reason why a wait ended: packets, an alarm, or neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
     /// The devices that have packets.
     pub ready: [bool; 2],
-    /// Whether an alarm is readable; whoever set it knows which.
+    /// Whether an alarm is readable; the owners of the alarms check which.
     pub alarm: bool,
-    /// When the wait should have been over, at the latest.
+    /// When the wait should have ended, at the latest.
     pub until: Time,
 }
 
@@ -105,46 +105,46 @@ impl Woken {
 /// See the module.
 #[derive(Debug)]
 pub struct Waiter {
-    granted: Granted,
+    granted: Permissions,
     alarms: Vec<OwnedFd>,
 }
 
 impl Waiter {
-    /// The longest wait: somebody may want to be asked whether to go on, and a host that takes the processor away meanwhile is
-    /// found out by how much longer it was. A hundred looks a second cost some 0.1% of a processor.
+    /// The longest wait: the caller may want to check whether to continue, and a stall of the host is detected by the excess
+    /// over this. A hundred wake-ups a second cost some 0.1% of a processor.
     pub const LONGEST: Span = Span::from_millis(10);
 
-    /// How many alarms there are at most.
+    /// Maximum number of alarms.
     pub const ALARMS: usize = 4;
 
     /// Prepares the calling thread, which must be the one that waits. A wait also ends when one of `alarms` is readable; those
-    /// after the first [`Waiter::ALARMS`] are not looked at.
+    /// after the first [`Waiter::ALARMS`] are ignored.
     pub fn new(options: WaitOptions, alarms: impl IntoIterator<Item = OwnedFd>) -> Waiter {
-        let timer_slack = Grant::of(set_current_timer_slack(NonZeroU64::new(1)));
+        let timer_slack = Permission::of(set_current_timer_slack(NonZeroU64::new(1)));
         let (priority, memory) = match options.realtime {
-            true => (Grant::of(real_time()), lock_memory()),
-            false => (Grant::NotAsked, Grant::NotAsked),
+            true => (Permission::of(real_time()), lock_memory()),
+            false => (Permission::NotAsked, Permission::NotAsked),
         };
         let spin = options.spin.unwrap_or(if priority.is_granted() { SPIN } else { Span::ZERO });
         let alarms = alarms.into_iter().take(Waiter::ALARMS).collect();
-        Waiter { granted: Granted { timer_slack, priority, memory, spin }, alarms }
+        Waiter { granted: Permissions { timer_slack, priority, memory, spin }, alarms }
     }
 
-    /// Looks at these alarms from now on, and at those before no more.
+    /// Replaces the alarms.
     pub fn set_alarms(&mut self, alarms: impl IntoIterator<Item = OwnedFd>) {
         self.alarms = alarms.into_iter().take(Waiter::ALARMS).collect();
     }
 
-    /// What the host permitted.
-    pub fn granted(&self) -> &Granted {
+    /// The permissions granted by the host.
+    pub fn granted(&self) -> &Permissions {
         &self.granted
     }
 
-    /// Waits from `now` on until one of `fds` is readable, or until `deadline`, or [`Waiter::LONGEST`]. A deadline that has come
-    /// only looks. A device without descriptor counts as readable.
+    /// Waits from `now` until one of `fds` is readable, or until `deadline`, or [`Waiter::LONGEST`]. If the deadline has
+    /// passed, it only polls. A device without a descriptor counts as readable.
     ///
     /// # Errors
-    /// The kernel cannot wait for these descriptors.
+    /// The kernel cannot poll these descriptors.
     pub fn wait<C: Clock>(
         &mut self,
         clock: &mut C,
@@ -159,7 +159,7 @@ impl Waiter {
         let sleep = left.saturating_sub(self.granted.spin).min(Waiter::LONGEST);
         if !sleep.is_zero() {
             let woken = self.poll(now, sleep, fds)?;
-            // What interrupts the sleep is the host's, which is asked whether to go on.
+            // A signal that interrupts the sleep returns control to the caller, which checks whether to continue.
             if woken.is_any() || left > Waiter::LONGEST {
                 return Ok(woken);
             }
@@ -170,21 +170,21 @@ impl Waiter {
                 return Ok(woken);
             }
             if deadline.since(clock.now()) > self.granted.spin {
-                // A signal came long before the time.
+                // A signal arrived long before the deadline.
                 break;
             }
         }
         Ok(Woken { until: deadline, ..Woken::default() })
     }
 
-    /// Asks the kernel, from `now` on for `timeout`.
+    /// Polls the kernel, from `now` for `timeout`.
     fn poll(&self, now: Time, timeout: Span, fds: [Option<BorrowedFd<'_>>; 2]) -> io::Result<Woken> {
         let until = now + timeout;
         let alarm = self.alarms.first().map(AsFd::as_fd);
         let Some(any) = fds[0].or(fds[1]).or(alarm) else {
             return Ok(Woken { ready: [true; 2], alarm: false, until });
         };
-        // A descriptor stands in for those that are missing, and asks for nothing.
+        // Another descriptor takes the place of missing ones, with no events requested.
         let wanted = |index: usize| match index {
             0 | 1 => fds[index],
             _ => self.alarms.get(index - 2).map(AsFd::as_fd),
@@ -203,31 +203,31 @@ impl Waiter {
             Err(Errno::INTR) => return Ok(Woken { until, ..Woken::default() }),
             Err(error) => return Err(error.into()),
         }
-        // An error shows when the device is read.
+        // An error is reported when the device is read.
         let is_up = |index: usize| wanted(index).is_some() && !all[index].revents().is_empty();
         let alarm = (2..2 + self.alarms.len()).any(is_up);
         Ok(Woken { ready: [is_up(0) || fds[0].is_none(), is_up(1) || fds[1].is_none()], alarm, until })
     }
 }
 
-/// Gives the calling thread real-time priority; threads and processes it starts do not get it.
+/// Gives the calling thread real-time priority; threads and processes that it starts do not inherit it.
 fn real_time() -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the pointer is to a whole structure that lives through the call, which keeps nothing. Thread 0 is this one.
+    // SAFETY: the pointer is to a whole structure that lives through the call, which does not keep it. Thread 0 is this one.
     let result = unsafe {
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameter)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Keeps all memory of the process where it is once it is used. Under a limit it would be refused later, in the middle of the
-/// run, so then it is not asked for.
-fn lock_memory() -> Grant {
+/// Locks all memory of the process once it is used. With a limit, later allocations would fail in the middle of the run, so
+/// then locking is not requested.
+fn lock_memory() -> Permission {
     let permitted = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
     if !permitted && getrlimit(Resource::Memlock).current.is_some() {
-        return Grant::Refused("locked memory is limited (ulimit -l)".to_string());
+        return Permission::Refused("locked memory is limited (ulimit -l)".to_string());
     }
-    Grant::of(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT))
+    Permission::of(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT))
 }
 
 #[cfg(test)]
@@ -291,12 +291,15 @@ mod tests {
             let waiter = Waiter::new(WaitOptions { realtime: false, spin: None }, None);
             assert!(waiter.granted().timer_slack.is_granted());
             assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
-            assert_eq!((&waiter.granted().priority, waiter.granted().spin), (&Grant::NotAsked, Span::ZERO));
+            assert_eq!(
+                (&waiter.granted().priority, waiter.granted().spin),
+                (&Permission::NotAsked, Span::ZERO)
+            );
             let granted = match real_time() {
-                Ok(()) => Grant::Granted,
-                Err(error) => Grant::Refused(error.to_string()),
+                Ok(()) => Permission::Granted,
+                Err(error) => Permission::Refused(error.to_string()),
             };
-            assert_ne!(granted, Grant::NotAsked);
+            assert_ne!(granted, Permission::NotAsked);
         })
         .join()
         .unwrap();

@@ -1,4 +1,4 @@
-//! The driver and the emulator where things go wrong: packets that are none, no memory, devices without room, giants.
+//! The driver and the emulator under faults: malformed packets, no free slots, full devices, oversized packets.
 
 use crate::common::{Make, direction, number, packet, plan, us};
 use qdelay_core::{DropReason, Ecn, Span, Time};
@@ -50,7 +50,7 @@ fn what_is_no_packet_is_counted_and_gone() {
     assert_eq!((audit.malformed, audit.verdict().trustworthy), (5, true));
 }
 
-/// A packet that is longer than a slot is cut by the device, and then shorter than its header says.
+/// A packet that is longer than a slot is truncated by the device, and then shorter than its header says.
 #[test]
 fn giants() {
     let script = vec![(us(0), make(1, 9000)), (us(0), make(2, 1536)), (us(0), make(3, 1537))];
@@ -106,7 +106,7 @@ fn packets_that_a_device_does_not_take_are_counted() {
     }
 }
 
-/// A side that never falls silent takes no turn of the other, and releases are written between its packets.
+/// A side that never falls silent does not starve the other, and releases are written between its packets.
 #[test]
 fn a_flood_starves_nobody() {
     let flood = (0..5000).map(|number| (us(0), make(number, 1500))).collect();
@@ -122,7 +122,7 @@ fn a_flood_starves_nobody() {
     assert!(worst < 0.1, "{worst} ms");
 }
 
-/// Due is when the path let a packet go, and lateness counts from there, however many turns were missed.
+/// A packet is due when the path releases it, and lateness counts from then, however many turns were missed.
 #[test]
 fn lateness_counts_from_the_paths_own_time() {
     // 1500 bytes take 12 ms on 1 Mbit/s; then 5 ms of delay.
@@ -144,7 +144,7 @@ fn lateness_counts_from_the_paths_own_time() {
     assert_eq!(emulator.next_release(), None);
 }
 
-/// Without delay a packet is due when the link lets it go, and comes out in the turn it came in.
+/// Without delay a packet is due when it leaves the link, and is written in the turn in which it arrived.
 #[test]
 fn nothing_waits_for_another_turn() {
     let script = vec![(us(7), make(1, 100))];
@@ -222,7 +222,7 @@ fn records_have_all_times() {
     let records = std::mem::take(&mut driver.emulator().recorder().0);
     assert_eq!(records.len(), 23);
     let down: Vec<_> = records.iter().filter(|record| record.direction == Direction::Data).collect();
-    // One is on the line, one in the queue, and the third finds no room.
+    // One is on the link, one in the queue, and the third is dropped.
     assert_eq!(down[0].fate, Fate::Dropped(DropReason::TAIL_LIMIT));
     assert_eq!((down[0].dequeued, down[0].departed, down[0].ended), (None, None, us(100)));
     let last = down[2];
@@ -238,7 +238,7 @@ fn records_have_all_times() {
     assert_eq!(driver.devices()[0].kernel_drops(), 0);
 }
 
-/// Frames as they come from an Ethernet interface.
+/// Frames as received from an Ethernet interface.
 #[test]
 fn ethernet() {
     const MAC: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
@@ -255,9 +255,9 @@ fn ethernet() {
         (us(0), tagged_arp.clone()),
         // Three packets in one.
         (us(0), frame(&[&[0x08, 0x00], &make(3, 4500)])),
-        // It says that it is IP.
+        // By its EtherType it is IP.
         (us(0), frame(&[&[0x08, 0x00], &[0x55; 40]])),
-        // Ethernet has no frames under 60 bytes: what stands behind the packet is no part of it.
+        // Ethernet frames have at least 60 bytes: the padding is not part of the packet.
         (us(0), frame(&[&tag, &tag, &[0x08, 0x00], &make(4, 48), &[0; 6]])),
     ];
     let plan = plan("codel:ecn=on:ce_threshold=1us", "line:12mbit", 0);
@@ -293,7 +293,7 @@ fn ethernet() {
     assert!(marks > 0);
 }
 
-/// What is not the link's business goes over even where there is no memory left.
+/// Frames without IP are forwarded even if the pool has no free slot.
 #[test]
 fn frames_without_ip_need_no_memory() {
     let frame = |ethertype: [u8; 2], number| [&[2; 12][..], &ethertype, &make(number, 1500)].concat();

@@ -1,14 +1,14 @@
-//! Paths of scenarios with cells, in the emulator: what is measured of packets that wait in several queues.
+//! Paths of scenarios with cells, in the emulator: measurements of packets that wait in several queues.
 
 use crate::common::{cells, packet, script, us};
 use qdelay_core::{Span, Time};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::metrics::Metrics;
+use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
 use qdelay_path::stack::Place;
 use qdelay_path::{BuildProblem, Count, NodeId};
@@ -26,7 +26,7 @@ impl Recorder for Records {
     }
 }
 
-fn plans() -> [AnyPlan; 3] {
+fn plans() -> [PlanKind; 3] {
     let bdp = "5g-bdp:offset=0.33:full=mtu:fit=whole";
     [
         cells::like_the_emulator(bdp, "codel", None).into(),
@@ -35,7 +35,7 @@ fn plans() -> [AnyPlan; 3] {
     ]
 }
 
-/// Records, measures, metrics and events are four accounts of the same packets.
+/// Records, measurements, metrics and events are four independent accounts of the same packets.
 #[test]
 fn accounts_agree() {
     for (number, plan) in plans().into_iter().enumerate() {
@@ -78,11 +78,11 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
     assert!(delivered > 100, "{number}");
     assert_eq!(measures.delivered.packets, delivered);
 
-    // Of those that have ended, waiting and delay again, with what the events say of those that have not.
-    let places = emulator.places().clone();
+    // Waiting times and delays again, with those of packets that have not ended added from the events.
+    let nodes = emulator.nodes().clone();
     let events = emulator.tap().0.events.clone();
     let at = |kind: fn(&EventKind) -> bool, is_place: fn(Place) -> bool| {
-        let is_meant = |node: NodeId| places.role(node).source == port && is_place(places.role(node).place);
+        let is_meant = |node: NodeId| nodes.role(node).source == port && is_place(nodes.role(node).place);
         events.iter().filter(|event| kind(&event.kind) && is_meant(event.node)).count() as u64
     };
     let enqueued = at(|kind| *kind == EventKind::Enqueued, Place::is_first);
@@ -106,7 +106,7 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
     assert_eq!((offered, sent, out), (measures.arrived, measures.departed, measures.delivered));
     assert_eq!(dropped.packets, count(&|record| record.fate != Fate::Delivered));
     let path = emulator.path();
-    let queued: Count = places.queues(path, port).map(|queue| path.inside(queue)).sum();
+    let queued: Count = nodes.queues(path, port).map(|queue| path.inside(queue)).sum();
     assert_eq!(backlog, queued, "{number} {port:?}");
     let usage = emulator.link_usage(port, us(1_000_000));
     assert!(usage.sent_bytes > 0 && usage.sent_bytes <= usage.offered_bytes, "{usage:?}");
@@ -115,13 +115,13 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
 /// The step of a cell is its TTI, and of its uplink a packet.
 #[test]
 fn limits_of_lateness() {
-    let limits = |plan: &AnyPlan| plan.lateness_limits().map(Span::as_micros);
+    let limits = |plan: &PlanKind| plan.lateness_limits().map(Span::as_micros);
     let [emulator, _, testbed] = plans();
     assert_eq!(limits(&emulator), [1000, 60], "10 ms; 1500 bytes at 20 Mbit/s");
     assert_eq!(limits(&testbed), [100, 60]);
 }
 
-/// What runs stays as it is.
+/// The running plan stays as it is.
 #[test]
 fn a_cell_is_not_replaced() {
     let [plan, ..] = plans();

@@ -1,26 +1,26 @@
-//! What the emulator decides, by digest: the log of all events under a clock that moves in steps, for every discipline, kinds of
-//! links, and cells. The digests stand in `fingerprints/events.tsv`; `make fingerprints` writes them anew.
+//! Digests of the emulator's decisions: the log of all events under a clock that moves in steps, for every discipline, kinds of
+//! links, and cells. The digests are in `fingerprints/events.tsv`; `make fingerprints` regenerates them.
 
 use crate::common::{cells, plan, script, us};
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Span, Time};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
-use qdelay_emu::emulator::{Emulator, EventKind, EventLog, Logged};
+use qdelay_emu::emulator::{Emulator, EventKind, EventLog, LoggedEvent};
+use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
 use qdelay_path::Path;
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_testing::fingerprints::Fingerprints;
 
-/// Packets come for the first half of it.
+/// Packets arrive during the first half of it.
 const END_MS: u64 = 800;
 const STEP: Span = Span::from_micros(2_300);
 
-/// All events, and the path that they happened on.
-fn log(plan: AnyPlan) -> (Vec<Logged>, Emulator<(), EventLog>) {
+/// All events, and the path on which they happened.
+fn log(plan: PlanKind) -> (Vec<LoggedEvent>, Emulator<(), EventLog>) {
     let clock = FakeClock::new();
     let device = |port: Port| FakeDevice::new(&clock, script(1, port.name(), END_MS / 2));
     let emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), EventLog::default()).unwrap();
@@ -35,7 +35,7 @@ fn log(plan: AnyPlan) -> (Vec<Logged>, Emulator<(), EventLog>) {
     (std::mem::take(&mut emulator.tap().events), emulator)
 }
 
-/// What happened in a word, and why.
+/// The kind of the event in a word, and its reason.
 fn words(kind: EventKind) -> (&'static str, String) {
     match kind {
         EventKind::Enqueued => ("enqueued", String::new()),
@@ -50,8 +50,8 @@ fn words(kind: EventKind) -> (&'static str, String) {
     }
 }
 
-/// Each event, and how many there are of a kind.
-fn figures(events: &[Logged], path: &Path) -> Vec<(String, String)> {
+/// Each event, and the number of events of each kind.
+fn figures(events: &[LoggedEvent], path: &Path) -> Vec<(String, String)> {
     let ns = |time: Time| time.as_nanos();
     let mut figures = Vec::new();
     for kind in ["delivered", "dropped", "marked"] {
@@ -59,7 +59,7 @@ fn figures(events: &[Logged], path: &Path) -> Vec<(String, String)> {
         figures.push((kind.to_string(), count.to_string()));
     }
     for (number, event) in events.iter().enumerate() {
-        let Logged { time, node, kind, sequence, bytes, flow, dscp, ecn, arrival } = *event;
+        let LoggedEvent { time, node, kind, sequence, bytes, flow, dscp, ecn, arrival } = *event;
         let (what, why) = words(kind);
         let node = path.name(node);
         let (time, arrival) = (ns(time), ns(arrival));
@@ -82,7 +82,7 @@ fn of_event_logs() {
     prints.check(std::path::Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/figures")));
 }
 
-fn plans() -> Vec<(String, AnyPlan)> {
+fn plans() -> Vec<(String, PlanKind)> {
     let mut plans = Vec::new();
     for component in COMPONENTS {
         let is_marking = component.parameters.iter().any(|parameter| parameter.name == "ecn");

@@ -1,5 +1,5 @@
-//! Packets' headers under arbitrary and mutated input, held against a slow parser that reads bit by bit and shares no code
-//! with the crate's; marks against a checksum computed from scratch.
+//! Headers of packets under arbitrary and mutated input, compared with a slow parser that reads bit by bit and shares no code
+//! with the crate's; ECN marks compared with a checksum computed from scratch.
 //!
 //! Each target runs for 1 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test main frames::NAME` replays.
@@ -14,7 +14,7 @@ fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     qdelay_testing::fuzz::fuzz(1.0, target);
 }
 
-/// A packet that is nearly right, or nothing like one.
+/// A packet that is nearly valid, or random bytes.
 fn input(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {
         let count = u.arbitrary_len::<u8>()?.min(200);
@@ -79,7 +79,7 @@ fn the_slow_parser_agrees() {
         good += 1;
         let seen = (fast.bytes, fast.dscp, codepoint(fast.ecn));
         assert_eq!(seen, (slow.bytes, slow.dscp, slow.ecn), "{data:02x?}");
-        // The same packet with one byte changed, and the packet before: one flow where the keys are the same, and else not.
+        // The same packet with one byte changed, and the packet before: the same flow exactly if the keys are equal.
         let mut other = data.clone();
         let at = u.choose_index(other.len())?;
         other[at] ^= 1 << u.int_in_range(0..=7)?;
@@ -132,7 +132,7 @@ fn a_mark_changes_the_codepoint_and_the_checksum_only() {
     assert!(marked > 1000, "{marked}");
 }
 
-/// A TCP or UDP packet, perhaps with options or an extension header, whose checksum is anything.
+/// A TCP or UDP packet, perhaps with options or an extension header, with an arbitrary checksum.
 fn segment(u: &mut Unstructured<'_>) -> Result<(Vec<u8>, usize, Vec<u8>)> {
     let protocol = *u.choose(&[6, 17])?;
     let length = u.int_in_range(20..=1460_usize)?;
@@ -188,20 +188,20 @@ fn completed_checksums_are_right() {
         }
         Ok(())
     });
-    // Of a fragment only a part is here, and other transports have other checksums.
+    // A fragment contains only a part of the segment, and other transports have other checksums.
     let mut fragment = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number: 1 });
     fragment[6] = 0x20;
     assert!(!complete_checksum(&mut fragment));
     (fragment[6], fragment[9]) = (0, 1);
     assert!(!complete_checksum(&mut fragment));
-    // A header that says it is shorter than one can be has no transport behind it.
+    // A header length below the minimum leaves no transport header.
     let mut short = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number: 1 });
     (short[0], short[9]) = (0x40, 17);
     let before = short.clone();
     assert!(!complete_checksum(&mut short) && short == before);
 }
 
-/// By a list of all the headers there can be.
+/// Against a list of all possible headers.
 #[test]
 fn link_layers() {
     let mut known = vec![(Vec::new(), 14)];

@@ -1,4 +1,4 @@
-//! Logs whose file is slow, or cannot be written: the data path neither waits nor fails, and what is missing is counted.
+//! Logs whose file is slow or cannot be written: the data path neither waits nor fails, and missing records are counted.
 
 use crate::common::{plan, script, us};
 use qdelay_core::{Packet, Time};
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A file whose first write waits until it is let through.
+/// A file whose first write blocks until it is released.
 struct Slow {
     gate: Option<Receiver<()>>,
     begun: Sender<()>,
@@ -39,8 +39,8 @@ impl Write for Slow {
 fn arrival(layout: &Layout, number: u64, bytes: u32) -> Event {
     let time = us(number);
     let packet = Packet { bytes, arrival: time, ..Packet::default() };
-    let (node, kind) = (layout.places.queue[Port::Outside.index()], EventKind::Enqueued);
-    Event { time, node, kind, packet, entered: time, came: time }
+    let (node, kind) = (layout.nodes.queue[Port::Outside.index()], EventKind::Enqueued);
+    Event { time, node, kind, packet, entered: time, reached_bottleneck: time }
 }
 
 fn layout() -> Layout {
@@ -54,7 +54,7 @@ fn a_slow_file_loses_records_and_no_time() {
     let slow = Slow { gate: Some(gate), begun, file: Vec::new(), done };
     let options = MahimahiOptions { ring_bytes: 4096, ..MahimahiOptions::default() };
     let mut log = MahimahiLog::new(slow, &layout, Port::Outside, options).unwrap();
-    // The writer is stuck in a write that only this thread ends: had any call here to wait, none of this would.
+    // The writer is blocked in a write that only this thread can release: if any call here waited, the test would hang.
     let mut sent = 0_u64;
     while has_begun.try_recv().is_err() {
         log.event(&arrival(&layout, sent, 1500), &[]);
@@ -87,7 +87,7 @@ fn a_full_disk_stops_the_log_and_nothing_else() {
     let mut pcapng = PcapngLog::create(path, &layout, &PcapngOptions::default()).unwrap();
     let packets = script(1, "full", 100);
     let mut number = 0;
-    // A block is written at the latest when nothing came for a while.
+    // An incomplete block is written after a time without records.
     while !(mahimahi.has_stopped() && pcapng.has_stopped()) {
         let bytes = &packets[number % packets.len()].1;
         let event = arrival(&layout, number as u64, bytes.len() as u32);
@@ -108,7 +108,7 @@ fn a_full_disk_stops_the_log_and_nothing_else() {
     }
 }
 
-/// Has room for so many bytes, and takes what fits.
+/// A file with space for a number of bytes, which accepts as many as fit.
 struct Small(Arc<Mutex<Vec<u8>>>, usize);
 
 impl Write for Small {
@@ -123,7 +123,7 @@ impl Write for Small {
     }
 }
 
-/// The records that are said to be in a file that ran out of room are there, whole, and all others are counted.
+/// The records reported as written before the disk was full are in the file, whole, and all others are counted.
 #[test]
 fn a_disk_that_fills_up_keeps_whole_records() {
     let layout = layout();

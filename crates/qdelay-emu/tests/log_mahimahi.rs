@@ -1,4 +1,4 @@
-//! The log of `mm-link`: a small one written out by hand, and many against a model of mahimahi's link in whole milliseconds.
+//! The log of `mm-link`: a small one written by hand, and many compared with a model of mahimahi's link in whole milliseconds.
 
 use crate::common::{Make, direction, packet, script};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn plan(down: Direction) -> Plan {
     Plan { down, up: direction("taildrop", "line:100mbit", 0), seed: 1 }
 }
 
-/// Packets that come from one port, until `end`.
+/// Packets that arrive from one port, until `end`.
 fn run<T: Tap>(plan: Plan, tap: T, port: Port, arrivals: &[(Time, Vec<u8>)], end: Time) -> T {
     let mut emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), tap).unwrap();
     let settle = |emulator: &mut Emulator<(), T>| {
@@ -202,7 +202,7 @@ impl Model {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-    /// Line by line what mahimahi would have written of the same arrivals.
+    /// Line by line the log that mahimahi would have written for the same arrivals.
     #[test]
     fn equals_mahimahi(
         gaps in prop::collection::vec(prop_oneof![3 => 0_u64..3, 1 => 0_u64..40], 1..40),
@@ -227,7 +227,7 @@ proptest! {
     }
 }
 
-/// What a log's reader adds up.
+/// Sums computed by a reader of the log.
 #[derive(Debug, Default, PartialEq)]
 struct Figures {
     arrived: (u64, u64),
@@ -259,7 +259,7 @@ fn read(text: &str) -> Figures {
     figures
 }
 
-/// Figures of the log and figures of the events, for disciplines that drop as packets leave and links without a trace.
+/// Sums of the log and sums of the events, for disciplines that drop at dequeue and links without a trace.
 #[test]
 fn figures_are_those_of_the_events() {
     use qdelay_emu::emulator::EventKind;
@@ -278,8 +278,7 @@ fn figures_are_those_of_the_events() {
         let (text, summary) = log(down.clone(), &arrivals, end);
         let figures = read(&text);
         let plan = plan(down);
-        let [queue, link] =
-            [plan.clone().build().unwrap().1].map(|places| [places.queue[1], places.link[1]])[0];
+        let [queue, link] = [plan.clone().build().unwrap().1].map(|nodes| [nodes.queue[1], nodes.link[1]])[0];
         let mut expected = Figures { offered, ..Figures::default() };
         for event in run(plan, EventLog::default(), Port::Outside, &arrivals, end).events {
             let size = u64::from(event.bytes) + overhead;
@@ -290,7 +289,7 @@ fn figures_are_those_of_the_events() {
                     expected.delays_ms.push(delay);
                     &mut expected.departed
                 }
-                // What the delay loses behind the link is none of the link's.
+                // Losses of the delay node behind the link are not the link's.
                 EventKind::Dropped(_) if event.node == queue => &mut expected.dropped,
                 _ => continue,
             };
@@ -302,7 +301,7 @@ fn figures_are_those_of_the_events() {
     }
 }
 
-/// An up log has the other direction's packets, and none of this one's.
+/// The log of the uplink has the other direction's packets, and none of this one's.
 #[test]
 fn one_direction_each() {
     let plan = plan(trace("taildrop", &[1]));

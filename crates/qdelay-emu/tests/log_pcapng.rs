@@ -1,5 +1,4 @@
-//! Captures, read back by a reader of ours that shares no code with the crate that writes them, and by Wireshark's programs
-//! where there are any.
+//! Captures, read back by an independent reader, and by Wireshark's programs if they are installed.
 
 use crate::common::{direction, number, script, us};
 use qdelay_core::{Ecn, Time};
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 const BEGAN: Duration = Duration::new(1_700_000_000, 123_456_789);
 
-/// A capture as it is read.
+/// A capture as read back.
 #[derive(Debug, Default)]
 struct Read {
     interfaces: Vec<(String, u16, u32, u8)>,
@@ -116,7 +115,7 @@ fn plan() -> Plan {
     }
 }
 
-/// Packets from both sides; the capture, and the events as they should be in it.
+/// Packets from both sides; the capture, and the expected events.
 fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec<[Vec<u8>; 2]>) {
     let (path, plan, end) = (temporary(name), plan(), us(1_500_000));
     let log = PcapngLog::create(&path, &Layout::of(&plan).unwrap(), options).unwrap();
@@ -126,7 +125,7 @@ fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec
         arrivals.extend(script(5, port.name(), 1000).into_iter().map(|(time, bytes)| (time, port, bytes)));
     }
     arrivals.sort_by_key(|arrival| arrival.0);
-    // As it came, and as it came out.
+    // As it arrived, and as it left.
     let mut bytes = Vec::new();
     let mut numbers = [Vec::new(), Vec::new()];
     let settle =
@@ -165,7 +164,7 @@ fn every_packet_is_there() {
     let began = BEGAN.as_nanos() as u64;
     let end = began + 1_500_000_000;
     assert_eq!(read.statistics, [(0, end, 0), (1, end, 0)]);
-    let (path_nodes, places) = plan().build().unwrap();
+    let (path_nodes, nodes) = plan().build().unwrap();
     let down: Vec<_> = path_nodes.nodes().take(4).collect();
     let mut expected = Vec::new();
     let (mut drops, mut marks) = (0, 0);
@@ -193,7 +192,7 @@ fn every_packet_is_there() {
             comment,
         });
     }
-    assert_eq!(places.exit[0], down[3]);
+    assert_eq!(nodes.exit[0], down[3]);
     assert!(drops > 20 && marks > 10, "{drops} dropped, {marks} marked");
     for (got, expected) in read.packets.iter().zip(&expected) {
         assert_eq!(got, expected);
@@ -214,7 +213,7 @@ fn snapped_packets_keep_their_size() {
     assert!(read.packets.iter().any(|packet| packet.size == 1500));
 }
 
-/// A capture of everything, and one that is cut.
+/// A capture of everything, and one with truncated packets.
 fn for_wireshark(name: &str) -> [(PathBuf, Read); 2] {
     [PcapngOptions { began: BEGAN, ..Default::default() }, PcapngOptions { snap: 61, ..Default::default() }]
         .map(|options| {
@@ -223,7 +222,7 @@ fn for_wireshark(name: &str) -> [(PathBuf, Read); 2] {
         })
 }
 
-/// What a program of Wireshark's makes of a file. Skips the test where there is none.
+/// The output of one of Wireshark's programs for a file. Skips the test if it is not installed.
 fn wireshark(program: &str, arguments: &[&str], path: &Path) -> String {
     let Ok(output) = Command::new(program).args(arguments).arg(path).output() else {
         skip(Need::Tools, format_args!("no {program} command"));

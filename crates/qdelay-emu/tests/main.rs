@@ -1,4 +1,4 @@
-//! The loop, its clock, its logs and its figures, over devices that are made up. `net.rs` has real ones.
+//! The loop, its clock, its logs and its metrics, over simulated devices. `net.rs` uses real ones.
 
 #[macro_use]
 extern crate qdelay_testing;

@@ -1,19 +1,19 @@
-//! Metrics and snapshots against counts made from the log of all events: for every discipline, random traffic of several
-//! classes, with loss, looked at at random times.
+//! Metrics and snapshots compared with counts from the log of all events: for every discipline, random traffic of several
+//! classes, with loss, sampled at random times.
 
 use crate::common::{Make, packet, plan, script, us};
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
 use qdelay_emu::clock::FakeClock;
-use qdelay_emu::control::{Sampler, Wish, control};
+use qdelay_emu::control::{LoopAction, Sampler, control};
 use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
-use qdelay_emu::emulator::{Emulator, Event, EventKind, EventLog, Logged, Tap};
+use qdelay_emu::emulator::{Emulator, Event, EventKind, EventLog, LoggedEvent, Tap};
 use qdelay_emu::metrics::{Metrics, SOJOURN_BOUNDS_NANOS};
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
-use qdelay_emu::snapshot::{Amount, DirectionSnapshot, Sample, Settings, Snapshot};
+use qdelay_emu::snapshot::{Amount, DirectionSnapshot, LinkSettings, Sample, Snapshot};
 use qdelay_path::NodeId;
 use qdelay_testing::allocations;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ fn turn_until(driver: &mut Link, end: Time) {
     }
 }
 
-/// What the log says of one direction and one class; of all where the class is `None`.
+/// Counts from the log for one direction and one class; for all classes if it is `None`.
 #[derive(Default)]
 struct Oracle {
     offered: (u64, u64),
@@ -59,7 +59,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    fn of(events: &[Logged], names: &[String], direction: &str, class: Option<u8>) -> Oracle {
+    fn of(events: &[LoggedEvent], names: &[String], direction: &str, class: Option<u8>) -> Oracle {
         let mut oracle = Oracle::default();
         for event in events {
             let name = &names[event.node.index()];
@@ -151,17 +151,17 @@ fn snapshots_count_what_the_log_counts() {
             while now < END_MS * 1000 {
                 now += 1 + random.below(200_000);
                 turn_until(&mut driver, us(now));
-                let sample = Sample::take(&mut driver, Arc::new(Settings::default()), 0);
+                let sample = Sample::take(&mut driver, Arc::new(LinkSettings::default()), 0);
                 let snapshot = Snapshot::between(before.as_ref(), &sample);
                 let emulator = driver.emulator();
                 let names: Vec<_> =
                     emulator.path().nodes().map(|node| emulator.path().name(node).to_string()).collect();
-                let queues = emulator.places().queue.map(|queue: NodeId| emulator.path().inside(queue));
+                let queues = emulator.nodes().queue.map(|queue: NodeId| emulator.path().inside(queue));
                 let events = &emulator.tap().0.events;
                 for (port, name, direction) in
                     [(Port::Outside, "down", &snapshot.down), (Port::Inside, "up", &snapshot.up)]
                 {
-                    let of = |events: &[Logged], class| Oracle::of(events, &names, name, class);
+                    let of = |events: &[LoggedEvent], class| Oracle::of(events, &names, name, class);
                     check(
                         direction,
                         &of(events, None),
@@ -215,7 +215,7 @@ fn check_buckets(counts: &[u64], sum_nanos: u128, oracle: &Oracle) {
     assert_eq!(counts.iter().sum::<u64>(), oracle.sojourns.len() as u64);
 }
 
-/// A link without a bound has no capacity, and a moment has no rate.
+/// A link without a rate limit has no capacity, and an interval of zero length has no rate.
 #[test]
 fn no_bound_and_no_time() {
     let mut driver = link(plan("taildrop", "line:infinite", 0), 1);
@@ -230,7 +230,7 @@ fn no_bound_and_no_time() {
 #[test]
 fn a_tap_allocates_nothing() {
     let plan = plan("bode", "line:12mbit", 0);
-    let (path, places) = plan.clone().build().unwrap();
+    let (path, nodes) = plan.clone().build().unwrap();
     let mut metrics = Metrics::new(&plan).unwrap();
     let bytes = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 2, bytes: 1500, number: 1 });
     let before = allocations();
@@ -244,13 +244,13 @@ fn a_tap_allocates_nothing() {
         };
         let time = Time::from_nanos(number * 1000 + number * number % 50_000_000_000);
         for (node, kind) in [
-            (places.queue[0], EventKind::Enqueued),
-            (places.queue[0], EventKind::Dequeued),
-            (places.link[0], EventKind::Departed),
-            (places.exit[1], EventKind::Delivered),
+            (nodes.queue[0], EventKind::Enqueued),
+            (nodes.queue[0], EventKind::Dequeued),
+            (nodes.link[0], EventKind::Departed),
+            (nodes.exit[1], EventKind::Delivered),
         ] {
-            let (entered, came) = (packet.arrival, packet.arrival);
-            metrics.event(&Event { time, node, kind, packet, entered, came }, &bytes);
+            let (entered, reached_bottleneck) = (packet.arrival, packet.arrival);
+            metrics.event(&Event { time, node, kind, packet, entered, reached_bottleneck }, &bytes);
         }
     }
     assert_eq!(allocations(), before);
@@ -258,22 +258,22 @@ fn a_tap_allocates_nothing() {
     assert_eq!(path.nodes().count(), 8);
 }
 
-/// Another thread asks while this one carries: samples, a replacement, a stop, and nothing after the end.
+/// Another thread sends requests while this one carries packets: samples, a replacement, a stop, and errors after the end.
 #[test]
 fn others_ask_and_are_answered() {
     let mut driver = link(plan("taildrop", "line:12mbit", 0), 3);
-    let (line, mut inbox) = control(Settings::default()).unwrap();
+    let (line, mut inbox) = control(LinkSettings::default()).unwrap();
     let other = line.clone();
     let asking = std::thread::spawn(move || {
         let mut sampler = Sampler::new(other.clone());
         let first = sampler.snapshot().unwrap();
-        let mut settings = Settings::default();
+        let mut settings = LinkSettings::default();
         settings.down.link = "1mbit".to_string();
         let replaced = other.replace(plan("codel", "1mbit", 0), settings.clone()).unwrap();
         assert!(replaced.unwrap().is_any());
         let mut wrong = plan("codel", "1mbit", 0);
         wrong.down.loss = 2.0;
-        assert!(other.replace(wrong, Settings::default()).unwrap().is_err());
+        assert!(other.replace(wrong, LinkSettings::default()).unwrap().is_err());
         let second = sampler.snapshot().unwrap();
         assert_eq!((first.reloads, second.reloads), (0, 1));
         assert_eq!(second.down.setting, settings.down);
@@ -286,7 +286,7 @@ fn others_ask_and_are_answered() {
     loop {
         now += 100;
         turn_until(&mut driver, us(now));
-        if inbox.serve(&mut driver) == Wish::Stop {
+        if inbox.serve(&mut driver) == LoopAction::Stop {
             break;
         }
     }

@@ -62,7 +62,7 @@ fn a_dropped_command_is_killed() {
     assert!(!is_alive(pid));
 }
 
-/// This program again, as the helper `name`.
+/// Arguments that run this program again, as the helper `name`.
 fn again(name: &str) -> Vec<String> {
     let exe = std::env::current_exe().expect("this program").display().to_string();
     [exe.as_str()].into_iter().chain(helper_arguments(name)).map(String::from).collect()
@@ -133,8 +133,8 @@ fn an_interactive_shell_has_the_terminal() {
             .expect("started");
         let mut screen = Screen::of(File::from(ours));
         screen.expect("prompt> ");
-        // Ctrl-C ends what runs in the shell, and neither the shell nor us. The quotes keep the echo of what is typed
-        // from looking like the output.
+        // Ctrl-C ends the program that runs in the shell, but neither the shell nor this process. The quotes make the echo of
+        // the typed command differ from its output.
         screen.type_in("sh -c 'echo be\"\"gun; exec sleep 1000'\n");
         screen.expect("begun");
         screen.type_in("\x03");
@@ -149,7 +149,7 @@ fn an_interactive_shell_has_the_terminal() {
     }
 }
 
-/// Our side of a terminal.
+/// The test's side of a terminal.
 struct Screen {
     file: File,
     unread: String,

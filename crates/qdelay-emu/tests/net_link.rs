@@ -1,4 +1,4 @@
-//! Packets of real programs over a link that is carried by bare copying: addresses, routes, nesting, names.
+//! Packets of real programs over a link that copies packets between its devices: addresses, routes, nesting, name resolution.
 
 use crate::net_support::{Carried, host, link, link_with};
 use qdelay_emu::device::tun::{QUEUE, TunError};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Only a failing test waits so long.
 const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
-/// A server in `place` that sends back what it gets, on one connection.
+/// A server in `place` that echoes its input, on one connection.
 fn echo_server(place: &Namespace, any: IpAddr) -> u16 {
     let listener = place.run(move || TcpListener::bind((any, 0)).expect("a port"));
     let port = listener.local_addr().expect("an address").port();
@@ -98,7 +98,7 @@ fn ping_is_answered() {
     rustix::net::sendto(&socket, &request, SendFlags::empty(), &to).expect("sent");
     let mut packet = [0u8; 100];
     let (_, length) = rustix::net::recv(&socket, &mut packet, RecvFlags::empty()).expect("a reply");
-    // After the IP header: an echo reply of the same contents.
+    // After the IP header: an echo reply with the same contents.
     assert_eq!((packet[20], &packet[24..length]), (0, &request[4..]));
 }
 
@@ -111,7 +111,7 @@ fn links_nest_three_deep() {
     for link in [&first, &second, &third] {
         assert_eq!(link.notes, [""; 0]);
     }
-    // Each way through all three, and to what is between.
+    // Connections through all three links, and to the hosts in between.
     for (from, to, address, address6) in [
         (&third.namespace, &host, first.addresses.outside, first.addresses.ipv6.expect("IPv6").1),
         (&host, &third.namespace, third.addresses.inside, third.addresses.ipv6.expect("IPv6").0),
@@ -149,7 +149,7 @@ fn links_beside_each_other_have_networks_of_their_own() {
 #[test]
 fn many_links_at_the_same_time_do_not_meet() {
     let host = host();
-    // Threads that are started in the namespace are in it. All would like number 0 best.
+    // Threads started in the namespace are in it. All of them try number 0 first.
     let threads = host.run(|| {
         let start = |letter: char| {
             let options = Options { resolver: false, name: format!("{letter}0"), ..Options::default() };
@@ -167,7 +167,7 @@ fn many_links_at_the_same_time_do_not_meet() {
 #[test]
 fn networks_of_the_host_are_avoided() {
     let host = host();
-    // A device of the host with the network that would be first, made by the tool where there is one.
+    // A device of the host with the network that would be chosen first, set up by `ip` if it is installed.
     let is_made = host.run(|| {
         let ip = |arguments: &str| Command::new("ip").args(arguments.split(' ')).status();
         ip("addr add 100.64.0.9/29 dev lo").is_ok_and(|status| status.success())
@@ -212,7 +212,7 @@ fn packets_are_whole_and_no_longer_than_the_mtu() {
         });
         let mut buffer = [0; 20_000];
         assert_eq!(link.inside.receive(&mut buffer).expect("works"), Some((mtu as usize).into()));
-        // Header and contents with checksums that are right already: no offload is left to anybody.
+        // Header and contents already have valid checksums: no offload is left to do.
         assert_eq!(checksum(&buffer[..20]), 0);
         let pseudo = [&buffer[12..20], &[0, 17], &buffer[24..26], &buffer[20..mtu as usize]].concat();
         assert_eq!(checksum(&pseudo), 0);
@@ -241,7 +241,7 @@ fn what_the_kernel_drops_is_counted() {
     assert!(drops > 0 && received >= u64::from(QUEUE), "{drops} dropped, {received} received");
     assert_eq!(received + drops, SENT);
     assert_eq!(link.outside.kernel_drops(), 0);
-    // What the kernel cannot take for a packet is refused, not lost without a word.
+    // A write that the kernel cannot accept as a packet returns an error; it is not lost silently.
     assert!(link.outside.send(&[0xff; 40]).is_err() || link.outside.kernel_drops() > 0);
 }
 
@@ -273,7 +273,7 @@ fn a_missing_driver_is_reported() {
     assert!(matches!(error, SetupError::Tun(TunError::NoDriver)), "{error}");
 }
 
-/// Answers every question for an IPv4 address with 10.1.2.3, and others with nothing.
+/// Answers every query for an IPv4 address with 10.1.2.3, and others with an empty answer.
 fn answer(question: &[u8]) -> Vec<u8> {
     let end = 12 + question[12..].iter().position(|byte| *byte == 0).expect("a name") + 5;
     let is_ipv4 = question[end - 3] == 1;
@@ -318,7 +318,7 @@ fn names_are_looked_up_through_the_link() {
         let length = socket.recv(&mut buffer).expect("an answer");
         assert_eq!(buffer[length - 4..length], [10, 1, 2, 3]);
 
-        // And as a program does it.
+        // As programs resolve names.
         let mut command = Command::new("getent");
         command.args(["ahostsv4", "somewhere"]).stdout(Stdio::piped());
         match link.namespace.spawn(command) {
@@ -330,7 +330,7 @@ fn names_are_looked_up_through_the_link() {
             Err(error) => println!("without getent: {error}"),
         }
     }
-    // The host's file is what it was.
+    // The host's file has not changed.
     assert_eq!(host.run(|| std::fs::read_to_string("/etc/resolv.conf").expect("read")), file);
 }
 

@@ -1,4 +1,4 @@
-//! Nothing is left of a link: not when it is dropped, not after a panic, not after `kill -9`, and nothing of what the command
+//! Nothing of a link remains: not when it is dropped, not after a panic, not after `kill -9`, and no process that the command
 //! has started either.
 
 use crate::net_support::{Carried, differences, eventually, host, is_alive, link, pause, snapshot};
@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 
-/// At once, but for a process that another test has just forked and that has not closed our files yet.
+/// Immediate, except for a process that another test has just forked and that has not closed our files yet.
 fn nothing_is_left(host: &Namespace, before: &BTreeMap<String, String>) {
     let mut left = Vec::new();
     let is_clean = (0..100).any(|tries| {
@@ -31,9 +31,9 @@ fn a_dropped_link_leaves_nothing() {
     let outer = Carried::new(link(&host).expect("a link"));
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
     let during = host.run(snapshot);
-    // The comparison sees something at all.
+    // The comparison detects the link while it exists.
     assert!(during["devices"].contains("qdelay0") && !differences(&before, &during).is_empty());
-    // While it is there, only what belongs to the device is new.
+    // Meanwhile, only the state of the new device is added.
     for (name, value) in &before {
         let is_settings = name.starts_with("/proc/sys/");
         assert!(!is_settings || during.get(name) == Some(value), "{name} has changed");
@@ -86,7 +86,7 @@ fn background_processes_end_with_the_namespace() {
     assert!(!is_alive(pid));
 }
 
-/// A process that starts another and ends, again and again, is caught too, wherever it is when one looks for it.
+/// A process that forks and exits again and again is killed too, wherever it is at the time of a scan.
 #[test]
 fn a_process_that_runs_away_ends_with_the_namespace() {
     for _ in 0..20 {
@@ -97,7 +97,7 @@ fn a_process_that_runs_away_ends_with_the_namespace() {
 fn run_away() {
     let host = host();
     let mut command = Command::new("sh");
-    // Each generation has a session of its own, and lives for a moment.
+    // Each generation has a session of its own, and lives for a millisecond.
     let script =
         "step='sleep 0.001; echo $$ >&3; setsid sh -c \"$step\" &'; export step; exec 3>&1; eval \"$step\"";
     command.args(["-c", script]).stdout(Stdio::piped());
@@ -109,11 +109,11 @@ fn run_away() {
     }
     drop(shell);
     drop(host);
-    // The pipe is at its end when all who could write to it have ended. Closed before that, it ends them.
+    // The pipe ends when all its writers have ended. Closing it before that would end them.
     assert!(lines.take(2000).count() < 2000, "a process was left");
 }
 
-/// Children of this process, with their states, that are called so.
+/// Child processes of this process with the reaper's name, with their states.
 fn reapers() -> Vec<(u32, char)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
@@ -131,14 +131,14 @@ fn reapers() -> Vec<(u32, char)> {
     found
 }
 
-/// What one of `/proc/PID/status` says.
+/// A field of `/proc/PID/status`.
 fn status(pid: u32, name: &str) -> String {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is alive");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.unwrap_or_else(|| panic!("{name}: {text}")).trim().to_string()
 }
 
-/// What [`a_reaper_has_little_and_goes_with_the_namespace`] starts, because it looks at a whole process.
+/// Started by [`a_reaper_has_little_and_goes_with_the_namespace`], which inspects a whole process.
 #[helper]
 fn counter() {
     let files = || std::fs::read_dir("/proc/self/fd").expect("/proc").count();
@@ -148,7 +148,7 @@ fn counter() {
     eventually("both have a reaper", || reapers().len() == 2);
     let own = std::fs::read_link("/proc/self/ns/net").expect("/proc");
     for (pid, state) in reapers() {
-        // It reads, and nothing else wakes it.
+        // It waits in a read, which only the end of the pipe wakes.
         eventually("it has closed what it does not need", || {
             std::fs::read_dir(format!("/proc/{pid}/fd")).expect("alive").count() == 2
         });
@@ -175,14 +175,14 @@ fn counter() {
         drop(Namespace::new().expect("made"));
     }
     assert_eq!((reapers(), files()), (vec![], before));
-    // A reaper that somebody has killed: then the work is done here.
+    // If the reaper was killed, this process does its work.
     let namespace = Namespace::new().expect("made");
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 1000 & echo $!"]).stdout(Stdio::piped());
     let mut shell = namespace.spawn(command).expect("started");
     let mut line = String::new();
     BufReader::new(shell.child().stdout.take().expect("piped")).read_line(&mut line).expect("read");
-    // It is known by the name that it gives itself.
+    // It is recognised by the name that it sets for itself.
     eventually("it has a reaper", || reapers().len() == 1);
     let reaper = rustix::process::Pid::from_raw(reapers()[0].0 as i32).expect("not 0");
     rustix::process::kill_process(reaper, Signal::KILL).expect("killed");
@@ -200,14 +200,14 @@ fn a_reaper_has_little_and_goes_with_the_namespace() {
     assert!(output.status.success() && text.contains("all is well"), "{text}");
 }
 
-/// This program, as a helper in another process.
+/// This program again, as a helper in another process.
 fn again(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(helper_arguments(name)).stdout(Stdio::piped());
     command
 }
 
-/// What [`kill_9_leaves_nothing`] starts.
+/// Started by [`kill_9_leaves_nothing`].
 #[helper]
 fn holder() {
     let outer = Carried::new(LinkSetup::new(&Options::default()).expect("a link"));
@@ -215,7 +215,7 @@ fn holder() {
     let mut started = Vec::new();
     let mut running = Vec::new();
     for namespace in [&outer.namespace, &inner.namespace] {
-        // One that the kernel kills with us, and a child of its own that it does not.
+        // A process that the kernel kills with this one, and a child of it that the kernel does not kill.
         let mut command = Command::new("sh");
         command.args(["-c", "setsid sleep 1000 & echo $!; wait"]).stdout(Stdio::piped());
         let mut shell = namespace.spawn(command).expect("started");

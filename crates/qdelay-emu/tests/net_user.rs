@@ -1,4 +1,4 @@
-//! A user who is not root: two private namespaces. A user namespace is entered before there is a second thread, so by helpers.
+//! A user who is not root: two private namespaces. A user namespace is entered before a second thread exists, hence in helpers.
 
 use crate::net_support::{Carried, host, link, pause};
 use qdelay_emu::device::tun::{Tun, TunError};
@@ -16,10 +16,10 @@ use std::process::{Command, Stdio};
 
 /// "nobody", on every distribution.
 const NOBODY: u32 = 65_534;
-/// The status of a helper that cannot do its part here.
+/// Exit status of a helper that cannot run on this system.
 const SKIPPED: i32 = 77;
 
-/// Starts a helper as a user, with a driver of this mode.
+/// Runs a helper as an ordinary user, with a TUN driver of this mode.
 fn as_user(helper: &str, mode: u32) {
     let host = host();
     if !rustix::process::geteuid().is_root() || !host.has_own_mounts() {
@@ -33,7 +33,7 @@ fn as_user(helper: &str, mode: u32) {
         command.args(helper_arguments(helper)).current_dir("/").uid(NOBODY).gid(NOBODY);
         host.spawn(command)
     };
-    // A process that another test forked while the program was written has it open until it runs something else.
+    // A process that another test forked while the program was being written keeps it open until it calls exec.
     let is_busy = |error: &std::io::Error| error.kind() == std::io::ErrorKind::ExecutableFileBusy;
     let mut started = start();
     for _ in 0..100 {
@@ -66,8 +66,8 @@ fn a_user_who_may_not_open_the_driver_is_told() {
     as_user("without_access", 0o600);
 }
 
-/// A `/dev/net` that only this namespace sees, with a driver whose mode can be changed, and this program where any user
-/// can read it.
+/// A `/dev/net` that only this namespace sees, with a driver whose mode can be changed, and a copy of this program that any
+/// user can read.
 fn lay_out(exe: &[u8]) {
     rustix::mount::mount("test", "/dev/net", "tmpfs", MountFlags::empty(), None).expect("mounted");
     let device = rustix::fs::makedev(10, 200);
@@ -83,7 +83,7 @@ fn set_mode(mode: u32) {
     rustix::fs::chmod("/dev/net/tun", Mode::from_raw_mode(mode)).expect("set");
 }
 
-/// Enters a user namespace, or ends the helper where this system does not let users.
+/// Enters a user namespace, or ends the helper if this system does not permit it.
 fn enter_or_skip() {
     match user::enter() {
         Ok(()) => {}
@@ -103,7 +103,7 @@ fn private() -> Options {
 #[helper]
 fn links() {
     assert!(!user::is_administrator());
-    // Without a user namespace the refusal says what to do.
+    // Without a user namespace the error names the remedy.
     let error = LinkSetup::new(&private()).expect_err("not permitted");
     assert!(matches!(error, SetupError::Namespace(NamespaceError::NotPermitted { .. })), "{error}");
     assert!(error.to_string().contains("root"), "{error}");
@@ -116,14 +116,14 @@ fn links() {
     talk(&outer.namespace, server, outer.addresses.outside);
     talk(server, &outer.namespace, outer.addresses.inside);
 
-    // A link within, by way of which the outermost is reached.
+    // A nested link, through which the outermost namespace is reached.
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
     talk(&inner.namespace, server, outer.addresses.outside);
 
     commands(&inner.namespace);
 }
 
-/// Commands are the same user, and may use the network as root may.
+/// Commands have the same user ID, and the network capabilities of root.
 fn commands(namespace: &Namespace) {
     let script = "id -u; grep CapAmb /proc/self/status";
     let mut command = Command::new("sh");
@@ -140,7 +140,7 @@ fn commands(namespace: &Namespace) {
     assert!(namespace.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 80)).is_ok()));
 }
 
-/// A line from `client` to a server in `place`.
+/// A connection from `client` to a server in `place`.
 fn talk(client: &Namespace, place: &Namespace, address: Ipv4Addr) {
     let listener = place.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port"));
     let port = listener.local_addr().expect("an address").port();

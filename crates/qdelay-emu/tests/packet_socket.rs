@@ -1,5 +1,5 @@
-//! Ethernet frames of real interfaces: veth pairs between namespaces, and real kernels on both sides. Where they cannot be made
-//! the tests are skipped.
+//! Ethernet frames of real interfaces: veth pairs between namespaces, with real kernels on both sides. Skipped if they cannot
+//! be created.
 
 use crate::common::{checksum, direction};
 use crate::net_support::{eventually, pause};
@@ -24,7 +24,7 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// a (a0) - middle (inside, outside) - b (b0), all up, without addresses and without packets of the kernel's own.
+/// a (a0) - middle (inside, outside) - b (b0), all up, without addresses and without packets sent by the kernel itself.
 struct Chain {
     a: Namespace,
     middle: Namespace,
@@ -99,7 +99,7 @@ impl Chain {
     }
 }
 
-/// A frame of 60 bytes that is told by its last ones.
+/// A frame of 60 bytes, identified by its last ones.
 fn frame(between: &[u8], ethertype: [u8; 2], number: u32) -> Vec<u8> {
     let mut frame = vec![0x02, 0, 0, 0, 0, 0xbb, 0x02, 0, 0, 0, 0, 0xaa];
     frame.extend_from_slice(between);
@@ -109,7 +109,7 @@ fn frame(between: &[u8], ethertype: [u8; 2], number: u32) -> Vec<u8> {
     frame
 }
 
-/// The next frame that comes, at once or in a while.
+/// The next frame, waited for if necessary.
 fn next(socket: &mut PacketSocket) -> (Received, Vec<u8>) {
     let mut buffer = vec![0; 2048];
     for _ in 0..1200 {
@@ -154,7 +154,7 @@ fn frames_are_read_as_they_were_on_the_wire() {
         sent(&mut outside, &bytes);
         assert_eq!(next(&mut b), (received, frame), "{number}");
     }
-    // Those that were sent come to nobody here a second time; and none has gone back.
+    // Frames that were sent are not received here a second time, and none has gone back.
     nothing(&mut inside);
     nothing(&mut outside);
     nothing(&mut a);
@@ -179,7 +179,7 @@ fn the_longest_frame_fits() {
     }
 }
 
-/// A ring of 32 frames that nobody looks at.
+/// A ring of 32 frames that is not read.
 #[test]
 fn what_the_kernel_drops_is_counted() {
     let chain = chain(1500);
@@ -200,7 +200,7 @@ fn what_the_kernel_drops_is_counted() {
     }
 }
 
-/// Interfaces that go down and come back, and that go for good.
+/// Interfaces that go down and up again, and interfaces that are removed.
 #[test]
 fn an_interface_that_goes() {
     let chain = chain(1500);
@@ -213,7 +213,7 @@ fn an_interface_that_goes() {
     assert!(inside.send(&frame(&[], [0x08, 0x00], 1)).is_err());
     nothing(&mut inside);
     assert!(ip(&chain.middle, "link set inside up"));
-    // A veth device has its carrier in a while.
+    // A veth device gets its carrier after a while.
     eventually("it is back", || {
         let _ = a.send(&frame(&[], [0x08, 0x00], 2));
         matches!(inside.receive(&mut [0; 2048]), Ok(Some(_)))
@@ -232,7 +232,7 @@ fn offloads_are_switched_off_and_on_again() {
     assert_eq!((offloads.interface(), offloads.left_on()), ("a0", vec![]));
     let off = offloads.switched_off().to_vec();
     assert!(off.contains(&Offload::Tso) && off.contains(&Offload::TransmitChecksum), "{off:?}");
-    // Somebody else finds nothing to do, and so restores nothing.
+    // A second user finds no offload to disable, and so restores none.
     assert_eq!(chain.a.run(|| Offloads::switch_off("a0")).expect("permitted").switched_off(), []);
     offloads.restore().expect("permitted");
     assert_eq!(offloads.left_on(), off);
@@ -244,14 +244,14 @@ fn offloads_are_switched_off_and_on_again() {
     offloads.restore().expect("nothing to restore");
 }
 
-/// A gateway in the middle. How late it is does not matter here.
+/// A gateway in the middle. Its lateness does not matter here.
 fn driver(chain: &Chain, link: &str) -> Driver<RealClock, PacketSocket> {
     let plan = Plan { down: direction("taildrop", link, 1), up: direction("taildrop", link, 1), seed: 1 };
     let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 4096), ()).expect("a link");
     Driver::new(RealClock::start(), chain.ports(), emulator, [Span::from_secs(100); 2])
 }
 
-/// A gateway on a thread.
+/// A gateway in a thread.
 struct Gateway {
     stop: Option<OwnedFd>,
     thread: JoinHandle<(Audit, [u64; 2])>,
@@ -279,15 +279,15 @@ impl Gateway {
 const ADDRESSES: [[&str; 2]; 2] = [["192.0.2.1", "192.0.2.2"], ["fd00::1", "fd00::2"]];
 const STUCK: Duration = Duration::from_secs(60);
 
-/// Two kernels that know nothing of what is between them: addresses are resolved, datagrams and connections of both families
-/// come over, and checksums that the sender has left to its interface are right.
+/// Two kernels unaware of the gateway between them: addresses are resolved, datagrams and connections of both families are
+/// delivered, and checksums that the sender has left to its interface are valid.
 #[test]
 fn kernels_talk_through_it() {
     let chain = chain(1500);
     chain.address();
     let off = |namespace: &Namespace, name: &'static str| {
         let mut offloads = namespace.run(move || Offloads::switch_off(name)).expect("permitted");
-        // Checksums stay with the interface: they are to be completed.
+        // Checksums are left to the interface: they have to be completed.
         let has = offloads.switched_off().contains(&Offload::TransmitChecksum);
         offloads.restore().expect("permitted");
         has
@@ -309,7 +309,7 @@ fn kernels_talk_through_it() {
             receiver.send_to(&contents, from).expect("sent");
             assert_eq!(sender.recv(&mut buffer).expect("comes back"), bytes);
         }
-        // Small writes: no super-packets, whatever the interface offers.
+        // Small writes: no aggregated packets, whatever the interface supports.
         let listener = chain.b.run(move || TcpListener::bind((two, 0))).expect("bound");
         let to = listener.local_addr().unwrap();
         let mut client = chain.a.run(move || TcpStream::connect_timeout(&to, STUCK)).expect("connected");
@@ -338,7 +338,7 @@ fn kernels_talk_through_it() {
     }
 }
 
-/// The sum of a pseudo-header and what is behind it, from scratch: 0 where the checksum is right.
+/// The sum over a pseudo-header and its segment, from scratch: 0 if the checksum is valid.
 fn verify(packet: &[u8]) -> u16 {
     let (mut all, start) = match packet[0] >> 4 {
         4 => ([&packet[12..20], &[0, packet[9]]].concat(), 20),
@@ -361,7 +361,7 @@ fn checksums_are_completed() {
     let [mut inside, _] = chain.ports();
     for [one, two] in ADDRESSES {
         let (one, two): (IpAddr, IpAddr) = (one.parse().unwrap(), two.parse().unwrap());
-        // Nobody answers questions for the address here.
+        // No host answers address resolution for this address.
         assert!(ip(&chain.a, &format!("neigh replace {two} lladdr 02:00:00:00:00:bb dev a0")));
         let sender = chain.a.run(move || UdpSocket::bind((one, 0))).expect("bound");
         for bytes in [0, 1, 7, 8, 1400] {
@@ -386,7 +386,7 @@ fn checksums_are_completed() {
     }
 }
 
-/// A frame that is read late has the time at which it came.
+/// A frame that is read late has its arrival time.
 #[test]
 fn frames_have_the_time_at_which_they_came() {
     let chain = chain(1500);
@@ -405,7 +405,7 @@ fn frames_have_the_time_at_which_they_came() {
         let after = clock.now();
         (0..6).for_each(|_| pause());
         let late = clock.now();
-        // Comparing two clocks takes its time on a busy machine.
+        // Comparing two clocks takes time on a busy machine.
         let (time, slack) = (clock.of_day(stamp.expect("there is"), late), Span::from_millis(100));
         assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
         assert_eq!(inside.next_stamp(), stamp, "nothing was read by looking");
@@ -415,7 +415,7 @@ fn frames_have_the_time_at_which_they_came() {
     assert!(came.is_sorted());
 }
 
-/// A sender whose interface cuts its packets hands over several in one: they are counted, and none is taken for one packet.
+/// A sender with segmentation offload sends aggregated packets: they are counted, and none is taken for a single packet.
 #[test]
 fn several_packets_in_one_are_counted() {
     let chain = chain(1500);
@@ -424,7 +424,7 @@ fn several_packets_in_one_are_counted() {
         let listener = chain.b.run(|| TcpListener::bind(("192.0.2.2", 0))).expect("bound");
         (listener.local_addr().unwrap(), listener)
     };
-    // Writes once and keeps the connection; says how much the kernel took.
+    // Writes once and keeps the connection open; reports how many bytes the kernel accepted.
     let write = |to: SocketAddr| {
         let mut client = TcpStream::connect_timeout(&to, STUCK).expect("connected");
         client.set_nonblocking(true).expect("set");

@@ -1,6 +1,6 @@
-//! The driver under the real clock, between two sockets, without privileges: packets come out whole, in order and never early,
-//! and the run ends when it is told to. How late they are is printed (`--nocapture`) and never judged: a shared machine may
-//! take its processor away at any time.
+//! The driver under the real clock, between two sockets, without privileges: packets arrive whole, in order and never early,
+//! and the run ends when requested. Lateness is printed (`--nocapture`) and never judged: a shared machine may take its
+//! processor away at any time.
 
 use crate::common::{Make, number, packet, plan};
 use qdelay_core::Span;
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::Duration;
 
-/// One end of a pair of sockets that keep the bounds of packets.
+/// One end of a pair of sockets that preserve packet boundaries.
 struct Socket(UnixDatagram);
 
 impl Device for Socket {
@@ -88,7 +88,7 @@ fn run(options: WaitOptions) {
         rustix::io::write(&ring, b"x").unwrap();
         (world, received)
     });
-    // Priority ends with the thread.
+    // The priority ends with the thread.
     let granted = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let mut waiter = Waiter::new(options, Some(alarm));

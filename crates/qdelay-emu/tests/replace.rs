@@ -1,5 +1,5 @@
-//! Another link in the middle of traffic: what an emulator decides is what the bare path decides in virtual time, whatever the
-//! clock does; only what differs is replaced; and nothing is lost on the way.
+//! Replacing a link under traffic: the emulator makes the same decisions as the bare path in virtual time, whatever the clock
+//! does; only parts that differ are replaced; and no packet is lost.
 
 use crate::common::watched::{Journal, Read, Watched};
 use crate::common::{direction, number, plan, script, us};
@@ -15,7 +15,7 @@ use qdelay_emu::pool::Pool;
 
 const END_MS: u64 = 1500;
 
-/// What happened to the emulator from outside: a packet that was read, or another plan.
+/// An input of the emulator: a packet that was read, or another plan.
 enum Entry {
     Packet(Time, Port, Vec<u8>),
     Plan(Time, Box<Plan>),
@@ -27,8 +27,8 @@ impl From<Read> for Entry {
     }
 }
 
-/// A plan that differs from most others in something.
-fn any_plan(random: &mut Random) -> Plan {
+/// A plan that differs from most others in some part.
+fn random_plan(random: &mut Random) -> Plan {
     let mut pick = |choices: &[&str]| choices[random.below(choices.len() as u64) as usize].to_string();
     let qdiscs =
         ["taildrop:limit=30", "bode", "codel:ecn=on", "pie:target=5ms", "fq_codel", "sfq", "red", "drr"];
@@ -43,7 +43,7 @@ fn any_plan(random: &mut Random) -> Plan {
     Plan { down: half(), up: half(), seed: 7 }
 }
 
-/// Lets packets through, and another plan now and then, while the clock makes steps of up to `step`.
+/// Sends packets through, with another plan now and then, while the clock moves in steps of up to `step`.
 fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched<Entry>, (), EventLog>, Journal<Entry>) {
     let clock = FakeClock::new();
     let journal = Journal::default();
@@ -64,7 +64,7 @@ fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched<Entry>, (), EventLog
             continue;
         }
         if random.below(20) == 0 {
-            let plan = any_plan(&mut random);
+            let plan = random_plan(&mut random);
             journal.borrow_mut().push(Entry::Plan(clock.peek(), Box::new(plan.clone())));
             driver.replace(plan).unwrap();
             assert_eq!(driver.emulator().audit(), Ok(()));
@@ -80,7 +80,7 @@ fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched<Entry>, (), EventLog
     (driver, journal)
 }
 
-/// The bare path in virtual time: stops at every deadline, and everything happens exactly when it did.
+/// The bare path in virtual time: stops at every deadline, so that every event happens exactly on time.
 fn reference(journal: &[Entry], end: Time) -> EventLog {
     let mut now_runs = plan("taildrop", "line:5mbit", 5);
     let (mut path, _) = now_runs.clone().build().unwrap();
@@ -140,7 +140,7 @@ fn the_same_decisions() {
             panic!("seed {seed}: event {at} is {:?}, not {:?}", log[at], expected.events[at]);
         }
         assert_eq!(log.len(), expected.events.len());
-        // Everything that came has been dropped for a reason of its own, or written.
+        // Every packet that arrived has been dropped for a reason, or written.
         let packets = journal.len() - journal.iter().filter(|entry| matches!(entry, Entry::Plan(..))).count();
         let drops = log.iter().filter(|event| matches!(event.kind, EventKind::Dropped(_))).count();
         let written: usize = driver.devices().iter().map(|device| device.device.written.len()).sum();
@@ -151,7 +151,7 @@ fn the_same_decisions() {
     assert!(plans > 100 && dropped > 100, "{plans} plans, {dropped} drops");
 }
 
-/// A first-in first-out queue that gives way to another loses nothing and lets nothing overtake, in bytes.
+/// Replacing a first-in first-out queue by another loses and reorders no packet, in bytes.
 #[test]
 fn a_reload_under_full_load_loses_nothing() {
     let make = |number: u32| {
@@ -225,7 +225,7 @@ fn only_what_differs_is_replaced() {
     assert_eq!(emulator.audit(), Ok(()));
 }
 
-/// Lateness is held against the plan that runs.
+/// Lateness is judged by the limits of the running plan.
 #[test]
 fn limits_follow_the_plan() {
     let clock = FakeClock::new();

@@ -1,20 +1,21 @@
 //! The same arrivals, the same decisions: whatever the real clock does, an emulator's events are those of the bare path in
 //! virtual time. For every discipline and every link, packets with bytes go through the driver between two devices while the
-//! clock moves in steps far longer than what is due; the log of all events is compared, and what comes out is what went in.
+//! clock moves in steps far longer than the intervals between events; the logs of all events are compared, and the packets
+//! written are those that were read.
 
 use crate::common::watched::{Journal, Read, Watched};
 use crate::common::{cells, number, plan, script, us};
 use qdelay_core::component::Component;
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Packet, Random, Span, Time};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
-use qdelay_emu::emulator::{Emulator, EventKind, EventLog, Logged};
+use qdelay_emu::emulator::{Emulator, EventKind, EventLog, LoggedEvent};
 use qdelay_emu::frame;
 use qdelay_emu::plan::Plan;
+use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
 use qdelay_path::stack::{Dumbbell, FlowKey};
 use qdelay_ran::rlc::RlcSetting;
@@ -27,13 +28,13 @@ enum Steps {
     Exact,
     /// By this many us, whatever is due.
     Coarse(u64),
-    /// By up to 3 ms, now and then by 100 ms, and all looks at the clock take time.
+    /// By up to 3 ms, now and then by 100 ms, and every reading of the clock takes time.
     Random,
 }
 
 const END_MS: u64 = 1_500;
 
-fn run(plan: AnyPlan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), EventLog>, Journal) {
+fn run(plan: PlanKind, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (), EventLog>, Journal) {
     let (clock, journal) = (FakeClock::new(), Journal::default());
     if let Steps::Random = steps {
         clock.set_tick(Span::from_nanos(713));
@@ -71,16 +72,16 @@ fn run(plan: AnyPlan, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, ()
     (driver, journal)
 }
 
-/// The bare path in virtual time: stops at every deadline, and each packet comes exactly when it was read.
-fn reference(plan: &AnyPlan, journal: &[Read], end: Time) -> EventLog {
-    // The simulator's own path, which every flow enters by its own door.
+/// The bare path in virtual time: stops at every deadline, and each packet arrives exactly when it was read.
+fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
+    // The simulator's own path, which every flow enters at its own node.
     let (mut path, doors) = match plan {
-        AnyPlan::Link(link) => {
+        PlanKind::Link(link) => {
             let (path, _) = Plan::clone(link).build().unwrap();
             let doors = ["up", "down"].map(|name| vec![path.node(name).unwrap()]);
             (path, doors)
         }
-        AnyPlan::Dumbbell(plan) => {
+        PlanKind::Dumbbell(plan) => {
             let dumbbell = Dumbbell {
                 hops: &plan.hops,
                 bottleneck: &plan.bottleneck,
@@ -105,10 +106,10 @@ fn reference(plan: &AnyPlan, journal: &[Read], end: Time) -> EventLog {
         let packet = Packet {
             handle: (sequence as u64) << 32,
             bytes: bytes.len() as u32,
-            // Any number for the flow will do, as long as it is the same one; in the simulator it is the flow's.
+            // Any flow number is valid as long as it is the same one; in the simulator it is the flow's.
             flow: match plan {
-                AnyPlan::Link(_) => frame::parse(bytes).unwrap().flow,
-                AnyPlan::Dumbbell(_) => class as u32,
+                PlanKind::Link(_) => frame::parse(bytes).unwrap().flow,
+                PlanKind::Dumbbell(_) => class as u32,
             },
             dscp,
             ecn: frame::parse(bytes).unwrap().ecn,
@@ -125,7 +126,7 @@ fn reference(plan: &AnyPlan, journal: &[Read], end: Time) -> EventLog {
     log
 }
 
-/// A packet's bytes without what a mark changes.
+/// A packet's bytes without the fields that an ECN mark changes.
 fn unmarked(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if bytes[0] >> 4 == 4 {
@@ -137,9 +138,10 @@ fn unmarked(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What was written is what went in, but for marks; each packet where and when the log says, or later; in order within flows.
+/// The packets written are those that were read, except for ECN marks; each at the port and time that the log says, or later;
+/// in order within flows.
 fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal: &[Read]) {
-    let exits = driver.emulator().places().exit;
+    let exits = driver.emulator().nodes().exit;
     let events = driver.emulator().tap().events.clone();
     for port in Port::ALL {
         let delivered: Vec<_> = events
@@ -157,7 +159,7 @@ fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal:
             if bytes[0] >> 4 == 4 {
                 assert_eq!(crate::common::checksum(&bytes[..20]), 0);
             }
-            // By the last byte of an address; a flow's packets of several codepoints may be queued apart.
+            // By the last byte of an address; packets of one flow with several codepoints may be in different queues.
             let flow = (if bytes[0] >> 4 == 4 { bytes[19] } else { 6 + bytes[39] }, event.dscp);
             let before = newest.insert(flow, number(bytes));
             assert!(before.is_none_or(|before| before < number(bytes)), "order within flow {flow:?}");
@@ -165,7 +167,7 @@ fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal:
     }
 }
 
-/// `name` with its defaults, with little room, and with marks where it knows them.
+/// `name` with its defaults, with a short queue, and with marking if it supports that.
 fn variants(component: &Component) -> Vec<String> {
     let has = |name: &str| component.parameters.iter().any(|parameter| parameter.name == name);
     let mut texts = vec![component.name.to_string()];
@@ -175,12 +177,12 @@ fn variants(component: &Component) -> Vec<String> {
     texts
 }
 
-/// Behind the door nobody asks any more which flow a packet is of.
-fn without_flows(log: &EventLog) -> Vec<Logged> {
-    log.events.iter().map(|event| Logged { flow: 0, ..*event }).collect()
+/// Behind the entry, no node depends on the packet's flow number.
+fn without_flows(log: &EventLog) -> Vec<LoggedEvent> {
+    log.events.iter().map(|event| LoggedEvent { flow: 0, ..*event }).collect()
 }
 
-fn compare(plan: impl Into<AnyPlan>, steps: Steps, seed: u64, what: &str) -> EventLog {
+fn compare(plan: impl Into<PlanKind>, steps: Steps, seed: u64, what: &str) -> EventLog {
     let plan = plan.into();
     let is_link = plan.as_link().is_some();
     let (mut driver, journal) = run(plan.clone(), steps, seed);
@@ -254,8 +256,8 @@ fn without_delay_and_without_a_rate() {
     }
 }
 
-/// Cells: what waits where, what pacers do with what they hear, what the air loses.
-fn compare_cells(plan: &AnyPlan, what: &str) -> [usize; 3] {
+/// Cells: which packets wait in which queue, how pacers react to feedback, and losses on the radio link.
+fn compare_cells(plan: &PlanKind, what: &str) -> [usize; 3] {
     let mut sums = [0; 3];
     for (seed, steps) in [Steps::Exact, Steps::Coarse(7_300), Steps::Random].into_iter().enumerate() {
         let log = compare(plan, steps, seed as u64, what);

@@ -1,21 +1,21 @@
-//! Nothing is allocated for a packet: after a warm-up the driver turns without a single call of the allocator.
+//! Nothing is allocated for a packet: after a warm-up the driver's turns make no call of the allocator.
 
 use crate::common::{Make, cells, packet, plan};
 use qdelay_core::Span;
 use qdelay_core::qdisc::COMPONENTS;
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::FakeClock;
 use qdelay_emu::device::{Device, HEADER_MAX, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::link_layer;
+use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_testing::allocations;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Hands over bursts of packets of several flows, and takes all.
+/// Delivers bursts of packets of several flows, and accepts all packets.
 struct Source {
     packets: Vec<Vec<u8>>,
     next: usize,
@@ -48,7 +48,7 @@ impl Device for Source {
     }
 }
 
-/// `packet` in a frame with a tag or none; every eleventh carries something else.
+/// `packet` in a frame with or without a tag; every eleventh frame does not contain IP.
 fn framed(number: u32, packet: &[u8]) -> Vec<u8> {
     let ethertype = if number.is_multiple_of(11) { [0x08, 0x06] } else { [0x08, 0x00] };
     let tag: &[u8] = if number.is_multiple_of(2) { &[0x81, 0x00, 0, 7] } else { &[] };
@@ -84,7 +84,7 @@ fn check(has_frames: bool) {
     }
 }
 
-fn steady(plan: AnyPlan, has_frames: bool, what: &str) {
+fn steady(plan: PlanKind, has_frames: bool, what: &str) {
     let clock = FakeClock::new();
     let make = |number: u32| {
         let (flow, dscp) = ((number % 16) as u8, [0, 46][number as usize % 2]);

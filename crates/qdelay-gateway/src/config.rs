@@ -6,7 +6,7 @@ use qdelay_config::{AnySetting, Fault, Setting};
 use qdelay_core::Span;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_emu::plan::{Direction, Plan};
-use qdelay_emu::snapshot::{Setting as Shown, Settings};
+use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_emu::wait::WaitOptions;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
@@ -124,10 +124,10 @@ impl Config {
         Some(ControlSocket { path: file(socket)?.into(), mode, group: owner(group).map(str::to_string) })
     }
     /// What runs, as snapshots have it.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> LinkSettings {
         let of = |written: [&str; 2], direction: &Direction| {
             let [link, qdisc] = written.map(str::to_string);
-            Shown {
+            DirectionSettings {
                 link,
                 qdisc,
                 delay_ms: direction.delay.as_millis_f64(),
@@ -136,7 +136,7 @@ impl Config {
             }
         };
         let [down, up] = self.written();
-        Settings { down: of(down, &self.plan.down), up: of(up, &self.plan.up) }
+        LinkSettings { down: of(down, &self.plan.down), up: of(up, &self.plan.up) }
     }
     /// What it is, in one line.
     pub fn summary(&self) -> String {

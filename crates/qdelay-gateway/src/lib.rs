@@ -33,14 +33,14 @@ use privileges::User;
 use qdelay_config::Setting;
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::RealClock;
-use qdelay_emu::control::{Control, Inbox, Wish, control};
+use qdelay_emu::control::{Control, Inbox, LoopAction, control};
 use qdelay_emu::device::HEADER_MAX;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::metrics::Metrics;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Sample, Snapshot};
-use qdelay_emu::wait::{Grant, WaitOptions, Waiter};
+use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
 use qdelay_live::control::client::Client;
 use qdelay_live::control::{Reload, Socket, SocketOptions};
 use qdelay_live::logs::{Closed, Kind, Logs, Wanted};
@@ -188,7 +188,7 @@ fn open(
     let waiter = Waiter::new(wait, [alarm]);
     let granted = waiter.granted();
     for (what, grant) in [("real-time priority", &granted.priority), ("locked memory", &granted.memory)] {
-        if let Grant::Refused(why) = grant {
+        if let Permission::Refused(why) = grant {
             eprintln_line(&format!("{what} is refused: {why}"));
         }
     }
@@ -255,7 +255,7 @@ fn carry<R: Recorder>(
     driver.begin();
     let carried = loop {
         match driver.run(waiter, || false) {
-            Ok(()) if inbox.serve(&mut driver) == Wish::Stop => break Ok(()),
+            Ok(()) if inbox.serve(&mut driver) == LoopAction::Stop => break Ok(()),
             Ok(()) => {}
             Err(error) => break Err(error),
         }

@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::notify::Notify;
 use qdelay_emu::control::Control;
-use qdelay_emu::snapshot::Settings;
+use qdelay_emu::snapshot::LinkSettings;
 use qdelay_terminal::error::{Failure, one_line};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl Reloader {
     }
 
     /// What runs, and how often it was replaced. Waits for a reload that goes on: once the data thread has ended, or from another.
-    pub fn running(&self) -> (Settings, u64) {
+    pub fn running(&self) -> (LinkSettings, u64) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         (running.config.settings(), running.reloads)
     }

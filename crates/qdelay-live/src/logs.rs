@@ -1,10 +1,10 @@
 //! What a real link writes while it runs: mahimahi's logs of both directions, and a packet capture.
 
 use qdelay_core::Time;
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
 use qdelay_emu::log::{Layout, LogError, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
+use qdelay_emu::plan_kind::PlanKind;
 use qdelay_study::InputError;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -72,7 +72,7 @@ impl Logs {
     /// A file that cannot be created.
     pub fn open(
         wanted: &Wanted,
-        plan: &AnyPlan,
+        plan: &PlanKind,
         failure: impl Fn(Kind, InputError) -> Failure,
     ) -> Result<Logs, Failure> {
         if wanted.mahimahi.is_none() && wanted.capture.is_none() {

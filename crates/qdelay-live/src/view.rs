@@ -2,7 +2,7 @@
 
 use super::history::{History, Point};
 use super::text::{Line, Style, chart, sparkline};
-use qdelay_emu::snapshot::{Amount, DirectionSnapshot, Setting, Snapshot, Sojourn, StallFigures};
+use qdelay_emu::snapshot::{Amount, DirectionSettings, DirectionSnapshot, Snapshot, Sojourn, StallFigures};
 use std::collections::VecDeque;
 
 /// Fewer columns than this are no room for a curve.
@@ -200,7 +200,7 @@ fn heading(name: &str, direction: &DirectionSnapshot, width: usize) -> Line {
     line
 }
 
-fn setting(setting: &Setting) -> String {
+fn setting(setting: &DirectionSettings) -> String {
     let mut text = format!("{} {}", setting.link, setting.qdisc);
     if setting.delay_ms > 0.0 {
         text += &format!(" +{} ms", setting.delay_ms);
@@ -437,11 +437,11 @@ mod tests {
             backlog: amount(6),
             ..ClassSnapshot::default()
         };
-        let setting = |link: &str, qdisc: &str, delay_ms| Setting {
+        let setting = |link: &str, qdisc: &str, delay_ms| DirectionSettings {
             link: link.to_string(),
             qdisc: qdisc.to_string(),
             delay_ms,
-            ..Setting::default()
+            ..DirectionSettings::default()
         };
         let sojourn = Sojourn { p50_ms: 3.1, p99_ms: 18.0, max_ms: 20.0 };
         let mut snapshot = Snapshot {

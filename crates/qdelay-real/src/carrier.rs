@@ -9,8 +9,8 @@ use qdelay_emu::device::tun::Tun;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::emulator::Emulator;
+use qdelay_emu::packet_steering::PacketSteering;
 use qdelay_emu::pool::Pool;
-use qdelay_emu::steering::Steering;
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_path::stack::Topology;
 use qdelay_record::{PacketFile, PacketRecord, Recorder};
@@ -41,7 +41,7 @@ pub struct Carrier<'a> {
     /// With real-time priority, spun before each release.
     pub spin: Span,
     /// Where others receive what is sent.
-    pub steering: Option<Steering>,
+    pub steering: Option<PacketSteering>,
 }
 
 /// What came of it.
@@ -93,7 +93,7 @@ impl<'a> Carrier<'a> {
         let alarm = alarm(self.scenario.duration).map_err(broke_off)?;
         if let Some(steering) = &self.steering {
             // Where it is refused, releases are later, which is seen.
-            let _ = steering.stay();
+            let _ = steering.pin_thread();
         }
         let mut waiter = Waiter::new(
             WaitOptions { realtime: self.realtime, spin: self.realtime.then_some(self.spin) },

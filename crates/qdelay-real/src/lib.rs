@@ -41,8 +41,8 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::Namespace;
+use qdelay_emu::packet_steering::PacketSteering;
 use qdelay_emu::snapshot::StallFigures;
-use qdelay_emu::steering::Steering;
 use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use qdelay_study::InputError;
@@ -139,7 +139,7 @@ impl RealTime {
         };
         let setup = LinkSetup::new(&options).map_err(|error| refuse(error.to_string()))?;
         let steering = if self.realtime && self.jobs == 1 {
-            Steering::plan().filter(|steering| steering.steer(&setup))
+            PacketSteering::choose().filter(|steering| steering.apply(&setup))
         } else {
             None
         };

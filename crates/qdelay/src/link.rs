@@ -2,9 +2,9 @@
 
 use crate::cli::Link;
 use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::plan::{Direction, Plan};
-use qdelay_emu::snapshot::{Setting, Settings, StallFigures};
+use qdelay_emu::plan_kind::PlanKind;
+use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
 use qdelay_emu::wait::WaitOptions;
 use qdelay_live::verdict;
 use qdelay_real::link::{Drained, Figures, Outcome, scenario};
@@ -26,7 +26,7 @@ pub fn run(options: &Link) -> Result<(), Failure> {
     let (settings, plan) = match &options.scenario {
         Some(scenario) => {
             let (settings, plan) = scenario::read(scenario, &options.traces, &options.qos)?;
-            (settings, AnyPlan::from(plan))
+            (settings, PlanKind::from(plan))
         }
         None => (settings(options), plan(options)?.into()),
     };
@@ -81,19 +81,19 @@ fn plan(options: &Link) -> Result<Plan, Failure> {
 }
 
 /// What runs, as it was typed.
-fn settings(options: &Link) -> Settings {
-    let setting = |link: &String, qdisc: &String| Setting {
+fn settings(options: &Link) -> LinkSettings {
+    let setting = |link: &String, qdisc: &String| DirectionSettings {
         link: link.clone(),
         qdisc: qdisc.clone(),
         delay_ms: options.delay.as_millis_f64(),
         jitter_ms: options.jitter.as_millis_f64(),
         loss: options.loss,
     };
-    Settings { down: setting(&options.down, &options.qdisc), up: setting(&options.up, &options.up_qdisc) }
+    LinkSettings { down: setting(&options.down, &options.qdisc), up: setting(&options.up, &options.up_qdisc) }
 }
 
 /// Prints, writes and returns what there is to say; the command's status is ours.
-fn end(options: &Link, settings: &Settings, outcome: &Outcome) -> Result<(), Failure> {
+fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
         // Standard output is the command's.
         output::tell(&text(outcome));
@@ -152,10 +152,10 @@ fn text(outcome: &Outcome) -> String {
     format!("\n{}\n{}{cut}", text_table::table(&columns, rows), verdict::lines(&outcome.facts, ""))
 }
 
-fn json(settings: &Settings, outcome: &Outcome) -> String {
+fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
     let facts = &outcome.facts;
     let [down, up] = &outcome.directions;
-    let link = |setting: &Setting| json!({ "link": setting.link, "qdisc": setting.qdisc });
+    let link = |setting: &DirectionSettings| json!({ "link": setting.link, "qdisc": setting.qdisc });
     pretty(&json!({
         "schema_version": SCHEMA_VERSION,
         "links": {

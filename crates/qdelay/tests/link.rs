@@ -220,7 +220,7 @@ fn a_link_that_stands_still_says_so() {
     assert!(audit["trustworthy"] == false, "{audit}");
     let is_told = |reason: &serde_json::Value| {
         let reason = reason.as_str().unwrap();
-        reason.contains("may have waited unread") && reason.contains("stood still")
+        reason.contains("may have waited unread") && reason.contains("emulator stalled")
     };
     assert!(audit["reasons"].as_array().unwrap().iter().any(is_told), "{audit}");
 }

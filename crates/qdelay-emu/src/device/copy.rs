@@ -1,22 +1,22 @@
-//! Two devices joined without a path between them: every packet goes over at once.
+//! Copies packets between two devices without a path: every packet is forwarded at once.
 //!
-//! The floor that the emulator's own cost is measured against, and enough to test a link's addresses and routes.
+//! The baseline for measuring the emulator's own cost, and sufficient to test a link's addresses and routes.
 
 use super::{Device, Kind, Received, Sent};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What was copied.
+/// Packets that were copied and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Packets that went over, both directions together.
+    /// Packets copied, both directions together.
     pub packets: u64,
-    /// Packets that the device on the other side had no room for, or refused.
+    /// Packets that the other device refused, or had no space for in its queue.
     pub lost: u64,
 }
 
-/// The most packets that are read from one device before the other has its turn.
+/// The most packets read from one device before the other is served.
 const BATCH: usize = 64;
 
 /// Copies packets both ways until `stop` is readable or closed at its other end. `mtu` is the longest packet in bytes, with the
@@ -30,7 +30,7 @@ pub fn copy<D: Device>(mut one: D, mut two: D, mtu: usize, stop: &OwnedFd) -> io
     for turns in (0u64..).map(|turn| turn % 64) {
         let moved = turn(&mut one, &mut two, &mut buffer, &mut copied)?
             + turn(&mut two, &mut one, &mut buffer, &mut copied)?;
-        // A busy link looks up now and then too, whether it is to stop.
+        // A busy link also polls the stop descriptor from time to time.
         if (moved == 0 || turns == 63) && wait(&one, &two, stop, moved == 0)? {
             break;
         }
@@ -38,7 +38,7 @@ pub fn copy<D: Device>(mut one: D, mut two: D, mtu: usize, stop: &OwnedFd) -> io
     Ok(copied)
 }
 
-/// Copies what waits at `from`, up to a batch.
+/// Copies the packets waiting at `from`, up to a batch.
 fn turn<D: Device>(from: &mut D, to: &mut D, buffer: &mut [u8], copied: &mut Copied) -> io::Result<usize> {
     for moved in 0..BATCH {
         let Some(Received { bytes, kind, .. }) = from.receive(buffer)? else { return Ok(moved) };
@@ -51,7 +51,7 @@ fn turn<D: Device>(from: &mut D, to: &mut D, buffer: &mut [u8], copied: &mut Cop
     Ok(BATCH)
 }
 
-/// Waits for a packet if there is nothing else to do; says whether to stop.
+/// Waits for a packet if the link is idle; returns whether to stop.
 fn wait<D: Device>(one: &D, two: &D, stop: &OwnedFd, is_idle: bool) -> io::Result<bool> {
     let unpolled = || io::Error::other("a device that cannot be polled");
     let mut fds = [

@@ -1,4 +1,4 @@
-//! A device for tests: packets come when a script says so, and what is written is kept.
+//! A device for tests: packets arrive at scripted times, and written packets are kept.
 
 use super::{Device, Kind, Received, Sent};
 use crate::clock::FakeClock;
@@ -11,10 +11,10 @@ use std::os::fd::BorrowedFd;
 /// What a [`FakeDevice`] does with packets that are written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
-    /// Takes every packet.
+    /// Accepts every packet.
     #[default]
     Takes,
-    /// Has room for all but every `n`th.
+    /// Accepts all but every `n`th; for those its queue is full.
     FullEvery(u64),
     /// Refuses all but every `n`th.
     FailsBut(u64),

@@ -1,7 +1,7 @@
-//! Where packets come from and go to: one device on each side of a link.
+//! Devices that packets are read from and written to, one on each side of a link.
 //!
-//! A [`Device`] hands over whole IP packets, or frames that carry them, and never blocks. [`tun`] is a device of its own for
-//! IP packets, [`packet`] the Ethernet frames of an interface, and [`fake`] one for tests.
+//! A [`Device`] reads and writes whole IP packets, or frames that contain them, and never blocks. [`tun`] creates a device for
+//! IP packets, [`packet`] uses the Ethernet frames of an existing interface, and [`fake`] is for tests.
 
 pub mod copy;
 pub mod fake;
@@ -16,17 +16,17 @@ use std::os::fd::BorrowedFd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Port {
-    /// Where the command runs: what it sends goes up.
+    /// The command's side: packets from here go up.
     Inside = 0,
-    /// The rest of the world: what it sends goes down.
+    /// The side of the host or network: packets from here go down.
     Outside = 1,
 }
 
 impl Port {
-    /// Both, in the order in which they are served.
+    /// Both ports, in the order in which they are served.
     pub const ALL: [Port; 2] = [Port::Inside, Port::Outside];
 
-    /// An index for arrays with one place for each port.
+    /// An index for arrays with one entry for each port.
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
@@ -39,7 +39,7 @@ impl Port {
             Port::Outside => Port::Inside,
         }
     }
-    /// As it is printed: `inside`, `outside`.
+    /// The name as printed: `inside`, `outside`.
     pub const fn name(self) -> &'static str {
         match self {
             Port::Inside => "inside",
@@ -51,25 +51,25 @@ impl Port {
 /// The most link-layer bytes in front of an IP packet: an Ethernet header with two tags.
 pub const HEADER_MAX: u16 = 22;
 
-/// What a [`Received`] is.
+/// The kind of a [`Received`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An IP packet, or what claims to be one.
+    /// An IP packet, by the frame's EtherType or the device's type; its header is not checked yet.
     Ip,
-    /// A frame that carries something else (ARP, LLDP): it goes around the path.
+    /// A frame with other contents (ARP, LLDP), which bypasses the path.
     Other,
-    /// A frame that is longer than the buffer: what was read is of no use.
+    /// A frame that is longer than the buffer; the bytes read are not usable.
     Oversized,
 }
 
-/// What was read from a device.
+/// A packet or frame read from a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes in the buffer from its beginning, the link layer's included; of an oversized frame, how many it has.
+    /// Bytes used from the start of the buffer, including the link-layer header; for an oversized frame, the frame's length.
     pub bytes: usize,
-    /// Of these, link-layer bytes in front of the IP packet: 0 for IP packets alone; for Ethernet 14, and 4 for each tag.
+    /// Of these, bytes of the link-layer header: 0 for devices without a link layer; 14 for Ethernet, and 4 more for each tag.
     pub header: u8,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
@@ -81,7 +81,7 @@ impl Received {
     }
 }
 
-/// An IP packet of so many bytes without a link layer.
+/// An IP packet of this many bytes without a link layer.
 impl From<usize> for Received {
     #[inline]
     fn from(bytes: usize) -> Received {
@@ -89,45 +89,45 @@ impl From<usize> for Received {
     }
 }
 
-/// What became of a packet that was written.
+/// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The device has it.
+    /// The device has accepted the packet.
     Done,
-    /// The device had no room for it: the packet is lost outside the path.
+    /// The device's queue was full: the packet is lost outside the path.
     Full,
 }
 
 /// A source and sink of packets that never blocks.
 pub trait Device {
-    /// Reads one packet into `buffer` and says what it is; `None` when nothing waits. An IP packet without a link layer that is
-    /// longer than `buffer` is cut.
+    /// Reads one packet into `buffer`; `None` when no packet is waiting. An IP packet without a link layer that is longer than
+    /// `buffer` is truncated.
     ///
     /// # Errors
-    /// The device cannot be used any more, or not now: its interface is down or gone.
+    /// The device is unusable, permanently or for now: its interface is down or removed.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>>;
 
-    /// When the packet that [`Device::receive`] hands over next came, by the kernel's clock of the day (`CLOCK_REALTIME`) in
-    /// nanoseconds since 1970; `None` where nothing waits, or the device does not know. Nothing is read by it.
+    /// Kernel time stamp of the packet that [`Device::receive`] returns next, from `CLOCK_REALTIME` in nanoseconds since 1970;
+    /// `None` if no packet is waiting or the device has no time stamps. Reads no packet.
     #[inline]
     fn next_stamp(&mut self) -> Option<u64> {
         None
     }
 
-    /// Writes one packet, with the link layer's header if this device has one.
+    /// Writes one packet, with the link-layer header if this device has a link layer.
     ///
     /// # Errors
-    /// The packet was refused and is lost; the device may still take others.
+    /// The device refused the packet, which is lost; it may still accept others.
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent>;
 
     /// Packets that the kernel has dropped at this device, in either direction, since the device was made.
     fn kernel_drops(&mut self) -> u64;
 
-    /// What to poll for packets; `None` for a device that only tests know.
+    /// The descriptor to poll for packets; `None` for devices of tests.
     fn fd(&self) -> Option<BorrowedFd<'_>>;
 }
 
-/// A device that the host keeps.
+/// A borrowed device.
 impl<D: Device> Device for &mut D {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {

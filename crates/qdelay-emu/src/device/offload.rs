@@ -1,12 +1,12 @@
-//! Offloads of a network interface, switched off while packets are counted one by one (ethtool(8), `linux/ethtool.h`).
+//! Offloads of a network interface, disabled while the packet socket is open (ethtool(8), `linux/ethtool.h`).
 //!
-//! With TSO, GSO, GRO or LRO an interface hands over several packets of the wire as one; with transmit checksums off-loaded,
-//! packets without a checksum. Here they are switched off one after the other, and what was on before is switched on again,
-//! in the opposite order (an interface does not do TSO without checksums), by [`Offloads::restore`] or at the end of the
-//! value's life. A process that is killed leaves them off.
+//! With TSO, GSO, GRO or LRO an interface delivers several packets of the wire as one; with transmit checksum offload it
+//! delivers packets without a checksum. The offloads are disabled one after the other. Those that were enabled before are
+//! enabled again in reverse order (an interface does not do TSO without checksums), by [`Offloads::restore`] or when the value
+//! is dropped. A process that is killed leaves them disabled.
 //!
-//! What the other side of a veth pair does is the other side's: its TSO hands over packets of up to 64 KiB whatever is set here.
-#![allow(unsafe_code)] // SIOCETHTOOL, which no safe library has.
+//! The peer of a veth pair has offloads of its own: its TSO sends packets of up to 64 KiB whatever is set here.
+#![allow(unsafe_code)] // SIOCETHTOOL, which no safe library offers.
 
 use rustix::net::{AddressFamily, SocketType};
 use std::ffi::c_void;
@@ -14,27 +14,27 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// An offload that is switched off.
+/// An offload that can be disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offload {
-    /// Large receive offload: the interface joins packets that come in.
+    /// Large receive offload: the interface joins received packets.
     Lro,
-    /// Generic receive offload: the kernel joins packets that come in.
+    /// Generic receive offload: the kernel joins received packets.
     Gro,
-    /// Generic segmentation offload: packets that go out are cut as late as can be.
+    /// Generic segmentation offload: the kernel segments outgoing packets as late as possible.
     Gso,
-    /// TCP segmentation offload: the interface cuts packets that go out.
+    /// TCP segmentation offload: the interface segments outgoing packets.
     Tso,
-    /// The interface computes checksums of packets that go out.
+    /// The interface computes checksums of outgoing packets.
     TransmitChecksum,
 }
 
 impl Offload {
-    /// All, in the order in which they are switched off.
+    /// All offloads, in the order in which they are disabled.
     pub const ALL: [Offload; 5] =
         [Offload::Lro, Offload::Gro, Offload::Gso, Offload::Tso, Offload::TransmitChecksum];
 
-    /// As ethtool calls it: `lro`, `gro`, `gso`, `tso`, `tx`.
+    /// The name used by ethtool: `lro`, `gro`, `gso`, `tso`, `tx`.
     pub const fn name(self) -> &'static str {
         match self {
             Offload::Lro => "lro",
@@ -45,7 +45,7 @@ impl Offload {
         }
     }
 
-    /// The commands that ask for and set it.
+    /// The ethtool commands that get and set it.
     const fn commands(self) -> (u32, u32) {
         match self {
             Offload::Lro => (ETHTOOL_GFLAGS, ETHTOOL_GFLAGS + 1),
@@ -56,7 +56,7 @@ impl Offload {
         }
     }
 
-    /// `data`, as the kernel gave it, with this offload on or off.
+    /// `data`, as returned by the kernel, with this offload on or off.
     const fn with(self, data: u32, on: bool) -> u32 {
         match (self, on) {
             (Offload::Lro, true) => data | ETH_FLAG_LRO,
@@ -89,7 +89,7 @@ struct Value {
     data: u32,
 }
 
-/// `struct ifreq` with a pointer in its union, which is as long as the longest of its members.
+/// `struct ifreq` with a pointer in its union, padded to the length of the union.
 #[repr(C)]
 struct PointerRequest {
     name: [u8; libc::IFNAMSIZ],
@@ -97,7 +97,7 @@ struct PointerRequest {
     rest: [u8; REST],
 }
 
-/// `struct ifreq` with a whole number in its union.
+/// `struct ifreq` with an integer in its union.
 #[repr(C)]
 struct NumberRequest {
     name: [u8; libc::IFNAMSIZ],
@@ -107,24 +107,24 @@ struct NumberRequest {
 
 const REST: usize = size_of::<libc::ifreq>() - libc::IFNAMSIZ - size_of::<*mut c_void>();
 
-/// The offloads of one interface, in the network namespace of the thread that made this. See the module.
+/// The offloads of one interface, in the network namespace of the thread that created this value. See the module.
 #[derive(Debug)]
 pub struct Offloads {
     socket: OwnedFd,
     interface: String,
-    /// What was on before, in the order in which it was switched off.
+    /// Offloads that were on before, in the order in which they were disabled.
     switched_off: Vec<Offload>,
 }
 
 impl Offloads {
-    /// Switches off what is on at `interface`, in the network namespace of the calling thread. What the interface does not
-    /// know is off, and what it does not let go of is not switched off: [`Offloads::left_on`] says so.
+    /// Disables all enabled offloads of `interface`, in the network namespace of the calling thread. Offloads that the
+    /// interface does not have count as off; those that it refuses to disable are reported by [`Offloads::left_on`].
     ///
     /// # Errors
     /// No such interface, or no permission (`CAP_NET_ADMIN`); nothing has changed.
     pub fn switch_off(interface: &str) -> io::Result<Offloads> {
         let socket = control_socket()?;
-        // Tells a missing interface from one that has no offloads.
+        // Distinguishes a missing interface from one without offloads.
         number(&socket, interface, libc::SIOCGIFMTU)?;
         let mut offloads = Offloads { socket, interface: interface.to_string(), switched_off: Vec::new() };
         for offload in offloads.left_on() {
@@ -145,21 +145,21 @@ impl Offloads {
         &self.interface
     }
 
-    /// What was switched off and has not been restored.
+    /// Offloads that were disabled and have not been restored.
     pub fn switched_off(&self) -> &[Offload] {
         &self.switched_off
     }
 
-    /// What is on now.
+    /// Offloads that are on now.
     pub fn left_on(&self) -> Vec<Offload> {
         Offload::ALL.into_iter().filter(|&offload| self.get(offload).is_ok_and(|on| on)).collect()
     }
 
-    /// Switches on again what was switched off, which takes the permission that switching off took. An interface that is gone
-    /// has nothing to restore.
+    /// Enables the disabled offloads again, which needs the same permission. If the interface no longer exists, nothing is
+    /// restored.
     ///
     /// # Errors
-    /// The first refusal; the others have been tried.
+    /// The first refusal; the remaining offloads have been tried.
     pub fn restore(&mut self) -> io::Result<()> {
         let mut result = Ok(());
         while let Some(offload) = self.switched_off.pop() {
@@ -199,14 +199,14 @@ impl Offloads {
 
 impl Drop for Offloads {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // `drop` cannot report an error.
         let _ = self.restore();
     }
 }
 
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
-/// A socket to ask about interfaces of the calling thread's namespace with; it stays in that namespace.
+/// A socket for requests about interfaces of the calling thread's namespace; it stays in that namespace.
 pub(super) fn control_socket() -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(
         AddressFamily::INET,
@@ -216,7 +216,7 @@ pub(super) fn control_socket() -> io::Result<OwnedFd> {
     )?)
 }
 
-/// What a request such as SIOCGIFMTU says of an interface: the first whole number of the union.
+/// The result of a request such as SIOCGIFMTU for an interface: the first integer of the union.
 pub(super) fn number(socket: &OwnedFd, interface: &str, request: libc::Ioctl) -> io::Result<i32> {
     let mut asked = NumberRequest {
         name: name_bytes(interface)?,

@@ -1,22 +1,23 @@
 //! The Ethernet frames of a network interface: a packet socket with a ring (packet(7); Linux,
 //! `Documentation/networking/packet_mmap.rst`, version 2 of the ring's frames).
 //!
-//! The socket sees every frame that comes in at the interface, whoever it is addressed to (promiscuous mode, for as long as
-//! the socket is open), and none of those that are sent through it. The kernel's own stack sees them, too: the interface
-//! should have no addresses, and forwarding must be off.
+//! The socket receives every frame that arrives at the interface, whatever its destination address (promiscuous mode while the
+//! socket is open), and none of the frames sent through it. The kernel's own stack receives them, too: the interface should
+//! have no addresses, and forwarding must be off.
 //!
-//! * A tag that the kernel or the interface has taken off is put back.
+//! * A VLAN tag that the kernel or the interface has removed is restored.
 //! * A checksum that a sender on the same machine has left to its interface is completed.
 //! * A frame that is longer than the reader's buffer is [`Kind::Oversized`]: see [`offload`](super::offload).
-//! * The kernel stamps each frame as it comes ([`Device::next_stamp`]), so that one that was read late has not come late.
-//! * What the kernel drops because the ring is full is counted by [`Device::kernel_drops`].
+//! * The kernel time-stamps each frame on arrival ([`Device::next_stamp`]), so a frame that is read late keeps its arrival
+//!   time.
+//! * Frames that the kernel drops because the ring is full are counted by [`Device::kernel_drops`].
 //!
-//! While the interface is down, reading fails with `ENETDOWN`, and the socket goes on when it is up again. An interface that is
-//! gone does not come back to this socket, whatever its name: open another one.
+//! While the interface is down, reading fails with `ENETDOWN`, and works again when the interface is up. If the interface is
+//! removed, this socket stays unusable even if an interface of the same name is created: open another socket.
 //!
-//! Parameters: the interface; `frames`, how many the ring has ([`FRAMES`]); `bypass` (off), whether what is sent goes to the
-//! interface's driver past the interface's own queue discipline.
-#![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library has.
+//! Parameters: the interface; `frames`, the number of frames in the ring ([`FRAMES`]); `bypass` (off), whether sent frames skip
+//! the interface's queue discipline and go straight to its driver.
+#![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library offers.
 
 mod ring;
 
@@ -30,18 +31,18 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Frames that the kernel keeps for us while we do not look: 100 ms of 1500 bytes at 1.2 Gbit/s. A smaller ring is not faster.
+/// Frames that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s. A smaller ring is not faster.
 pub const FRAMES: u32 = 10_240;
-/// Looks at an empty ring in a row after which the kernel is asked whether there is an error. One that polls is woken by an
-/// error over and over; one that looks often cannot ask each time.
+/// Successive reads of an empty ring after which the socket's pending error is queried. A loop that polls is woken by an error
+/// repeatedly; a loop that spins cannot query each time.
 const LOOKS: u32 = 16;
 
-/// What may be on its way out at one time, in bytes.
+/// Limit of frames waiting to be sent (socket send buffer), in bytes.
 const SEND_BUFFER: c_int = 4 << 20;
-/// The largest MTU that a ring is made for, in bytes.
+/// The largest MTU for which a ring is made, in bytes.
 const MTU_MAX: usize = 65_535;
 
-/// `linux/if_packet.h`, as far as libc does not have it.
+/// Constants of `linux/if_packet.h` that libc lacks.
 const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
@@ -66,12 +67,12 @@ struct Statistics {
     drops: u32,
 }
 
-/// How to open a [`PacketSocket`]. See the module.
+/// Options for opening a [`PacketSocket`]. See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOptions {
-    /// Frames in the ring; rounded up to whole pieces of memory, and no more than 64 MiB take.
+    /// Frames in the ring; rounded up to whole blocks of memory, and limited to 64 MiB in total.
     pub frames: u32,
-    /// Sends past the interface's queue discipline.
+    /// Whether sending skips the interface's queue discipline.
     pub bypass: bool,
 }
 
@@ -81,7 +82,7 @@ impl Default for PacketOptions {
     }
 }
 
-/// Why there is no packet socket.
+/// Why a packet socket could not be opened.
 #[derive(Debug)]
 pub enum PacketError {
     /// No interface of that name.
@@ -89,18 +90,18 @@ pub enum PacketError {
         /// The name.
         name: String,
     },
-    /// Not an interface with Ethernet frames.
+    /// The interface does not use Ethernet frames.
     NotEthernet {
         /// Its name.
         name: String,
     },
-    /// Packet sockets are not permitted to this user in this network namespace.
+    /// This user may not open packet sockets in this network namespace.
     NotPermitted,
-    /// Anything else.
+    /// Any other failure.
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 }
@@ -112,7 +113,7 @@ impl fmt::Display for PacketError {
                 write!(f, "there is no network interface called {name}; expected one that `ip link` shows")
             }
             PacketError::NotEthernet { name } => {
-                write!(f, "the network interface {name} has no Ethernet frames; expected one that has")
+                write!(f, "the network interface {name} does not use Ethernet frames; expected one that does")
             }
             PacketError::NotPermitted => f.write_str(
                 "packet sockets are not permitted; run as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN",
@@ -132,9 +133,9 @@ pub struct PacketSocket {
     name: String,
     index: u32,
     mtu: u32,
-    /// Dropped by the kernel, up to the last time it was asked.
+    /// Kernel drops up to the last query.
     drops: u64,
-    /// How many looks at the ring in a row have found nothing.
+    /// Successive reads that found the ring empty.
     looks: u32,
 }
 
@@ -162,7 +163,7 @@ impl PacketSocket {
             })
         };
         let index = about(libc::SIOCGIFINDEX)?;
-        // The family of the hardware address is the kind of the interface.
+        // The family of the hardware address gives the type of the interface.
         if about(libc::SIOCGIFHWADDR)? as u16 != libc::ARPHRD_ETHER {
             return Err(PacketError::NotEthernet { name: interface.to_string() });
         }
@@ -188,24 +189,24 @@ impl PacketSocket {
         })
     }
 
-    /// What the interface was called when this was opened.
+    /// The interface's name when the socket was opened.
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// The interface's number in its namespace.
+    /// The interface's index in its namespace.
     pub const fn index(&self) -> u32 {
         self.index
     }
-    /// The interface's MTU in bytes when this was opened: that of an IP packet, without the Ethernet header.
+    /// The interface's MTU in bytes when the socket was opened: of the IP packet, without the Ethernet header.
     pub const fn mtu(&self) -> u32 {
         self.mtu
     }
-    /// Frames that the ring has.
+    /// Number of frames in the ring.
     pub const fn frames(&self) -> usize {
         self.ring.frames
     }
 
-    /// The error that waits at the socket, if there is one.
+    /// The socket's pending error, if any.
     #[cold]
     fn check(&mut self) -> io::Result<()> {
         match rustix::net::sockopt::socket_error(&self.socket)? {
@@ -217,20 +218,20 @@ impl PacketSocket {
 
 fn raw_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no memory is handed over. Protocol 0: nothing is received before the socket is bound.
+    // SAFETY: no memory is passed. Protocol 0: nothing is received before the socket is bound.
     let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
     if socket < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new, and nobody else's.
+    // SAFETY: the descriptor is new and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 
 fn prepare(socket: &OwnedFd, options: PacketOptions) -> io::Result<()> {
     set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &TPACKET_V2)?;
-    // Kernels before 4.20 do not know it; there frames that were sent are told by their kind.
+    // Kernels before 4.20 lack this option; there, sent frames are recognised by their packet type.
     let _ = set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32);
-    // Without permission the usual size has to do.
+    // Without the permission the default buffer size stays.
     let _ = set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER);
     if options.bypass {
         set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
@@ -247,12 +248,12 @@ fn bind(socket: &OwnedFd, index: c_int) -> io::Result<()> {
         address: [0; 8],
     };
     set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)?;
-    // SAFETY: a structure of numbers, for which zero is a value.
+    // SAFETY: a structure of integers, for which zero is a valid value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = index;
-    // SAFETY: the address is of the length that is told, and lives through the call.
+    // SAFETY: the address has the length that is passed, and lives through the call.
     let result = unsafe {
         libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as u32)
     };
@@ -261,12 +262,12 @@ fn bind(socket: &OwnedFd, index: c_int) -> io::Result<()> {
 
 fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     let data: *const c_void = (&raw const *value).cast();
-    // SAFETY: the value is of the length that is told, and lives through the call. Each caller gives the type of its option.
+    // SAFETY: the value has the length that is passed, and lives through the call. Each caller passes the type of its option.
     let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, data, size_of::<T>() as u32) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Puts the frame into `buffer` as it was on the wire, and says what it is.
+/// Copies the frame into `buffer` as it was on the wire, and returns its length and kind.
 #[inline]
 fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
     let mut tag = None;
@@ -351,7 +352,7 @@ impl Device for PacketSocket {
                 &raw mut length,
             )
         };
-        // The kernel begins anew with each answer.
+        // The kernel resets its counter with each query.
         if result == 0 {
             self.drops += u64::from(statistics.drops);
         }
@@ -416,7 +417,7 @@ mod tests {
         let tagged = header(TP_STATUS_VLAN_VALID, 64, 0, 0);
         let expected = Received { bytes: 68, header: 0, kind: Kind::Oversized };
         assert_eq!(copy_out(&tagged, &bytes[..64], &mut buffer), expected);
-        // Cut by the kernel, which had no room for it in the ring.
+        // Truncated by the kernel because it did not fit into its slot of the ring.
         assert_eq!(copy_out(&header(0, 9000, 0, 0), &bytes[..60], &mut buffer).kind, Kind::Oversized);
         assert_eq!(copy_out(&header(0, 5, 0, 0), &bytes[..5], &mut buffer).kind, Kind::Other);
     }

@@ -1,13 +1,13 @@
 //! A TUN device: the kernel hands over whole IP packets, without a header of its own (Linux,
 //! `Documentation/networking/tuntap.rst`).
 //!
-//! The device lives in the network namespace of the thread that opened it, and goes with the file: nothing is left when
-//! the process ends, however it ends. Opened without `IFF_VNET_HDR` and without offloads, so that every packet is one of
-//! the wire, at most `mtu` bytes long, with its checksums filled in.
+//! The device belongs to the network namespace of the thread that opened it, and is removed when its file is closed: nothing
+//! remains when the process ends, however it ends. It is opened without `IFF_VNET_HDR` and without offloads, so that each
+//! packet is a packet of the wire, at most `mtu` bytes long, with its checksums filled in.
 //!
-//! The kernel drops silently what finds the device's ring full. The ring is made long ([`QUEUE`]), and what is dropped
-//! all the same is counted by [`Device::kernel_drops`].
-#![allow(unsafe_code)] // TUNSETIFF, which no safe library has without more than it needs.
+//! The kernel silently drops packets when the device's queue is full. The queue is made long ([`QUEUE`]), and drops are still
+//! counted by [`Device::kernel_drops`].
+#![allow(unsafe_code)] // TUNSETIFF, which no small safe library offers.
 
 use super::{Device, Received, Sent};
 use crate::link_setup::netlink::Netlink;
@@ -17,19 +17,19 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Packets that the kernel keeps for us while we do not look: 100 ms of 1500 bytes at 1.2 Gbit/s.
+/// Packets that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s.
 pub const QUEUE: u32 = 10_000;
 
-/// The smallest MTU of IPv4 (RFC 791), and the largest that Linux takes for a TUN device, in bytes.
+/// The smallest MTU of IPv4 (RFC 791), and the largest that Linux accepts for a TUN device, in bytes.
 pub const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_521;
 
 const IFF_TUN: u16 = 0x0001;
 const IFF_NO_PI: u16 = 0x1000;
-/// Refuses to join a device that exists already.
+/// Fails if the device exists already.
 const IFF_TUN_EXCL: u16 = 0x8000;
 const TUNSETIFF: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<i32>(b'T', 202);
 
-/// `struct ifreq`, as far as TUNSETIFF looks at it.
+/// `struct ifreq`, as far as TUNSETIFF uses it.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],
@@ -38,16 +38,16 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-/// Why there is no TUN device.
+/// Why a TUN device could not be opened.
 #[derive(Debug)]
 pub enum TunError {
-    /// `/dev/net/tun` is not there.
+    /// `/dev/net/tun` does not exist.
     NoDriver,
     /// `/dev/net/tun` may not be opened by this user.
     NoAccess,
-    /// Making devices is not permitted in this network namespace.
+    /// This user may not create devices in this network namespace.
     NotPermitted {
-        /// What was to be made.
+        /// The device that was to be created.
         name: String,
     },
     /// A device of that name exists.
@@ -55,21 +55,21 @@ pub enum TunError {
         /// The name.
         name: String,
     },
-    /// Not a name for a device.
+    /// Not a valid name for a device.
     BadName {
         /// The name.
         name: String,
     },
-    /// Not an MTU.
+    /// Not a valid MTU.
     BadMtu {
         /// Bytes.
         mtu: u32,
     },
-    /// Anything else.
+    /// Any other failure.
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 }
@@ -109,22 +109,22 @@ impl fmt::Display for TunError {
 
 impl std::error::Error for TunError {}
 
-/// A TUN device, open.
+/// An open TUN device.
 #[derive(Debug)]
 pub struct Tun {
     file: OwnedFd,
     name: String,
     index: u32,
     mtu: u32,
-    /// In the namespace of the device, so that counters can be read from any thread.
+    /// Opened in the device's namespace, so that counters can be read from any thread.
     netlink: Netlink,
     /// The last count that could be read.
     drops: u64,
 }
 
 impl Tun {
-    /// Makes a device in the network namespace of the calling thread: not yet up, without addresses, `mtu` bytes.
-    /// A `%d` in the name becomes the first free number.
+    /// Creates a device in the network namespace of the calling thread: down, without addresses, with an MTU of `mtu` bytes. A
+    /// `%d` in the name becomes the first free number.
     ///
     /// # Errors
     /// See [`TunError`].
@@ -160,15 +160,15 @@ impl Tun {
         Ok(Self { file, name, index, mtu, netlink, drops: 0 })
     }
 
-    /// What the device is called in its namespace.
+    /// The device's name in its namespace.
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// The device's number in its namespace.
+    /// The device's index in its namespace.
     pub const fn index(&self) -> u32 {
         self.index
     }
-    /// The longest packet, in bytes.
+    /// The MTU in bytes.
     pub const fn mtu(&self) -> u32 {
         self.mtu
     }
@@ -198,7 +198,7 @@ fn refused(name: &str, error: Errno) -> TunError {
     let name = name.to_string();
     match error {
         Errno::PERM | Errno::ACCESS => TunError::NotPermitted { name },
-        // Which of the three depends on what kind of device has the name.
+        // The error depends on the type of the existing device.
         Errno::BUSY | Errno::EXIST => TunError::NameTaken { name },
         Errno::INVAL => {
             let is_taken = Netlink::open().and_then(|mut netlink| netlink.index(&name));
@@ -238,7 +238,7 @@ impl Device for Tun {
     }
 
     fn kernel_drops(&mut self) -> u64 {
-        // A device that somebody has deleted has no counters: what was known last stands.
+        // A deleted device has no counters: the last known count stays.
         if let Ok(drops) = self.netlink.drops(self.index) {
             self.drops = drops;
         }

@@ -1,4 +1,4 @@
-//! Questions over TCP: each message after its length in two bytes (RFC 1035, section 4.2.2).
+//! Queries over TCP: each message after its length in two bytes (RFC 1035, section 4.2.2).
 
 use super::{HEADER, MAX_CONNECTIONS, Shared, answers, is_question, to_failure};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long a client or a server may say nothing.
+/// Timeout for reading from a client or a server.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a server has to accept a connection.
+/// Timeout for connecting to a server.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// Serves until `stopped` is closed at its other end. Connections that are open then end by themselves.
+/// Serves until the other end of `stopped` is closed. Connections that are open then run to their end.
 pub(super) fn serve(listeners: &[TcpListener], shared: &Arc<Shared>, stopped: &OwnedFd) {
     let open = Arc::new(AtomicUsize::new(0));
     loop {
@@ -35,7 +35,7 @@ pub(super) fn serve(listeners: &[TcpListener], shared: &Arc<Shared>, stopped: &O
             }
             let place = Place::taken(&open);
             let shared = Arc::clone(shared);
-            // Without a thread the connection is closed, and the client tries elsewhere.
+            // Without a thread the connection is closed, and the client tries another server.
             let _ = std::thread::Builder::new().name("dns-tcp".into()).spawn(move || {
                 let _place = place;
                 let _ = converse(client, &shared);
@@ -44,7 +44,7 @@ pub(super) fn serve(listeners: &[TcpListener], shared: &Arc<Shared>, stopped: &O
     }
 }
 
-/// One of the connections that may be open.
+/// One of the [`MAX_CONNECTIONS`](super::MAX_CONNECTIONS) connections.
 struct Place(Arc<AtomicUsize>);
 
 impl Place {
@@ -60,7 +60,7 @@ impl Drop for Place {
     }
 }
 
-/// Answers one question after another until the client says nothing more.
+/// Answers one query after another until the client closes the connection or times out.
 fn converse(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     prepare(&client)?;
     let mut server: Option<TcpStream> = None;
@@ -84,7 +84,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))
 }
 
-/// Asks the server of the last question, or else each of them.
+/// Queries the server of the previous query, or else each server in turn.
 fn ask(question: &[u8], open: &mut Option<TcpStream>, shared: &Shared) -> Option<Vec<u8>> {
     if let Some(mut server) = open.take()
         && let Ok(answer) = exchange(&mut server, question)
@@ -115,7 +115,7 @@ fn exchange(server: &mut TcpStream, question: &[u8]) -> io::Result<Vec<u8>> {
     if answers(&answer, question) {
         Ok(answer)
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidData, "not an answer to the question"))
+        Err(io::Error::new(io::ErrorKind::InvalidData, "not an answer to the query"))
     }
 }
 
@@ -131,7 +131,7 @@ fn read(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// In one piece: two small segments would cost a round trip.
+/// Writes in one call: two small segments would cost a round trip.
 fn write(stream: &mut TcpStream, message: &[u8]) -> io::Result<()> {
     let length = u16::try_from(message.len()).map_err(|_| io::ErrorKind::InvalidData)?;
     let mut bytes = Vec::with_capacity(2 + message.len());

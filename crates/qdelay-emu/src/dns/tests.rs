@@ -29,7 +29,7 @@ fn question(number: u16) -> Vec<u8> {
     message
 }
 
-/// A resolver that turns every question into an answer, on both UDP and TCP, until the test ends.
+/// A resolver that answers every query, on both UDP and TCP, until the test ends.
 fn resolver() -> SocketAddr {
     let socket = UdpSocket::bind((LOCAL, 0)).expect("a port");
     let address = socket.local_addr().expect("an address");
@@ -37,7 +37,7 @@ fn resolver() -> SocketAddr {
     std::thread::spawn(move || {
         let mut buffer = [0; 70_000];
         while let Ok((length, client)) = socket.recv_from(&mut buffer) {
-            // Somebody else's number first: it must not be passed on.
+            // First a response with a wrong ID: it must not be forwarded.
             let mut wrong = buffer[..length].to_vec();
             wrong[0] ^= 0xff;
             wrong[2] |= 0x80;
@@ -65,14 +65,14 @@ fn resolver() -> SocketAddr {
     address
 }
 
-/// An address where nobody listens.
+/// An address without a listener.
 fn nobody() -> SocketAddr {
     UdpSocket::bind((LOCAL, 0)).and_then(|socket| socket.local_addr()).expect("a port")
 }
 
 /// A relay on a port of its own.
 fn relay(servers: &[SocketAddr]) -> (Relay, SocketAddr) {
-    // Somebody may take the port between: then again.
+    // Another process may take the port in between: try again.
     for _ in 0..20 {
         let address = nobody();
         let clients = vec![Network::new(LOCAL, 8)];
@@ -86,7 +86,7 @@ fn relay(servers: &[SocketAddr]) -> (Relay, SocketAddr) {
 fn client(relay: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind((LOCAL, 0)).expect("a port");
     socket.connect(relay).expect("connected");
-    // Long, for slow machines; a failing test, not a slow one, waits for it.
+    // Long, for slow machines; only a failing test waits for it.
     socket.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
     socket
 }
@@ -167,7 +167,7 @@ fn tcp_questions_are_answered_one_after_another() {
         assert_eq!(answer[2..4], number.to_be_bytes());
         assert_eq!(answer[4] & 0x80, 0x80);
     }
-    // Nonsense ends the conversation and nothing else.
+    // An invalid message ends its connection, and nothing else.
     stream.write_all(&[0, 3, 1, 2, 3]).expect("sent");
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest);

@@ -1,4 +1,4 @@
-//! Questions over UDP.
+//! Queries over UDP.
 
 use super::{MAX_QUESTIONS, PATIENCE_MS, Shared, answers, is_question, to_failure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,26 +8,26 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-/// The longest question that is passed on, in bytes; those of the world are below 512.
+/// The longest query that is forwarded, in bytes; usual queries are below 512.
 const MAX_QUESTION: usize = 4096;
 /// The longest message.
 const MAX_MESSAGE: usize = 65_535;
 
-/// A question that waits for an answer.
+/// A query that waits for an answer.
 struct Waiting {
     client: SocketAddr,
-    /// The socket of ours that it came to.
+    /// Index of the socket that the query arrived at.
     socket: usize,
     question: Vec<u8>,
-    /// Connected to the server that was asked.
+    /// Connected to the server that was queried.
     upstream: UdpSocket,
     server: usize,
-    /// Servers that have been asked.
+    /// Number of servers that have been queried.
     asked: usize,
     deadline_ms: u64,
 }
 
-/// Serves until `stopped` is closed at its other end.
+/// Serves until the other end of `stopped` is closed.
 pub(super) fn serve(sockets: &[UdpSocket], shared: &Shared, stopped: &OwnedFd) {
     let mut waiting: Vec<Waiting> = Vec::new();
     let mut buffer = vec![0; MAX_MESSAGE];
@@ -36,7 +36,7 @@ pub(super) fn serve(sockets: &[UdpSocket], shared: &Shared, stopped: &OwnedFd) {
         if ready[0] {
             return;
         }
-        // Answers first: they make room. Backwards, because what is answered is taken out.
+        // Answers first, since they free places for queries. Backwards, because answered queries are removed.
         for index in (0..waiting.len()).rev() {
             if ready[1 + sockets.len() + index] {
                 take_answer(&mut waiting, index, sockets, shared, &mut buffer);
@@ -56,7 +56,7 @@ pub(super) fn serve(sockets: &[UdpSocket], shared: &Shared, stopped: &OwnedFd) {
     }
 }
 
-/// Waits for something to do, and says what is ready: the stop, our sockets, those of the questions.
+/// Waits for an event; returns what is ready: the stop descriptor, the listening sockets, the sockets of waiting queries.
 fn wait(sockets: &[UdpSocket], waiting: &[Waiting], stopped: &OwnedFd) -> io::Result<Vec<bool>> {
     let mut fds = vec![PollFd::new(stopped, PollFlags::IN)];
     fds.extend(sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)));
@@ -78,7 +78,7 @@ fn span_of_ms(span: u64) -> Timespec {
     Timespec { tv_sec: (span / 1000) as i64, tv_nsec: ((span % 1000) * 1_000_000) as _ }
 }
 
-/// Takes what has come to one of our sockets, up to the limit.
+/// Takes queries from one of the listening sockets, up to the limit.
 fn take_questions(
     index: usize,
     socket: &UdpSocket,
@@ -102,7 +102,7 @@ fn take_questions(
     }
 }
 
-/// Asks the first server from `server` on that takes the question; `None` when all have been asked.
+/// Sends the query to the first server from `server` on that accepts it; `None` when all have been tried.
 fn ask(
     question: Vec<u8>,
     client: SocketAddr,
@@ -135,7 +135,7 @@ fn send(question: &[u8], server: SocketAddr) -> io::Result<UdpSocket> {
     Ok(upstream)
 }
 
-/// Takes what a server has sent for a question, and passes it on if it is the answer.
+/// Reads a message from a queried server, and forwards it if it is the answer.
 fn take_answer(
     waiting: &mut Vec<Waiting>,
     index: usize,
@@ -147,18 +147,18 @@ fn take_answer(
     match question.upstream.recv(buffer) {
         Ok(length) if answers(&buffer[..length], &question.question) => {
             shared.preferred.store(question.server, Ordering::Relaxed);
-            // A client that is gone, or whose packets find no room, asks again.
+            // A client that is gone, or whose receive buffer is full, repeats its query.
             let _ = sockets[question.socket].send_to(&buffer[..length], question.client);
             waiting.swap_remove(index);
         }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // Nobody listens there, or it cannot be reached.
+        // No server listens there, or it is unreachable.
         Err(_) => try_next(waiting, index, sockets, shared),
     }
 }
 
-/// Asks the next server, or gives up.
+/// Queries the next server, or answers with a server failure.
 fn try_next(waiting: &mut Vec<Waiting>, index: usize, sockets: &[UdpSocket], shared: &Shared) {
     let old = waiting.swap_remove(index);
     let question = old.question.clone();

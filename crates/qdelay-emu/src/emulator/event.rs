@@ -3,61 +3,61 @@
 use qdelay_core::{DropReason, Ecn, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Path, Split};
 
-/// What happened to a packet on the path.
+/// The kind of an event of a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It came from a device and was offered to the queue `node`.
+    /// It arrived from a device and was offered to the queue `node`.
     Enqueued,
-    /// The queue `node` let it go.
+    /// It was dequeued from the queue `node`.
     Dequeued,
     /// It has left the link `node`.
     Departed,
-    /// The node `node` dropped it.
+    /// It was dropped by the node `node`.
     Dropped(DropReason),
-    /// The queue `node` marked it.
+    /// It was marked by the queue `node`.
     Marked(MarkReason),
-    /// It is whole behind the cell `node`, and this is where the time since it was first taken went.
+    /// It is complete behind the cell `node`; this is the breakdown of its delay since it was first taken from the queue.
     Split(Split),
-    /// It came out at the exit `node`, to be written to a device.
+    /// It left the path at the exit `node`, to be written to a device.
     Delivered,
 }
 
 /// One event of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The path's time of it. Events come in order of time.
+    /// Time of the event on the path. Events are in order of time.
     pub time: Time,
-    /// Where.
+    /// The node of the event.
     pub node: NodeId,
-    /// What.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// The packet as it is now. `packet.arrival` is when it came to the queue that it was in last.
+    /// The packet after the event. `packet.arrival` is when it arrived at its latest queue.
     pub packet: Packet,
     /// When it entered the path.
     pub entered: Time,
-    /// When it came to the first queue of the bottleneck; [`Time::NEVER`] before.
-    pub came: Time,
+    /// When it arrived at the first queue of the bottleneck; [`Time::NEVER`] before.
+    pub reached_bottleneck: Time,
 }
 
 impl Event {
-    /// The packet's number, in the order in which packets came from the devices, from 0; it starts over after 2^32.
+    /// The packet's number, in the order in which packets came from the devices, from 0; it wraps after 2^32.
     #[inline]
     pub const fn sequence(&self) -> u32 {
         (self.packet.handle >> 32) as u32
     }
 }
 
-/// Hears of every event on the path together with the packet's bytes: for logs. It is called on the data path, so it must
-/// neither block nor allocate.
+/// Observes every event on the path together with the packet's bytes: for logs and measurements. It is called on the data path,
+/// so it must neither block nor allocate.
 pub trait Tap {
     /// `event` has happened to the packet whose IP bytes are `bytes`.
     fn event(&mut self, event: &Event, bytes: &[u8]);
-    /// When it wants to look at the path next; [`Time::NEVER`] for never again.
+    /// When the tap needs to see the path next; [`Time::NEVER`] for never again.
     #[inline]
     fn next_look(&self) -> Time {
         Time::NEVER
     }
-    /// The path as it is at `now`, which is [`Tap::next_look`]: all that is due by then has happened, and nothing else. The next
+    /// The path as it is at `now`, which is [`Tap::next_look`]: all events due by then have happened, and no others. The next
     /// look has to be later.
     #[inline]
     fn look(&mut self, now: Time, path: &Path) {
@@ -65,13 +65,13 @@ pub trait Tap {
     }
 }
 
-/// Hears nothing.
+/// Ignores all events.
 impl Tap for () {
     #[inline]
     fn event(&mut self, _: &Event, _: &[u8]) {}
 }
 
-/// Two taps that hear the same, the first one first.
+/// Two taps for the same events, called in this order.
 impl<A: Tap, B: Tap> Tap for (A, B) {
     #[inline]
     fn event(&mut self, event: &Event, bytes: &[u8]) {
@@ -93,7 +93,7 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     }
 }
 
-/// A tap that may be there.
+/// An optional tap.
 impl<T: Tap> Tap for Option<T> {
     #[inline]
     fn event(&mut self, event: &Event, bytes: &[u8]) {
@@ -113,7 +113,7 @@ impl<T: Tap> Tap for Option<T> {
     }
 }
 
-/// A tap that the host keeps.
+/// A borrowed tap.
 impl<T: Tap> Tap for &mut T {
     #[inline]
     fn event(&mut self, event: &Event, bytes: &[u8]) {
@@ -129,35 +129,35 @@ impl<T: Tap> Tap for &mut T {
     }
 }
 
-/// An event as it is compared: without the host's name for the contents.
+/// An event for comparisons: without the packet's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logged {
-    /// The path's time.
+pub struct LoggedEvent {
+    /// Time of the event on the path.
     pub time: Time,
-    /// Where.
+    /// The node of the event.
     pub node: NodeId,
-    /// What.
+    /// The kind of the event.
     pub kind: EventKind,
     /// The packet's number in the order of arrival.
     pub sequence: u32,
-    /// Its size, flow, codepoints, and when it arrived.
+    /// The packet's size in bytes.
     pub bytes: u32,
     /// Hash of its addresses and ports.
     pub flow: u32,
     /// Differentiated services codepoint.
     pub dscp: u8,
-    /// ECN codepoint at the time.
+    /// ECN codepoint after the event.
     pub ecn: Ecn,
-    /// When it came to the queue.
+    /// When it arrived at its latest queue.
     pub arrival: Time,
 }
 
-/// Keeps every event: of an emulator as its [`Tap`], of a bare path as its [`Observer`]. What makes equal decisions has equal
-/// logs. It grows without bound: for tests.
+/// Keeps every event: of an emulator as its [`Tap`], of a bare path as its [`Observer`]. Equal decisions give equal logs. It
+/// grows without bound: for tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventLog {
     /// In the order in which they happened.
-    pub events: Vec<Logged>,
+    pub events: Vec<LoggedEvent>,
 }
 
 impl Tap for EventLog {
@@ -165,14 +165,14 @@ impl Tap for EventLog {
         let Event { time, node, kind, packet, .. } = *event;
         let Packet { bytes, flow, dscp, ecn, arrival, .. } = packet;
         let sequence = event.sequence();
-        self.events.push(Logged { time, node, kind, sequence, bytes, flow, dscp, ecn, arrival });
+        self.events.push(LoggedEvent { time, node, kind, sequence, bytes, flow, dscp, ecn, arrival });
     }
 }
 
 impl EventLog {
     fn hear(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
         let (packet, never) = (*packet, Time::NEVER);
-        self.event(&Event { time, node, kind, packet, entered: never, came: never }, &[]);
+        self.event(&Event { time, node, kind, packet, entered: never, reached_bottleneck: never }, &[]);
     }
 }
 

@@ -1,39 +1,39 @@
-//! Hears of the path's events: measures, marks, frees what is dropped, and collects what is to be written to devices.
+//! Observes the path's events: updates measurements, writes ECN marks, frees dropped packets, and collects released packets.
 
-use super::{Event, EventKind, Measures, Release, Tap};
+use super::{Event, EventKind, PortMeasures, Release, Tap};
 use crate::device::Port;
 use crate::frame;
-use crate::plan::{Places, Role};
+use crate::plan::{PathNodes, Role};
 use crate::pool::{Pool, Slot};
 use qdelay_core::{DropReason, MarkReason, Packet, Span, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 use std::collections::VecDeque;
 
-/// The times of a packet that is on the path, kept for a recorder, or where it may wait in several queues.
+/// Timestamps of a packet on the path, kept for a recorder, or if packets wait in several queues.
 #[derive(Clone, Copy, Debug, Default)]
-struct Passage {
+struct PacketTimestamps {
     entered: Option<Time>,
-    came: Option<Time>,
+    reached_bottleneck: Option<Time>,
     dequeued: Option<Time>,
     departed: Option<Time>,
 }
 
 pub(super) struct Meter<R, T> {
     pub pool: Pool,
-    pub places: Places,
-    /// By the port the packets come from.
-    pub measures: [Measures; 2],
+    pub nodes: PathNodes,
+    /// By the port that the packets come from.
+    pub measures: [PortMeasures; 2],
     pub releases: VecDeque<Release>,
     pub recorder: R,
     pub tap: T,
     /// By slot.
-    passages: Vec<Passage>,
+    timestamps: Vec<PacketTimestamps>,
     /// Whether packets wait in several queues one after the other, each of which stamps their arrival.
     has_stages: bool,
 }
 
-/// The slot in a packet's handle; the number of the packet stands above it.
+/// The slot in a packet's handle; the upper half is the packet's number.
 #[inline]
 pub(super) fn slot_of(packet: &Packet) -> Slot {
     Slot(packet.handle as u32)
@@ -44,55 +44,56 @@ pub(super) fn handle(sequence: u32, slot: Slot) -> u64 {
 }
 
 impl<R: Recorder, T: Tap> Meter<R, T> {
-    pub fn new(pool: Pool, places: Places, has_stages: bool, recorder: R, tap: T) -> Self {
-        let measures = [Measures::default(), Measures::default()];
+    pub fn new(pool: Pool, nodes: PathNodes, has_stages: bool, recorder: R, tap: T) -> Self {
+        let measures = [PortMeasures::default(), PortMeasures::default()];
         let releases = VecDeque::with_capacity(1024);
-        Meter { pool, places, measures, releases, recorder, tap, passages: Vec::new(), has_stages }
+        Meter { pool, nodes, measures, releases, recorder, tap, timestamps: Vec::new(), has_stages }
     }
 
     #[inline]
     fn tell(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
-        let (entered, came) = self.since(packet);
+        let (entered, reached_bottleneck) = self.since(packet);
         let bytes = self.pool.packet(slot_of(packet), packet.bytes);
-        self.tap.event(&Event { time, node, kind, packet: *packet, entered, came }, bytes);
+        self.tap.event(&Event { time, node, kind, packet: *packet, entered, reached_bottleneck }, bytes);
     }
 
-    /// When a packet entered the path, and when it came to the bottleneck.
+    /// When a packet entered the path, and when it arrived at the bottleneck.
     #[inline]
     fn since(&self, packet: &Packet) -> (Time, Time) {
         if !self.has_stages {
             return (packet.arrival, packet.arrival);
         }
-        let passage = self.passages.get(slot_of(packet).index()).copied().unwrap_or_default();
-        (passage.entered.unwrap_or(packet.arrival), passage.came.unwrap_or(Time::NEVER))
+        let stamps = self.timestamps.get(slot_of(packet).index()).copied().unwrap_or_default();
+        (stamps.entered.unwrap_or(packet.arrival), stamps.reached_bottleneck.unwrap_or(Time::NEVER))
     }
 
     /// A packet is about to enter the path.
     #[inline]
     pub fn begin(&mut self, now: Time, packet: &Packet) {
         if self.has_stages {
-            *self.passage(packet) = Passage { entered: Some(now), ..Passage::default() };
+            *self.timestamps_of(packet) =
+                PacketTimestamps { entered: Some(now), ..PacketTimestamps::default() };
         }
     }
 
-    /// The time since a packet has come to the bottleneck, where it waits now.
+    /// The time since a packet's arrival at the bottleneck.
     #[inline]
     fn waited(&self, now: Time, packet: &Packet) -> Span {
         now.since(self.since(packet).1.min(now))
     }
 
     #[inline]
-    fn passage(&mut self, packet: &Packet) -> &mut Passage {
+    fn timestamps_of(&mut self, packet: &Packet) -> &mut PacketTimestamps {
         let index = slot_of(packet).index();
-        if index >= self.passages.len() {
-            self.passages.resize(self.pool.limit().max(index + 1), Passage::default());
+        if index >= self.timestamps.len() {
+            self.timestamps.resize(self.pool.limit().max(index + 1), PacketTimestamps::default());
         }
-        &mut self.passages[index]
+        &mut self.timestamps[index]
     }
 
     fn record(&mut self, ended: Time, port: Port, packet: &Packet, fate: Fate) {
-        let (entered, came) = self.since(packet);
-        let Passage { dequeued, departed, .. } = std::mem::take(self.passage(packet));
+        let (entered, reached_bottleneck) = self.since(packet);
+        let PacketTimestamps { dequeued, departed, .. } = std::mem::take(self.timestamps_of(packet));
         self.recorder.packet(&PacketRecord {
             flow: packet.flow,
             bytes: packet.bytes,
@@ -103,7 +104,7 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
             dscp: packet.dscp,
             ecn: packet.ecn,
             created: entered,
-            arrival: (came != Time::NEVER).then_some(came),
+            arrival: (reached_bottleneck != Time::NEVER).then_some(reached_bottleneck),
             dequeued,
             departed,
             ended,
@@ -115,11 +116,11 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
 impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let Role { place, source } = self.places.role(node);
+        let Role { place, source } = self.nodes.role(node);
         if place.is_first() {
             self.measures[source.index()].arrived.add(packet);
             if self.has_stages {
-                self.passage(packet).came = Some(now);
+                self.timestamps_of(packet).reached_bottleneck = Some(now);
             }
         }
         self.tell(now, node, EventKind::Enqueued, packet);
@@ -127,12 +128,12 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let Role { place, source } = self.places.role(node);
+        let Role { place, source } = self.nodes.role(node);
         if place.is_last() {
             let sojourn = self.waited(now, packet);
             self.measures[source.index()].sojourn.record(sojourn);
             if R::ON {
-                self.passage(packet).dequeued = Some(now);
+                self.timestamps_of(packet).dequeued = Some(now);
             }
         }
         self.tell(now, node, EventKind::Dequeued, packet);
@@ -140,14 +141,14 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
-        let Role { place, source } = self.places.role(node);
+        let Role { place, source } = self.nodes.role(node);
         if place.is_link() {
             let delay = self.waited(now, packet);
             let measures = &mut self.measures[source.index()];
             measures.departed.add(packet);
             measures.queue_delay.record(delay);
             if R::ON {
-                self.passage(packet).departed = Some(now);
+                self.timestamps_of(packet).departed = Some(now);
             }
         }
         self.tell(now, node, EventKind::Departed, packet);
@@ -162,7 +163,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.tell(now, node, EventKind::Dropped(reason), packet);
         if R::ON {
-            let source = self.places.role(node).source;
+            let source = self.nodes.role(node).source;
             self.record(now, source, packet, Fate::Dropped(reason));
         }
         self.pool.give(slot_of(packet));
@@ -178,7 +179,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
 
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let port = self.places.role(node).source.other();
+        let port = self.nodes.role(node).source.other();
         self.measures[port.other().index()].delivered.add(packet);
         self.tell(now, node, EventKind::Delivered, packet);
         if R::ON {

@@ -1,9 +1,9 @@
-//! The checksum of a transport, where a sender has left it to its interface.
+//! Completes transport checksums that a sender has left to its interface (checksum offload).
 
 use super::{IPV4_HEADER, IPV6_HEADER, last_header};
 
-/// Computes the checksum of the TCP segment or UDP datagram in the IP packet at the beginning of `data`, of which a sender has
-/// left it to its interface. Says whether there is one: not in a fragment, nor for other transports.
+/// Computes the checksum of the TCP segment or UDP datagram in the IP packet at the beginning of `data`, which its sender has
+/// left to its interface. Returns false for fragments and other transports, which are not changed.
 ///
 /// Source: RFC 1071; RFC 9293 section 3.1 and RFC 768 (the pseudo-headers), RFC 8200 section 8.1 (those of IPv6).
 pub fn complete_checksum(data: &mut [u8]) -> bool {
@@ -17,7 +17,7 @@ fn complete(data: &mut [u8]) -> Option<()> {
             let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
             let end = usize::from(u16::from_be_bytes([header[2], header[3]]));
             let start = usize::from(header[0] & 0x0f) * 4;
-            // Of a header that is too short to be one, the addresses would be taken for the transport.
+            // With a header shorter than the minimum, the addresses would be taken for the transport header.
             (!is_fragment && start >= IPV4_HEADER).then_some((start, end, header[9], 12..20))?
         }
         6 => {
@@ -38,7 +38,7 @@ fn complete(data: &mut [u8]) -> Option<()> {
     transport.get_mut(field..field + 2)?.fill(0);
     let total = addresses + u64::from(protocol) + transport.len() as u64 + sum(transport);
     let checksum = match (!folded(total), protocol) {
-        // Zero would say that there is none.
+        // Zero means that there is no checksum.
         (0, 17) => 0xffff,
         (checksum, _) => checksum,
     };
@@ -46,7 +46,7 @@ fn complete(data: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// The sum of the words of 16 bits in `bytes`; an odd byte at the end is the upper half of one.
+/// The sum of the 16-bit words in `bytes`; an odd byte at the end is the upper half of a word.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<2>();
     let sum: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();

@@ -1,6 +1,6 @@
-//! Which addresses a link takes.
+//! Allocation of addresses to links.
 //!
-//! A block holds a link's own network, its first /30 and /64, and room for links within:
+//! A block contains a link's own network, its first /30 and /64, and space for nested links:
 //!
 //! | links around it | IPv4 | IPv6 | parts |
 //! | --- | --- | --- | --- |
@@ -8,8 +8,8 @@
 //! | one | /27 of it | /52 of it | 7 |
 //! | two | /30 of that | /56 of that | none |
 //!
-//! 100.64.0.0/10 is for networks that are not anybody's own (RFC 6598), 198.18.0.0/15 for measuring (RFC 2544), fd00::/8
-//! for those who draw their number (RFC 4193).
+//! 100.64.0.0/10 is shared address space (RFC 6598), 198.18.0.0/15 is for benchmarking (RFC 2544), fd00::/8 is for local
+//! addresses with a random prefix (RFC 4193).
 
 use super::netlink::Network;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,26 +23,26 @@ pub struct Block {
     pub ipv6: Option<Network>,
 }
 
-/// Whether a route is so general that a network within it is free to take: a default route, whole or halved.
+/// Whether a route is so general that networks within it count as free: a default route, or a half of one.
 pub(super) fn is_general(to: Network) -> bool {
     to.prefix < 8
 }
 
-/// The networks that outermost blocks are taken from, in the order of preference, as the number of their first block.
+/// The number of the first block of each pool for outermost links, in order of preference.
 pub(super) type Pools = [u32; 2];
 /// 100.64.0.0/16 before 198.18.0.0/16.
 pub(super) const USUAL: Pools = [0, 256];
-/// The other way round: a VPN that has addresses of 100.64.0.0/10 may have a firewall rule against others' there.
+/// The reverse order: a VPN with addresses in 100.64.0.0/10 may have a firewall rule against others from that range.
 pub(super) const BESIDE_VPN: Pools = [256, 0];
 
-/// Whether this is one host's address in 100.64.0.0/10, as overlay VPNs give them.
+/// Whether this is a single host's address in 100.64.0.0/10, as overlay VPNs assign them.
 pub(super) fn is_of_vpn(address: Network) -> bool {
     let shared = Network::new(IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), 10);
     address.prefix == 32 && address.overlaps(shared)
 }
 
 impl Block {
-    /// The block number `number` of those without a link around: 0 to 511.
+    /// The outermost block with this number: 0 to 511.
     fn outermost(number: u32) -> Self {
         let [_, _, high, low] = number.to_be_bytes();
         let ipv4 = if high == 0 { Ipv4Addr::new(100, 64, low, 0) } else { Ipv4Addr::new(198, 18, low, 0) };
@@ -50,19 +50,19 @@ impl Block {
         Self { ipv4: Network::new(ipv4.into(), 24), ipv6: Some(Network::new(ipv6.into(), 48)) }
     }
 
-    /// The block that reserved networks say, if they are of a kind that is handed out.
+    /// The block of these reserved networks, if their prefixes are those of blocks.
     pub(super) fn of(ipv4: Option<Network>, ipv6: Option<Network>) -> Option<Self> {
         let ipv4 = ipv4.filter(|network| [24, 27].contains(&network.prefix))?;
         let length = if ipv4.prefix == 24 { 48 } else { 52 };
         Some(Self { ipv4, ipv6: ipv6.filter(|network| network.prefix == length) })
     }
 
-    /// Whether links can be within.
+    /// Whether the block has space for nested links.
     pub(super) fn has_parts(&self) -> bool {
         self.ipv4.prefix < 30
     }
 
-    /// The part `part` for a link within: 1 to 7. Part 0 is the link's own.
+    /// The part `part` for a nested link: 1 to 7. Part 0 is the link's own.
     fn part(&self, part: u32) -> Self {
         let cut = |network: Network, bits: u8| {
             let prefix = network.prefix + bits;
@@ -79,13 +79,13 @@ impl Block {
         Self { ipv4: cut(self.ipv4, 3), ipv6: self.ipv6.map(|network| cut(network, 4)) }
     }
 
-    /// Whether a network has something in common with the block.
+    /// Whether a network overlaps the block.
     pub(super) fn overlaps(&self, network: Network) -> bool {
         network.overlaps(self.ipv4) || self.ipv6.is_some_and(|ipv6| network.overlaps(ipv6))
     }
 
-    /// A block that has nothing in common with what is `taken`: a part of `within`, or an outermost one of `pools`. The
-    /// number `first` is tried first, so that links that are made at the same time do not meet.
+    /// A block that overlaps none of the `taken` networks: a part of `within`, or an outermost one of `pools`. The search
+    /// begins at the number `first`, so that links created at the same time rarely collide.
     pub(super) fn choose(within: Option<Block>, pools: Pools, taken: &[Network], first: u32) -> Option<Self> {
         let is_free = |block: &Block| !taken.iter().any(|network| block.overlaps(*network));
         match within {

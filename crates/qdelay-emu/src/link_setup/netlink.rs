@@ -1,7 +1,7 @@
-//! The few questions and orders of rtnetlink that a link needs (rtnetlink(7)).
+//! The rtnetlink requests that a link needs (rtnetlink(7)).
 //!
-//! A [`Netlink`] belongs to the network namespace of the thread that opened it, and stays there: it may be used from any
-//! thread afterwards. Requests are answered by the kernel at once, so nothing here waits.
+//! A [`Netlink`] belongs to the network namespace of the thread that opened it, and stays there: it may be used from any thread
+//! afterwards. The kernel answers requests at once, so no call waits.
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
@@ -19,7 +19,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::net::IpAddr;
 
-/// An address and how many of its first bits name the network.
+/// An IP network: an address and a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Any address of the network.
@@ -29,12 +29,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network that `address` is in.
+    /// The network of `address`.
     pub const fn new(address: IpAddr, prefix: u8) -> Self {
         Self { address, prefix }
     }
 
-    /// Whether the two have an address in common. Two families never have.
+    /// Whether the two have an address in common; never across address families.
     pub fn overlaps(self, other: Network) -> bool {
         let prefix = self.prefix.min(other.prefix);
         match (self.address, other.address) {
@@ -51,21 +51,21 @@ impl Network {
     }
 }
 
-/// A route of any table, as far as it matters here.
+/// A route of any table, with the fields needed here.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// Where it leads; prefix 0 is a default route.
+    /// Its destination; prefix 0 is a default route.
     pub to: Network,
-    /// The number of the device that it leads to, where it leads to one.
+    /// The index of its output device, if it has one.
     pub device: Option<u32>,
-    /// Whether it was made by a link of ours to say: these addresses are for links within ([`Netlink::reserve`]).
+    /// Whether it was created by [`Netlink::reserve`]: it reserves these addresses for nested links.
     pub is_reserved: bool,
 }
 
-/// What marks routes as ours: a number of `rtm_protocol` that nobody has registered (`/etc/iproute2/rt_protos`).
+/// Marks routes as created by qdelay: an unregistered value of `rtm_protocol` (`/etc/iproute2/rt_protos`).
 const OUR_PROTOCOL: RouteProtocol = RouteProtocol::Other(113);
 
-/// A socket of rtnetlink in one network namespace.
+/// An rtnetlink socket in one network namespace.
 #[derive(Debug)]
 pub struct Netlink {
     socket: Socket,
@@ -73,10 +73,10 @@ pub struct Netlink {
 }
 
 impl Netlink {
-    /// Opens one in the namespace of the calling thread.
+    /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors
-    /// The kernel has no rtnetlink for us.
+    /// The socket cannot be opened.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -84,8 +84,8 @@ impl Netlink {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Sends one request and collects the answers up to the end of a dump, the acknowledgement or, where neither was asked
-    /// for, the first answer.
+    /// Sends one request and collects the answers up to the end of a dump, the acknowledgement or, if the request has neither
+    /// flag, the first answer.
     fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
@@ -102,7 +102,7 @@ impl Netlink {
         loop {
             let (datagram, _) = self.socket.recv_from_full()?;
             let mut rest = datagram.as_slice();
-            // Every message begins with its own length, and the next one at a multiple of four.
+            // Every message begins with its own length; the next one is at a multiple of four.
             while let Some(length) = rest.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes) as usize)
             {
                 if length < 16 || length > rest.len() {
@@ -110,8 +110,8 @@ impl Netlink {
                 }
                 let parsed = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&rest[..length]);
                 rest = &rest[length.next_multiple_of(4).min(rest.len())..];
-                // What a newer kernel says and this library cannot read is passed over: a clash that is missed because
-                // of that is still refused by the kernel.
+                // Messages of newer kernels that this library cannot parse are skipped: if a conflict is overlooked because of
+                // that, the kernel still refuses the address.
                 let Ok(message) = parsed else { continue };
                 if message.header.sequence_number != self.sequence {
                     continue;
@@ -138,10 +138,10 @@ impl Netlink {
         self.request(message, flags | NLM_F_ACK).map(|_| ())
     }
 
-    /// The number of the device called `name`, if there is one.
+    /// The index of the device called `name`, if it exists.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn index(&mut self, name: &str) -> io::Result<Option<u32>> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_string()));
@@ -155,10 +155,10 @@ impl Netlink {
         }
     }
 
-    /// Packets that the kernel has dropped at a device in both directions since it was made.
+    /// Packets that the kernel has dropped at a device in both directions since it was created.
     ///
     /// # Errors
-    /// The kernel's; the device may be gone.
+    /// The kernel's error; the device may no longer exist.
     pub fn drops(&mut self, index: u32) -> io::Result<u64> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -181,10 +181,10 @@ impl Netlink {
         self.order(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Sets the MTU (bytes) and how many packets the device may hold.
+    /// Sets the MTU (bytes) and the length of the device's transmit queue (packets).
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn set_sizes(&mut self, index: u32, mtu: u32, queue: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -192,11 +192,11 @@ impl Netlink {
         self.set_link(message)
     }
 
-    /// Keeps the kernel from talking on the device by itself: no link-local address, hence no router solicitations, and
-    /// no multicast, hence no reports of listeners. Otherwise a link would carry packets that no program has sent.
+    /// Keeps the kernel from sending packets of its own on the device: no link-local address, hence no router solicitations,
+    /// and no multicast, hence no listener reports. Otherwise a link would carry packets that no program has sent.
     ///
     /// # Errors
-    /// The kernel's; `EAFNOSUPPORT` or the like where it has no IPv6 at this device.
+    /// The kernel's error; `EAFNOSUPPORT` or the like if the device has no IPv6.
     pub fn silence(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -209,10 +209,10 @@ impl Netlink {
         self.set_link(message)
     }
 
-    /// Switches a device on.
+    /// Sets a device up.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn set_up(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -221,10 +221,10 @@ impl Netlink {
         self.set_link(message)
     }
 
-    /// Gives a device an address, and by that the route to its network. Usable at once: no duplicate address detection.
+    /// Adds an address to a device, and with it the route to its network. Usable at once: no duplicate address detection.
     ///
     /// # Errors
-    /// The kernel's: `EEXIST` if the device has it already, `EACCES` where IPv6 is switched off.
+    /// The kernel's error: `EEXIST` if the device has it already, `EACCES` if IPv6 is disabled.
     pub fn add_address(&mut self, index: u32, network: Network) -> io::Result<()> {
         let mut message = address(index, network);
         if network.address.is_ipv6() {
@@ -234,18 +234,18 @@ impl Netlink {
         self.order(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Takes an address from a device.
+    /// Removes an address from a device.
     ///
     /// # Errors
-    /// The kernel's: `EADDRNOTAVAIL` if the device does not have it.
+    /// The kernel's error: `EADDRNOTAVAIL` if the device does not have it.
     pub fn remove_address(&mut self, index: u32, network: Network) -> io::Result<()> {
         self.order(RouteNetlinkMessage::DelAddress(address(index, network)), 0)
     }
 
-    /// Adds a route to `to` by way of `gateway` on a device, in the main table.
+    /// Adds a route to `to` via `gateway` on a device, in the main table.
     ///
     /// # Errors
-    /// The kernel's: `EEXIST` if there is one.
+    /// The kernel's error: `EEXIST` if the route exists.
     pub fn add_route(&mut self, index: u32, to: Network, gateway: IpAddr) -> io::Result<()> {
         let mut message = route(to, RouteType::Unicast);
         message.attributes.push(RouteAttribute::Gateway(RouteAddress::from(gateway)));
@@ -253,10 +253,10 @@ impl Netlink {
         self.order(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Marks `network` as addresses for links within this namespace: unreachable, until one of them takes a part.
+    /// Reserves `network` for nested links of this namespace, with an unreachable route, until one of them takes a part.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn reserve(&mut self, network: Network) -> io::Result<()> {
         let message = route(network, RouteType::Unreachable);
         self.order(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
@@ -265,7 +265,7 @@ impl Netlink {
     /// Every route of every table, of both families.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn routes(&mut self) -> io::Result<Vec<Route>> {
         let answers = self.dump(|family| {
             let mut message = RouteMessage::default();
@@ -275,10 +275,10 @@ impl Netlink {
         Ok(answers.into_iter().filter_map(found_route).collect())
     }
 
-    /// Every address of every device, as the network that it says is connected, with the number of the device.
+    /// Every address of every device, as its connected network, with the index of the device.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn addresses(&mut self) -> io::Result<Vec<(u32, Network)>> {
         let answers = self.dump(|family| {
             let mut message = AddressMessage::default();
@@ -293,7 +293,7 @@ impl Netlink {
         question: impl Fn(AddressFamily) -> RouteNetlinkMessage,
     ) -> io::Result<Vec<RouteNetlinkMessage>> {
         let mut answers = self.request(question(AddressFamily::Inet), NLM_F_DUMP)?;
-        // A kernel without IPv6 answers for any family it has, or refuses; neither is a failure.
+        // A kernel without IPv6 answers for another family, or refuses; neither is a failure.
         match self.request(question(AddressFamily::Inet6), NLM_F_DUMP) {
             Ok(more) => answers.extend(more),
             Err(error)
@@ -357,7 +357,7 @@ fn found_route(answer: RouteNetlinkMessage) -> Option<Route> {
 fn found_addresses(answer: RouteNetlinkMessage) -> Vec<(u32, Network)> {
     let RouteNetlinkMessage::NewAddress(message) = answer else { return Vec::new() };
     let prefix = message.header.prefix_len;
-    // On a point-to-point device one is ours and one the other side's: both are taken.
+    // On a point-to-point device one address is local and one is the peer's: both are in use.
     let address = |attribute: &AddressAttribute| match attribute {
         AddressAttribute::Local(address) | AddressAttribute::Address(address) => {
             Some((message.header.index, Network::new(*address, prefix)))

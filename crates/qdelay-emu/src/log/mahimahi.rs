@@ -2,7 +2,7 @@
 //! `record_departure_opportunity`, `record_departure`, `record_drop`), which mm-throughput-graph and mm-delay-graph read.
 //!
 //! One file for each direction. Lines that begin with `#` describe the run; `# base timestamp:` is when the trace began. An
-//! event is a line of its time, its kind and its size:
+//! event is a line with its time, its kind and its size:
 //!
 //! | line | at that time |
 //! | --- | --- |
@@ -15,24 +15,23 @@
 //! its IP bytes and the link's overhead, which is 4 for a trace: the header of the TUN device. At equal times opportunities
 //! come before arrivals, and each before the departures it carries.
 //!
-//! Opportunities are written from the trace, by the log's thread: the path has no events for those that nothing waits for.
+//! Opportunities are written from the trace, by the log's thread: the path has no events for unused ones.
 //!
-//! Parameters: texts for the head; `drops` (on), whether `d` lines are written: those versions of mm-throughput-graph that we
+//! Parameters: texts for the head; `drops` (on), whether `d` lines are written: the versions of mm-throughput-graph that we
 //! have seen stop at them, in mahimahi's own logs too; `ring_bytes` (4 MiB).
 //!
 //! Differences from the reference:
-//! * Packets that the queue drops as they are about to leave (CoDel, BoDe) have a `d` line too; mahimahi logs what an arrival
-//!   drives out only.
+//! * Packets that the queue drops at dequeue (CoDel, BoDe) have a `d` line too; mahimahi logs only drops caused by an arrival.
 //! * Packets dropped at one time have a line each.
-//! * Time 0 is when the trace began; mahimahi's is some ms before.
-//! * A link without a trace has a `#` line for each ms with the bytes its rate brought in that ms, rounded to bytes.
+//! * Time 0 is when the trace began; in mahimahi it is some ms earlier.
+//! * A link without a trace has a `#` line for each ms with the bytes its rate allowed in that ms, rounded to bytes.
 
 use super::ring::HEAD_WORDS;
 use super::writer::{Encode, Log};
 use super::{Layout, LogError, LogSummary};
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
-use crate::plan::{Places, Role};
+use crate::plan::{PathNodes, Role};
 use qdelay_core::Time;
 use qdelay_path::{AnyLink, LinkModel, TraceLink};
 use qdelay_trace::OPPORTUNITY_BYTES;
@@ -43,7 +42,7 @@ use std::time::Duration;
 
 const NANOS_PER_MS: u64 = 1_000_000;
 
-/// What stands at the head of the log, and how it is written.
+/// The head of the log, and how it is written.
 #[derive(Clone, Debug)]
 pub struct MahimahiOptions {
     /// The trace, or the link's description.
@@ -83,7 +82,7 @@ impl Default for MahimahiOptions {
 pub struct MahimahiLog {
     log: Log,
     port: Port,
-    places: Places,
+    nodes: PathNodes,
     drops: bool,
     has_trace: bool,
 }
@@ -98,15 +97,15 @@ impl MahimahiLog {
     /// Creates the file at `path`, or truncates it, for the packets that come from `port`: [`Port::Outside`] for the downlink.
     ///
     /// # Errors
-    /// The file cannot be created, or no thread.
+    /// The file or the thread cannot be created.
     pub fn create(path: &Path, layout: &Layout, port: Port, options: MahimahiOptions) -> io::Result<Self> {
         MahimahiLog::to_file(File::create(path)?, layout, port, options)
     }
 
-    /// Writes to `file`, which is empty. One that cannot be written to its end is cut behind its last whole record.
+    /// Writes to `file`, which is empty. If the disk is full, the file is cut behind its last whole record.
     ///
     /// # Errors
-    /// There can be no more threads or descriptors.
+    /// The process is out of threads or descriptors.
     pub fn to_file(file: File, layout: &Layout, port: Port, options: MahimahiOptions) -> io::Result<Self> {
         let start = |encode, ring_bytes| Log::to_file(encode, file, ring_bytes);
         MahimahiLog::over(start, layout, port, options)
@@ -115,7 +114,7 @@ impl MahimahiLog {
     /// Writes to `out`.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// The process is out of threads.
     pub fn new(
         out: impl Write + Send + 'static,
         layout: &Layout,
@@ -136,22 +135,22 @@ impl MahimahiLog {
         let has_trace = link.opportunities().is_some();
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
         let encode = Lines { capacity: Capacity::of(link), overhead: link.overhead_bytes(), port, options };
-        let places = layout.places.clone();
-        Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, places, drops, has_trace })
+        let nodes = layout.nodes.clone();
+        Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, nodes, drops, has_trace })
     }
 
-    /// Records that found no room so far.
+    /// Records lost so far because the ring was full.
     pub fn lost(&self) -> u64 {
         self.log.lost()
     }
-    /// Whether the file could not be written. [`MahimahiLog::close`] says why.
+    /// Whether writing the file has failed; [`MahimahiLog::close`] returns the error.
     pub fn has_stopped(&self) -> bool {
         self.log.has_stopped()
     }
-    /// Ends the log of a run that went on until `end` (not [`Time::NEVER`]), and waits until it is written.
+    /// Ends the log of a run that lasted until `end` (not [`Time::NEVER`]), and waits until it is written.
     ///
     /// # Errors
-    /// It could not be written to its end.
+    /// The file could not be written to its end.
     pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.log.close(end)
     }
@@ -160,13 +159,13 @@ impl MahimahiLog {
 impl Tap for MahimahiLog {
     #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
-        let Role { source, place } = self.places.role(event.node);
+        let Role { source, place } = self.nodes.role(event.node);
         if source != self.port {
             return;
         }
         let kind = match event.kind {
             EventKind::Enqueued if place.is_first() => ARRIVAL,
-            // Where the bytes of an opportunity go is needed to write it in its place.
+            // Needed to write the opportunity of this packet in its place.
             EventKind::Dequeued if self.has_trace && place.is_last() => DEQUEUE,
             EventKind::Departed if place.is_link() => DEPARTURE,
             EventKind::Dropped(_) if self.drops && (place.is_queue() || place.is_link()) => DROP,
@@ -175,7 +174,7 @@ impl Tap for MahimahiLog {
         let size = u64::from(event.packet.bytes);
         self.log.push(
             self.port,
-            [event.time.as_nanos(), event.came.min(event.time).as_nanos(), size << 8 | kind],
+            [event.time.as_nanos(), event.reached_bottleneck.min(event.time).as_nanos(), size << 8 | kind],
             &[],
         );
     }
@@ -235,20 +234,20 @@ impl Encode for Lines {
     }
 }
 
-/// Writes what the link could send.
+/// Writes the link's capacity.
 enum Capacity {
     Trace(Opportunities),
     Rate { link: AnyLink, ms: u64, offered: u64 },
 }
 
-/// The link of a trace, as far as it has been written.
+/// The link of a trace, up to the last opportunity that has been written.
 struct Opportunities {
-    /// Stands at the first opportunity that has not been written.
+    /// Positioned at the first opportunity that has not been written.
     link: TraceLink,
-    /// When the last one was, and what it can still carry.
+    /// Time of the last opportunity, and its unused bytes.
     last: Time,
     credit: u64,
-    /// What the packet that is on the link still lacks.
+    /// Bytes of the packet on the link that no opportunity has carried yet.
     lacking: u64,
 }
 
@@ -289,7 +288,7 @@ impl Capacity {
         }
     }
 
-    /// A packet of `bytes` is taken from the queue.
+    /// A packet of `bytes` is dequeued.
     fn begins(&mut self, now: Time, bytes: u64, out: &mut Vec<u8>) {
         let Capacity::Trace(opportunities) = self else { return };
         opportunities.until(now, out);
@@ -300,7 +299,7 @@ impl Capacity {
         opportunities.carry();
     }
 
-    /// The packet on the link is sent.
+    /// The packet on the link has been sent.
     fn departs(&mut self, now: Time, out: &mut Vec<u8>) {
         self.until(now, out);
         let Capacity::Trace(opportunities) = self else { return };
@@ -318,7 +317,7 @@ impl Opportunities {
         }
     }
 
-    /// The next one, used by the packet on the link as far as that needs it.
+    /// The next opportunity, used by the packet on the link as far as it needs.
     fn write(&mut self, out: &mut Vec<u8>) {
         self.last = self.link.next();
         line(out, format_args!("{} # {OPPORTUNITY_BYTES}", self.last.as_nanos() / NANOS_PER_MS));

@@ -1,11 +1,11 @@
 //! Packet captures (draft-ietf-opsawg-pcapng) of both sides of a link.
 //!
-//! There are two interfaces, `inside` and `outside`, of raw IP packets with times in ns. A packet that comes in is recorded
-//! at the interface it comes from, as inbound; one that comes out, at the interface it goes to, as outbound, with its bytes
-//! as they are then (a mark shows). A packet that is dropped is recorded once more at the interface it came from, at the time
-//! of the drop, without a direction and with a comment such as `dropped by down: sojourn_bound`; Wireshark finds those with
-//! `frame.comment`, and leaves them out with `!frame.comment`. Times are the path's own, after the wall clock at its begin.
-//! Records that found no room are counted at the end as the interface's drops.
+//! There are two interfaces, `inside` and `outside`, of raw IP packets with times in ns. An arriving packet is recorded at the
+//! interface it comes from, as inbound; a leaving packet at the interface it goes to, as outbound, with its bytes at that time
+//! (including an ECN mark). A dropped packet is recorded once more at the interface it came from, at the time of the drop,
+//! without a direction and with a comment such as `dropped by down: sojourn_bound`; Wireshark finds those with `frame.comment`,
+//! and leaves them out with `!frame.comment`. Times are those of the path, added to the wall clock at its beginning. Records
+//! lost because the ring was full are counted at the end as the interface's drops.
 //!
 //! Parameters: `snap`, bytes kept of each packet (all); `ring_bytes` (16 MiB: a tenth of a second at 600 Mbit/s, each packet
 //! being recorded twice).
@@ -31,20 +31,20 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// `if_tsresol`: times count 10^-9 s.
+/// `if_tsresol`: the unit of time stamps is 10^-9 s.
 const NANOSECONDS: u8 = 9;
 /// Direction bits of `epb_flags`.
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
-/// How a capture is written.
+/// Options of a capture.
 #[derive(Clone, Debug)]
 pub struct PcapngOptions {
     /// Bytes kept of each packet; 0 keeps all.
     pub snap: u32,
     /// When the run began, since 1970.
     pub began: Duration,
-    /// Size of the ring, which holds 32 bytes and what is kept of each packet.
+    /// Size of the ring, which holds 32 bytes and the kept bytes of each packet.
     pub ring_bytes: usize,
 }
 
@@ -63,10 +63,10 @@ pub struct PcapngLog {
     reasons: Reasons,
 }
 
-/// Most reasons of drops that a capture tells apart; those of further ones are left out of its comments.
+/// The maximum number of distinct drop reasons; comments omit any further reasons.
 const REASONS: usize = 256;
 
-/// The numbers of reasons in the ring: given on the data path as they occur, read on the log's thread, without a lock.
+/// Numbers of drop reasons in the ring: assigned on the data path as they occur, read on the log's thread, without a lock.
 #[derive(Clone, Debug)]
 struct Reasons(Arc<[OnceLock<DropReason>]>);
 
@@ -74,7 +74,7 @@ impl Reasons {
     fn new() -> Reasons {
         Reasons((0..REASONS).map(|_| OnceLock::new()).collect())
     }
-    /// The number of `reason`; only the data path may ask.
+    /// The number of `reason`; to be called on the data path only.
     fn number(&self, reason: DropReason) -> u64 {
         let place = self.0.iter().position(|known| *known.get_or_init(|| reason) == reason);
         place.unwrap_or(REASONS) as u64
@@ -84,8 +84,8 @@ impl Reasons {
     }
 }
 
-/// The last word of a record, from the lowest bits: what happened (8), the port it is recorded at (8), the drop's reason (16),
-/// the packet's size (32). The second word is the node.
+/// The last word of a record, from the lowest bits: the event (8), the port it is recorded at (8), the drop's reason (16), the
+/// packet's size (32). The second word is the node.
 const ENTERED: u64 = 0;
 const LEFT: u64 = 1;
 const DROPPED: u64 = 2;
@@ -94,15 +94,15 @@ impl PcapngLog {
     /// Creates the file at `path`, or truncates it.
     ///
     /// # Errors
-    /// The file cannot be created, or no thread.
+    /// The file or the thread cannot be created.
     pub fn create(path: &Path, layout: &Layout, options: &PcapngOptions) -> io::Result<Self> {
         PcapngLog::to_file(File::create(path)?, layout, options)
     }
 
-    /// Writes to `file`, which is empty. One that cannot be written to its end is cut behind its last whole record.
+    /// Writes to `file`, which is empty. If the disk is full, the file is cut behind its last whole record.
     ///
     /// # Errors
-    /// There can be no more threads or descriptors.
+    /// The process is out of threads or descriptors.
     pub fn to_file(file: File, layout: &Layout, options: &PcapngOptions) -> io::Result<Self> {
         PcapngLog::over(|encode, ring_bytes| Log::to_file(encode, file, ring_bytes), layout, options)
     }
@@ -110,7 +110,7 @@ impl PcapngLog {
     /// Writes to `out`.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// The process is out of threads.
     pub fn new(
         out: impl Write + Send + 'static,
         layout: &Layout,
@@ -130,18 +130,18 @@ impl PcapngLog {
         Ok(PcapngLog { log: start(encode, options.ring_bytes)?, layout: layout.clone(), snap, reasons })
     }
 
-    /// Records that found no room so far.
+    /// Records lost so far because the ring was full.
     pub fn lost(&self) -> u64 {
         self.log.lost()
     }
-    /// Whether the file could not be written. [`PcapngLog::close`] says why.
+    /// Whether writing the file has failed; [`PcapngLog::close`] returns the error.
     pub fn has_stopped(&self) -> bool {
         self.log.has_stopped()
     }
-    /// Ends the capture of a run that went on until `end`, and waits until it is written.
+    /// Ends the capture of a run that lasted until `end`, and waits until it is written.
     ///
     /// # Errors
-    /// It could not be written to its end.
+    /// The file could not be written to its end.
     pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.log.close(end)
     }
@@ -152,7 +152,7 @@ impl Tap for PcapngLog {
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         let source = self.layout.source(event.node);
         let (port, kind, reason) = match event.kind {
-            EventKind::Enqueued if self.layout.places.role(event.node).place.is_first() => {
+            EventKind::Enqueued if self.layout.nodes.role(event.node).place.is_first() => {
                 (source, ENTERED, 0)
             }
             EventKind::Delivered => (source.other(), LEFT, 0),
@@ -179,7 +179,7 @@ impl Capture {
     fn new(layout: Layout, reasons: Reasons, options: &PcapngOptions) -> io::Result<Capture> {
         let application = concat!("qdelay ", env!("CARGO_PKG_VERSION"));
         let section = SectionHeaderBlock {
-            // Said, since the times in statistics depend on it: see `end`.
+            // Explicit, since the times in statistics depend on it: see `end`.
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication(application.into())],
             ..SectionHeaderBlock::default()
@@ -195,7 +195,7 @@ impl Capture {
 
     fn put(&mut self, block: &Block<'_>, out: &mut Vec<u8>) {
         std::mem::swap(self.blocks.get_mut(), out);
-        // Memory does not refuse it, and the interfaces are those of `begin`.
+        // Writing to memory cannot fail, and the interfaces are those of `begin`.
         let _ = self.blocks.write_block(block);
         std::mem::swap(self.blocks.get_mut(), out);
     }
@@ -203,7 +203,7 @@ impl Capture {
 
 impl Encode for Capture {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        // The section's header.
+        // The section header.
         out.append(self.blocks.get_mut());
         for port in Port::ALL {
             let options = vec![
@@ -240,7 +240,7 @@ impl Encode for Capture {
         for port in Port::ALL {
             let block = InterfaceStatisticsBlock {
                 interface_id: port.index() as u32,
-                // The upper half comes first, which the crate leaves to us in little-endian files.
+                // The upper half comes first; the crate does not do that in little-endian files.
                 timestamp: self.wall_clock(end.as_nanos()).rotate_left(32),
                 options: vec![InterfaceStatisticsOption::IsbIfDrop(lost[port.index()])],
             };

@@ -1,12 +1,12 @@
-//! A bounded queue of records from one thread to another that never makes the first one wait.
+//! A bounded queue of records between two threads whose producer never waits.
 //!
-//! A record is a head of [`HEAD_WORDS`] words and a body of any number of bytes. Memory is taken and touched when the ring
-//! is made. Afterwards [`Producer::push`] copies, stores, and no more: it takes no lock, makes no system call, allocates
-//! nothing and does not wake the consumer, which looks by itself every few milliseconds and takes all there is. A record
-//! that finds no room is not stored and not waited for: the caller counts it.
+//! A record is a head of [`HEAD_WORDS`] words and a body of any number of bytes. Memory is allocated and touched when the ring
+//! is created. Afterwards [`Producer::push`] only copies and stores: it takes no lock, makes no system call, allocates nothing
+//! and does not wake the consumer, which polls every few milliseconds and takes all records. If the ring is full, a record is
+//! not stored, and the caller counts it.
 //!
-//! The words are atomics so that none of this needs `unsafe`: they are read and written without ordering, which costs what
-//! plain memory costs, and ordered by `tail` and `head`, each of which one side alone writes.
+//! The words are atomics so that no `unsafe` is needed: they are read and written with relaxed ordering, which costs as much as
+//! plain memory, and ordered by `tail` and `head`, each of which is written by one side only.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Words in the head of a record.
 pub const HEAD_WORDS: usize = 3;
-/// Words that a record takes besides its body: the head, and the length of the body in bytes.
+/// Words of a record besides its body: the head, and the length of the body in bytes.
 const FIXED_WORDS: u64 = 1 + HEAD_WORDS as u64;
 const WORD_BYTES: usize = 8;
 const SMALLEST_BYTES: usize = 4096;
 const PAGE_WORDS: usize = 512;
 
-/// On a pair of cache lines of its own, so that neither side's count slows the other down.
+/// Alone on a pair of cache lines, so that the two sides' counts do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
@@ -29,15 +29,15 @@ struct Count(AtomicU64);
 struct Shared {
     /// A power of two of them.
     words: Box<[AtomicU64]>,
-    /// Words ever taken out; the consumer's.
+    /// Words ever taken out; written by the consumer.
     head: Count,
-    /// Words ever put in; the producer's.
+    /// Words ever put in; written by the producer.
     tail: Count,
-    /// What the producer said last.
+    /// The producer's last words, see [`Producer::close`].
     trailer: [AtomicU64; HEAD_WORDS],
-    /// The producer is gone.
+    /// The producer has been dropped.
     is_closed: AtomicBool,
-    /// The consumer is gone.
+    /// The consumer has been dropped.
     is_broken: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl Shared {
     }
 }
 
-/// The side that puts records in.
+/// The producer's side.
 #[derive(Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
@@ -57,7 +57,7 @@ pub struct Producer {
     head: u64,
 }
 
-/// The side that takes records out.
+/// The consumer's side.
 #[derive(Debug)]
 pub struct Consumer {
     shared: Arc<Shared>,
@@ -70,7 +70,7 @@ pub struct Consumer {
 pub fn ring(bytes: usize) -> (Producer, Consumer) {
     let words = bytes.clamp(SMALLEST_BYTES, 1 << 40).next_power_of_two() / WORD_BYTES;
     let words: Box<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
-    // Zeroed memory has no pages before it is written to.
+    // Zeroed memory is mapped to pages when it is first written.
     words.iter().step_by(PAGE_WORDS).for_each(|word| word.store(black_box(0), Ordering::Relaxed));
     let shared = Arc::new(Shared {
         words,
@@ -84,7 +84,7 @@ pub fn ring(bytes: usize) -> (Producer, Consumer) {
 }
 
 impl Producer {
-    /// Puts a record in; `false` if there is no room for it, or nobody to take it.
+    /// Puts a record in; `false` if the ring is full, or the consumer has been dropped.
     #[inline]
     pub fn push(&mut self, head: [u64; HEAD_WORDS], body: &[u8]) -> bool {
         let shared = &*self.shared;
@@ -118,12 +118,12 @@ impl Producer {
         true
     }
 
-    /// Whether the consumer is gone.
+    /// Whether the consumer has been dropped.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken.load(Ordering::Relaxed)
     }
 
-    /// Ends it, with a last word that needs no room.
+    /// Ends the ring with a final set of words, which is delivered even if the ring is full.
     pub fn close(self, trailer: [u64; HEAD_WORDS]) {
         for (place, word) in self.shared.trailer.iter().zip(trailer) {
             place.store(word, Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl Drop for Producer {
 }
 
 impl Consumer {
-    /// Takes the next record out, and its body into `body` in place of what was there; `None` while there is none.
+    /// Takes the next record, and replaces the contents of `body` by its body; `None` while there is none.
     pub fn pop(&mut self, body: &mut Vec<u8>) -> Option<[u64; HEAD_WORDS]> {
         let shared = &*self.shared;
         if self.head == self.tail {
@@ -165,12 +165,12 @@ impl Consumer {
         Some(head)
     }
 
-    /// Whether the producer is gone. What it had put in before can still be taken out.
+    /// Whether the producer has been dropped. Its records can still be taken.
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed.load(Ordering::Acquire)
     }
 
-    /// What the producer said last; zeros if it said nothing.
+    /// The producer's last words; zeros if it did not close the ring.
     pub fn trailer(&self) -> [u64; HEAD_WORDS] {
         std::array::from_fn(|place| self.shared.trailer[place].load(Ordering::Relaxed))
     }
@@ -189,7 +189,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against a queue of the standard library: same records, same order, and refused exactly when there is no room.
+        /// Compared with a queue of the standard library: same records, same order, and refused exactly when the ring is full.
         #[test]
         fn is_a_bounded_queue(operations in prop::collection::vec(prop::option::of(0_usize..1200), 1..400)) {
             let (mut producer, mut consumer) = ring(4096);

@@ -1,4 +1,4 @@
-//! A file that is written on a thread of its own.
+//! A log file written by a thread of its own.
 
 use super::ring::{Consumer, HEAD_WORDS, Producer, ring};
 use crate::device::Port;
@@ -9,41 +9,40 @@ use std::io::{self, Write};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What is written at once.
+/// Bytes written in one call.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// How long the writer rests when there is nothing to take.
+/// How long the writer sleeps when the ring is empty.
 const REST: Duration = Duration::from_millis(5);
-/// A block that is not full is written after this many rests.
+/// An incomplete block is written after this many sleeps.
 const RESTS: u32 = 20;
 
-/// How records become bytes of a file, on the writer's thread.
+/// Encodes records as bytes of a file, on the writer's thread.
 pub(super) trait Encode: Send + 'static {
-    /// What the file begins with.
+    /// Writes the beginning of the file.
     fn begin(&mut self, out: &mut Vec<u8>);
-    /// A record with its body.
+    /// Writes a record with its body.
     fn record(&mut self, head: [u64; HEAD_WORDS], body: &[u8], out: &mut Vec<u8>);
-    /// What it ends with: it tells of a run until `end`, but for the `lost` records of each port.
+    /// Writes the end of the file, for a run that lasted until `end`, in which `lost` records of each port were lost.
     fn end(&mut self, end: Time, lost: [u64; 2], out: &mut Vec<u8>);
 }
 
-/// What came of a log.
+/// Summary of a written log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogSummary {
     /// Records that were written.
     pub records: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Records that are missing from the file: those that found no room between the emulator and it, and those that could not
-    /// be written.
+    /// Records that are missing from the file: those that did not fit into the ring, and those that could not be written.
     pub lost: u64,
 }
 
-/// A log could not be written to its end. A file holds what `summary` says, in whole records, and no end.
+/// A log could not be written to its end. The file contains whole records, as many as `summary` says, and no end.
 #[derive(Debug)]
 pub struct LogError {
-    /// Why.
+    /// The error.
     pub error: io::Error,
-    /// What came of it all the same.
+    /// Summary of the incomplete file.
     pub summary: LogSummary,
 }
 
@@ -55,14 +54,14 @@ impl fmt::Display for LogError {
 }
 impl std::error::Error for LogError {}
 
-/// The emulator's end of a log. Dropped without [`Log::close`] it leaves a file without its end.
+/// The emulator's end of a log. Dropped without [`Log::close`] it leaves a file without an end.
 #[derive(Debug)]
 pub(super) struct Log {
     producer: Producer,
     writer: JoinHandle<(LogSummary, io::Result<()>)>,
-    /// To cut the last record off, if it could not be written whole.
+    /// To cut off the last record if it could not be written completely.
     file: Option<File>,
-    /// Records that were put in, or were to be.
+    /// Records passed to [`Log::push`].
     given: u64,
     /// By the port the packets come from.
     lost: [u64; 2],
@@ -80,7 +79,7 @@ impl Log {
         Ok(Log { producer, writer, file: None, given: 0, lost: [0; 2] })
     }
 
-    /// Writes to `file`, which holds whole records whatever happens.
+    /// Writes to `file`, which always ends with a whole record.
     pub fn to_file(encode: impl Encode, file: File, ring_bytes: usize) -> io::Result<Log> {
         let kept = file.try_clone()?;
         Ok(Log { file: Some(kept), ..Log::start(encode, file, ring_bytes)? })
@@ -103,7 +102,7 @@ impl Log {
         self.producer.is_broken()
     }
 
-    /// Waits until everything is written.
+    /// Waits until all records are written.
     pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.producer.close([end.as_nanos(), self.lost[0], self.lost[1]]);
         self.writer.thread().unpark();
@@ -114,14 +113,14 @@ impl Log {
         let (summary, written) = self.writer.join().unwrap_or_else(panicked);
         let summary = LogSummary { lost: self.given.saturating_sub(summary.records), ..summary };
         written.map(|()| summary).map_err(|error| {
-            // A device or a pipe has no length.
+            // Devices and pipes have no length.
             let _ = self.file.map(|file| file.set_len(summary.bytes));
             LogError { error, summary }
         })
     }
 }
 
-/// Takes records until the producer is gone; says what the file has, also where it could not be written to its end.
+/// Takes records until the producer is dropped; returns the contents of the file, even if it could not be written to its end.
 fn write(consumer: Consumer, encode: impl Encode, out: impl Write) -> (LogSummary, io::Result<()>) {
     let block = Vec::with_capacity(2 * BLOCK_BYTES);
     let mut file = Blocks { out, block, pending: 0, summary: LogSummary::default() };
@@ -137,7 +136,7 @@ fn write_all(
     let (mut body, mut rests) = (Vec::new(), 0);
     encode.begin(&mut file.block);
     loop {
-        // Asked first: what was put in before the end is then seen below.
+        // Read first: records pushed before the end are then found below.
         let is_closed = consumer.is_closed();
         while let Some(head) = consumer.pop(&mut body) {
             encode.record(head, &body, &mut file.block);

@@ -1,8 +1,8 @@
-//! A command in a namespace: started, waited for, and not outliving us.
+//! A command in a namespace: started, waited for, and killed when this process ends.
 //!
-//! The command is left in our process group, as `time` and `env` leave theirs: Ctrl-C and Ctrl-Z reach both of us, and
-//! scripts that run us keep working. An interactive shell makes a group of its own and takes the terminal, and hands it
-//! back when it exits; if it could not, we take it.
+//! The command stays in our process group, as with `time` and `env`: Ctrl-C and Ctrl-Z reach both processes, and scripts that
+//! run qdelay keep working. An interactive shell creates a group of its own, takes the terminal, and gives it back when it
+//! exits; if it could not, this process takes the terminal back.
 #![allow(unsafe_code)] // A closure between fork and exec: the only place from which PR_SET_PDEATHSIG can be set.
 
 use super::signals::Forwarding;
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// What belongs to the command that has the terminal.
+/// The state of the command in the terminal's foreground.
 #[derive(Debug)]
 pub(super) struct Foreground {
     forwarding: Forwarding,
@@ -23,13 +23,13 @@ pub(super) struct Foreground {
 
 impl Foreground {
     /// # Errors
-    /// There is such a command already.
+    /// There is a foreground command already.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self { forwarding: Forwarding::new()?, terminal: Terminal::ours() })
     }
 }
 
-/// A command that has been started. Dropped before it has ended, it is killed.
+/// A command that has been started. If dropped before it has ended, it is killed.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -37,14 +37,14 @@ pub struct Running {
     status: Option<ExitStatus>,
 }
 
-/// Starts `command` from the calling thread: it dies with it.
+/// Starts `command` from the calling thread: the command is killed when the thread ends.
 pub(super) fn start(mut command: Command, foreground: Option<Foreground>) -> io::Result<Running> {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            // We may have ended before the call above.
+            // This process may have ended before the call above.
             if rustix::process::getppid() == Some(parent) {
                 Ok(())
             } else {
@@ -60,17 +60,17 @@ pub(super) fn start(mut command: Command, foreground: Option<Foreground>) -> io:
 }
 
 impl Running {
-    /// The process number.
+    /// The process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The process as the standard library has it, for its pipes.
+    /// The process as a type of the standard library, for its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Sends a signal, if the command has not been waited for.
+    /// Sends a signal, unless the command has been waited for.
     ///
     /// # Errors
     /// Not permitted: the command has become another user's.
@@ -89,7 +89,7 @@ impl Running {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // Leaves the process number occupied until nobody sends signals to it any more.
+        // Keeps the process ID allocated until no more signals are sent to it.
         let pid = pid(&self.child).ok_or(rustix::io::Errno::SRCH)?;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = rustix::process::waitid(WaitId::Pid(pid), options) {
@@ -116,7 +116,7 @@ impl Running {
         }
     }
 
-    /// Reaps what has ended.
+    /// Reaps the command.
     fn finish(&mut self) -> io::Result<ExitStatus> {
         let foreground = self.foreground.take();
         if let Some(foreground) = &foreground {
@@ -144,13 +144,13 @@ fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// What a shell would say of `status`: the exit code, or 128 and the number of the signal.
+/// The exit code of a shell for `status`: the command's exit code, or 128 and the number of the signal.
 pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-/// The terminal that our process group is in the foreground of.
+/// The terminal in which our process group is in the foreground.
 #[derive(Debug)]
 struct Terminal {
     file: OwnedFd,
@@ -159,7 +159,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// The controlling terminal, if it is there and ours now.
+    /// The controlling terminal, if there is one and our process group is in its foreground.
     fn ours() -> Option<Self> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
@@ -168,13 +168,13 @@ impl Terminal {
         (tcgetpgrp(&file).ok()? == group).then_some(Self { file, group, modes })
     }
 
-    /// Makes our process group the foreground again. A command that was killed had no time to restore the modes.
+    /// Makes our process group the foreground again. A command that was killed had no time to restore the terminal modes.
     fn take_back(self, was_killed: bool) {
         let is_ours = tcgetpgrp(&self.file).is_ok_and(|group| group == self.group);
         if is_ours && !was_killed {
             return;
         }
-        // In the background either call would stop us.
+        // A background process would be stopped by either call.
         super::signals::without_stopping(|| {
             let _ = tcsetpgrp(&self.file, self.group);
             if was_killed {

@@ -1,16 +1,17 @@
-//! A small process that outlives the maker of a namespace for a moment, and ends what is left in the namespace.
+//! A small process that briefly outlives the creator of a namespace, and kills the processes left in the namespace.
 //!
-//! The kernel kills the command together with the thread that started it (`PR_SET_PDEATHSIG`), but not what the command has
-//! started in its turn. So each namespace has a reaper: a child that holds the read end of a pipe and sleeps. When the maker
-//! has ended, for whatever reason, or has dropped the namespace, the pipe is at its end; then the reaper kills every process in
-//! the namespace, and ends.
+//! The kernel kills the command together with the thread that started it (`PR_SET_PDEATHSIG`), but not the command's own
+//! children. So each namespace has a reaper: a child process that holds the read end of a pipe and sleeps. When the creator has
+//! ended, for whatever reason, or has dropped the namespace, the pipe reaches its end; then the reaper kills every process in
+//! the namespace, and exits.
 //!
-//! The reaper lives in an empty network namespace of its own: were it in that of its maker, the reaper around *that* one would
-//! kill it before its work is done, and what is in the inner of two nested namespaces would be left.
+//! The reaper is in an empty network namespace of its own: in that of its creator, the reaper of *that* namespace would kill it
+//! before its work is done, and processes in the inner of two nested namespaces would survive.
 //!
-//! It holds the namespace's file, because the number by which processes are recognised may pass to a new namespace as soon as
-//! the old one is gone. It has no other file, so that no reader waits for it, and hears no signal but `SIGKILL` and `SIGSTOP`.
-#![allow(unsafe_code)] // fork(2); in the child, where other threads may have held any lock, only system calls.
+//! It keeps the namespace's file open, because the inode number that identifies processes of the namespace may be reused as
+//! soon as the namespace is gone. It has no other open file, so that it does not keep pipes of others open, and it ignores all
+//! signals but `SIGKILL` and `SIGSTOP`.
+#![allow(unsafe_code)] // fork(2); the child makes only system calls, since other threads may have held any lock.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, statat};
@@ -23,34 +24,35 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-/// Looks over all processes, each of which takes about a millisecond: the last two that are needed show that nothing is left.
+/// Maximum number of scans of all processes, about a millisecond each: the last two show that no process is left.
 const PASSES: usize = 1000;
-/// So many passes in a row that found nothing to kill are enough where processes of others end all the time. A process that starts
-/// another one and ends, again and again, evades each of them by chance.
+/// This many scans in a row without a process to kill are enough if processes of others end all the time. A process that forks
+/// and exits again and again evades each of them only by chance.
 const QUIET: usize = 50;
-/// Processes that may take longer than [`SECOND`] to die, in sum: they hang in a driver, and end when that lets them.
+/// Number of processes that may take longer than [`SECOND`] to die: they hang in a driver, and end when the driver returns.
 const PATIENCE: u32 = 5;
 const SECOND: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// After this the reaper itself hangs, or somebody has stopped it.
+/// After this long the reaper itself hangs, or has been stopped.
 const REAPER_LIMIT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 /// Processes that are killed before the first of them is waited for.
 const AT_ONCE: usize = 64;
 
-/// The reaper of a namespace, from its maker's side. Dropped, it has ended every process in the namespace.
+/// The reaper of a namespace, as seen by its creator. When dropped, it has killed every process in the namespace.
 #[derive(Debug)]
 pub(super) struct Reaper {
-    /// The write end; nobody else has it. `None` only while it is dropped.
+    /// The write end of the pipe, which no other process has. `None` only while it is dropped.
     end: Option<OwnedFd>,
-    /// `None` if there can be no process more: then what is left is ended when this is dropped, and not after `kill -9`.
+    /// `None` if the process could not be created: then the remaining processes are killed when this is dropped, but not after
+    /// `kill -9`.
     process: Option<Pid>,
     place: OwnedFd,
 }
 
 impl Reaper {
-    /// One for the namespace that the calling thread is in. To be made before anything is started there.
+    /// Creates a reaper for the calling thread's namespace. To be called before anything is started there.
     ///
     /// # Errors
-    /// `/proc` is missing, or there are too many open files.
+    /// `/proc` is missing, or too many files are open.
     pub(super) fn new() -> io::Result<Self> {
         let place = open(CWD, c"/proc/thread-self/ns/net", OFlags::empty())?;
         let (asleep, end) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -62,14 +64,14 @@ impl Reaper {
 impl Drop for Reaper {
     fn drop(&mut self) {
         drop(self.end.take());
-        // A reaper that was killed has done nothing.
+        // A reaper that was killed has not done its work.
         if !self.process.take().is_some_and(has_done_it) {
             end_all_in(self.place.as_fd());
         }
     }
 }
 
-/// Reaps the reaper and says whether it has found its work done.
+/// Waits for the reaper and returns whether it has killed all processes.
 fn has_done_it(reaper: Pid) -> bool {
     if let Ok(process) = pidfd_open(reaper, PidfdFlags::empty())
         && !has_ended(&process, &REAPER_LIMIT)
@@ -85,12 +87,12 @@ fn has_done_it(reaper: Pid) -> bool {
     }
 }
 
-/// Forks the reaper, with every signal blocked from its first moment on: handlers are ours, and not for it.
+/// Forks the reaper, with every signal blocked from the start: the creator's signal handlers must not run in it.
 fn start(asleep: &OwnedFd) -> Option<Pid> {
     let mut every = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
-    // SAFETY: both sets are written before they are read. The child leaves `fork` for a function that never returns and
-    // makes only system calls, as is needed where other threads may have held locks.
+    // SAFETY: both sets are written before they are read. The child leaves `fork` for a function that never returns and makes
+    // only system calls, as is needed if other threads held locks.
     let number = unsafe {
         libc::sigfillset(every.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_BLOCK, every.as_ptr(), before.as_mut_ptr());
@@ -104,29 +106,29 @@ fn start(asleep: &OwnedFd) -> Option<Pid> {
     (number > 0).then(|| Pid::from_raw(number)).flatten()
 }
 
-/// The reaper's life. Not of Rust's calling convention, so that a panic could not unwind into what belongs to its maker.
+/// The main function of the reaper. `extern "C"`, so that a panic cannot unwind into frames of its creator.
 extern "C" fn keep(asleep: RawFd) -> ! {
     close_all_but(asleep);
     let _ = rustix::process::setsid();
     let _ = rustix::thread::set_name(c"qdelay-reaper");
-    // Keeps no file system from being unmounted.
+    // An open working directory would keep its file system from being unmounted.
     let _ = rustix::process::chdir(c"/");
     let place = open(CWD, c"/proc/self/ns/net", OFlags::empty());
-    // If that is not permitted it stays in the namespace, and passes itself over.
-    // SAFETY: the network namespace takes no file descriptors from anybody.
+    // If that is not permitted it stays in the namespace, and skips itself.
+    // SAFETY: the network namespace takes no file descriptors from other threads.
     let _ = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
     // SAFETY: the one file that was left open.
     let asleep = unsafe { BorrowedFd::borrow_raw(asleep) };
     let mut byte = [0];
     while matches!(rustix::io::read(asleep, &mut byte), Ok(1..) | Err(Errno::INTR)) {}
     let is_done = place.is_ok_and(|place| end_all_in(place.as_fd()));
-    // SAFETY: ends the process without running anything of its maker's.
+    // SAFETY: ends the process without running exit handlers of its creator.
     unsafe { libc::_exit(i32::from(!is_done)) }
 }
 
 fn close_all_but(file: RawFd) {
     let close = |first: u32, last: u32| {
-        // SAFETY: nothing is used in this process but `file`.
+        // SAFETY: no file but `file` is used in this process.
         unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) == 0 }
     };
     // A file descriptor is not negative, and zero is excluded.
@@ -141,7 +143,7 @@ fn close_all_but(file: RawFd) {
     }
 }
 
-/// What tells one namespace from another, as long as it exists: device and inode of its file.
+/// Identity of a namespace while it exists: device and inode of its file.
 type Identity = (u64, u64);
 
 #[allow(clippy::unnecessary_cast, reason = "the types differ between machines")]
@@ -149,8 +151,8 @@ fn identity(stat: Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-/// Kills every process in the namespace of this file but the caller, and waits until they have ended. Says whether that is so.
-/// Only system calls are made.
+/// Kills every process in the namespace of this file but the caller, and waits until they have ended. Returns whether all have
+/// ended. Makes only system calls.
 fn end_all_in(place: BorrowedFd<'_>) -> bool {
     let Ok(place) = fstat(place).map(identity) else { return false };
     let mut patience = PATIENCE;
@@ -169,22 +171,22 @@ fn end_all_in(place: BorrowedFd<'_>) -> bool {
     false
 }
 
-/// What a look over all processes has found.
+/// The result of one scan of all processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pass {
     /// Processes in the namespace, which have been killed.
     killed: usize,
-    /// Processes that ended between the listing of `/proc` and the look at them. Where they were is not known any more, and a process
-    /// that they started is in no list yet.
+    /// Processes that ended between the listing of `/proc` and the check. Their namespace is unknown, and a process that they
+    /// started may not be in the listing.
     gone: usize,
-    /// Numbers of zombies, of which it is not known either where they were, added up after mixing.
+    /// Process IDs of zombies, whose namespaces are unknown too, hashed and summed.
     zombies: u64,
 }
 
 impl Pass {
-    /// Whether nothing can be left after this pass and the one before. Two of them, because a listing goes through the numbers in
-    /// ascending order: it misses a process that started another one with a lower number (numbers begin anew) and ended. Zombies that
-    /// both have seen were dead before the second began, and whatever they had started was in its listing.
+    /// Whether no process can be left after this scan and the one before. Two scans are needed because a listing is in
+    /// ascending order of process IDs: it misses a process whose parent forked it with a lower ID (IDs wrap) and exited.
+    /// Zombies found by both were dead before the second began, and their children were in its listing.
     fn shows_nothing_left(self, before: Option<Self>) -> bool {
         let found_nothing = |pass: Self| pass.killed == 0 && pass.gone == 0;
         before.is_some_and(|before| found_nothing(before) && before == self)
@@ -203,7 +205,7 @@ impl Pass {
     }
 }
 
-/// Kills those that are there now.
+/// Kills the processes that are there now.
 fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
     let all = open(CWD, c"/proc", OFlags::DIRECTORY)?;
     let mut buffer = [MaybeUninit::uninit(); 8192];
@@ -217,7 +219,7 @@ fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
         if number == rustix::process::getpid() {
             continue;
         }
-        // Opened before it is looked at: it stays this process's, whoever gets the number next.
+        // Opened before it is checked: the descriptor refers to this process even if the ID is reused.
         let process = match open(&all, entry.file_name(), OFlags::DIRECTORY) {
             Ok(process) => process,
             Err(Errno::NOENT | Errno::SRCH) => {
@@ -232,7 +234,7 @@ fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
             continue;
         }
         let ending = pidfd_open(number, PidfdFlags::empty()).ok();
-        // A process directory stands for its process here.
+        // A directory of `/proc` serves as a pidfd here.
         let _ = pidfd_send_signal(&process, Signal::KILL);
         if let Some(free) = killed.get_mut(waiting) {
             *free = ending;
@@ -255,7 +257,7 @@ fn wait_for(killed: &mut [Option<OwnedFd>], patience: &mut u32) {
     }
 }
 
-/// Waits for it, not longer than `limit` unless signals come. Of what may not be waited for nothing is known.
+/// Waits for the process, at most `limit` unless signals arrive. Returns false if the process may not be waited for.
 fn has_ended(process: &OwnedFd, limit: &Timespec) -> bool {
     loop {
         match poll(&mut [PollFd::new(process, PollFlags::IN)], Some(limit)) {
@@ -266,20 +268,20 @@ fn has_ended(process: &OwnedFd, limit: &Timespec) -> bool {
     }
 }
 
-/// Where a process is.
+/// The namespace of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Found {
     /// In the namespace.
     Inside,
-    /// In another one, or it may not be looked at: then it is another user's.
+    /// In another one; or not readable, which means that it is another user's.
     Elsewhere,
-    /// It has ended and has not been waited for.
+    /// It has ended and has not been waited for: its namespace is unknown.
     Zombie,
     /// It does not exist any more.
     Gone,
 }
 
-/// Looks at the process of this directory. One whose first thread has ended is where another of its threads is.
+/// Checks the process of this directory. If its first thread has ended, its other threads are checked.
 fn found(process: &OwnedFd, place: Identity) -> Found {
     match statat(process, c"ns/net", AtFlags::empty()).map(identity) {
         Ok(found) if found == place => Found::Inside,
@@ -290,7 +292,7 @@ fn found(process: &OwnedFd, place: Identity) -> Found {
             Ok(false) if statat(process, c"stat", AtFlags::empty()).is_ok() => Found::Zombie,
             _ => Found::Gone,
         },
-        // "Not permitted" is also the answer where it ended in between.
+        // "Not permitted" is also the error if the process ended in between.
         Err(_) if statat(process, c"stat", AtFlags::empty()).is_err() => Found::Gone,
         Err(_) => Found::Elsewhere,
     }
@@ -317,7 +319,7 @@ fn open(folder: impl AsFd, name: &CStr, flags: OFlags) -> rustix::io::Result<Own
     openat(folder, name, flags | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The process that a name in `/proc` stands for.
+/// The process ID for a name in `/proc`.
 fn number(name: &CStr) -> Option<Pid> {
     name.to_str().ok()?.parse().ok().and_then(Pid::from_raw)
 }
@@ -338,7 +340,7 @@ mod tests {
     fn two_passes_show_that_nothing_is_left() {
         let none = Pass { killed: 0, gone: 0, zombies: 0 };
         assert!(!none.shows_nothing_left(None) && none.shows_nothing_left(Some(none)));
-        // Who ended meanwhile may have started another.
+        // Processes that ended meanwhile may have started others.
         let gone = Pass { gone: 1, ..none };
         assert!(!gone.shows_nothing_left(Some(none)) && !none.shows_nothing_left(Some(gone)));
         assert!(!gone.shows_nothing_left(Some(gone)));
@@ -352,7 +354,7 @@ mod tests {
         assert!(!killed.shows_nothing_left(Some(killed)) && !none.shows_nothing_left(Some(killed)));
     }
 
-    /// Beside it there may be anything in this namespace: looked at, not touched.
+    /// Other processes of this namespace are looked at, but not killed.
     #[test]
     fn who_is_where() {
         let ours =

@@ -1,31 +1,31 @@
-//! Signals that are sent to this process while a command runs, and are meant for the command.
+//! Forwards signals that are sent to this process while a command runs to the command.
 //!
-//! `SIGINT` and `SIGQUIT` of the terminal reach the command by themselves; what another process sends (`kill`, `timeout`,
-//! a service manager) is passed on. Either way this process lives until the command has ended, and can report.
-//! A signal that was ignored when we were started (`nohup`) stays ignored.
-#![allow(unsafe_code)] // sigaction(2) and a handler, of which rustix has nothing.
+//! The terminal sends `SIGINT` and `SIGQUIT` to the command too; signals from other processes (`kill`, `timeout`, a service
+//! manager) are forwarded. In both cases this process lives until the command has ended, and can report. A signal that was
+//! ignored when this process was started (`nohup`) stays ignored.
+#![allow(unsafe_code)] // sigaction(2) and a handler, which rustix does not offer.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
-/// What is passed on.
+/// The signals that are forwarded.
 const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// The process that signals go to; 0 for nobody yet, or nobody any more.
+/// The process that signals go to; 0 before it is known, and after it has ended.
 static RECEIVER: AtomicI32 = AtomicI32::new(0);
-/// What came while there was nobody, one bit for each signal.
+/// Signals received before the process was known, one bit each.
 static PENDING: AtomicU32 = AtomicU32::new(0);
-/// A handler has no place for a second receiver.
+/// The handler supports a single receiver only.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// The handlers, until it is dropped.
+/// The installed handlers; dropping this restores the previous ones.
 #[derive(Debug)]
 pub(super) struct Forwarding {
     before: Vec<(i32, Action)>,
 }
 
-/// What is done at a signal, as the kernel keeps it.
+/// The action of a signal, as the kernel stores it.
 struct Action(libc::sigaction);
 
 impl std::fmt::Debug for Action {
@@ -35,13 +35,16 @@ impl std::fmt::Debug for Action {
 }
 
 impl Forwarding {
-    /// Takes the signals; they are kept until [`Forwarding::to`] says for whom.
+    /// Installs the handlers; signals are kept until [`Forwarding::to`] names a process.
     ///
     /// # Errors
-    /// They are taken already.
+    /// They are installed already.
     pub(super) fn new() -> io::Result<Self> {
         if IS_USED.swap(true, Ordering::SeqCst) {
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a command has the foreground already"));
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another command is in the foreground already",
+            ));
         }
         RECEIVER.store(0, Ordering::SeqCst);
         PENDING.store(0, Ordering::SeqCst);
@@ -55,7 +58,7 @@ impl Forwarding {
         Ok(forwarding)
     }
 
-    /// Passes signals on to the process `id`, and first those that have come already.
+    /// Forwards signals to the process `id`, beginning with those received already.
     pub(super) fn to(&self, id: u32) {
         let Ok(id) = i32::try_from(id) else { return };
         RECEIVER.store(id, Ordering::SeqCst);
@@ -68,7 +71,7 @@ impl Forwarding {
         }
     }
 
-    /// Stops passing signals on: the process is about to be reaped, and its number may become another's.
+    /// Stops forwarding: the process is about to be reaped, and its ID may be reused.
     pub(super) fn to_nobody(&self) {
         RECEIVER.store(0, Ordering::SeqCst);
     }
@@ -84,7 +87,7 @@ impl Drop for Forwarding {
     }
 }
 
-/// Runs `work` while writing to a terminal from the background does not stop us.
+/// Runs `work` such that writing to a terminal from the background does not stop this process.
 pub(super) fn without_stopping(work: impl FnOnce()) {
     let ignore = Action(plain(libc::SIG_IGN, 0));
     let before = set_action(libc::SIGTTOU, &ignore);
@@ -94,11 +97,11 @@ pub(super) fn without_stopping(work: impl FnOnce()) {
     }
 }
 
-/// The handler. Only what is safe in one: atomics and kill(2).
+/// The signal handler. Restricted to async-signal-safe operations: atomics and kill(2).
 extern "C" fn forward(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel gives a valid `siginfo_t` to a handler with SA_SIGINFO, and `errno` is this thread's own.
     unsafe {
-        // From the terminal: the command, in the same process group, has it too.
+        // From the terminal: the command, in the same process group, has received it too.
         if (*info).si_code == libc::SI_KERNEL && signal != libc::SIGTERM {
             return;
         }
@@ -132,10 +135,10 @@ fn set_action(signal: i32, action: &Action) -> io::Result<Action> {
     exchange(signal, &action.0)
 }
 
-/// Reads what is done at `signal`, and sets it where `new` is not null.
+/// Reads the action of `signal`, and sets it if `new` is not null.
 fn exchange(signal: i32, new: *const libc::sigaction) -> io::Result<Action> {
     let mut old = MaybeUninit::zeroed();
-    // SAFETY: `new` is null or valid, `old` has room for one; a handler set here does only what is safe in one.
+    // SAFETY: `new` is null or valid, `old` has space for one; a handler set here is async-signal-safe.
     if unsafe { libc::sigaction(signal, new, old.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }

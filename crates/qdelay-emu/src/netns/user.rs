@@ -1,11 +1,11 @@
 //! Namespaces for a user who is not root (user_namespaces(7)).
 //!
-//! In a user namespace of its own the process has all rights over network namespaces that are made from there, and none
-//! over the host's. So a link then joins two private namespaces, and neither reaches the host; what is to be talked to
-//! has to be started in the outer one.
+//! In a user namespace of its own the process has all capabilities over network namespaces that are created from there, and
+//! none over the host's. So a link then connects two private namespaces, neither of which reaches the host; servers for the
+//! command have to be started in the outer one.
 //!
-//! The user stays who they are inside (files are theirs, `whoami` is right), and the commands are given the rights that
-//! a test of networks needs: ping, ports below 1024, changing devices and routes, and links within links.
+//! The user ID stays the same inside (files belong to the user, `whoami` is right), and commands get the capabilities that
+//! network tests need: ping, ports below 1024, changing devices and routes, and nested links.
 #![allow(unsafe_code)] // unshare(2) of the user namespace, which takes no file descriptors from another thread.
 
 use super::NamespaceError;
@@ -14,15 +14,15 @@ use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, UnshareFlags};
 use std::io;
 
-/// What commands may do with the namespaces that they are in.
-const RIGHTS: [CapabilitySet; 4] = [
+/// Capabilities of commands in their namespaces.
+const CAPABILITIES: [CapabilitySet; 4] = [
     CapabilitySet::NET_ADMIN,
     CapabilitySet::NET_RAW,
     CapabilitySet::NET_BIND_SERVICE,
     CapabilitySet::SYS_ADMIN,
 ];
 
-/// Whether this thread may make network namespaces and devices where it is: root, or in a user namespace of its own.
+/// Whether this thread may create network namespaces and devices: root, or in a user namespace of its own.
 pub fn is_administrator() -> bool {
     let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
@@ -31,7 +31,7 @@ pub fn is_administrator() -> bool {
 /// Moves the process into a user namespace of its own. To be called before any other thread is started.
 ///
 /// # Errors
-/// Not possible on this system; the error says what forbids it.
+/// Not possible on this system; the error names the restriction.
 pub fn enter() -> Result<(), NamespaceError> {
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
@@ -69,22 +69,24 @@ fn has_threads() -> bool {
 
 fn map_user(user: u32, group: u32) -> io::Result<()> {
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    // Without this a group may not be mapped by somebody who is not root.
+    // Without this, a user who is not root may not map a group.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-/// Lets programs that are started from now on keep [`RIGHTS`], though their user is not root.
+/// Lets programs that are started from now on keep [`CAPABILITIES`], although their user is not root.
 fn grant() -> rustix::io::Result<()> {
     let mut sets = rustix::thread::capabilities(None)?;
-    for right in RIGHTS {
+    for right in CAPABILITIES {
         sets.inheritable |= right;
     }
     rustix::thread::set_capabilities(None, sets)?;
-    RIGHTS.into_iter().try_for_each(|right| rustix::thread::configure_capability_in_ambient_set(right, true))
+    CAPABILITIES
+        .into_iter()
+        .try_for_each(|right| rustix::thread::configure_capability_in_ambient_set(right, true))
 }
 
-/// What forbids namespaces here, as far as files tell, and what to do.
+/// The likely restriction on namespaces of this system, as far as files show it, and the remedy.
 pub(super) fn hint() -> String {
     let says = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let hint = if rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! What the tests share: packets made and read by other code than the crate's.
+//! Shared by the tests: packets built and parsed by code independent of the crate's.
 
 pub mod cells;
 pub mod watched;
@@ -8,16 +8,16 @@ use qdelay_emu::plan::{Direction, Plan};
 use qdelay_path::{AnyLink, TraceLink, parse_link};
 use qdelay_trace::ScheduleBuilder;
 
-/// What a packet is made of.
+/// The fields of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Make {
     pub version: u8,
     pub flow: u8,
     pub dscp: u8,
     pub ecn: u8,
-    /// With all headers; at least 48 is kept.
+    /// Length with all headers; at least 48 is kept.
     pub bytes: usize,
-    /// Written behind the ports, so that a test knows its packets again.
+    /// Written behind the ports, so that a test recognises its packets.
     pub number: u32,
 }
 
@@ -48,7 +48,8 @@ pub fn packet(make: Make) -> Vec<u8> {
     packet
 }
 
-/// The header's checksum, from scratch (RFC 1071): of a header whose field is zero, what the field must be; of a whole one, 0.
+/// The checksum of a header, from scratch (RFC 1071): with a zero checksum field, the value of the field; of a complete header,
+/// 0.
 pub fn checksum(header: &[u8]) -> u16 {
     let mut sum = 0_u64;
     for pair in header.chunks(2) {

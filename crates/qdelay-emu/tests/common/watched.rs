@@ -1,4 +1,4 @@
-//! A device that writes down what is read from it.
+//! A device that records the packets read from it.
 
 use qdelay_core::Time;
 use qdelay_emu::clock::FakeClock;
@@ -9,10 +9,10 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
-/// A packet that was read: when, where, and its bytes.
+/// A packet that was read: time, port and bytes.
 pub type Read = (Time, Port, Vec<u8>);
 
-/// What was written down.
+/// The recorded packets.
 pub type Journal<E = Read> = Rc<RefCell<Vec<E>>>;
 
 pub struct Watched<E = Read> {

@@ -1,10 +1,10 @@
-//! A namespace that stands for the machine, for all tests with real devices.
+//! A namespace that represents the machine, for all tests with real devices.
 
 use qdelay_emu::device::tun::{Tun, TunError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
 use qdelay_testing::{Need, eventually, skip};
 
-/// One in which devices can be made. Skips the test where there is none to be had.
+/// A namespace in which devices can be created. Skips the test if that is not permitted.
 pub fn machine() -> Namespace {
     let machine = match Namespace::new() {
         Ok(machine) => machine,
@@ -16,7 +16,7 @@ pub fn machine() -> Namespace {
     match machine.run(|| Tun::open("probe%d", 1500)) {
         Ok(tun) => {
             drop(tun);
-            // A process that another test has just forked may have it for a moment longer.
+            // A process that another test has just forked may hold it for a moment longer.
             eventually("the device of the probe is gone", || {
                 machine.run(|| {
                     ["dev", "igmp6"].iter().all(|file| {

@@ -1,5 +1,5 @@
-//! What tests with real devices share. Each runs in namespaces of its own, so that the machine's network is not touched,
-//! and is skipped where they cannot be made.
+//! Shared by tests with real devices. Each test runs in namespaces of its own, so that the machine's network is not changed,
+//! and is skipped if they cannot be created.
 
 mod machine;
 
@@ -12,20 +12,20 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::thread::JoinHandle;
 
-/// A namespace that stands for the machine. Skips the test where none can be made.
+/// A namespace that represents the machine. Skips the test if it cannot be created.
 pub fn host() -> Namespace {
     limit();
     machine::machine()
 }
 
-/// Ends this process by a signal when a test waits in vain. Not a thread: a user namespace is only entered without.
+/// Kills this process by a signal when a test hangs. Not by a thread: a user namespace requires a single thread.
 #[allow(unsafe_code)]
 fn limit() {
-    // SAFETY: alarm(2) touches no memory. Anew for each test, and not for what is started from here.
+    // SAFETY: alarm(2) touches no memory. Set again for each test; child processes do not inherit it.
     unsafe { libc::alarm(300) };
 }
 
-/// A link from `place`, without names.
+/// A link from `place`, without name resolution.
 pub fn link(place: &Namespace) -> Result<LinkSetup, SetupError> {
     link_with(place, Options { resolver: false, ..Options::default() })
 }
@@ -34,7 +34,7 @@ pub fn link_with(place: &Namespace, options: Options) -> Result<LinkSetup, Setup
     place.run(move || LinkSetup::new(&options))
 }
 
-/// A link whose packets are carried by a thread.
+/// A link whose packets are copied by a thread.
 pub struct Carried {
     pub namespace: Namespace,
     pub outside_namespace: Option<Namespace>,
@@ -63,7 +63,7 @@ impl Carried {
         }
     }
 
-    /// Ends the carrying and says what was carried.
+    /// Stops copying and returns the counts.
     pub fn end(mut self) -> Copied {
         drop(self.stop.take());
         self.thread.take().expect("runs").join().expect("no panic")
@@ -79,14 +79,14 @@ impl Drop for Carried {
     }
 }
 
-/// Everything of the calling thread's namespaces that a link must not leave behind.
+/// All state of the calling thread's namespaces that a link must not leave behind.
 pub fn snapshot() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for file in ["route", "if_inet6", "fib_trie", "igmp", "igmp6", "packet"] {
         let path = format!("/proc/thread-self/net/{file}");
         all.insert(path.clone(), std::fs::read_to_string(path).unwrap_or_default());
     }
-    // Counters of use are left out.
+    // Usage counters are left out.
     let six = std::fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
     let columns = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -130,7 +130,7 @@ fn settings(folder: &std::path::Path, all: &mut BTreeMap<String, String>) {
     }
 }
 
-/// What two snapshots differ in, for messages.
+/// The differences between two snapshots, for messages.
 pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let names = before.keys().chain(after.keys());
     let differ = names.filter(|name| before.get(*name) != after.get(*name));

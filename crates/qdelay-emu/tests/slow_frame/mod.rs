@@ -32,10 +32,10 @@ impl Bits<'_> {
     }
 }
 
-/// What the slow parser sees in a packet.
+/// The fields found by the slow parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Of the IP packet.
+    /// Length of the IP packet.
     pub bytes: u32,
     /// Differentiated services codepoint.
     pub dscp: u8,
@@ -110,11 +110,11 @@ fn slow_ipv6(data: &[u8], mut bits: Bits<'_>) -> Option<Seen> {
 fn slow_ports(protocol: u8, transport: &[u8]) -> Option<u32> {
     let has_ports = [6, 17, 33, 132, 136].contains(&protocol);
     let ports = Bits { data: transport, at: 0 }.take(32)? as u32;
-    // A packet from port 0 to port 0 is as one without.
+    // A packet from port 0 to port 0 is the same as one without ports.
     (has_ports && ports != 0).then_some(ports)
 }
 
-/// As in the header.
+/// The codepoint as in the header.
 pub fn codepoint(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0,

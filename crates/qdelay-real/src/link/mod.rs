@@ -13,9 +13,8 @@ pub use outcome::{Drained, Figures, Outcome};
 
 use outcome::Used;
 use qdelay_core::{Span, Time};
-use qdelay_emu::any_plan::AnyPlan;
 use qdelay_emu::clock::{Clock, RealClock};
-use qdelay_emu::control::{Inbox, Wish, control};
+use qdelay_emu::control::{Inbox, LoopAction, control};
 use qdelay_emu::device::{Device, Port};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Tap};
@@ -23,9 +22,10 @@ use qdelay_emu::link_setup::{self, Addresses, LinkSetup, Outside};
 use qdelay_emu::metrics::{HasMetrics, Metrics};
 use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
+use qdelay_emu::packet_steering::PacketSteering;
+use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
-use qdelay_emu::snapshot::Settings;
-use qdelay_emu::steering::Steering;
+use qdelay_emu::snapshot::LinkSettings;
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_live::Panel;
 use qdelay_live::control::{Socket, SocketOptions};
@@ -60,9 +60,9 @@ const GRACE_SECONDS: f64 = 2.0;
 #[derive(Clone, Debug)]
 pub struct Link {
     /// What packets go through.
-    pub plan: AnyPlan,
+    pub plan: PlanKind,
     /// The same as it was typed, for whoever looks on.
-    pub settings: Settings,
+    pub settings: LinkSettings,
     /// Program and arguments; the user's shell where there is none.
     pub command: Vec<OsString>,
     /// The largest packet, in bytes.
@@ -153,7 +153,7 @@ impl Link {
         pool.reserve(RESERVED);
         let emulator = Emulator::tapped(&self.plan, pool, recorder, (logs, metrics)).map_err(cannot)?;
         let steering = if self.wait.realtime {
-            Steering::plan().filter(|steering| steering.steer(&setup))
+            PacketSteering::choose().filter(|steering| steering.apply(&setup))
         } else {
             None
         };
@@ -176,7 +176,7 @@ impl Link {
             Failure::input(one_line(&shown), message)
         })?;
         // After the command, which would inherit it. Where it is refused, releases are later, which is seen.
-        let _ = steering.map(|steering| steering.stay());
+        let _ = steering.map(|steering| steering.pin_thread());
         let mut waiter = Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
         driver.begin();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
@@ -243,7 +243,7 @@ impl Link {
     /// The links a command is behind, the nearest last.
     fn stack(&self, outer: Option<&OsStr>) -> String {
         let mut stack = outer.map(|outer| outer.to_string_lossy().into_owned() + " > ").unwrap_or_default();
-        let Settings { down, up } = &self.settings;
+        let LinkSettings { down, up } = &self.settings;
         let _ = write!(stack, "down {} {}", down.link, down.qdisc);
         if up.link != "infinite" {
             let _ = write!(stack, ", up {} {}", up.link, up.qdisc);
@@ -279,7 +279,7 @@ where
         if driver.is_idle(QUIET)? {
             return Ok(Drained { time, cut: 0 });
         }
-        if time >= longest || inbox.serve(driver) == Wish::Stop {
+        if time >= longest || inbox.serve(driver) == LoopAction::Stop {
             return Ok(Drained { time, cut: driver.emulator().inside() });
         }
         driver.run(waiter, || true)?;
@@ -309,7 +309,7 @@ where
         if is_overdue() {
             let _ = child.signal(Signal::KILL);
         }
-        if inbox.serve(driver) == Wish::Stop && stopping.is_none() {
+        if inbox.serve(driver) == LoopAction::Stop && stopping.is_none() {
             // A shell ends at the first, everything else at either.
             let _ = child.signal(Signal::HUP);
             let _ = child.signal(Signal::TERM);

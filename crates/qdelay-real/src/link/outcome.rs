@@ -3,7 +3,7 @@
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
-use qdelay_emu::emulator::{Emulator, Measures, Tap};
+use qdelay_emu::emulator::{Emulator, PortMeasures, Tap};
 use qdelay_record::Recorder;
 use qdelay_study::results::{Delay, Entity, round};
 use serde::Serialize;
@@ -93,7 +93,8 @@ impl Used {
 
 impl Figures {
     pub(super) fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, used: Used) -> Figures {
-        let Measures { arrived, delivered, malformed, sojourn, queue_delay, .. } = emulator.measures(port);
+        let PortMeasures { arrived, delivered, malformed, sojourn, queue_delay, .. } =
+            emulator.measures(port);
         let drops = emulator.drops_by_reason(port);
         let drops: BTreeMap<&str, u64> =
             drops.iter().map(|(reason, count)| (reason.name(), count.packets)).collect();

@@ -9,7 +9,7 @@ use crate::path;
 use qdelay_core::Rate;
 use qdelay_emu::classes::Classes;
 use qdelay_emu::dumbbell::DumbbellPlan;
-use qdelay_emu::snapshot::{Setting, Settings};
+use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_path::Line;
 use qdelay_sim::{CellScenario, LinkSpec, Uplink};
 use qdelay_study::scenario::{Case, Overrides, Study};
@@ -34,7 +34,7 @@ pub fn read(
     scenario: &str,
     traces: &[PathBuf],
     rules: &[String],
-) -> Result<(Settings, DumbbellPlan), Failure> {
+) -> Result<(LinkSettings, DumbbellPlan), Failure> {
     let (file, chosen) = split(scenario);
     let (name, text) = shipped::read(OsStr::new(file))?;
     let study = Study::parse(&name, &text, &Overrides::default())?;
@@ -113,10 +113,10 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 }
 
 /// As if it had been typed.
-fn settings(case: &Case) -> Settings {
+fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.resolved["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
-    let setting = |link: String, qdisc: String| Setting {
+    let setting = |link: String, qdisc: String| DirectionSettings {
         link,
         qdisc,
         delay_ms: (scenario.base_rtt / 2).as_millis_f64(),
@@ -138,7 +138,7 @@ fn settings(case: &Case) -> Settings {
         ),
         None => setting("infinite".to_string(), "taildrop".to_string()),
     };
-    Settings { down: setting(link, qdisc), up }
+    LinkSettings { down: setting(link, qdisc), up }
 }
 
 /// The link and the discipline as they are shown: technology and bearer.

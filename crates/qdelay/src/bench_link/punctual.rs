@@ -11,7 +11,7 @@ use crate::cli::BenchLink;
 use qdelay_core::{Rate, Span};
 use qdelay_emu::device::tun::Tun;
 use qdelay_emu::plan::Plan;
-use qdelay_emu::wait::{Grant, WaitOptions};
+use qdelay_emu::wait::{Permission, WaitOptions};
 use qdelay_path::{AnyLink, LinkModel};
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_terminal::error::Failure;
@@ -152,7 +152,7 @@ fn told(load: &'static str, way: &'static str, carried: &ByLink, bytes_per_secon
     Run {
         load,
         way,
-        realtime: (carried.priority != Grant::NotAsked).then(|| carried.priority.is_granted()),
+        realtime: (carried.priority != Permission::NotAsked).then(|| carried.priority.is_granted()),
         spin_us: round(carried.spin.as_secs_f64() * 1e6),
         gbps: round(bytes_per_second * 8.0 / 1e9),
         releases: late.count,

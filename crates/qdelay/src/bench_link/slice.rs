@@ -11,7 +11,7 @@ use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
-use qdelay_emu::wait::{Grant, WaitOptions, Waiter};
+use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
 use qdelay_study::cost::{Stopwatch, thread_cpu_seconds};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -58,7 +58,7 @@ pub struct ByLink {
     /// Whether it was on time.
     pub facts: AuditFacts,
     /// Whether real-time priority was granted.
-    pub priority: Grant,
+    pub priority: Permission,
     /// How long it spun before each release.
     pub spin: Span,
 }

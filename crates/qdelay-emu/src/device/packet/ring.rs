@@ -1,8 +1,8 @@
 //! The ring of a packet socket: memory that is shared with the kernel, in frames of equal size (Linux,
 //! `Documentation/networking/packet_mmap.rst`, version 2).
 //!
-//! The kernel fills one frame after the other and then says so in the frame's status; whoever has read it says so there, too.
-//! What finds no free frame is dropped and counted by the kernel.
+//! The kernel fills one frame after the other and sets the frame's status; the reader sets the status back when it has read the
+//! frame. If no frame is free, the kernel drops and counts the packet.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
@@ -10,9 +10,9 @@ use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the kernel puts in front of a frame: `TPACKET2_HDRLEN`, room for the longest link-layer header, rounded up to 16.
+/// Bytes that the kernel puts in front of a frame: `TPACKET2_HDRLEN` and the longest link-layer header, rounded up to 16.
 const FRAME_OVERHEAD: usize = 96;
-/// Memory is asked for in pieces of at least this many bytes.
+/// Memory is allocated in blocks of at least this many bytes.
 const BLOCK: usize = 1 << 16;
 /// The most memory for a ring, in bytes.
 const RING_MAX: usize = 64 << 20;
@@ -49,31 +49,31 @@ pub(super) struct Ring {
     length: usize,
     frame_bytes: usize,
     pub(super) frames: usize,
-    /// The frame that comes next.
+    /// Index of the next frame to read.
     next: usize,
 }
 
-// SAFETY: the memory is this ring's alone, and goes with it; the kernel does not care which thread reads it.
+// SAFETY: the mapping belongs to this ring alone and is unmapped with it; the kernel does not depend on which thread reads it.
 unsafe impl Send for Ring {}
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nobody has a reference into it.
+        // SAFETY: it was mapped with this length, and there are no references into it.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.length) };
     }
 }
 
-/// A frame in the ring that is ours until it is given back.
+/// A filled frame of the ring, owned by the reader until it is given back.
 pub(super) struct Waiting<'a> {
     pub(super) header: FrameHeader,
-    /// From the link-layer header on, as far as it was captured.
+    /// Captured bytes from the link-layer header on.
     pub(super) bytes: &'a [u8],
     pub(super) is_outgoing: bool,
 }
 
 impl Ring {
-    /// Sizes for `frames` frames of up to `bytes`: more, so that pieces of memory are whole, or fewer, so that it is not too
-    /// much.
+    /// Sizes for `frames` frames of up to `bytes` bytes: more frames to fill whole blocks, or fewer to stay within
+    /// [`RING_MAX`].
     pub(super) fn request(bytes: usize, frames: u32) -> RingRequest {
         let frame_bytes = (bytes + FRAME_OVERHEAD).next_power_of_two().max(2048);
         let block_bytes = frame_bytes.max(BLOCK);
@@ -89,7 +89,7 @@ impl Ring {
 
     pub(super) fn map(socket: &OwnedFd, request: &RingRequest) -> io::Result<Ring> {
         let length = request.block_bytes as usize * request.blocks as usize;
-        // SAFETY: a new mapping at a place of the kernel's choice.
+        // SAFETY: a new mapping at an address that the kernel chooses.
         let memory = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -115,7 +115,7 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(self.frame().as_ptr().cast()) }
     }
 
-    /// The frame that comes next, if the kernel has filled it.
+    /// The next frame, if the kernel has filled it.
     #[inline]
     pub(super) fn first(&self) -> Option<Waiting<'_>> {
         if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
@@ -123,7 +123,7 @@ impl Ring {
         }
         let frame = self.frame();
         // SAFETY: the kernel has filled the header and the address behind it, both within the frame, and does not touch them
-        // before the frame is given back. Neither type has bit patterns that are not allowed.
+        // before the frame is given back. Every bit pattern is valid for either type.
         let (header, address) = unsafe {
             let header: FrameHeader = frame.cast().read();
             let address: libc::sockaddr_ll = frame.add(size_of::<FrameHeader>()).cast().read();
@@ -131,13 +131,14 @@ impl Ring {
         };
         let start = usize::from(header.link).min(self.frame_bytes);
         let length = (header.captured as usize).min(self.frame_bytes - start);
-        // SAFETY: within the frame, which is ours for as long as this borrow of the ring lasts: giving it back takes a new one.
+        // SAFETY: within the frame, which is the reader's for as long as this borrow of the ring lasts: giving it back needs a
+        // mutable borrow.
         let bytes = unsafe { std::slice::from_raw_parts(frame.add(start).as_ptr(), length) };
         Some(Waiting { header, bytes, is_outgoing: address.sll_pkttype == libc::PACKET_OUTGOING })
     }
 
-    /// When the frame that comes next was put there, by the kernel's clock of the day in nanoseconds since 1970, and whether it is
-    /// one that we have sent; `None` where there is no frame.
+    /// Kernel time stamp of the next frame, from `CLOCK_REALTIME` in nanoseconds since 1970, and whether the frame was sent
+    /// from this machine; `None` if there is no frame.
     #[inline]
     pub(super) fn stamp(&self) -> Option<(u64, bool)> {
         let waiting = self.first()?;
@@ -145,7 +146,7 @@ impl Ring {
         Some((u64::from(seconds) * 1_000_000_000 + u64::from(nanos), waiting.is_outgoing))
     }
 
-    /// Gives the frame that comes next back to the kernel.
+    /// Gives the next frame back to the kernel.
     #[inline]
     pub(super) fn give_back(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);

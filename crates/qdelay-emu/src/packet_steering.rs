@@ -1,11 +1,11 @@
-//! Receiving on other processors than the one that sends.
+//! Receive packet steering: packets written to a device are received on other processors than the one of the data thread.
 //!
-//! A packet that is written to a device goes through the receiver's whole stack before the write returns: ten microseconds for a
-//! TCP segment that wakes its reader. A trace that lets 26 packets go in the same millisecond would so be a quarter of a
-//! millisecond late with the last of them. Receive packet steering (Linux, `Documentation/networking/scaling.rst`, RPS) leaves
-//! that work to the other processors, and the thread that carries the packets keeps one to itself.
+//! Without it, a packet that is written to a device passes through the receiver's whole network stack before the write returns:
+//! ten microseconds for a TCP segment that wakes its reader. If a trace releases 26 packets in one millisecond, the last of
+//! them would be a quarter of a millisecond late. Receive packet steering (Linux, `Documentation/networking/scaling.rst`, RPS)
+//! moves that work to the other processors, and the data thread has a processor of its own.
 //!
-//! Done where real-time priority is asked for. A machine with one processor has nobody to leave it to.
+//! Used with real-time priority. A machine with one processor cannot use it.
 #![allow(unsafe_code)] // unshare(2) of the mount namespace, of a thread that opens nothing before it.
 
 use crate::link_setup::LinkSetup;
@@ -16,45 +16,46 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Who does what.
+/// Assignment of processors to the data thread and to receiving.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Steering {
-    /// Of the thread that carries packets.
+pub struct PacketSteering {
+    /// The processor of the data thread, which carries packets.
     own: usize,
-    /// Of everybody else, as sysfs writes sets of processors.
+    /// All other processors, as a CPU mask of sysfs.
     others: Arc<str>,
 }
 
-/// Where sysfs is mounted, for the eyes of one thread.
+/// Where sysfs can be mounted in a private mount namespace.
 const SCRATCH: [&str; 3] = ["/run", "/tmp", "/mnt"];
 
-impl Steering {
-    /// For the processors that the calling thread may use; `None` if there is only one.
-    pub fn plan() -> Option<Steering> {
+impl PacketSteering {
+    /// An assignment of the processors that the calling thread may use; `None` if there is only one.
+    pub fn choose() -> Option<PacketSteering> {
         let allowed = sched_getaffinity(None).ok()?;
         let processors: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
         let (&own, others) = processors.split_last().filter(|(_, others)| !others.is_empty())?;
-        Some(Steering { own, others: mask(others).into() })
+        Some(PacketSteering { own, others: mask(others).into() })
     }
 
-    /// Steers the packets that both devices of `setup` receive. Says whether that was possible for both.
-    pub fn steer(&self, setup: &LinkSetup) -> bool {
+    /// Enables packet steering at both devices of `setup`. Returns whether that succeeded for both.
+    pub fn apply(&self, setup: &LinkSetup) -> bool {
         let steering = self.clone();
         let name = setup.inside.name().to_string();
-        let inside = setup.namespace.run(move || steering.receive_elsewhere(&name));
+        let inside = setup.namespace.run(move || steering.set_rps(&name));
         let (steering, name) = (self.clone(), setup.outside.name().to_string());
         let outside = match &setup.outside_namespace {
-            Some(outer) => outer.run(move || steering.receive_elsewhere(&name)),
-            None => steering.receive_elsewhere(&name),
+            Some(outer) => outer.run(move || steering.set_rps(&name)),
+            None => steering.set_rps(&name),
         };
         inside.is_ok() && outside.is_ok()
     }
 
-    /// Lets others receive what comes to a device in the network namespace of the calling thread.
-    fn receive_elsewhere(&self, device: &str) -> io::Result<()> {
+    /// Sets the processors that receive packets of a device in the network namespace of the calling thread.
+    fn set_rps(&self, device: &str) -> io::Result<()> {
         let others = Arc::clone(&self.others);
         let file = format!("class/net/{device}/queues/rx-0/rps_cpus");
-        // sysfs shows the devices of the namespace it was mounted in, so it is mounted anew, where nobody else sees it.
+        // sysfs shows the devices of the namespace in which it was mounted, so it is mounted again, in a private mount
+        // namespace.
         let work = move || -> io::Result<()> {
             // SAFETY: the mount namespace takes no file descriptors from other threads.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) }?;
@@ -68,21 +69,21 @@ impl Steering {
         std::thread::Builder::new()
             .spawn(work)?
             .join()
-            .unwrap_or_else(|_| Err(io::Error::other("it broke off")))
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that sets rps_cpus has panicked")))
     }
 
-    /// Keeps the calling thread, which is the one that carries packets, on its own processor.
+    /// Pins the calling thread, which must be the data thread, to its processor.
     ///
     /// # Errors
-    /// The processor is not there any more.
-    pub fn stay(&self) -> io::Result<()> {
+    /// The processor is offline now.
+    pub fn pin_thread(&self) -> io::Result<()> {
         let mut own = CpuSet::new();
         own.set(self.own);
         Ok(sched_setaffinity(None, &own)?)
     }
 }
 
-/// A set of processors as sysfs has it: hexadecimal words of 32, the highest first.
+/// A CPU mask as sysfs writes it: hexadecimal words of 32 bits, the highest first.
 fn mask(processors: &[usize]) -> String {
     let words = processors.iter().max().map_or(1, |last| last / 32 + 1);
     let word = |place: usize| {
@@ -104,9 +105,9 @@ mod tests {
 
     #[test]
     fn one_processor_is_kept() {
-        let Some(steering) = Steering::plan() else { return println!("skipped: one processor") };
+        let Some(steering) = PacketSteering::choose() else { return println!("skipped: one processor") };
         let staying = std::thread::spawn(move || {
-            steering.stay().unwrap();
+            steering.pin_thread().unwrap();
             sched_getaffinity(None).unwrap().count()
         });
         assert_eq!(staying.join().unwrap(), 1);

@@ -1,0 +1,71 @@
+//! The path of an emulator: a link of two directions, or the path of a scenario.
+
+use crate::dumbbell::DumbbellPlan;
+use crate::plan::{PathNodes, Plan};
+use qdelay_core::Span;
+use qdelay_path::Path;
+use qdelay_path::stack::StackError;
+
+/// The path of an emulator.
+#[derive(Clone, Debug)]
+pub enum PlanKind {
+    /// A link of two directions.
+    Link(Box<Plan>),
+    /// The path of a scenario.
+    Dumbbell(Box<DumbbellPlan>),
+}
+
+impl From<Plan> for PlanKind {
+    fn from(plan: Plan) -> PlanKind {
+        PlanKind::Link(Box::new(plan))
+    }
+}
+
+impl From<DumbbellPlan> for PlanKind {
+    fn from(plan: DumbbellPlan) -> PlanKind {
+        PlanKind::Dumbbell(Box::new(plan))
+    }
+}
+
+impl From<&Plan> for PlanKind {
+    fn from(plan: &Plan) -> PlanKind {
+        plan.clone().into()
+    }
+}
+
+impl From<&PlanKind> for PlanKind {
+    fn from(plan: &PlanKind) -> PlanKind {
+        plan.clone()
+    }
+}
+
+impl PlanKind {
+    /// Builds the path.
+    ///
+    /// # Errors
+    /// A component or the path cannot be built.
+    pub fn build(&self) -> Result<(Path, PathNodes), StackError> {
+        match self {
+            PlanKind::Link(plan) => Ok((**plan).clone().build()?),
+            PlanKind::Dumbbell(plan) => plan.build(),
+        }
+    }
+    /// See [`Plan::lateness_limits`].
+    pub fn lateness_limits(&self) -> [Span; 2] {
+        match self {
+            PlanKind::Link(plan) => plan.lateness_limits(),
+            PlanKind::Dumbbell(plan) => plan.lateness_limits(),
+        }
+    }
+    /// Delay behind the link of packets that come from outside.
+    pub fn delay(&self) -> Span {
+        match self {
+            PlanKind::Link(plan) => plan.down.delay,
+            PlanKind::Dumbbell(plan) => plan.base_rtt / 2,
+        }
+    }
+    /// The link, if the plan is one of two directions.
+    pub fn as_link(&self) -> Option<&Plan> {
+        if let PlanKind::Link(plan) = self { Some(plan) } else { None }
+    }
+}
