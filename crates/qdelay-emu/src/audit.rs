@@ -230,7 +230,7 @@ fn describe_stalls(stalls: &Stalls) -> String {
     let Stall { begin, length } = stalls.worst().first().copied().unwrap_or_default();
     let times = if stalls.count == 1 { "once".to_string() } else { format!("{} times", stalls.count) };
     format!(
-        "the emulator stalled {times}, for {:.3} ms in total; the longest stall lasted {:.3} ms, from {:.3} s on",
+        "the emulator stalled {times}, for {:.3} ms in total; the longest stall lasted {:.3} ms, from {:.3} s",
         stalls.total.as_millis_f64(),
         length.as_millis_f64(),
         begin.as_secs_f64()

@@ -167,7 +167,7 @@ impl Inbox {
             Ok(mut requests) => requests.as_mut().map(std::mem::take).unwrap_or_default(),
             Err(_) => return LoopAction::Continue,
         };
-        let mut wish = LoopAction::Continue;
+        let mut action = LoopAction::Continue;
         for request in requests {
             match request {
                 Request::Sample(reply) => {
@@ -183,10 +183,10 @@ impl Inbox {
                     }
                     let _ = reply.try_send(replaced);
                 }
-                Request::Stop => wish = LoopAction::Stop,
+                Request::Stop => action = LoopAction::Stop,
             }
         }
-        wish
+        action
     }
 }
 

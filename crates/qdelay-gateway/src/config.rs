@@ -1,4 +1,4 @@
-//! A gateway's configuration: a file to what is to be opened and what is to run.
+//! A gateway's configuration, read from a file.
 
 use super::document::{BYTES_MAX, Tables};
 use super::keys::{self, File as Named, Link, Listen, Mode, Owner, Qdisc};
@@ -15,21 +15,21 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// A configuration that was read. Everything in it is possible by itself; whether interfaces and users exist is not known.
+/// A configuration that was read. Each value is valid by itself; whether interfaces and users exist is not checked.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What errors call the file.
+    /// The name of the file for errors.
     place: String,
-    /// What is written.
+    /// The settings.
     pub tables: Tables,
-    /// What runs.
+    /// The plan of the link.
     pub plan: Plan,
 }
 
-/// The control socket as it is asked for.
+/// Settings of the control socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlSocket {
-    /// Its name.
+    /// Its path.
     pub path: PathBuf,
     /// Its permissions.
     pub mode: u32,
@@ -38,19 +38,19 @@ pub struct ControlSocket {
 }
 
 impl Config {
-    /// Reads the file `path`, and the traces that it names, which are looked for beside it too.
+    /// Reads the file `path`, and the traces that it names, which are also searched for in its folder.
     ///
     /// # Errors
     /// One line with file, line, key, what was wrong and what was expected.
     pub fn read(path: &Path) -> Result<Config, Failure> {
         let place = path.display().to_string();
         let text = read_file(path)?;
-        // Anew for each reload: a trace that has changed is read again.
+        // A new library for each reload: a trace that has changed is read again.
         let library = Library::of(Some(path), &[]);
         Config::parse(&place, &text, &library)
     }
 
-    /// Reads `text`, of the file that errors call `place`; traces are looked for in `library`.
+    /// Parses `text` of the file `place`; traces are searched for in `library`.
     ///
     /// # Errors
     /// As [`Config::read`].
@@ -59,8 +59,8 @@ impl Config {
             let tables = Tables::read(text)?;
             check(&tables)?;
             let plan = Plan {
-                down: Way::from(&tables.down).direction(library)?,
-                up: Way::from(&tables.up).direction(library)?,
+                down: DirectionKeys::from(&tables.down).direction(library)?,
+                up: DirectionKeys::from(&tables.up).direction(library)?,
                 seed: tables.gateway.seed.get(),
             };
             Ok((tables, plan))
@@ -69,7 +69,7 @@ impl Config {
         Ok(Config { place: place.to_string(), tables, plan })
     }
 
-    /// Whether a gateway that runs with this can go on with `new`.
+    /// Whether a gateway with this configuration can change to `new` without a restart.
     ///
     /// # Errors
     /// The first key that differs and needs a restart.
@@ -91,7 +91,7 @@ impl Config {
         Ok(())
     }
 
-    /// Something wrong with the value of a key, found when it was used.
+    /// An error in the value of a key, found when it was used.
     pub fn failure(&self, setting: &dyn AnySetting, message: impl std::fmt::Display) -> Failure {
         failure(&self.place, &Fault::new(setting.line(), setting.key().path, message))
     }
@@ -100,20 +100,20 @@ impl Config {
     pub fn interfaces(&self) -> [&str; 2] {
         [self.tables.gateway.inside.text(), self.tables.gateway.outside.text()]
     }
-    /// Largest IP packet, in bytes.
+    /// The largest IP packet, in bytes.
     pub fn mtu(&self) -> u16 {
         self.tables.gateway.mtu.get()
     }
-    /// How to wait.
+    /// Options for waiting.
     pub fn wait(&self) -> WaitOptions {
         let gateway = &self.tables.gateway;
         WaitOptions { realtime: gateway.realtime.get(), spin: gateway.spin.get() }
     }
-    /// The user to become.
+    /// The user to change to.
     pub fn user(&self) -> Option<&str> {
         owner(&self.tables.gateway.user)
     }
-    /// Where metrics are served.
+    /// The address of the metrics server.
     pub fn listen(&self) -> Option<SocketAddr> {
         self.tables.metrics.listen.value().as_ref().map(|Listen(address)| *address)
     }
@@ -123,7 +123,7 @@ impl Config {
         let Mode(mode) = *mode.value();
         Some(ControlSocket { path: file(socket)?.into(), mode, group: owner(group).map(str::to_string) })
     }
-    /// What runs, as snapshots have it.
+    /// The settings of the link, for snapshots.
     pub fn settings(&self) -> LinkSettings {
         let of = |written: [&str; 2], direction: &Direction| {
             let [link, qdisc] = written.map(str::to_string);
@@ -138,13 +138,13 @@ impl Config {
         let [down, up] = self.written();
         LinkSettings { down: of(down, &self.plan.down), up: of(up, &self.plan.up) }
     }
-    /// What it is, in one line.
+    /// The configuration in one line.
     pub fn summary(&self) -> String {
         let [inside, outside] = self.interfaces();
         let [down, up] = self.written().map(|written| written.join(" "));
         one_line(&format!("{outside} -> {inside}: {down}; {inside} -> {outside}: {up}"))
     }
-    /// Link and discipline as they were written: of what comes down, and of what goes up.
+    /// Link and discipline as the user wrote them: down and up.
     pub fn written(&self) -> [[&str; 2]; 2] {
         let Tables { down, up, .. } = &self.tables;
         [[down.link.text(), down.qdisc.text()], [up.link.text(), up.qdisc.text()]]
@@ -175,7 +175,7 @@ fn read_file(path: &Path) -> Result<String, Failure> {
 }
 
 fn failure(place: &str, fault: &Fault) -> Failure {
-    // What users write may hold line ends; an error is one line.
+    // Users' values may contain line breaks; an error is one line.
     let message = one_line(&fault.message);
     match fault.line {
         0 => Failure::input(place, message),
@@ -183,7 +183,7 @@ fn failure(place: &str, fault: &Fault) -> Failure {
     }
 }
 
-/// What the keys say of each other.
+/// Checks conditions between keys.
 fn check(tables: &Tables) -> Result<(), Fault> {
     let keys::Gateway { inside, outside, .. } = &tables.gateway;
     if inside.text() == outside.text() {
@@ -191,7 +191,7 @@ fn check(tables: &Tables) -> Result<(), Fault> {
         return Err(outside.fault(message));
     }
     let socket = &tables.control.socket;
-    // `sun_path` of unix(7), with the zero at its end.
+    // `sun_path` of unix(7), with the zero byte at its end.
     if socket.text().len() > 107 {
         return Err(socket.fault(format!("'{}': expected at most 107 bytes", socket.text())));
     }
@@ -199,7 +199,7 @@ fn check(tables: &Tables) -> Result<(), Fault> {
 }
 
 /// The keys of a direction.
-struct Way<'a> {
+struct DirectionKeys<'a> {
     link: &'a Setting<Link>,
     once: &'a Setting<bool>,
     qdisc: &'a Setting<Qdisc>,
@@ -208,19 +208,19 @@ struct Way<'a> {
     loss: &'a Setting<f64>,
 }
 
-impl<'a> From<&'a keys::Down> for Way<'a> {
+impl<'a> From<&'a keys::Down> for DirectionKeys<'a> {
     fn from(keys::Down { link, once, qdisc, delay, jitter, loss }: &'a keys::Down) -> Self {
         Self { link, once, qdisc, delay, jitter, loss }
     }
 }
 
-impl<'a> From<&'a keys::Up> for Way<'a> {
+impl<'a> From<&'a keys::Up> for DirectionKeys<'a> {
     fn from(keys::Up { link, once, qdisc, delay, jitter, loss }: &'a keys::Up) -> Self {
         Self { link, once, qdisc, delay, jitter, loss }
     }
 }
 
-impl Way<'_> {
+impl DirectionKeys<'_> {
     fn direction(&self, library: &Library) -> Result<Direction, Fault> {
         let link = library.link_or_trace(self.link.text(), !self.once.get());
         Ok(Direction {

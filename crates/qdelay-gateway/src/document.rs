@@ -1,16 +1,16 @@
-//! A gateway's configuration as it is written: its tables, each key with its line.
+//! A gateway's configuration as written: its tables, each key with its line.
 
 use super::keys::{Control, Down, Gateway, Log, Metrics, TABLES, Up, require};
 use qdelay_config::value::wrong_type;
 use qdelay_config::{AnySetting, Entry, Fault, Settings, document};
 
-/// Largest file that is read, in bytes.
+/// Maximum size of the file, in bytes.
 pub const BYTES_MAX: u64 = 1_000_000;
 
 /// The tables of a configuration.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// The two interfaces, and how packets are carried.
+    /// The two interfaces, and how packets are forwarded.
     pub gateway: Gateway,
     /// From outside to inside.
     pub down: Down,
@@ -28,8 +28,8 @@ impl Tables {
     /// Reads a file.
     ///
     /// # Errors
-    /// The first thing in it that is wrong: no TOML, a table or a key that is not declared, a value that its key does not accept; or a
-    /// key that is required and missing.
+    /// The first error of the file: not TOML, an undeclared table or key, a value that its key does not accept, or a missing
+    /// key that is required.
     pub fn read(text: &str) -> Result<Tables, Fault> {
         let entries = document::parse(text)?;
         let mut tables = Tables {
@@ -58,7 +58,7 @@ impl Tables {
         let header = |name: &str| entries.iter().find(|entry| entry.key == name).map(|entry| entry.line);
         require(&tables.gateway.inside, header("gateway"))?;
         require(&tables.gateway.outside, header("gateway"))?;
-        // These tables ask for nothing where they are not there.
+        // These tables have required keys only if they are present.
         if let Some(line) = header("metrics") {
             require(&tables.metrics.listen, Some(line))?;
         }

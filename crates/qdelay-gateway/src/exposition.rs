@@ -1,7 +1,7 @@
-//! A sample as Prometheus reads it (OpenMetrics 1.0, text format).
+//! A sample in the format of Prometheus (OpenMetrics 1.0, text format).
 //!
-//! Everything is made from a [`Sample`], which the data thread copies when it is asked: no counter is shared with it. Names and
-//! units follow Prometheus' conventions: base units, `_total` behind what only grows. A class of packets is a codepoint.
+//! All metrics are computed from a [`Sample`], which the data thread copies on request: no counter is shared with it. Names and
+//! units follow Prometheus' conventions: base units, `_total` for counters. A class of packets is a codepoint.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -21,16 +21,16 @@ use qdelay_path::{ByReason, Count, drop_reasons, mark_reasons};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Of what [`text`] makes.
+/// The content type of [`text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A link without a bound offers as much as a number holds.
+/// A link without a rate limit offers the maximum of the type.
 const UNBOUNDED: u64 = u64::MAX / 16;
 
 /// All metrics of `sample`.
 ///
 /// # Errors
-/// None that is known of: memory is all that writing takes.
+/// None is known: writing only needs memory.
 pub fn text(sample: Box<Sample>) -> Result<String, String> {
     let mut registry = Registry::with_prefix("qdelay");
     registry.register_collector(Box::new(Scrape(sample)));
@@ -59,7 +59,7 @@ impl Scrape {
         })
     }
 
-    /// A pair of counters, of packets and of their bytes, by direction, class and one label more.
+    /// A pair of counters, of packets and of their bytes, by direction, class and one more label.
     fn counts(
         &self,
         out: &mut DescriptorEncoder<'_>,
@@ -86,7 +86,7 @@ impl Scrape {
 
     fn packets(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let names = [
-            ("packets", "Packets that came to the queue, left the link, came out of the path"),
+            ("packets", "Packets that arrived at the queue, left the link, left the path"),
             ("bytes", "IP bytes of these packets"),
         ];
         self.counts(out, names, "stage", |counts| {
@@ -120,7 +120,7 @@ impl Scrape {
                 ConstGauge::new(value).encode(family.encode_family(&class_labels(values))?)?;
             }
         }
-        let help = "Time from arrival to when the queue let the packet go";
+        let help = "Time from a packet's arrival at the queue to its dequeue";
         let mut family =
             out.encode_descriptor("sojourn", help, Some(&Unit::Seconds), MetricType::Histogram)?;
         for (values, counts) in self.classes() {
@@ -135,7 +135,7 @@ impl Scrape {
         for (direction, port) in self.directions() {
             counter(&mut family, &direction_label(direction), port.usage.sent_bytes)?;
         }
-        let help = "Bytes that the link could have sent; not there for a link without a bound";
+        let help = "Bytes that the link could have sent; omitted for a link without a rate limit";
         let mut family = out.encode_descriptor("link_capacity_bytes", help, None, MetricType::Counter)?;
         for (direction, port) in self.directions() {
             if port.usage.offered_bytes < UNBOUNDED {
@@ -147,24 +147,24 @@ impl Scrape {
 
     fn host(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let host = &self.0.host;
-        let help = "Packets lost outside the path; any makes the gateway not trustworthy";
+        let help = "Packets lost outside the path; after any loss the gateway is not trustworthy";
         let mut family = out.encode_descriptor("outside_losses", help, None, MetricType::Counter)?;
         for (cause, count) in &host.outside {
             counter(&mut family, &[("cause", (*cause).to_string())], *count)?;
         }
-        let help = "Frames that carry no IP packets, written to the other side around the path";
+        let help = "Frames without IP packets, forwarded past the path";
         let mut family = out.encode_descriptor("passed_frames", help, None, MetricType::Counter)?;
         for (direction, port) in [("down", Port::Outside), ("up", Port::Inside)] {
             counter(&mut family, &direction_label(direction), host.passed[port.index()])?;
         }
-        single(out, "malformed_packets", "Read, but no whole IP packets", host.malformed)?;
+        single(out, "malformed_packets", "Packets read that are not whole IP packets", host.malformed)?;
         single(out, "released_packets", "Packets written to an interface", host.released)?;
         single(out, "late_packets", "Packets written later than the limit of their direction", host.late)?;
         let Stalls { count, total, longest_gap, read, unseen, .. } = host.stalls;
         single(
             out,
             "stalls",
-            "How often the gateway was late for itself by more than a release may be late",
+            "Stalls: how often the gateway was late by more than a release may be late",
             count,
         )?;
         single(out, "read_packets", "IP packets read from an interface", read)?;
@@ -174,10 +174,10 @@ impl Scrape {
             "Packets that may have waited unread for longer than the limit",
             unseen,
         )?;
-        let help = "The longest time that the gateway was late for itself by, since the start";
+        let help = "The longest time by which the gateway was late, since the start";
         let family = out.encode_descriptor("longest_gap", help, Some(&Unit::Seconds), MetricType::Gauge)?;
         ConstGauge::new(longest_gap.as_secs_f64()).encode(family)?;
-        let help = "How much later than the path let them go packets were written, since the start";
+        let help = "Lateness of packets: time of writing less time of release by the path, since the start";
         let mut family = out.encode_descriptor("lateness", help, Some(&Unit::Seconds), MetricType::Gauge)?;
         for (quantile, ms) in
             [("0.5", host.lateness.p50), ("0.99", host.lateness.p99), ("1", host.lateness.max)]
@@ -189,28 +189,23 @@ impl Scrape {
             let family = out.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Counter)?;
             ConstCounter::new(value).encode(family)
         };
-        seconds(
-            out,
-            "stalled",
-            "Time for which the gateway was late for itself, all stalls together",
-            total.as_secs_f64(),
-        )?;
+        seconds(out, "stalled", "Total length of all stalls", total.as_secs_f64())?;
         seconds(out, "cpu", "Processor time of this process", host.cpu.as_secs_f64())?;
         if let Some(steal) = host.steal {
-            let help = "Processor time that other guests took from this machine";
+            let help = "Steal time: processor time that the hypervisor gave to other guests";
             seconds(out, "steal", help, steal.as_secs_f64())?;
         }
-        let help = "Whether nothing speaks against believing the gateway so far";
+        let help = "1 if results of the gateway can be trusted so far";
         let family = out.encode_descriptor("trustworthy", help, None, MetricType::Gauge)?;
         ConstGauge::new(u64::from(host.reasons.is_empty())).encode(family)
     }
 
     fn process(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        single(out, "reloads", "How often what runs was replaced", self.0.reloads)?;
+        single(out, "reloads", "How often the settings were replaced", self.0.reloads)?;
         let help = "Time since the start";
         let family = out.encode_descriptor("uptime", help, Some(&Unit::Seconds), MetricType::Gauge)?;
         ConstGauge::new(self.0.time.since(Time::ZERO).as_secs_f64()).encode(family)?;
-        let help = "The program that runs";
+        let help = "Version of the running program";
         let mut family = out.encode_descriptor("build", help, None, MetricType::Info)?;
         family.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
     }
@@ -238,7 +233,7 @@ fn counter(family: &mut MetricEncoder<'_>, labels: &impl EncodeLabelSet, value: 
     ConstCounter::new(value).encode(family.encode_family(labels)?)
 }
 
-/// The counts of all reasons that are declared, also of those that there were none for, and of any others that there were.
+/// The counts of all declared reasons, including zero counts, and of undeclared ones that occurred.
 fn by_reason<R: Copy + Ord>(
     declared: impl Iterator<Item = R>,
     counts: &ByReason<R>,
@@ -336,7 +331,7 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }
-        // What has not happened is there too, with zero: a rate over it is known from the start.
+        // Reasons that did not occur are present with zero: a rate is defined from the start.
         for reason in [
             "air",
             "codel",

@@ -1,27 +1,28 @@
-//! One page for one kind of reader: `GET /metrics`.
+//! A minimal HTTP server for `GET /metrics`.
 //!
-//! A connection carries one request and is closed. What a client may cost is bounded: [`CLIENTS`] at once, [`HEAD_BYTES`] of a
-//! request, [`PATIENCE`] for each of reading and writing. Clients that are slow make way for one more ([`Places`]).
+//! A connection carries one request and is closed. The resources of clients are limited: [`CLIENTS`] at once, [`HEAD_BYTES`]
+//! per request, [`PATIENCE`] for each of reading and writing. Slow clients are closed in favour of new ones
+//! ([`ConnectionSlots`]).
 
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
-use qdelay_live::places::{Place, Places};
+use qdelay_live::connection_slots::{ConnectionSlot, ConnectionSlots};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Connections that are served at once.
+/// Maximum number of connections.
 const CLIENTS: usize = 32;
-/// Longest head of a request, in bytes.
+/// Maximum length of a request's head, in bytes.
 const HEAD_BYTES: usize = 8192;
-/// Most lines in one.
+/// Maximum number of header fields in a request.
 const HEADERS: usize = 64;
-/// For a whole request to come, and for the client to take the answer.
+/// Timeout for receiving a whole request, and for sending the answer.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// Makes the page; what went wrong otherwise, in a line.
+/// Makes the page, or returns an error in one line.
 pub type Page = dyn Fn() -> Result<String, String> + Send + Sync;
 
 /// Serves `page` in threads of its own, for as long as the process lives.
@@ -29,30 +30,30 @@ pub type Page = dyn Fn() -> Result<String, String> + Send + Sync;
 /// # Errors
 /// No thread can be started.
 pub fn serve(listener: TcpListener, content_type: &'static str, page: Arc<Page>) -> io::Result<()> {
-    let places = Places::new(CLIENTS);
+    let slots = ConnectionSlots::new(CLIENTS);
     let server = move || {
         for stream in listener.incoming() {
-            // A client that has given up already, or too many open files: neither is ours to end for.
+            // The client has closed the connection already, or too many files are open: neither ends the server.
             let Ok(stream) = stream else {
                 thread::yield_now();
                 continue;
             };
             let (Ok(address), Ok(other)) = (stream.peer_addr(), stream.try_clone()) else { continue };
-            let place = places.take(address.ip(), move || {
+            let slot = slots.take(address.ip(), move || {
                 let _ = other.shutdown(Shutdown::Both);
             });
-            let Some(place) = place else { continue };
+            let Some(slot) = slot else { continue };
             let page = Arc::clone(&page);
-            // Where no thread can be had the connection is closed, and there may be one for the next.
+            // If no thread can be started the connection is closed, and the next one is tried.
             let _ = thread::Builder::new().name("metrics-client".into()).spawn(move || {
-                let _ = answer(stream, &place, content_type, &*page);
+                let _ = answer(stream, &slot, content_type, &*page);
             });
         }
     };
     thread::Builder::new().name("metrics".into()).spawn(server).map(drop)
 }
 
-/// What is answered.
+/// Status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Page,
@@ -63,17 +64,22 @@ enum Status {
     TooLong,
 }
 
-/// A request as far as it matters.
+/// The relevant parts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     status: Status,
-    /// `HEAD`: no body is wanted.
+    /// `HEAD`: the answer has no body.
     is_head: bool,
 }
 
-fn answer(mut stream: TcpStream, place: &Place<IpAddr>, content_type: &str, page: &Page) -> io::Result<()> {
+fn answer(
+    mut stream: TcpStream,
+    slot: &ConnectionSlot<IpAddr>,
+    content_type: &str,
+    page: &Page,
+) -> io::Result<()> {
     let Some(request) = read(&mut stream)? else { return Ok(()) };
-    place.is_served();
+    slot.set_busy();
     let plain = "text/plain; charset=utf-8";
     let (status, content_type, body) = match request.status {
         Status::Page => match page() {
@@ -95,11 +101,11 @@ fn answer(mut stream: TcpStream, place: &Place<IpAddr>, content_type: &str, page
     if !request.is_head {
         text += &body;
     }
-    // Who does not take the answer is as slow as who does not ask.
-    place.waits();
+    // A client that does not read its answer counts as idle too.
+    slot.set_idle();
     stream.set_write_timeout(Some(duration(PATIENCE)))?;
     stream.write_all(text.as_bytes())?;
-    // Closed with bytes unread, the connection would be reset, and the answer might be lost.
+    // If closed with bytes unread, the connection would be reset, and the answer might be lost.
     stream.shutdown(Shutdown::Write)?;
     let mut rest = [0; 512];
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
@@ -107,7 +113,7 @@ fn answer(mut stream: TcpStream, place: &Place<IpAddr>, content_type: &str, page
     Ok(())
 }
 
-/// The request; `None` where the client went away or took too long.
+/// Reads the request; `None` if the client closed the connection or took too long.
 fn read(stream: &mut TcpStream) -> io::Result<Option<Request>> {
     let mut clock = RealClock::start();
     let end = Time::ZERO + PATIENCE;
@@ -136,7 +142,7 @@ fn read(stream: &mut TcpStream) -> io::Result<Option<Request>> {
     }
 }
 
-/// What `head` asks for; `None` while it is not whole.
+/// Parses `head`; `None` while it is incomplete.
 fn parse(head: &[u8]) -> Option<Request> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -204,7 +210,7 @@ mod tests {
             (&long, "431"),
             (&many, "431"),
         ] {
-            // Each at a server of its own: a place is free again a moment after its answer, not before.
+            // Each on a server of its own: a slot is only free again a moment after its answer.
             let answer = ask(server(), request.as_bytes());
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {answer}");
         }
@@ -216,7 +222,7 @@ mod tests {
         let mut silent: Vec<TcpStream> = Vec::new();
         for _ in 0..8 {
             silent.extend((0..CLIENTS).map(|_| TcpStream::connect(address).unwrap()));
-            // Some begin, and go on for ever.
+            // Some send the beginning of a request, and no end.
             for stream in &mut silent {
                 let _ = stream.write_all(b"GET ");
             }

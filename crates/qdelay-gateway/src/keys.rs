@@ -1,4 +1,4 @@
-//! Every key of a gateway's configuration, declared once: reading, errors and the test of the example come from here.
+//! The declaration of every key of a gateway's configuration, for the reader, its errors and the test of the example.
 
 use qdelay_config::value::wrong_type;
 use qdelay_config::{
@@ -9,7 +9,7 @@ use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 
-/// Declares a type of values that are one line of text: what it holds, what errors expect, and what is made of the text.
+/// Declares a type of values that are one line of text: its type, the expected text for errors, and its parser.
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident($made:ty), $expected:literal, $make:expr;)*) => {$(
         $(#[$doc])*
@@ -45,9 +45,9 @@ texts! {
         // As the kernel does (`dev_valid_name`).
         (text.len() < 16 && !matches!(text, "." | "..") && !text.contains(['/', ':', ' '])).then_some(())
     };
-    /// A link or a trace, which is built by whoever has the traces.
+    /// A link or a trace; built by the caller, with the trace library.
     Link(()), "a rate, a link or a trace in quotes, such as \"10mbit\"", |_| Some(());
-    /// A queue discipline, which is built with its direction.
+    /// A queue discipline; built with its direction.
     Qdisc(()), "a queue discipline in quotes, such as \"codel\"", |_| Some(());
     /// An address and a port.
     Listen(SocketAddr), "an address and a port in quotes, such as \"127.0.0.1:9469\"", |text| {
@@ -67,11 +67,11 @@ texts! {
 
 table! {
     /// `[gateway]`.
-    pub struct Gateway, GatewayChange = "gateway", "the two interfaces, and how packets are carried" {
+    pub struct Gateway, GatewayChange = "gateway", "the two interfaces, and how packets are forwarded" {
         inside: Option<Interface> = key("", "The interface towards the devices behind the link.").required().fixed();
-        outside: Option<Interface> = key("", "The interface towards the rest of the world.").required().fixed();
-        mtu: u16 = key("1500", "Largest IP packet that is carried.").bytes().within("576", "9000").fixed();
-        hold: u32 = key("100000", "Packets that are held at most, both directions together.")
+        outside: Option<Interface> = key("", "The interface towards the network.").required().fixed();
+        mtu: u16 = key("1500", "Largest IP packet that is forwarded.").bytes().within("576", "9000").fixed();
+        hold: u32 = key("100000", "Maximum number of packets held, both directions together.")
             .count("packets").within("1", "10000000").fixed();
         seed: u64 = key("1", "Seed of the random streams.").count("seeds");
         realtime: bool = key("off", "Asks for real-time scheduling and locked memory, and spins before each release.").fixed();
@@ -81,12 +81,13 @@ table! {
     }
 }
 
-const LINK: Declared = key("infinite", "A rate, any link that 'qdelay list link' has, or a trace.");
+const LINK: Declared = key("infinite", "A rate, any link of 'qdelay list link', or a trace.");
 const ONCE: Declared = key("off", "A trace does not start over at its end.");
 const QDISC: Declared = key("taildrop", "The queue discipline in front of the link.");
 const DELAY: Declared = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
 const JITTER: Declared =
-    key("0s", "At most this much more, drawn for each packet; packets keep their order.").within("0s", "60s");
+    key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
+        .within("0s", "60s");
 const LOSS: Declared = key("0", "Probability that a packet is lost behind the link.").within("0", "1");
 
 table! {
@@ -115,7 +116,7 @@ table! {
 
 table! {
     /// `[metrics]`.
-    pub struct Metrics, MetricsChange = "metrics", "figures for Prometheus" {
+    pub struct Metrics, MetricsChange = "metrics", "metrics for Prometheus" {
         listen: Option<Listen> = key("", "Address and port of /metrics, for Prometheus.").required().fixed();
     }
 }
@@ -142,10 +143,10 @@ table! {
 pub static TABLES: [&Table; 6] =
     [Gateway::TABLE, Down::TABLE, Up::TABLE, Metrics::TABLE, Control::TABLE, Log::TABLE];
 
-/// A key that its table cannot do without; `header` is where the table begins, if it is there.
+/// Checks that a required key is set; `header` is the line of its table, if that is present.
 ///
 /// # Errors
-/// It is not given.
+/// The key is missing.
 pub fn require<T: Accept>(setting: &Setting<Option<T>>, header: Option<u32>) -> Result<(), Fault> {
     if setting.is_set() {
         return Ok(());
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use qdelay_core::component::Unit;
 
-    /// What people copy has every key with its default, and is not behind what is read.
+    /// The example that users copy has every key with its default, and no key is missing.
     #[test]
     fn the_example_has_every_key() {
         let example = include_str!("../../../packaging/gateway.toml");

@@ -2,15 +2,16 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `keys`, `document`, `config` | the configuration: what keys there are, TOML with lines, what it all means |
-//! | `side` | an interface that may go away and come back |
-//! | `privileges`, `notify`, `signals` | being a service |
-//! | `reload` | reading the configuration again |
+//! | `keys`, `document`, `config` | the configuration: its keys, TOML with lines, the resulting settings |
+//! | `side` | an interface that may be removed and come back |
+//! | `privileges`, `notify`, `signals` | running as a service |
+//! | `reload` | reloading the configuration |
 //! | `http`, `exposition` | `/metrics` |
-//! | `verdict` | what is left of it |
+//! | `verdict` | the results at the end |
 //!
-//! Everything that takes rights is opened first, by the only thread; then the rights are given up, and then others are started.
-//! The main thread carries packets and does nothing else. Others ask it for a copy of its counts, and tell it what to run.
+//! Everything that needs privileges is opened first, while there is a single thread; then the privileges are dropped, and
+//! further threads are started. The main thread is the data thread and does nothing else. Other threads request copies of its
+//! counts, and new settings, from it.
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +44,7 @@ use qdelay_emu::snapshot::{Sample, Snapshot};
 use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
 use qdelay_live::control::client::Client;
 use qdelay_live::control::{Reload, Socket, SocketOptions};
-use qdelay_live::logs::{Closed, Kind, Logs, Wanted};
+use qdelay_live::logs::{LogKind, LogOptions, LogResults, Logs};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::engine::cannot_write;
 use qdelay_terminal::error::{Failure, one_line};
@@ -56,38 +57,38 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What errors of the gateway as a whole are called.
+/// The place in errors that are not about the configuration.
 const PLACE: &str = "qdelay gateway";
-/// Slots that are made before the first packet comes.
+/// Slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
 
-/// What a gateway is started with.
+/// Options of the command.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The configuration, TOML.
     pub config: PathBuf,
-    /// Say whether it can be used, and do nothing else.
+    /// Only check whether the configuration is valid.
     pub check: bool,
-    /// As `realtime = true` in it.
+    /// As `realtime = true` in the configuration.
     pub realtime: bool,
-    /// In place of its `spin`: how long to spin before each release.
+    /// Overrides `spin` of the configuration: how long to spin before each release.
     pub spin: Option<Span>,
 }
 
-/// Has the gateway with this control socket read its configuration again.
+/// Makes the gateway with this control socket reload its configuration.
 ///
 /// # Errors
-/// Nobody serves the socket; the configuration cannot be used.
+/// No process serves the socket; the configuration is invalid.
 pub fn reload(socket: &Path) -> Result<(), Failure> {
     let answer = Client::connect(socket)?.ask("reload")?;
     let message = answer.get("message").and_then(|message| message.as_str()).unwrap_or("reloaded");
     output::print(&format!("{}\n", one_line(message)))
 }
 
-/// Carries packets until a signal or the control socket ends it; or only checks the configuration.
+/// Forwards packets until a signal or the control socket ends it; or only checks the configuration.
 ///
 /// # Errors
-/// A configuration that cannot be used, interfaces that cannot be opened, no permission, a failed audit.
+/// An invalid configuration, interfaces that cannot be opened, no permission, a failed audit.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let path = &options.config;
     let config = Config::read(path)?;
@@ -99,7 +100,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         WaitOptions { realtime: given.realtime || options.realtime, spin: options.spin.or(given.spin) };
     let (service, sides, mut waiter, inbox) = open(path, &config, wait)?;
     let has_locked_memory = waiter.granted().memory.is_granted();
-    give_up_rights(&config, service.user.as_ref(), has_locked_memory)?;
+    drop_privileges(&config, service.user.as_ref(), has_locked_memory)?;
     let logs = logs(&config)?;
     match file(&config.tables.log.packets) {
         None => carry(&config, service, sides, &mut waiter, inbox, logs, ()).map(drop),
@@ -113,24 +114,24 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn logs(config: &Config) -> Result<Logs, Failure> {
-    let wanted = Wanted {
+    let wanted = LogOptions {
         command: PLACE,
         mahimahi: file(&config.tables.log.mahimahi),
         capture: file(&config.tables.log.pcap),
-        // A service that starts anew begins its records anew.
+        // A service that restarts replaces its logs.
         force: true,
         typed: config.written(),
     };
     Logs::open(&wanted, &(&config.plan).into(), |kind, error| {
         let key = match kind {
-            Kind::Mahimahi => &config.tables.log.mahimahi,
-            Kind::Capture => &config.tables.log.pcap,
+            LogKind::Mahimahi => &config.tables.log.mahimahi,
+            LogKind::Capture => &config.tables.log.pcap,
         };
         config.failure(key, error)
     })
 }
 
-/// What is served beside the data thread.
+/// State of the threads beside the data thread.
 struct Service {
     metrics: Option<TcpListener>,
     control: Option<Socket>,
@@ -140,7 +141,8 @@ struct Service {
     user: Option<User>,
 }
 
-/// Opens all that may take rights, and changes nothing that does not go with this process but for offloads.
+/// Opens everything that may need privileges. Of the changes, only disabled offloads do not end with this process by
+/// themselves.
 fn open(
     path: &Path,
     config: &Config,
@@ -154,7 +156,7 @@ fn open(
         return Err(config.failure(&config.tables.gateway.user, message));
     }
     let failed = |what: &str, error: std::io::Error| Failure::input(PLACE, format!("{what}: {error}"));
-    let signals = Signals::take().map_err(|error| failed("taking signals", error))?;
+    let signals = Signals::take().map_err(|error| failed("installing signal handlers", error))?;
     let metrics = config.listen().map(|address| {
         TcpListener::bind(address).map_err(|error| {
             let message = format!(
@@ -181,10 +183,11 @@ fn open(
         |key: &Setting<Option<Interface>>| Side::open(key.text()).map_err(|error| config.failure(key, error));
     let sides = [side(&gateway.inside)?, side(&gateway.outside)?];
     for (name, side) in [inside, outside].into_iter().zip(&sides) {
-        tell(name, side, config.mtu());
+        report_interface(name, side, config.mtu());
     }
-    let (line, inbox) = control(config.settings()).map_err(|error| failed("making a bell", error))?;
-    let alarm = inbox.alarm().map_err(|error| failed("making a bell", error))?;
+    let (line, inbox) =
+        control(config.settings()).map_err(|error| failed("creating an event descriptor", error))?;
+    let alarm = inbox.alarm().map_err(|error| failed("creating an event descriptor", error))?;
     let waiter = Waiter::new(wait, [alarm]);
     let granted = waiter.granted();
     for (what, grant) in [("real-time priority", &granted.priority), ("locked memory", &granted.memory)] {
@@ -197,27 +200,27 @@ fn open(
     Ok((Service { metrics, control: socket, signals, reloader, line, user }, sides, waiter, inbox))
 }
 
-/// What was done to an interface, and what does not go together with it.
-fn tell(name: &str, side: &Side, mtu: u16) {
+/// Reports changes to an interface, and an MTU that does not match.
+fn report_interface(name: &str, side: &Side, mtu: u16) {
     let name = one_line(name);
     let [off, on] = side.offloads();
     if !off.is_empty() {
-        eprintln_line(&format!("{name}: offloads that are off until the end: {off}"));
+        eprintln_line(&format!("{name}: offloads disabled until the gateway ends: {off}"));
     }
     if !on.is_empty() {
-        eprintln_line(&format!("{name}: offloads that cannot be switched off: {on}"));
+        eprintln_line(&format!("{name}: offloads that cannot be disabled: {on}"));
     }
     if let Some(its) = side.mtu()
         && its != u32::from(mtu)
     {
         eprintln_line(&format!(
-            "{name} has an MTU of {its}, and gateway.mtu is {mtu}: packets between the two sizes are lost"
+            "{name} has an MTU of {its}, and gateway.mtu is {mtu}: packets of sizes between the two are lost"
         ));
     }
 }
 
-/// Also where no user is named: who is root then keeps the name, and what root may do but for what its name opens.
-fn give_up_rights(config: &Config, user: Option<&User>, has_locked_memory: bool) -> Result<(), Failure> {
+/// Also if no user is named: root then stays root, but keeps only the capabilities to open its interfaces again.
+fn drop_privileges(config: &Config, user: Option<&User>, has_locked_memory: bool) -> Result<(), Failure> {
     privileges::drop_to(user, has_locked_memory)
         .map_err(|(what, error)| config.failure(&config.tables.gateway.user, format!("{what}: {error}")))?;
     match user {
@@ -230,7 +233,7 @@ fn give_up_rights(config: &Config, user: Option<&User>, has_locked_memory: bool)
     Ok(())
 }
 
-/// Carries packets until it is told to stop.
+/// Forwards packets until it is stopped.
 fn carry<R: Recorder>(
     config: &Config,
     service: Service,
@@ -261,7 +264,7 @@ fn carry<R: Recorder>(
         }
     };
     reloader.notify().stopping();
-    // Whoever still asks is answered that it has ended; a reload too, which else would be waited for here.
+    // Pending requests are answered with an error, including a reload, which this thread would otherwise wait for below.
     drop(inbox);
     drop(server);
     let (settings, reloads) = reloader.running();
@@ -276,10 +279,10 @@ fn carry<R: Recorder>(
     let end = Time::ZERO + audit.facts().duration;
     let audited = emulator.audit();
     let (recorder, (logs, _)) = emulator.into_parts();
-    let Closed { lost, broken } = logs.close(end);
+    let LogResults { lost, broken } = logs.close(end);
     audit.log_lost = lost;
-    output::tell(&verdict::text(&Snapshot::between(None, &last), &audit.facts()));
-    carried.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
+    output::eprint(&verdict::text(&Snapshot::between(None, &last), &audit.facts()));
+    carried.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
     audited.map_err(|error| {
         Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
     })?;
@@ -289,7 +292,7 @@ fn carry<R: Recorder>(
     }
 }
 
-/// Starts the threads beside the data thread. The control socket is served until what is returned is dropped.
+/// Starts the threads beside the data thread. The control socket is served until the returned server is dropped.
 fn serve(service: Service) -> Result<Option<qdelay_live::control::Server>, Failure> {
     let Service { metrics, control, signals, reloader, line, .. } = service;
     let failed = |error| Failure::input(PLACE, format!("starting a thread: {error}"));

@@ -1,4 +1,4 @@
-//! Telling a service manager how things are (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names.
+//! Notifies a service manager of the state (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::{OsStr, OsString};
@@ -6,14 +6,14 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Who wants to be told, if anybody.
+/// The socket of the service manager, if there is one.
 #[derive(Debug, Default)]
 pub struct Notify {
     to: Option<(UnixDatagram, SocketAddr)>,
 }
 
 impl Notify {
-    /// From the environment.
+    /// Reads the environment.
     pub fn from_environment() -> Notify {
         Notify::to(std::env::var_os("NOTIFY_SOCKET"))
     }
@@ -30,25 +30,25 @@ impl Notify {
         Notify { to: name.as_deref().and_then(open) }
     }
 
-    /// Packets are carried.
+    /// Packets are being forwarded.
     pub fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
-    /// A configuration is being read; `ready` ends it.
+    /// A reload has begun; `ready` ends it.
     pub fn reloading(&self) {
-        // For `Type=notify-reload`: when it began, by the monotonic clock, in us.
+        // For `Type=notify-reload`: the time of its begin on the monotonic clock, in us.
         let time = clock_gettime(ClockId::Monotonic);
         let micros = time.tv_sec * 1_000_000 + time.tv_nsec / 1000;
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
     }
-    /// The end has begun.
+    /// Shutdown has begun.
     pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
 
     fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.to {
-            // A manager that does not listen is its own affair.
+            // Errors of the service manager's socket are ignored.
             let _ = socket.send_to_addr(message.as_bytes(), address);
         }
     }

@@ -1,8 +1,9 @@
-//! From root to an ordinary user, or to root without its rights, once everything is open (capabilities(7), credentials(7)).
+//! Drops privileges once everything is open: to an ordinary user, or to root without its capabilities (capabilities(7),
+//! credentials(7)).
 //!
-//! Two capabilities are kept, and only as *permitted*: `CAP_NET_RAW`, to open an interface again that was gone, and
-//! `CAP_NET_ADMIN`, to restore its offloads. They are made *effective* for such a call and not between ([`with`]); a program that
-//! is started from here never gets them.
+//! Two capabilities are kept, and only as *permitted*: `CAP_NET_RAW`, to open an interface again after it was removed, and
+//! `CAP_NET_ADMIN`, to restore its offloads. They are made *effective* only for such a call ([`with`]); programs started from
+//! here never get them.
 //!
 //! Users are those of `/etc/passwd`.
 
@@ -12,13 +13,13 @@ use rustix::thread::{self, CapabilitySet};
 use std::fmt;
 use std::io;
 
-/// Kept as permitted.
+/// Capabilities kept as permitted.
 const KEPT: CapabilitySet = CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN);
 
 /// A user and the group it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// As it was written.
+    /// The name as written.
     pub name: String,
     uid: u32,
     gid: u32,
@@ -28,7 +29,7 @@ impl User {
     /// Looks `name` up: a name or a number.
     ///
     /// # Errors
-    /// There is none; what was expected.
+    /// No such user; the message says what was expected.
     pub fn find(name: &str) -> Result<User, String> {
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let user = find_user(&passwd, name)
@@ -38,11 +39,11 @@ impl User {
             _ => Ok(user),
         }
     }
-    /// Its number, for files that become its own.
+    /// The user ID, for files that the user will own.
     pub fn uid(&self) -> Uid {
         Uid::from_raw(self.uid)
     }
-    /// The number of its group.
+    /// The group ID.
     pub fn gid(&self) -> Gid {
         Gid::from_raw(self.gid)
     }
@@ -54,7 +55,7 @@ impl fmt::Display for User {
     }
 }
 
-/// The largest number is none: the kernel takes it for "unchanged".
+/// The largest number is not a user ID: the kernel interprets it as "unchanged".
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number != u32::MAX)
 }
@@ -69,12 +70,12 @@ fn find_user(passwd: &str, name: &str) -> Option<User> {
     })
 }
 
-/// Becomes `user`, where one is given, and gives up every capability but [`KEPT`]. To be called while there is one thread only:
-/// the others would keep what they have. With locked memory the limit on it is lifted first, or else the capability that
-/// stands above the limit is kept too.
+/// Changes to `user`, if one is given, and drops every capability but [`KEPT`]. To be called while there is a single thread:
+/// other threads would keep their privileges. With locked memory, the limit on it is raised first; if that fails, the
+/// capability to exceed the limit is kept too.
 ///
 /// # Errors
-/// The kernel's, and what was tried.
+/// The kernel's error, and the operation that failed.
 pub fn drop_to(user: Option<&User>, has_locked_memory: bool) -> Result<(), (&'static str, io::Error)> {
     if std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() > 1) {
         return Err((
@@ -100,35 +101,35 @@ pub fn drop_to(user: Option<&User>, has_locked_memory: bool) -> Result<(), (&'st
     sets.effective = sets.permitted & CapabilitySet::IPC_LOCK;
     sets.inheritable = CapabilitySet::empty();
     thread::set_capabilities(None, sets).map_err(what("giving up capabilities"))?;
-    // Kernels before 4.3 have no ambient set; nothing is in it there.
+    // Kernels before 4.3 have no ambient set, so nothing has to be cleared.
     let _ = thread::clear_ambient_capability_set();
     thread::set_no_new_privs(true).map_err(what("setting no_new_privs"))
 }
 
-/// Whether locked memory has no limit now.
+/// Removes the limit on locked memory; returns whether that succeeded.
 fn lift_memory_limit() -> bool {
     let lifted = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None }).is_ok();
     lifted || getrlimit(Resource::Memlock).current.is_none()
 }
 
-/// What is not permitted here stays; `no_new_privs` makes it worthless.
+/// Capabilities that may not be removed here stay; `no_new_privs` makes them unusable.
 fn shrink_bounding_set() {
     for capability in CapabilitySet::all().iter() {
         let _ = thread::remove_capability_from_bounding_set(capability);
     }
 }
 
-/// Whether this process is root, or whoever has its rights.
+/// Whether this process has the privileges of root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Does `work` with what is kept in effect, on this thread.
+/// Runs `work` on this thread while the kept capabilities are effective.
 pub fn with<T>(work: impl FnOnce() -> T) -> T {
     let before = thread::capabilities(None).ok();
     if let Some(mut sets) = before {
         sets.effective |= sets.permitted & KEPT;
-        // Where it is refused, so is what `work` tries, which says so.
+        // If that is refused, `work` fails too, and reports it.
         let _ = thread::set_capabilities(None, sets);
     }
     let result = work();

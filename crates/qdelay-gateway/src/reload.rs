@@ -1,4 +1,4 @@
-//! Reading the configuration again: all of it or nothing.
+//! Reloading the configuration, completely or not at all.
 
 use super::config::Config;
 use super::notify::Notify;
@@ -8,11 +8,11 @@ use qdelay_terminal::error::{Failure, one_line};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// What a reload needs; shared by the thread of signals and that of the control socket.
+/// State for reloads, shared by the threads of signals and of the control socket.
 #[derive(Debug)]
 pub struct Reloader {
     path: PathBuf,
-    /// What runs. Held while a reload lasts, so that there is one at a time.
+    /// The running configuration. Locked during a reload, so that there is one at a time.
     running: Mutex<Running>,
     control: Control,
     notify: Notify,
@@ -25,26 +25,27 @@ struct Running {
 }
 
 impl Reloader {
-    /// Of a gateway that runs `running`, which was read from `path`.
+    /// For a gateway that runs `running`, which was read from `path`.
     pub fn new(path: PathBuf, running: Config, control: Control, notify: Notify) -> Reloader {
         Reloader { path, running: Mutex::new(Running { config: running, reloads: 0 }), control, notify }
     }
 
-    /// Who is told how things are.
+    /// The service manager.
     pub fn notify(&self) -> &Notify {
         &self.notify
     }
 
-    /// What runs, and how often it was replaced. Waits for a reload that goes on: once the data thread has ended, or from another.
+    /// The current settings, and how often they were replaced. Waits for a reload in progress: to be called after the data
+    /// thread has ended, or from another thread.
     pub fn running(&self) -> (LinkSettings, u64) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         (running.config.settings(), running.reloads)
     }
 
-    /// Reads everything, and only then replaces what runs.
+    /// Reads the whole configuration, and then replaces the current settings.
     ///
     /// # Errors
-    /// File, line, key, what was wrong and what was expected; what ran goes on.
+    /// File, line, key, the error and what was expected; the previous configuration stays in use.
     pub fn reload(&self) -> Result<String, String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         self.notify.reloading();
@@ -54,7 +55,7 @@ impl Reloader {
     }
 
     fn replace(&self, running: &mut Running) -> Result<(), String> {
-        let keeps = |error: String| format!("{error}; what ran before goes on");
+        let keeps = |error: String| format!("{error}; the previous configuration stays in use");
         let new = Config::read(&self.path)
             .and_then(|new| running.config.check_reload(&new).map(|()| new))
             .map_err(|failure| keeps(line(failure)))?;

@@ -1,8 +1,8 @@
-//! A side of the gateway: an interface that may go away and come back.
+//! A side of the gateway: an interface that may be removed and come back.
 //!
-//! While the interface is there this is a [`PacketSocket`] and nothing else. When it goes down or is removed, a timer takes the
-//! socket's place among what is polled: every [`LOOK`] the name is looked for again, and what has come back under it is opened
-//! and switched on. What is to be written meanwhile is refused, which the audit counts.
+//! While the interface is usable this is a plain [`PacketSocket`]. When it goes down or is removed, a timer is polled instead
+//! of the socket: every [`LOOK`] an interface of the same name is looked up, opened and set up. Packets to be written meanwhile
+//! are refused, which the audit counts.
 
 use super::privileges;
 use qdelay_emu::device::offload::Offloads;
@@ -18,24 +18,24 @@ use rustix::time::{
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How often an interface that is away is looked for.
+/// How often a missing interface is looked up.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// See the module.
 #[derive(Debug)]
 pub struct Side {
     name: String,
-    /// `None` while there is no interface of that name.
+    /// `None` while no interface has this name.
     open: Option<Open>,
     is_away: bool,
     timer: OwnedFd,
-    /// To look for the interface with; it stays in the namespace of the thread that opened it.
+    /// For looking up the interface; it stays in the namespace of the thread that opened it.
     netlink: Netlink,
-    /// Dropped by the kernel at interfaces that are gone.
+    /// Kernel drops at interfaces that were removed.
     drops: u64,
 }
 
-/// An interface that is open. In this order: the socket goes before the offloads are restored.
+/// An open interface. Field order matters: the socket is closed before the offloads are restored.
 #[derive(Debug)]
 struct Open {
     socket: PacketSocket,
@@ -53,9 +53,9 @@ impl Open {
                 _ => PacketError::Failed { what, error },
             }
         };
-        // Some drivers reset the interface for it, so before the socket is there.
-        let offloads = Offloads::switch_off(name).map_err(failed("switching offloads off"))?;
-        let on = "switching the network interface on";
+        // Before opening the socket, since some drivers reset the interface when offloads change.
+        let offloads = Offloads::switch_off(name).map_err(failed("disabling offloads"))?;
+        let on = "setting the network interface up";
         let index = netlink.index(name).map_err(failed(on))?;
         let index = index.ok_or_else(|| PacketError::NoInterface { name: name.to_string() })?;
         netlink.set_up(index).map_err(failed(on))?;
@@ -65,7 +65,7 @@ impl Open {
 }
 
 impl Side {
-    /// Opens the interface `name`, in the network namespace of the calling thread, and switches it on.
+    /// Opens the interface `name`, in the network namespace of the calling thread, and sets it up.
     ///
     /// # Errors
     /// See [`PacketError`].
@@ -83,7 +83,7 @@ impl Side {
         self.open.as_ref().map(|open| open.socket.mtu())
     }
 
-    /// What was switched off, and what would not be: `tso, gso`.
+    /// Offloads that were disabled, and those that could not be: `tso, gso`.
     pub fn offloads(&self) -> [String; 2] {
         let Some(open) = &self.open else { return Default::default() };
         let names = |offloads: &[qdelay_emu::device::offload::Offload]| {
@@ -92,17 +92,17 @@ impl Side {
         [names(open.offloads.switched_off()), names(&open.offloads.left_on())]
     }
 
-    /// Switches offloads on again that were on.
+    /// Enables the offloads again that were enabled before.
     ///
     /// # Errors
-    /// One line.
+    /// An error in one line.
     pub fn restore(&mut self) -> Result<(), String> {
         let Some(open) = &mut self.open else { return Ok(()) };
         privileges::with(|| open.offloads.restore())
             .map_err(|error| format!("{}: offloads cannot be restored: {error}", one_line(&self.name)))
     }
 
-    /// The interface cannot be used at the moment.
+    /// The interface has become unusable.
     #[cold]
     fn leave(&mut self, error: &io::Error) {
         eprintln_line(&format!("{}: {error}; waiting for it to come back", one_line(&self.name)));
@@ -123,10 +123,10 @@ impl Side {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times);
     }
 
-    /// While the interface is away: looks for it when it is time to, and reads from it if it is there again.
+    /// While the interface is missing: looks it up when the timer has expired, and reads from it if it is back.
     #[cold]
     fn look(&mut self, buffer: &mut [u8]) -> Option<Received> {
-        // Not yet time.
+        // The timer has not expired.
         if rustix::io::read(&self.timer, &mut [0_u8; 8]).is_err() {
             return None;
         }
@@ -139,7 +139,7 @@ impl Side {
         }
         index?;
         if self.open.is_none() {
-            // Perhaps it is not quite there: the next look tells.
+            // If opening fails, the next lookup tries again.
             self.open = privileges::with(|| Open::new(&self.name, &mut self.netlink)).ok();
         }
         let received = self.open.as_mut().and_then(|open| open.socket.receive(buffer).ok().flatten());

@@ -1,6 +1,6 @@
-//! `SIGTERM` and `SIGINT` stop the gateway, `SIGHUP` has it read its configuration again.
+//! `SIGTERM` and `SIGINT` stop the gateway, `SIGHUP` reloads its configuration.
 //!
-//! The handlers write a byte to a socket, and a thread does what is to be done: it may wait, and the data thread may not.
+//! The handlers write a byte to a socket, and a separate thread reacts: it may block, and the data thread may not.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-/// Signals that are taken, and wait to be served.
+/// Signals with installed handlers, to be served.
 #[derive(Debug)]
 pub struct Signals {
     stop: UnixStream,
@@ -18,22 +18,22 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes them from now on: what comes before [`Signals::serve`] is kept.
+    /// Installs the handlers: signals before [`Signals::serve`] are kept.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn take() -> io::Result<Signals> {
         let (stop, ring_stop) = UnixStream::pair()?;
         let (reload, ring_reload) = UnixStream::pair()?;
         pipe::register(SIGTERM, ring_stop.try_clone()?)?;
         pipe::register(SIGINT, ring_stop)?;
         pipe::register(SIGHUP, ring_reload)?;
-        // Several signals that have come meanwhile are read as one.
+        // Several signals received meanwhile are read as one.
         reload.set_nonblocking(true)?;
         Ok(Signals { stop, reload })
     }
 
-    /// Serves them in a thread of its own until the first one that stops.
+    /// Serves signals in a thread of its own until the first one that stops the gateway.
     ///
     /// # Errors
     /// No thread can be started.
@@ -45,7 +45,7 @@ impl Signals {
         let mut signals = self;
         let work = move || {
             while signals.wait() {
-                // A ringing that comes while this reloads is for the next time.
+                // A signal that arrives during the reload causes another one.
                 while signals.reload.read(&mut [0; 64]).is_ok() {}
                 reload();
             }
@@ -54,12 +54,12 @@ impl Signals {
         thread::Builder::new().name("signals".into()).spawn(work).map(drop)
     }
 
-    /// Whether the next signal is to reload.
+    /// Waits; returns whether the next signal requests a reload.
     fn wait(&self) -> bool {
         loop {
             let mut fds =
                 [&self.stop, &self.reload].map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN));
-            // Interrupted by the very signal, perhaps.
+            // May be interrupted by the signal itself.
             let _ = poll(&mut fds, None);
             let [stop, reload] = fds.map(|fd| !fd.revents().is_empty());
             if stop || reload {

@@ -1,4 +1,4 @@
-//! What a gateway says when it ends.
+//! The results of a gateway when it ends.
 
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::snapshot::Snapshot;
@@ -6,7 +6,7 @@ use qdelay_live::verdict;
 use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
 
-/// Figures of both directions over the whole run, and whether to believe them.
+/// Totals of both directions over the whole run, and whether they can be trusted.
 pub fn text(whole: &Snapshot, facts: &AuditFacts) -> String {
     let columns = [
         Column::left("link"),

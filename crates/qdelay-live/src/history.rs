@@ -1,4 +1,4 @@
-//! The last snapshots, as curves.
+//! The last snapshots, for drawing curves.
 
 use qdelay_emu::snapshot::{DirectionSnapshot, Snapshot};
 use std::collections::VecDeque;
@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 /// More than any terminal has columns.
 const KEPT: usize = 512;
 
-/// One interval of one direction.
+/// One direction in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     /// Sent in Mbit/s.
     pub rate: f64,
-    /// What could have been sent in Mbit/s; `None` without a bound.
+    /// Capacity in Mbit/s; `None` without a rate limit.
     pub capacity: Option<f64>,
-    /// 99th percentile of the sojourn in ms; `None` where nothing left the queue.
+    /// 99th percentile of the sojourn time in ms; `None` if no packet was dequeued.
     pub sojourn: Option<f64>,
 }
 
@@ -27,9 +27,9 @@ pub struct History {
 }
 
 impl History {
-    /// One more snapshot.
+    /// Appends a snapshot.
     pub fn push(&mut self, snapshot: &Snapshot) {
-        // The first interval may be a moment, whose rate says nothing.
+        // The first interval may be so short that its rate is meaningless.
         if snapshot.interval_s < 0.01 {
             return;
         }

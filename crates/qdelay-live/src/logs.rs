@@ -1,4 +1,4 @@
-//! What a real link writes while it runs: mahimahi's logs of both directions, and a packet capture.
+//! The logs of a link in real time: mahimahi's logs of both directions, and a packet capture.
 
 use qdelay_core::Time;
 use qdelay_emu::device::Port;
@@ -13,39 +13,39 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What is to be written.
-pub struct Wanted<'a> {
+/// The logs to be written.
+pub struct LogOptions<'a> {
     /// The command, for headers and errors.
     pub command: &'static str,
-    /// What mahimahi's logs begin with: `.down` and `.up` are added.
+    /// Prefix of mahimahi's logs: `.down` and `.up` are appended.
     pub mahimahi: Option<&'a Path>,
-    /// The capture.
+    /// The packet capture.
     pub capture: Option<&'a Path>,
     /// Whether files that exist may be replaced.
     pub force: bool,
-    /// Link and discipline as they were typed, down and up.
+    /// Link and discipline as the user wrote them, down and up.
     pub typed: [[&'a str; 2]; 2],
 }
 
-/// Which of the files could not be created.
+/// The kind of a file that could not be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LogKind {
     /// One of mahimahi's logs.
     Mahimahi,
     /// The capture.
     Capture,
 }
 
-/// What came of the logs.
+/// Result of closing the logs.
 #[derive(Debug, Default)]
-pub struct Closed {
-    /// Records that found no room in a log that is whole but for these.
+pub struct LogResults {
+    /// Lost records of logs that are otherwise complete.
     pub lost: u64,
-    /// Logs that could not be written to their end: which, why, and what is in them.
+    /// Logs that could not be written to their end: file, error, and what the file contains.
     pub broken: Vec<String>,
 }
 
-/// The logs that were asked for.
+/// The open logs.
 #[derive(Default)]
 pub struct Logs {
     mahimahi: [Option<(PathBuf, MahimahiLog)>; 2],
@@ -65,15 +65,15 @@ impl Tap for Logs {
 }
 
 impl Logs {
-    /// Opens what is wanted. Each log has a thread of its own from then on, so this comes before the caller's becomes a real-time
-    /// thread. `failure` says how the caller tells of a file that cannot be created.
+    /// Opens the wanted logs. Each starts a thread, so this has to be called before the caller's thread takes real-time
+    /// priority. `failure` makes the caller's error for a file that cannot be created.
     ///
     /// # Errors
     /// A file that cannot be created.
     pub fn open(
-        wanted: &Wanted,
+        wanted: &LogOptions,
         plan: &PlanKind,
-        failure: impl Fn(Kind, InputError) -> Failure,
+        failure: impl Fn(LogKind, InputError) -> Failure,
     ) -> Result<Logs, Failure> {
         if wanted.mahimahi.is_none() && wanted.capture.is_none() {
             return Ok(Logs::default());
@@ -95,7 +95,7 @@ impl Logs {
                 };
                 let log = create(&path, wanted.force)
                     .and_then(|file| MahimahiLog::to_file(file, &layout, port, header))
-                    .map_err(|error| failure(Kind::Mahimahi, cannot_create(&path, &error)))?;
+                    .map_err(|error| failure(LogKind::Mahimahi, cannot_create(&path, &error)))?;
                 logs.mahimahi[place] = Some((path, log));
             }
         }
@@ -103,22 +103,22 @@ impl Logs {
             let header = PcapngOptions { began, ..PcapngOptions::default() };
             let log = create(path, wanted.force)
                 .and_then(|file| PcapngLog::to_file(file, &layout, &header))
-                .map_err(|error| failure(Kind::Capture, cannot_create(path, &error)))?;
+                .map_err(|error| failure(LogKind::Capture, cannot_create(path, &error)))?;
             logs.capture = Some((path.to_path_buf(), log));
         }
         Ok(logs)
     }
 
-    /// Writes what is left.
-    pub fn close(self, end: Time) -> Closed {
+    /// Writes the remaining records and closes the logs.
+    pub fn close(self, end: Time) -> LogResults {
         let mahimahi = self.mahimahi.into_iter().flatten().map(|(path, log)| (path, log.close(end)));
         let capture = self.capture.into_iter().map(|(path, log)| (path, log.close(end)));
-        mahimahi.chain(capture).fold(Closed::default(), |closed, (path, log)| closed.with(&path, log))
+        mahimahi.chain(capture).fold(LogResults::default(), |closed, (path, log)| closed.with(&path, log))
     }
 }
 
-impl Closed {
-    fn with(mut self, path: &Path, closed: Result<LogSummary, LogError>) -> Closed {
+impl LogResults {
+    fn with(mut self, path: &Path, closed: Result<LogSummary, LogError>) -> LogResults {
         match closed {
             Ok(summary) => self.lost += summary.lost,
             Err(error) => self.broken.push(format!("{}: cannot be written: {error}", path.display())),
@@ -132,7 +132,7 @@ pub fn mahimahi_files(prefix: &Path) -> [PathBuf; 2] {
     ["down", "up"].map(|ending| with_ending(prefix, ending))
 }
 
-/// Refuses a file that exists, unless it may be replaced; a pipe or a device is written to as it is.
+/// Refuses a file that exists, unless it may be replaced; pipes and devices are accepted.
 ///
 /// # Errors
 /// It exists.
@@ -143,10 +143,10 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     }
 }
 
-/// An empty file of this name; one that exists is taken only where it may be replaced, or is no regular file.
+/// Creates an empty file of this name; one that exists is opened only if it may be replaced, or is not a regular file.
 ///
 /// # Errors
-/// It exists, or cannot be made.
+/// It exists, or cannot be created.
 pub fn create(path: &Path, force: bool) -> io::Result<File> {
     let is_special = path.metadata().is_ok_and(|found| !found.is_file());
     let mut options = OpenOptions::new();
@@ -157,7 +157,7 @@ pub fn create(path: &Path, force: bool) -> io::Result<File> {
     }
 }
 
-/// `path` cannot be made, and why.
+/// The error for a file that cannot be created.
 pub fn cannot_create(path: &Path, error: &io::Error) -> InputError {
     let message = format!("cannot be written: {error}; expected a place that can be written to");
     InputError::new(path.display(), message)
@@ -170,8 +170,8 @@ fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// When the run begins, for headers that want a date.
-#[allow(clippy::disallowed_methods, reason = "captures carry the time of day; nothing else does")]
+/// Wall clock time at which the run begins, for headers that need a date.
+#[allow(clippy::disallowed_methods, reason = "captures contain wall clock times; no other output does")]
 fn began() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
-//! The foot of the terminal while a command runs above it: `qdelay link --live`.
+//! A panel at the foot of the terminal while a command runs above it: `qdelay link --live`.
 //!
-//! On a terminal the last rows are taken away from the command: a scroll region (DECSTBM) keeps what it prints above them, and
-//! the window size that the kernel tells programs is smaller by as many rows, so that full-screen programs leave them alone too.
-//! Both are put back at the end, and after a panic; after `kill -9` it takes `reset`. Where standard error is no terminal, a line
-//! is written each second instead.
+//! On a terminal the last rows are reserved for the panel: a scroll region (DECSTBM) keeps the command's output above them, and
+//! the window size that the kernel reports to programs is smaller by as many rows, so that full-screen programs leave them
+//! alone too. Both are restored at the end, and after a panic; after `kill -9` the user has to run `reset`. If standard error
+//! is not a terminal, a line is written each second instead.
 
 use super::history::History;
 use super::view;
@@ -19,14 +19,14 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// From one picture to the next.
+/// Interval between two updates of the panel.
 const PICTURE: Duration = Duration::from_millis(250);
-/// From one line to the next.
+/// Interval between two lines.
 const LINE: Duration = Duration::from_secs(1);
-/// Narrower terminals are left alone.
+/// Narrower terminals get no panel.
 const COLUMNS_MIN: u16 = 20;
 
-/// Shows how a link does, until it is dropped; the [`Inbox`](qdelay_emu::control::Inbox) must be dropped first.
+/// Shows the state of a link until it is dropped; the [`Inbox`](qdelay_emu::control::Inbox) must be dropped first.
 #[derive(Debug)]
 pub struct Panel {
     stop: Option<Sender<()>>,
@@ -34,10 +34,10 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Takes its rows at once, so that a command that is started next finds the window as it will be.
+    /// Reserves its rows at once, so that a command that is started next finds the final window size.
     ///
     /// # Errors
-    /// No more threads.
+    /// No thread can be started.
     pub fn start(control: Control) -> io::Result<Panel> {
         let foot = isatty(io::stderr()).then(Foot::take);
         let (stop, stopped) = channel::<()>();
@@ -79,13 +79,13 @@ impl Shown {
     }
 }
 
-/// What the terminal was like; taken by whoever puts it back.
+/// The terminal's state before the panel; taken by the thread that restores it.
 static BEFORE: Mutex<Option<Layout>> = Mutex::new(None);
 
-/// The rows of a terminal, and how they are shared.
+/// The rows of a terminal, divided between the command and the panel.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// As it really is.
+    /// The real window size.
     whole: Winsize,
     /// Rows of the panel.
     foot: u16,
@@ -100,7 +100,7 @@ impl Layout {
     fn top(&self) -> u16 {
         self.whole.ws_row.saturating_sub(self.foot)
     }
-    /// What the command is told.
+    /// The window size reported to the command.
     fn told(&self) -> Winsize {
         let Winsize { ws_row, ws_col, ws_xpixel, ws_ypixel } = self.whole;
         let height = u32::from(ws_ypixel) * u32::from(self.top()) / u32::from(ws_row).max(1);
@@ -108,7 +108,7 @@ impl Layout {
     }
 }
 
-/// The panel's rows. Standard error is the terminal.
+/// The panel's rows. Standard error is a terminal.
 struct Foot {
     layout: Layout,
     has_colour: bool,
@@ -117,7 +117,7 @@ struct Foot {
 impl Foot {
     fn take() -> Foot {
         static HOOK: Once = Once::new();
-        // A panic ends the process before anything is dropped.
+        // A panic ends the process without dropping values.
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
@@ -137,13 +137,13 @@ impl Foot {
         foot
     }
 
-    /// Shares a terminal of this size anew.
+    /// Divides a terminal of this size again.
     fn arrange(&mut self, whole: Winsize) {
         self.layout = Layout::of(whole);
         let Layout { foot, .. } = self.layout;
         if foot > 0 {
             let mut text = String::new();
-            // What stands in these rows moves up, and the cursor with it, whatever column it is in.
+            // Contents of these rows move up, together with the cursor, which keeps its column.
             text.push_str("\x1b7\x1b[r\x1b8");
             (0..foot).for_each(|_| text.push_str("\x1bD"));
             let _ = write!(text, "\x1b[{foot}A\x1b7\x1b[1;{}r\x1b8", self.layout.top());
@@ -159,7 +159,7 @@ impl Foot {
         }
         if let Ok(size) = tcgetwinsize(io::stderr()) {
             let told = self.layout.told();
-            // A size that we did not tell is the terminal's own, and a new one.
+            // A size other than the one set here is the terminal's new real size.
             if (size.ws_row, size.ws_col) != (told.ws_row, told.ws_col) {
                 self.arrange(size);
             }
@@ -169,7 +169,7 @@ impl Foot {
             return;
         }
         let width = usize::from(whole.ws_col);
-        // Programs that end may have taken the region back to the whole.
+        // Programs that have ended may have reset the scroll region to the whole terminal.
         let mut text = format!("\x1b7\x1b[1;{}r", self.layout.top());
         for (row, line) in (self.layout.top() + 1..).zip(view::panel(snapshot, history, width, foot)) {
             let _ = write!(text, "\x1b[{row};1H\x1b[0m\x1b[2K{}", line.render(width, self.has_colour));
@@ -185,9 +185,9 @@ impl Drop for Foot {
     }
 }
 
-/// Gives the whole terminal back, once.
+/// Restores the whole terminal, once.
 fn put_back() {
-    // A thread that has the lock is either painting its last or panicking with it.
+    // Another thread that holds the lock is painting for the last time, or has panicked while holding it.
     let Ok(Some(layout)) = BEFORE.try_lock().map(|mut before| before.take()) else { return };
     if layout.foot == 0 {
         return;
@@ -197,7 +197,7 @@ fn put_back() {
         let _ = write!(text, "\x1b[{row};1H\x1b[0m\x1b[2K");
     }
     text.push_str("\x1b8");
-    // What the terminal has become since is the truth.
+    // If the terminal was resized since, its new size is kept.
     let is_ours = tcgetwinsize(io::stderr()).is_ok_and(|size| size.ws_row == layout.told().ws_row);
     if is_ours {
         let _ = tcsetwinsize(io::stderr(), layout.whole);
@@ -207,13 +207,14 @@ fn put_back() {
     }
 }
 
-/// Whether writing to the terminal would stop this process, packets and all: another group has it, and it is set so (`tostop`).
+/// Whether writing to the terminal would stop this process and its data thread: another process group is in the foreground, and
+/// `tostop` is set.
 fn is_unwelcome() -> bool {
     let is_set = tcgetattr(io::stderr()).is_ok_and(|modes| modes.local_modes.contains(LocalModes::TOSTOP));
     is_set && tcgetpgrp(io::stderr()).is_ok_and(|group| group != getpgrp())
 }
 
-/// In one piece, so that nothing of the command's comes between. A terminal that has gone is no concern of ours.
+/// In one write, so that the command's output does not come in between. A terminal that has been closed is not an error.
 fn write(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

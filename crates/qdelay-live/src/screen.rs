@@ -1,4 +1,4 @@
-//! `qdelay live SOCKET`: the whole terminal, a line for each interval where there is none, or JSON.
+//! `qdelay live SOCKET`: the whole terminal, a line for each interval if there is no terminal, or JSON.
 
 use crate::Options;
 use crate::control::client::Client;
@@ -18,17 +18,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 
-/// How long a key may take to be noticed.
+/// Maximum delay of the reaction to a key.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// Columns where no terminal says how many.
+/// Columns if there is no terminal.
 const COLUMNS: usize = 80;
 /// Exit status after an interrupt.
 const INTERRUPTED: u8 = 130;
 
-/// Shows what runs at the other end of the socket.
+/// Shows the link at the other end of the socket.
 ///
 /// # Errors
-/// Nobody serves the socket; interrupted.
+/// No process serves the socket; interrupted.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let mut client = Client::connect(&options.socket)?;
     client.watch(options.interval.as_millis())?;
@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     whole(client, options)
 }
 
-/// The second snapshot: the first is of all the time before.
+/// Prints the second snapshot: the first covers all the time before.
 fn once(client: &mut Client, options: &Options) -> Result<(), Failure> {
     let Some(first) = client.next_snapshot()? else {
         return Err(Failure::Check("the link has ended".to_string()));
@@ -74,7 +74,7 @@ fn lines(client: &mut Client, json: bool) -> Result<(), Failure> {
 fn whole(mut client: Client, options: &Options) -> Result<(), Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
-        // Without a handler the signal ends us, only with the terminal as it is.
+        // Without a handler the signal ends the process without restoring the terminal.
         let _ = signal_hook::flag::register(signal, interrupted.clone());
     }
     let (tell, snapshots) = channel();
@@ -125,7 +125,7 @@ fn whole(mut client: Client, options: &Options) -> Result<(), Failure> {
     if let Some(failure) = failure {
         return Err(failure);
     }
-    // What was seen last stays.
+    // The last snapshot stays on the screen.
     if let Some(snapshot) = latest {
         output::print(&format!("{}\nthe link has ended\n", view::plain(&snapshot)))?;
     }
@@ -137,7 +137,7 @@ fn window() -> (usize, usize) {
     tcgetwinsize(io::stdout()).map_or((COLUMNS, 24), |size| (size.ws_col.into(), size.ws_row.into()))
 }
 
-/// A key, if one is pressed soon.
+/// A key, if one is pressed within [`LOOK`].
 fn key() -> Option<u8> {
     let stdin = io::stdin();
     if !isatty(&stdin) {
@@ -147,7 +147,7 @@ fn key() -> Option<u8> {
     let mut fds = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
     if poll(&mut fds, Some(&LOOK)).is_ok_and(|ready| ready > 0) {
         let mut key = [0];
-        // A terminal that has gone reads as the end: that is an interrupt.
+        // A terminal that was closed reads as the end of input: treated as an interrupt.
         return match stdin.lock().read(&mut key) {
             Ok(1) => Some(key[0]),
             _ => Some(3),
@@ -156,7 +156,7 @@ fn key() -> Option<u8> {
     None
 }
 
-/// The alternate screen without a cursor, and keys as they are pressed; as before when it is dropped.
+/// The alternate screen without a cursor, with unbuffered keys; restored when this is dropped.
 struct Screen {
     modes: Option<Termios>,
     has_colour: bool,
@@ -173,7 +173,7 @@ impl Screen {
         let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let before = std::panic::take_hook();
         let saved = modes.clone();
-        // A panic ends the process before anything is dropped.
+        // A panic ends the process without dropping values.
         std::panic::set_hook(Box::new(move |info| {
             leave(saved.as_ref());
             before(info);

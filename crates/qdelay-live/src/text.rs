@@ -2,27 +2,27 @@
 
 use std::fmt::Write;
 
-/// How a piece looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// As everything else.
+    /// Default.
     Plain,
-    /// What names something.
+    /// Labels.
     Dim,
-    /// What is looked for first.
+    /// The most important values.
     Bold,
-    /// Nothing to worry about.
+    /// Good states.
     Good,
-    /// Something to look at.
+    /// Bad states.
     Bad,
-    /// What was sent.
+    /// Rates.
     Rate,
-    /// How long it took.
+    /// Delays.
     Delay,
 }
 
 impl Style {
-    /// Select graphic rendition (ECMA-48), without the colour where it would be the terminal's own.
+    /// Select graphic rendition (ECMA-48), without a colour for the terminal's default.
     const fn code(self) -> &'static str {
         match self {
             Style::Plain => "",
@@ -36,32 +36,32 @@ impl Style {
     }
 }
 
-/// A line: pieces from left to right. What does not fit is left out from the right.
+/// A line of pieces from left to right, truncated on the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     pieces: Vec<(Style, String)>,
 }
 
 impl Line {
-    /// One more piece.
+    /// Appends a piece.
     pub fn push(&mut self, style: Style, text: impl Into<String>) -> &mut Line {
         self.pieces.push((style, text.into()));
         self
     }
 
-    /// All pieces of another line.
+    /// Appends all pieces of another line.
     pub fn append(&mut self, other: Line) -> &mut Line {
         self.pieces.extend(other.pieces);
         self
     }
 
-    /// Columns it takes; each character takes one.
+    /// Width in columns; each character takes one.
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.chars().count()).sum()
     }
 
-    /// Appends `other` so that it ends at column `width`, at least two columns behind this one's end; this one is cut for it
-    /// down to `keep` columns, and below that `other` is left out.
+    /// Appends `other` right-aligned at column `width`, at least two columns behind this line's end. This line is truncated for
+    /// it down to `keep` columns; if that is not enough, `other` is omitted.
     pub fn right(&mut self, other: Line, width: usize, keep: usize) -> &mut Line {
         let Some(room) = width.checked_sub(other.width() + 2) else { return self };
         if other.pieces.is_empty() || (room < self.width() && room < keep) {
@@ -74,7 +74,7 @@ impl Line {
         self
     }
 
-    /// Leaves out what is behind column `width`; the last column then says so.
+    /// Truncates the line to `width` columns; the last column shows the truncation.
     pub fn cut(&mut self, width: usize) {
         if self.width() <= width {
             return;
@@ -90,14 +90,14 @@ impl Line {
         }
     }
 
-    /// As it is written to a terminal, at most `width` columns; with escape sequences if `has_colour`.
+    /// The line as written to a terminal, at most `width` columns; with escape sequences if `has_colour`.
     pub fn render(&self, width: usize, has_colour: bool) -> String {
         let mut line = self.clone();
         line.cut(width);
         let mut text = String::new();
         for (style, piece) in &line.pieces {
             let code = if has_colour && !piece.is_empty() { style.code() } else { "" };
-            // What users typed may hold anything; here it takes a column and does nothing.
+            // Users' text may contain control characters, which are shown as one column each.
             let piece: String = piece.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
             let end = if code.is_empty() { "" } else { "\x1b[0m" };
             let _ = write!(text, "{code}{piece}{end}");
@@ -109,8 +109,8 @@ impl Line {
 /// Eighths of a character's height.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The last `width` of `values` as bars of one row, the highest `top`; what is there at all is at least an eighth high. Blanks
-/// stand for `None`, and before the first.
+/// The last `width` of `values` as bars of one row, scaled to `top`; every value is shown at least an eighth high. Blanks stand
+/// for `None`, and before the first value.
 pub fn sparkline(values: impl ExactSizeIterator<Item = Option<f64>>, width: usize, top: f64) -> String {
     let count = values.len();
     let blanks = " ".repeat(width.saturating_sub(count));
@@ -121,13 +121,13 @@ pub fn sparkline(values: impl ExactSizeIterator<Item = Option<f64>>, width: usiz
     blanks.chars().chain(bars).collect()
 }
 
-/// The height of `value` where `top` is `full` eighths.
+/// The height in eighths of `value`, if `top` is `full` eighths high.
 fn eighths(value: f64, top: f64, full: usize) -> usize {
     if top > 0.0 && value > 0.0 { ((value / top * full as f64).round() as usize).min(full) } else { 0 }
 }
 
-/// The last `width` of `values` as bars over `rows` rows, from the top; each value may have a ceiling, drawn where the bar
-/// does not reach it.
+/// The last `width` of `values` as bars over `rows` rows, from the top; each value may have a limit, drawn above bars that do
+/// not reach it.
 pub fn chart(
     values: impl ExactSizeIterator<Item = (Option<f64>, Option<f64>)>,
     width: usize,
@@ -138,7 +138,7 @@ pub fn chart(
     let columns: Vec<_> = values.skip(count.saturating_sub(width)).collect();
     let blanks = " ".repeat(width.saturating_sub(columns.len()));
     let cell = |row: usize, (value, ceiling): (Option<f64>, Option<f64>)| {
-        // Eighths below this row.
+        // Number of eighths below this row.
         let below = (rows - 1 - row) * 8;
         let height = value.map_or(0, |value| eighths(value, top, rows * 8).max(1));
         let mark = ceiling.map(|ceiling| eighths(ceiling, top, rows * 8).saturating_sub(1) / 8 * 8);

@@ -1,9 +1,9 @@
-//! The last lines of a real link's figures: how it kept time, and whether to believe it.
+//! The last lines of the results of a real link: lateness, and whether the results can be trusted.
 
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::stall::Stalls;
 
-/// Both lines; `more` ends the first.
+/// Both lines; `more` is appended to the first.
 pub fn lines(facts: &AuditFacts, more: &str) -> String {
     let verdict = &facts.verdict;
     let judged = match verdict.trustworthy {
@@ -16,7 +16,7 @@ pub fn lines(facts: &AuditFacts, more: &str) -> String {
         unseen => format!(", {unseen} of {read} packets perhaps read late"),
     };
     format!(
-        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest standstill {:.0} us{unread}; CPU {:.0}%{more}\n{judged}\n",
+        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest stall {:.0} us{unread}; CPU {:.0}%{more}\n{judged}\n",
         facts.duration.as_secs_f64(),
         facts.lateness.p50 * 1e3,
         facts.lateness.p99 * 1e3,

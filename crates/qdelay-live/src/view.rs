@@ -1,18 +1,18 @@
-//! What is seen of a snapshot. Pure: text from figures, nothing else.
+//! Renders a snapshot as text: pure functions without I/O.
 
 use super::history::{History, Point};
 use super::text::{Line, Style, chart, sparkline};
 use qdelay_emu::snapshot::{Amount, DirectionSettings, DirectionSnapshot, Snapshot, Sojourn, StallFigures};
 use std::collections::VecDeque;
 
-/// Fewer columns than this are no room for a curve.
+/// The minimum width of a curve.
 const CURVE_COLUMNS: usize = 8;
-/// At least so many columns of what runs are seen, before the reasons of drops.
+/// Minimum columns for the settings, before drop reasons are shown.
 const SETTING_COLUMNS: usize = 16;
-/// Columns of the figures in front of a curve.
+/// Columns of the values in front of a curve.
 const FIGURE_COLUMNS: usize = 38;
 
-/// How many rows [`panel`] takes of a terminal of `rows`: most of them stay the command's.
+/// How many rows [`panel`] takes of a terminal of `rows`: most of them stay with the command.
 pub fn panel_rows(rows: u16) -> u16 {
     match rows {
         24.. => 8,
@@ -22,7 +22,7 @@ pub fn panel_rows(rows: u16) -> u16 {
     }
 }
 
-/// The foot of a terminal: `rows` rows, as [`panel_rows`] says.
+/// The foot of a terminal, with `rows` rows according to [`panel_rows`].
 pub fn panel(snapshot: &Snapshot, history: &History, width: usize, rows: u16) -> Vec<Line> {
     let mut lines = Vec::new();
     if rows == 0 {
@@ -51,7 +51,7 @@ pub fn panel(snapshot: &Snapshot, history: &History, width: usize, rows: u16) ->
 pub fn screen(snapshot: &Snapshot, history: &History, source: &str, width: usize, rows: usize) -> Vec<Line> {
     let mut lines = vec![title(snapshot, &format!("qdelay live {source}"), width)];
     let directions = [("down", &snapshot.down, &history.down), ("up", &snapshot.up, &history.up)];
-    // Title, host, reasons, keys, and of each direction: heading, two lines of figures, drops, a blank.
+    // Title, host, reasons, keys; and of each direction: heading, two lines of values, drops, a blank line.
     let classes: usize = directions.iter().map(|(_, direction, _)| class_rows(direction)).sum();
     let fixed = 4 + 2 * 5;
     let chart_rows = (rows.saturating_sub(fixed + classes) / 4).min(6);
@@ -100,7 +100,7 @@ pub fn screen(snapshot: &Snapshot, history: &History, source: &str, width: usize
     lines
 }
 
-/// As text without curves, to be printed once.
+/// Text without curves, to be printed once.
 pub fn report(snapshot: &Snapshot, width: usize) -> Vec<Line> {
     let mut lines = vec![title(snapshot, "qdelay live", width)];
     for (name, direction) in [("down", &snapshot.down), ("up", &snapshot.up)] {
@@ -116,7 +116,7 @@ pub fn report(snapshot: &Snapshot, width: usize) -> Vec<Line> {
     lines
 }
 
-/// One line for where no terminal is.
+/// One line, for output other than a terminal.
 pub fn plain(snapshot: &Snapshot) -> String {
     let direction = |name: &str, direction: &DirectionSnapshot| {
         let capacity = direction
@@ -169,7 +169,7 @@ fn title(snapshot: &Snapshot, name: &str, width: usize) -> Line {
     left
 }
 
-/// What runs, and what was dropped and marked.
+/// The settings, and drops and marks.
 fn heading(name: &str, direction: &DirectionSnapshot, width: usize) -> Line {
     let mut line = Line::default();
     line.push(Style::Bold, format!("{name:<5}")).push(Style::Plain, setting(&direction.setting));
@@ -260,7 +260,7 @@ fn sojourn_line(direction: &DirectionSnapshot, points: &VecDeque<Point>, width: 
     with_curve(sojourn_figures(direction), bars, Style::Delay, &queue, width)
 }
 
-/// Figures, a curve, and a word behind it.
+/// Values, a curve, and a label behind it.
 fn with_curve(
     mut line: Line,
     bars: impl Fn(usize) -> String,
@@ -277,7 +277,7 @@ fn with_curve(
     line
 }
 
-/// A direction on one line.
+/// A direction in one line.
 fn short_line(name: &str, direction: &DirectionSnapshot, points: &VecDeque<Point>, width: usize) -> Line {
     let mut line = Line::default();
     line.push(Style::Bold, format!("{name:<5}")).push(Style::Rate, rate(direction.rate_mbps));
@@ -330,7 +330,7 @@ fn reasons_line(snapshot: &Snapshot) -> Option<Line> {
 }
 
 fn class_rows(direction: &DirectionSnapshot) -> usize {
-    // Of one class there is nothing to tell apart.
+    // A single class needs no table.
     if direction.classes.len() < 2 { 0 } else { direction.classes.len() + 1 }
 }
 
@@ -360,7 +360,7 @@ fn classes_table(direction: &DirectionSnapshot) -> Vec<Line> {
     std::iter::once(head).chain(direction.classes.iter().map(row)).collect()
 }
 
-/// A chart with its top on the left.
+/// A chart with its maximum on the left.
 fn curve(
     values: impl ExactSizeIterator<Item = (Option<f64>, Option<f64>)>,
     width: usize,
@@ -383,7 +383,7 @@ fn curve(
     bars.into_iter().enumerate().map(line).collect()
 }
 
-/// The highest of what is seen, so that a curve fills its height.
+/// The highest visible value, so that a curve fills its height.
 fn top_rate(points: &VecDeque<Point>, width: usize) -> f64 {
     let seen = points.iter().rev().take(width);
     seen.map(|point| point.rate.max(point.capacity.unwrap_or(0.0))).fold(0.0, f64::max)
@@ -418,7 +418,7 @@ mod tests {
         Amount { packets, bytes: packets * 1500 }
     }
 
-    /// A link that was read once a tenth of a second, with a second of its curves.
+    /// A link with a snapshot each tenth of a second, and a second of its curves.
     fn example() -> (Snapshot, History) {
         let by =
             |reason: &str, packets: u64| std::iter::once((reason.to_string(), amount(packets))).collect();
@@ -610,7 +610,7 @@ mod tests {
         );
     }
 
-    /// Whatever the terminal: no line is wider, and no more rows than there are.
+    /// For every terminal size, no line is too wide, and there are no more rows than the terminal has.
     #[test]
     fn nothing_sticks_out() {
         let (snapshot, history) = example();

@@ -81,16 +81,16 @@ impl<'a> Carrier<'a> {
         flow: Arc<AtomicU32>,
         stop: &AtomicBool,
     ) -> Result<Carried<'a>, String> {
-        let broke_off = |error: io::Error| format!("the link broke off: {error}");
+        let failed = |error: io::Error| format!("the link failed: {error}");
         let limits = self.plan.lateness_limits();
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
         let gauge = Gauge::new(self.scenario, &self.topology, flow);
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
-        let devices = bypass::join(self.devices).map_err(broke_off)?;
+        let devices = bypass::join(self.devices).map_err(failed)?;
         // Set after the clock was started, so that it does not ring before the end.
-        let alarm = alarm(self.scenario.duration).map_err(broke_off)?;
+        let alarm = alarm(self.scenario.duration).map_err(failed)?;
         if let Some(steering) = &self.steering {
             // Where it is refused, releases are later, which is seen.
             let _ = steering.pin_thread();
@@ -102,9 +102,9 @@ impl<'a> Carrier<'a> {
         let realtime = waiter.granted().priority.is_granted();
         let mut driver = Driver::new(clock, devices, emulator, limits);
         driver.begin();
-        driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(broke_off)?;
+        driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(failed)?;
         // What is due by now happens.
-        driver.turn([false; 2]).map_err(broke_off)?;
+        driver.turn([false; 2]).map_err(failed)?;
         let (emulator, devices, audit) = driver.finish();
         drop(devices);
         emulator.audit().map_err(|error| {

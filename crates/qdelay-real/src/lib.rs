@@ -180,7 +180,7 @@ impl RealTime {
             (carried, (received.join().unwrap_or(0), sent.join().is_ok()), failed)
         });
         let Ok(carried) = carried else {
-            return Err(EngineError::Audit(format!("{}: the emulator broke off", place(case))));
+            return Err(EngineError::Audit(format!("{}: the emulator failed", place(case))));
         };
         if let Some(message) = failed {
             return Err(refuse(message));
@@ -199,7 +199,7 @@ impl RealTime {
         let (makers, is_missing) = support::makers(scenario);
         if is_missing {
             let note = "irtt is not installed: this program sends flows that are like calls by itself";
-            self.without_irtt.call_once(|| self.bar.without(|| qdelay_terminal::output::eprintln_line(note)));
+            self.without_irtt.call_once(|| self.bar.suspend(|| qdelay_terminal::output::eprintln_line(note)));
         }
         makers
     }
@@ -223,7 +223,7 @@ impl RealTime {
                 return Some(message);
             }
             let seconds = |span: Span| span.as_nanos() / 1_000_000_000;
-            self.bar.tell(&format!(
+            self.bar.set_message(&format!(
                 "{} s of {} s",
                 seconds(now.since(Time::ZERO)),
                 seconds(scenario.duration)

@@ -1,4 +1,4 @@
-//! How the command fails: one line on standard error and an exit status.
+//! Errors of the command: one line on standard error and an exit status.
 
 use qdelay_study::InputError;
 use qdelay_study::engine::EngineError;
@@ -6,19 +6,19 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why the command did not do what it was asked.
+/// Why the command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// What the user gave cannot be used; exit status 2.
+    /// Invalid input by the user; exit status 2.
     Input {
         /// The file or option.
         place: String,
-        /// The line or key, what was wrong and what was expected.
+        /// The line or key, the error, and what was expected.
         message: String,
     },
     /// An expectation or an audit failed; exit status 1.
     Check(String),
-    /// A command that was run for the user ended with this status, which is ours; it has said why itself.
+    /// A command that was run for the user ended with this status, which becomes ours; it has reported its error itself.
     Status(u8),
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Failure::Input { place: place.to_string(), message: message.to_string() }
     }
 
-    /// Prints the one line, and returns the status to exit with.
+    /// Prints the error in one line, and returns the exit status.
     pub fn report(&self) -> ExitCode {
         let (line, status) = match self {
             Failure::Input { place, message } if place.is_empty() => (message.clone(), 2),
@@ -36,7 +36,7 @@ impl Failure {
             Failure::Check(message) => (message.clone(), 1),
             Failure::Status(status) => return ExitCode::from(*status),
         };
-        // Nobody is left to tell where standard error is gone too.
+        // If writing to standard error fails too, the error cannot be reported.
         let _ = writeln!(std::io::stderr(), "qdelay: {}", shown(&line));
         ExitCode::from(status)
     }
@@ -57,10 +57,10 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// Most characters of a message: the longest of our own lists every shipped scenario.
+/// Maximum length of a message in characters: the longest of our own lists every shipped scenario.
 const SHOWN: usize = 4000;
 
-/// File names and typed values may hold anything; a message is one line whatever they hold.
+/// Escapes control characters, so that a message is one line whatever file names and users' values contain.
 pub fn one_line(text: &str) -> String {
     escaped(text, |_| false)
 }
@@ -70,8 +70,7 @@ pub fn lines(text: &str) -> String {
     escaped(text, |c| c == '\n' || c == '\t')
 }
 
-/// As [`one_line`], and without the middle of what is too long to be read: what is wrong stands at one end of a message or
-/// at the other.
+/// As [`one_line`], with the middle of very long messages left out: the error is at one end of a message or the other.
 pub fn shown(text: &str) -> String {
     let count = text.chars().count();
     if count <= SHOWN {
@@ -87,7 +86,7 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if (c.is_control() && !is_kept(c)) || turns(c) {
-            // Beyond ASCII this is `\u{...}` for any character.
+            // Beyond ASCII this gives `\u{...}` for any character.
             line.extend(c.escape_default());
         } else {
             line.push(c);
@@ -96,7 +95,7 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     line
 }
 
-/// Whether `c` changes the direction of what follows: a name would be shown as another one.
+/// Whether `c` changes the text direction, which could make a name look like another one.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,12 +1,12 @@
-//! What the terminal programs of this project share.
+//! Functions shared by the terminal programs of this project.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`error`] | one line on standard error and an exit status |
 //! | [`output`] | writing without half-written files, and interrupts |
-//! | [`progress`] | how far a command is |
+//! | [`progress`] | progress of a command |
 //! | [`text_table`] | tables of text |
-//! | [`values`] | how the values of options are read |
+//! | [`values`] | parsers for the values of options |
 #![forbid(unsafe_code)]
 
 pub mod error;

@@ -1,4 +1,4 @@
-//! Writing: standard output that may go away, files that are whole or not there, and interrupts.
+//! Output: standard output whose reader may exit, files that are written completely or not at all, and interrupts.
 
 use crate::error::{Failure, lines, one_line, shown};
 use qdelay_study::files::Partial;
@@ -13,63 +13,63 @@ use std::sync::{Mutex, PoisonError};
 /// Exit status after an interrupt.
 const INTERRUPTED: i32 = 130;
 
-/// The file that is being written and is not whole yet.
+/// The file that is being written.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// What is said when the work is interrupted.
+/// The message for an interrupt.
 static PARTING: Mutex<Option<Parting>> = Mutex::new(None);
 type Parting = Box<dyn FnOnce() -> String + Send>;
 
-/// From here on an interrupt removes what is half-written and ends the process with status 130.
+/// From here on an interrupt removes the file that is being written and ends the process with status 130.
 pub fn exit_when_interrupted() {
-    // Without a handler an interrupt still ends the process, only with nothing removed.
+    // Without a handler an interrupt still ends the process, but the file is not removed.
     let _ = ctrlc::set_handler(|| {
-        // Held until the end, so that the writer gets no further than its next step.
+        // Held until the end, so that the writing thread does not continue past its next step.
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = unfinished.take() {
             let _ = fs::remove_file(path);
         }
         let parting = PARTING.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(say) = parting {
-            // Nobody is left to tell where standard error is gone.
+            // If standard error is closed, nothing can be reported.
             let _ = writeln!(io::stderr(), "qdelay: {}", one_line(&say()));
         }
         std::process::exit(INTERRUPTED);
     });
 }
 
-/// From here on an interrupt also says on standard error what is kept of the work: one line.
+/// From here on an interrupt also prints on standard error what remains of the work, in one line.
 pub fn when_interrupted(say: impl FnOnce() -> String + Send + 'static) {
     *PARTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(say));
 }
 
-/// Writes to standard output. A reader that has gone away, as `head` does, ends the output and is no error. A terminal is
-/// told nothing but text: what stands in files and names of others does not move its cursor.
+/// Writes to standard output. If the reader has exited, as `head` does, the output ends without an error. Control characters
+/// are escaped on a terminal, so that text of files and names cannot move its cursor.
 ///
 /// # Errors
-/// Anything else that keeps the text from being written.
+/// Any other error of writing.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() { Cow::Owned(lines(text)) } else { Cow::Borrowed(text) };
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Writes to standard error, a terminal or not as [`print()`] does to one. Nobody is left to tell where that is gone.
-pub fn tell(text: &str) {
+/// Writes to standard error, with escapes on a terminal as in [`print()`]. Errors of writing are ignored.
+pub fn eprint(text: &str) {
     let _ = io::stderr().write_all(lines(text).as_bytes());
 }
 
-/// A line on standard error; nobody is left to tell where that is gone.
+/// Writes a line to standard error. Errors of writing are ignored.
 pub fn eprintln_line(line: &str) {
     let _ = writeln!(io::stderr(), "qdelay: {}", shown(line));
 }
 
-/// Results on a trace that was not asked for are said to be so.
-pub fn tell_stand_ins(library: &Library) {
+/// Reports traces that are used instead of the requested ones.
+pub fn report_substitutes(library: &Library) {
     for (name, used) in library.used() {
         if let Some(wanted) = used.stands_in_for {
             eprintln_line(&format!(
-                "{} is not at hand; {} stands in for it",
+                "{} is not available; {} is used instead",
                 one_line(&wanted),
                 one_line(&name)
             ));
@@ -77,10 +77,10 @@ pub fn tell_stand_ins(library: &Library) {
     }
 }
 
-/// What came of writing to standard output, as of [`print()`].
+/// Converts the result of writing to standard output, as in [`print()`].
 ///
 /// # Errors
-/// As of [`print()`].
+/// As for [`print()`].
 pub fn printed(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -90,8 +90,8 @@ pub fn printed(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file: to a temporary one in the same folder, which then takes the name. A file that exists is replaced only
-/// if `force`. The name `-` is standard output.
+/// Writes a file: to a temporary one in the same folder, which is then renamed. A file that exists is replaced only if `force`.
+/// The name `-` is standard output.
 ///
 /// # Errors
 /// The file exists, or cannot be written.
@@ -133,12 +133,12 @@ fn set_unfinished(path: Option<PathBuf>) {
 }
 
 /// # Errors
-/// A file of this name where none may be replaced.
+/// A file of this name exists and may not be replaced.
 pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(failure(path, &ErrorKind::IsADirectory.into()));
     }
-    // A rename would put a file in the place of a device.
+    // A rename would replace a device by a file.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(Failure::input(
             path.display(),
@@ -164,7 +164,7 @@ fn failure(path: &Path, error: &io::Error) -> Failure {
     Failure::input(path.display(), message)
 }
 
-/// Text to a file, keeping the error that `fmt` has no room for.
+/// Writes text to a file, and keeps the I/O error, which `fmt` cannot return.
 struct Adapter {
     out: BufWriter<File>,
     error: Option<io::Error>,

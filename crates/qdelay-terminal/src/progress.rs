@@ -1,5 +1,5 @@
-//! How far a command is: a line on standard error, only where that is a terminal, which goes when the work ends; and what
-//! is said when the work is interrupted.
+//! Progress of a command: a line on standard error, only if that is a terminal, which disappears when the work ends; and the
+//! message for an interrupt.
 
 use crate::error::one_line;
 use crate::output;
@@ -12,34 +12,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
-/// How often the line is drawn at most, each second.
+/// Maximum redraws per second.
 const DRAWN_HZ: u8 = 20;
-/// Wider than any line: it is this file that cuts lines.
+/// Wider than any line: lines are truncated in this file.
 const LINE_COLUMNS: u16 = 400;
-/// At the end of the line, for what the terminal echoes for Ctrl-C.
+/// Columns at the end of the line for the terminal's echo of Ctrl-C.
 const ECHO_COLUMNS: usize = 3;
 
-/// Of what is run, of how many cases how many are done, and how long the rest takes. The line goes when this does.
+/// Shows the name of the study, the number of finished cases and the remaining time. The line disappears when this is dropped.
 pub struct Bar {
     line: ProgressBar,
     shown: Once,
-    /// Cases that were there before: they say nothing of how long the rest takes.
+    /// Cases finished before this run, which do not count for the estimate of the remaining time.
     there: Arc<AtomicU64>,
 }
 
-/// How far something was when it was asked.
+/// The progress at an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
-    /// What is run: the study.
+pub struct StudyProgress {
+    /// Name of the study.
     pub name: String,
-    /// Cases that are done, with those that were there before.
+    /// Finished cases, including those of earlier runs.
     pub done: u64,
     /// All cases.
     pub all: u64,
 }
 
 impl Default for Bar {
-    /// Not shown before it is known how much there is to do.
+    /// Hidden until the number of cases is known.
     fn default() -> Bar {
         let there = Arc::new(AtomicU64::new(0));
         let line = ProgressBar::hidden();
@@ -58,7 +58,7 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// Shown from here on, also where there is only one case.
+    /// Shows the line from here on, even for a single case.
     pub fn show(&self) {
         self.shown.call_once(|| {
             if io::stderr().is_terminal() {
@@ -69,28 +69,29 @@ impl Bar {
         self.line.tick();
     }
 
-    /// What is run, where its name changes on the way.
-    pub fn name(&self, name: &str) {
+    /// Sets the name of the study, if it changes during the work.
+    pub fn set_name(&self, name: &str) {
         self.line.set_prefix(one_line(name));
     }
 
-    /// What else is told at the end of the line.
-    pub fn tell(&self, text: &str) {
+    /// Sets a message at the end of the line.
+    pub fn set_message(&self, text: &str) {
         self.line.set_message(format!(", {text}"));
     }
 
-    /// Does `work`, which may print, with the line away.
-    pub fn without(&self, work: impl FnOnce()) {
+    /// Runs `work`, which may print, while the line is hidden.
+    pub fn suspend(&self, work: impl FnOnce()) {
         self.line.suspend(work);
     }
 
-    /// From here on an interrupt says this, after the line has gone; `say` is told how far the work was, if it had begun.
-    pub fn when_interrupted(&self, say: impl FnOnce(Option<Reached>) -> String + Send + 'static) {
+    /// From here on an interrupt prints the text of `say`, after the line has disappeared; `say` gets the progress, if the work
+    /// had begun.
+    pub fn when_interrupted(&self, say: impl FnOnce(Option<StudyProgress>) -> String + Send + 'static) {
         let line = self.line.clone();
         output::when_interrupted(move || {
-            // Read before the line is finished, which counts everything as done.
+            // Read before the line is finished, which sets all cases to finished.
             let reached =
-                line.length().map(|all| Reached { name: line.prefix(), done: line.position(), all });
+                line.length().map(|all| StudyProgress { name: line.prefix(), done: line.position(), all });
             line.finish_and_clear();
             say(reached)
         });
@@ -105,7 +106,7 @@ impl Drop for Bar {
 
 impl Progress for Bar {
     fn begins(&self, study: &str, cases: u64, there: u64) {
-        self.name(study);
+        self.set_name(study);
         self.there.store(there, Ordering::Relaxed);
         self.line.set_length(cases);
         self.line.set_position(there);
@@ -119,8 +120,8 @@ impl Progress for Bar {
     }
 }
 
-/// The last line of standard error, which is a terminal. `indicatif` itself fills lines up to the edge, from where the echo of
-/// Ctrl-C begins a new one, and nobody knows any more which line is to be taken away.
+/// The last line of standard error, which is a terminal. `indicatif` itself fills lines up to the edge, where the echo of
+/// Ctrl-C wraps to a new line, so that the wrong line would be cleared.
 #[derive(Debug, Default)]
 struct LastLine {
     text: Mutex<String>,
@@ -162,7 +163,7 @@ impl TermLike for LastLine {
     }
 }
 
-/// As much of a line as fits into so many columns.
+/// Truncates a line to a number of columns.
 fn cut(line: &str, columns: usize) -> String {
     let mut left = columns;
     let fits = |letter: &char| {
@@ -175,7 +176,7 @@ fn cut(line: &str, columns: usize) -> String {
     line.chars().take_while(fits).collect()
 }
 
-/// How long the rest takes, which nobody knows before a case is done; nothing where it is less than a second.
+/// The estimated remaining time; empty before a case has finished, and for less than a second.
 fn rest(there: u64, done: u64, all: u64, estimate: Duration) -> String {
     if done <= there || done >= all || estimate < Duration::from_secs(1) {
         return String::new();
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn nobody_knows_the_rest_before_a_case_is_done() {
         let after = |done, seconds| rest(3, done, 10, Duration::from_secs(seconds));
-        assert_eq!(after(3, 0), "", "cases that were there say nothing");
+        assert_eq!(after(3, 0), "", "cases of earlier runs give no estimate");
         assert_eq!(after(3, 7), "");
         assert_eq!(after(4, 7), ", 7 s left");
         assert_eq!(after(4, 0), "");

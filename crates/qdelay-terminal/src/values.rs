@@ -1,4 +1,4 @@
-//! How the values of options are read. Each error says what was expected; whoever reports it names the option.
+//! Parsers for the values of options. Each error says what was expected; the caller adds the option's name.
 
 use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
@@ -23,14 +23,14 @@ pub fn round_trip(text: &str) -> Result<Span, String> {
     if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
 }
 
-/// How often to look at a link.
-pub fn look(text: &str) -> Result<Span, String> {
+/// The interval between two snapshots of a link.
+pub fn watch_interval(text: &str) -> Result<Span, String> {
     let span = span(text)?;
     let allowed = Span::from_millis(50)..=Span::from_secs(60);
     if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 50ms to 60s".to_string()) }
 }
 
-/// A size of a packet, with or without its unit.
+/// The size of a packet, with or without its unit.
 pub fn packet_bytes(text: &str) -> Result<u32, String> {
     let bytes = text.parse().or_else(|_| parse_bytes(text)).map_err(|error| error.to_string())?;
     u32::try_from(bytes)
@@ -47,7 +47,7 @@ pub fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The largest packet of a device: what IPv6 needs at least, and jumbo frames at most.
+/// The largest packet of a device, from IPv6's minimum MTU to jumbo frames.
 pub fn mtu(text: &str) -> Result<u16, String> {
     match text.parse::<u16>() {
         Ok(bytes) if (1280..=9000).contains(&bytes) => Ok(bytes),
@@ -55,37 +55,37 @@ pub fn mtu(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Packets a queue may hold: what the disciplines accept.
+/// Packets in a queue: the range that disciplines accept.
 pub fn limit(text: &str) -> Result<u64, String> {
     count(text, "packets", 10_000_000)
 }
 
-/// How many flows.
+/// Number of flows.
 pub fn flows(text: &str) -> Result<usize, String> {
     count(text, "flows", 10_000).map(|n| n as usize)
 }
 
-/// How many flows of the dumbbell, which has two access links for each.
+/// Number of flows of the dumbbell, which has two access links for each.
 pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
     count(text, "flows", 1_000).map(|n| n as usize)
 }
 
-/// Queues of a decision.
+/// Number of queues of a decision.
 pub fn bench_queues(text: &str) -> Result<usize, String> {
     count(text, "queues", 100_000).map(|n| n as usize)
 }
 
-/// TTIs that are decided.
+/// Number of TTIs.
 pub fn bench_ttis(text: &str) -> Result<u64, String> {
     count(text, "TTIs", 100_000_000)
 }
 
-/// UEs of a cell.
+/// Number of UEs of a cell.
 pub fn cell_ues(text: &str) -> Result<u64, String> {
     count(text, "UEs", 1_000)
 }
 
-/// Seconds that a measurement may take.
+/// Duration of a measurement in seconds.
 pub fn bench_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (5.0..=3600.0).contains(&seconds) => Ok(seconds),
@@ -93,7 +93,7 @@ pub fn bench_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Seconds that a cell in real time may take.
+/// Duration of a cell in real time, in seconds.
 pub fn cell_seconds(text: &str) -> Result<u64, String> {
     match count(text, "seconds", 3600)? {
         seconds if seconds >= 2 => Ok(seconds),
@@ -101,12 +101,12 @@ pub fn cell_seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// How often a run is measured.
+/// Number of repetitions of a measurement.
 pub fn bench_runs(text: &str) -> Result<u32, String> {
     count(text, "runs", 1_000).map(|n| n as u32)
 }
 
-/// How often something is tried again.
+/// Number of retries.
 pub fn retries(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(n) if n <= 100 => Ok(n),
@@ -114,7 +114,7 @@ pub fn retries(text: &str) -> Result<u32, String> {
     }
 }
 
-/// How many threads.
+/// Number of threads.
 pub fn jobs(text: &str) -> Result<usize, String> {
     count(text, "threads", 1_024).map(|n| n as usize)
 }
@@ -127,11 +127,11 @@ fn count(text: &str, what: &str, max: u64) -> Result<u64, String> {
     }
 }
 
-/// Seeds as they are typed: `1`, `1,7`, `1..5` (both ends included), or any of them separated by commas.
+/// Seeds as users write them: `1`, `1,7`, `1..5` (both ends included), or any of them separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds(pub Vec<u64>);
 
-/// Reads [`Seeds`].
+/// Parses [`Seeds`].
 pub fn seeds(text: &str) -> Result<Seeds, String> {
     qdelay_study::scenario::parse_seeds(text).map(Seeds)
 }

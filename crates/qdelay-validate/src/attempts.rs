@@ -78,7 +78,7 @@ pub fn real_runs<A: Attempt>(
     for round in 0..=retries {
         on_threads(open().into_iter(), jobs, |index| {
             let Some(Subject { entry, case, keep }) = subject(index) else { return Ok(()) };
-            real.bar.name(&format!("{}{}", entry.name, if round > 0 { " again" } else { "" }));
+            real.bar.set_name(&format!("{}{}", entry.name, if round > 0 { " again" } else { "" }));
             let attempt = keep(&real.carry_out(case, None)?);
             if attempt.is_trustworthy() {
                 real.case_done();

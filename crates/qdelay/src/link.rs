@@ -96,7 +96,7 @@ fn settings(options: &Link) -> LinkSettings {
 fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
         // Standard output is the command's.
-        output::tell(&text(outcome));
+        output::eprint(&text(outcome));
     }
     if let Some(path) = &options.json {
         write_file(path, &json(settings, outcome))?;

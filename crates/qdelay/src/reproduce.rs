@@ -9,7 +9,7 @@ use qdelay_study::files;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, eprintln_line};
-use qdelay_terminal::progress::{Bar, Reached};
+use qdelay_terminal::progress::{Bar, StudyProgress};
 use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
     let reproduction = papers::reproduce(&options.paper, figure, &library, jobs(options.jobs), &bar, out)?;
     drop(bar);
     for (wanted, used) in &reproduction.stand_ins {
-        eprintln_line(&format!("{} is not at hand; {} stands in for it", one_line(wanted), one_line(used)));
+        eprintln_line(&format!("{} is not available; {} is used instead", one_line(wanted), one_line(used)));
     }
     let reports = options.out.as_deref().map_or(Ok(Vec::new()), |out| reports(out, &reproduction))?;
     let mut text = if options.json { reproduction.json() } else { table(&reproduction) };
@@ -48,9 +48,9 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
 }
 
 /// What is left of a paper that was interrupted.
-fn interrupted(reached: Option<Reached>, kept_in: Option<String>) -> String {
+fn interrupted(reached: Option<StudyProgress>, kept_in: Option<String>) -> String {
     files::remove_scratch();
-    let Some(Reached { name, done, all }) = reached else {
+    let Some(StudyProgress { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
     };
     let kept = match kept_in {

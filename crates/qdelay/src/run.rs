@@ -12,8 +12,8 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
-use qdelay_terminal::output::{self, eprintln_line, tell_stand_ins};
-use qdelay_terminal::progress::{Bar, Reached};
+use qdelay_terminal::output::{self, eprintln_line, report_substitutes};
+use qdelay_terminal::progress::{Bar, StudyProgress};
 use serde_json::json;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
             engine::run_by(&real, &study, &library, &engine_options, &real)?
         }
     };
-    tell_stand_ins(&library);
+    report_substitutes(&library);
     let page = write_report(options, &summary, &out)?;
     output::print(&if options.json {
         let cost = json!({
@@ -91,8 +91,8 @@ pub fn run(options: &Run) -> Result<(), Failure> {
 }
 
 /// What is left of a run that was interrupted.
-fn interrupted(reached: Option<Reached>, out: &str, fresh: bool) -> String {
-    let Some(Reached { name, done, all }) = reached else {
+fn interrupted(reached: Option<StudyProgress>, out: &str, fresh: bool) -> String {
+    let Some(StudyProgress { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
     };
     let command = if fresh { "the same command without --fresh" } else { "the same command" };

@@ -285,7 +285,10 @@ fn a_bad_reload_keeps_what_runs() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(&format!("{}: {expected}", config.display())), "{said}");
-        assert!(said.contains("what ran before goes on") && said.lines().count() == 1, "{said}");
+        assert!(
+            said.contains("the previous configuration stays in use") && said.lines().count() == 1,
+            "{said}"
+        );
         gateway.wait_for(expected);
         gateway.signal(Signal::HUP);
         gateway.wait_for(expected);

@@ -511,7 +511,7 @@ fn a_device_that_disappears_ends_the_link() {
     }
     let (status, text) = run(&machine, "--quiet", "ip link del qdelay0; exit 0");
     assert!(
-        status == Some(1) && text.starts_with("qdelay: the link broke off: ") && text.lines().count() == 1,
+        status == Some(1) && text.starts_with("qdelay: the link failed: ") && text.lines().count() == 1,
         "{status:?}: {text}"
     );
     assert_eq!(network(&machine), before);

@@ -1,4 +1,4 @@
-//! The other end of the control socket.
+//! Client side of the control socket.
 
 use super::protocol;
 use qdelay_emu::snapshot::Snapshot;
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// Longest answer that is read: a snapshot of thousands of flows has a megabyte.
+/// The longest answer that is read: a snapshot of thousands of flows has a megabyte.
 const LINE_BYTES: u64 = 16 << 20;
 
 /// A connection to a control socket.
@@ -19,10 +19,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to a socket.
     ///
     /// # Errors
-    /// Nobody serves it, or not us.
+    /// No process serves the socket, or its permissions exclude this user.
     pub fn connect(path: &Path) -> Result<Client, Failure> {
         let stream = UnixStream::connect(path).map_err(|error| {
             let message = match error.kind() {
@@ -30,7 +30,8 @@ impl Client {
                     "there is no such socket; expected that of a running link or gateway".to_string()
                 }
                 ErrorKind::ConnectionRefused => {
-                    "nobody serves it any more; expected the socket of a running link or gateway".to_string()
+                    "no process serves it any more; expected the socket of a running link or gateway"
+                        .to_string()
                 }
                 _ => format!("{error}; expected the socket of a running link or gateway"),
             };
@@ -39,19 +40,19 @@ impl Client {
         Ok(Client { path: path.to_path_buf(), reader: BufReader::new(stream) })
     }
 
-    /// Asks, and waits for one answer: `reload`, `stop`.
+    /// Sends a command, and waits for one answer: `reload`, `stop`.
     ///
     /// # Errors
-    /// The other end has gone, or answers with an error.
+    /// The server has ended, or answers with an error.
     pub fn ask(&mut self, command: &str) -> Result<Value, Failure> {
         self.send(&serde_json::json!({ "command": command }))?;
         self.answer()?.ok_or_else(|| self.gone())
     }
 
-    /// Asks for snapshots, one now and one after each interval; [`Client::next_snapshot`] returns them.
+    /// Requests snapshots, one now and one after each interval; [`Client::next_snapshot`] returns them.
     ///
     /// # Errors
-    /// The other end has gone.
+    /// The server has ended.
     pub fn watch(&mut self, interval_ms: u64) -> Result<(), Failure> {
         self.send(&serde_json::json!({ "command": "watch", "interval_ms": interval_ms }))
     }
@@ -59,7 +60,7 @@ impl Client {
     /// The next snapshot of a watch; `None` when the link has ended.
     ///
     /// # Errors
-    /// The other end answers with an error.
+    /// The server answers with an error.
     pub fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Failure> {
         match self.answer()? {
             Some(value) => self.read(value).map(Some),
@@ -72,7 +73,7 @@ impl Client {
         if self.reader.get_mut().write_all(line.as_bytes()).is_ok() {
             return Ok(());
         }
-        // Whoever closes the connection may have said why before.
+        // A server that closes the connection may have sent the reason before.
         self.answer().and_then(|_| Err(self.gone()))
     }
 
@@ -102,7 +103,7 @@ impl Client {
     fn strange(&self) -> Failure {
         Failure::input(
             self.path.display(),
-            "answers something else; expected the socket of a link or gateway",
+            "the answer is not that of a link or gateway; expected the socket of one",
         )
     }
 }
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    /// A client of a socket whose other end says `line` and closes.
+    /// A client of a socket whose server sends `line` and closes.
     fn client(name: &str, line: &[u8]) -> Client {
         let path = std::env::temp_dir().join(format!("qdelay-client-{name}-{}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();
@@ -125,7 +126,7 @@ mod tests {
         };
         let writer = std::thread::spawn(write);
         if is_short {
-            // It is there, and the connection is closed, before anything is asked.
+            // The line is sent, and the connection closed, before the first request.
             writer.join().unwrap();
         }
         client
@@ -142,9 +143,9 @@ mod tests {
 
     #[test]
     fn a_line_has_an_end() {
-        // JSON that would say something else, were it read to its end.
+        // JSON that would be an error message if it were read to its end.
         let endless = [&vec![b' '; LINE_BYTES as usize][..], b"{\"error\":\"late\"}\n"].concat();
         let error = client("endless", &endless).next_snapshot().unwrap_err();
-        assert!(matches!(error, Failure::Input { message, .. } if message.contains("something else")));
+        assert!(matches!(error, Failure::Input { message, .. } if message.contains("is not that of a link")));
     }
 }

@@ -2,31 +2,31 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A request is no longer than this, its end included.
+/// Maximum length of a request in bytes, its line end included.
 pub const LINE_BYTES: usize = 4096;
-/// How often a watcher is told, in ms, unless it says otherwise.
+/// Default interval of a watch in ms.
 const INTERVAL_MS: u64 = 250;
-/// Each look takes the data thread some dozen microseconds; more often would show in its lateness.
+/// Each snapshot takes the data thread some dozen microseconds; shorter intervals would show in its lateness.
 const INTERVALS_MS: std::ops::RangeInclusive<u64> = 50..=60_000;
-/// What an error says was expected.
+/// The expected requests, for error messages.
 const EXPECTED: &str =
     r#"expected {"command":"status"}, "watch" (with "interval_ms" or without), "reload" or "stop""#;
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// One snapshot.
     Status,
-    /// Snapshots.
+    /// Snapshots at an interval.
     Watch {
-        /// From one to the next.
+        /// The interval.
         #[serde(default = "interval")]
         interval_ms: u64,
     },
-    /// The configuration is read again.
+    /// Reload the configuration.
     Reload,
-    /// The end.
+    /// Stop.
     Stop,
 }
 
@@ -35,10 +35,10 @@ fn interval() -> u64 {
 }
 
 impl Request {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it, and what was expected.
+    /// The error, and the expected requests.
     pub fn parse(line: &[u8]) -> Result<Request, String> {
         match serde_json::from_slice(line) {
             Ok(Request::Watch { interval_ms }) if !INTERVALS_MS.contains(&interval_ms) => Err(format!(
@@ -52,17 +52,17 @@ impl Request {
     }
 }
 
-/// The line that answers what is done without figures.
+/// The answer to a request that was carried out and returns no data.
 pub fn done(message: &str) -> String {
     serde_json::json!({ "ok": true, "message": message }).to_string()
 }
 
-/// The line that answers what cannot be done.
+/// The answer to a request that failed.
 pub fn error(message: &str) -> String {
     serde_json::json!({ "error": message }).to_string()
 }
 
-/// Anything as one line.
+/// `value` as one line of JSON.
 pub fn line<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|problem| error(&problem.to_string()))
 }

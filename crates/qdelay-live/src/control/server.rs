@@ -1,9 +1,9 @@
-//! Serves the control socket: a thread for each connection, a few of them at most. One that asks for nothing makes way for
-//! one more ([`Places`]).
+//! Serves the control socket: a thread for each connection, up to a limit. An idle connection is closed in favour of a new one
+//! ([`ConnectionSlots`]).
 
 use super::protocol::{self, LINE_BYTES, Request};
 use super::socket::{Socket, SocketFile};
-use crate::places::{Place, Places};
+use crate::connection_slots::{ConnectionSlot, ConnectionSlots};
 use qdelay_emu::control::{Control, Sampler};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,17 +14,17 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Connections that are served at once.
+/// Maximum number of connections.
 const CONNECTIONS: usize = 16;
-/// A connection that asks for nothing for so long, or does not take its answer, is closed.
+/// Timeouts for a connection without requests, and for a client that does not read its answer.
 const IDLE: Duration = Duration::from_secs(300);
 const STUCK: Duration = Duration::from_secs(5);
 
-/// Reads the configuration again and puts it into effect: what is to be said of it, or why what ran before goes on.
+/// Reloads the configuration and applies it: returns a message, or the error for which the previous configuration stays in use.
 pub type Reload = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
 
-/// The socket while it is served. Dropped, it takes no more connections and its file is gone; those that are open end with the
-/// data thread.
+/// A socket that is being served. When dropped, it accepts no more connections and its file is removed; open connections end
+/// with the data thread.
 #[derive(Debug)]
 pub struct Server {
     listener: Arc<UnixListener>,
@@ -32,7 +32,7 @@ pub struct Server {
     _file: SocketFile,
 }
 
-/// What connections need.
+/// State shared by connections.
 #[derive(Clone)]
 struct Service {
     control: Control,
@@ -40,10 +40,10 @@ struct Service {
 }
 
 impl Socket {
-    /// Serves it: `control` leads to the data thread, `reload` does what its name says, where there is something to reload.
+    /// Serves the socket: `control` refers to the data thread, `reload` reloads the configuration if there is one.
     ///
     /// # Errors
-    /// No more threads.
+    /// No thread can be started.
     pub fn serve(self, control: Control, reload: Option<Reload>) -> io::Result<Server> {
         let (listener, file) = self.into_parts();
         let listener = Arc::new(listener);
@@ -56,7 +56,7 @@ impl Socket {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ends the accept that waits.
+        // Ends the pending accept.
         let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -65,13 +65,13 @@ impl Drop for Server {
 }
 
 fn accept(listener: &UnixListener, service: &Service) {
-    let places = Places::new(CONNECTIONS);
+    let slots = ConnectionSlots::new(CONNECTIONS);
     loop {
         let stream = match listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // Too many descriptors: those that are open will close.
+            // Too many open files: wait for connections to close.
             Err(_) => {
                 wait(None, Duration::from_millis(100));
                 continue;
@@ -83,18 +83,18 @@ fn accept(listener: &UnixListener, service: &Service) {
             let _ = send(stream, &protocol::error(why));
         };
         let other = Arc::clone(&stream);
-        let place = places.take((), move || {
+        let slot = slots.take((), move || {
             let _ = other.shutdown(Shutdown::Both);
         });
-        let Some(place) = place else {
+        let Some(slot) = slot else {
             refuse(&stream, "too many connections are served; expected one of them to close first");
             continue;
         };
         let (service, served) = (service.clone(), Arc::clone(&stream));
         let serve = move || {
-            // A client that went away is no concern of ours.
-            let _ = connection(&served, &place, &service);
-            // The one who accepts may hold it still.
+            // A client that has disconnected is not an error.
+            let _ = connection(&served, &slot, &service);
+            // The accepting thread may still hold the stream.
             let _ = served.shutdown(Shutdown::Both);
         };
         if let Err(error) = thread::Builder::new().name("control".into()).spawn(serve) {
@@ -103,7 +103,7 @@ fn accept(listener: &UnixListener, service: &Service) {
     }
 }
 
-fn connection(stream: &UnixStream, place: &Place<()>, service: &Service) -> io::Result<()> {
+fn connection(stream: &UnixStream, slot: &ConnectionSlot<()>, service: &Service) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(STUCK))?;
     let mut reader = BufReader::new(stream);
@@ -115,7 +115,7 @@ fn connection(stream: &UnixStream, place: &Place<()>, service: &Service) -> io::
         if line.is_empty() {
             return Ok(());
         }
-        place.is_served();
+        slot.set_busy();
         if line.len() > LINE_BYTES {
             let message = format!("the line is longer than {LINE_BYTES} bytes; expected a shorter request");
             return send(stream, &protocol::error(&message));
@@ -128,7 +128,7 @@ fn connection(stream: &UnixStream, place: &Place<()>, service: &Service) -> io::
             Err(message) => protocol::error(&message),
         };
         send(stream, &answer)?;
-        place.waits();
+        slot.set_idle();
     }
 }
 
@@ -149,7 +149,7 @@ fn answer(request: Request, sampler: &mut Sampler, service: &Service) -> String 
     result.map_or_else(|message| protocol::error(&message), |message| protocol::done(&message))
 }
 
-/// Until the client closes, or the data thread ends.
+/// Sends snapshots until the client closes the connection, or the data thread ends.
 fn watch(stream: &UnixStream, sampler: &mut Sampler, interval: Duration) -> io::Result<()> {
     while let Ok(snapshot) = sampler.snapshot() {
         send(stream, &protocol::line(&snapshot))?;
@@ -161,15 +161,15 @@ fn watch(stream: &UnixStream, sampler: &mut Sampler, interval: Duration) -> io::
 }
 
 fn send(mut stream: &UnixStream, line: &str) -> io::Result<()> {
-    // In one piece, so that a reader sees whole lines.
+    // In one write, so that a reader sees whole lines.
     stream.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Lets `time` pass; says whether the other end of `stream` was closed meanwhile.
+/// Waits for `time`; returns whether the other end of `stream` was closed meanwhile.
 fn wait(stream: Option<&UnixStream>, time: Duration) -> bool {
     let Ok(time) = Timespec::try_from(time) else { return true };
     match stream {
-        // What is asked for is nothing; that the other end is closed is told all the same.
+        // No events are requested; a hang-up is reported all the same.
         Some(stream) => {
             let mut fds = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::empty())];
             poll(&mut fds, Some(&time)).is_ok_and(|ready| ready > 0)

@@ -1,4 +1,4 @@
-//! The socket's file: nobody else's business from the moment it is there, and gone when we are.
+//! The socket's file: private from its creation on, and removed when its process ends.
 
 use qdelay_terminal::error::Failure;
 use rustix::fs::{Gid, Mode};
@@ -12,32 +12,32 @@ use std::path::{Path, PathBuf};
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 16;
 
-/// Where the socket is and who may use it.
+/// Path and permissions of the socket.
 #[derive(Clone, Debug)]
 pub struct SocketOptions {
-    /// Its name.
+    /// Its path.
     pub path: PathBuf,
-    /// Permissions of the file: who may write to it may connect.
+    /// Permissions of the file: users who may write to it may connect.
     pub mode: u32,
-    /// The group of the file, by name or number; `None` leaves it ours.
+    /// The group of the file, by name or number; `None` keeps the process's group.
     pub group: Option<String>,
 }
 
 impl SocketOptions {
-    /// For nobody but us (mode 0600).
+    /// For the process's user only (mode 0600).
     pub fn private(path: &Path) -> SocketOptions {
         SocketOptions { path: path.to_path_buf(), mode: 0o600, group: None }
     }
 }
 
-/// A socket that takes connections. Its file is removed when it is dropped, if it is still ours.
+/// A listening socket. Its file is removed when this is dropped, unless another file has replaced it.
 #[derive(Debug)]
 pub struct Socket {
     pub(super) listener: UnixListener,
     file: SocketFile,
 }
 
-/// The file, and which one it was.
+/// The path of the file, and its identity.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
@@ -53,10 +53,10 @@ impl Drop for SocketFile {
 }
 
 impl Socket {
-    /// Makes it. The file of a process that has ended is replaced.
+    /// Creates the socket. The file of a process that has ended is replaced.
     ///
     /// # Errors
-    /// Another process serves it; something else has its name; it cannot be made there.
+    /// Another process serves it; the path is a file of another type; it cannot be created.
     pub fn open(options: &SocketOptions) -> Result<Socket, Failure> {
         let fail = |message: String| Failure::input(options.path.display(), message);
         let group = options.group.as_deref().map(group).transpose().map_err(&fail)?;
@@ -66,7 +66,7 @@ impl Socket {
             ErrorKind::AddrInUse => {
                 fail("another process has just taken it; expected a new name".to_string())
             }
-            _ => fail(format!("the control socket cannot be made: {error}")),
+            _ => fail(format!("the control socket cannot be created: {error}")),
         })?;
         Ok(Socket { listener, file: SocketFile { path: options.path.clone(), identity } })
     }
@@ -82,7 +82,7 @@ fn bind(options: &SocketOptions, group: Option<Gid>) -> io::Result<(UnixListener
         .map_err(|_| io::Error::other("its name is too long; expected at most 107 bytes"))?;
     let socket =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // The file begins with these permissions, so that there is no moment in which others may connect.
+    // The file is created with these permissions, so that other users can connect at no time.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &address)?;
     let identity = identity(path)?;
@@ -104,17 +104,17 @@ fn bind(options: &SocketOptions, group: Option<Gid>) -> io::Result<(UnixListener
 fn make_way(path: &Path) -> Result<(), String> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
-        // Whatever else is wrong shows when it is made.
+        // Other errors are reported when the socket is created.
         Err(_) => return Ok(()),
     };
     if !found.file_type().is_socket() {
-        return Err("exists and is no socket; expected a new name".to_string());
+        return Err("exists and is not a socket; expected a new name".to_string());
     }
     match UnixStream::connect(path) {
         Ok(_) => Err("another process serves this socket; expected a new name".to_string()),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)
-            .map_err(|error| format!("a socket that nobody serves cannot be removed: {error}")),
-        Err(error) => Err(format!("exists and cannot be looked at: {error}; expected a new name")),
+            .map_err(|error| format!("the socket of a process that has ended cannot be removed: {error}")),
+        Err(error) => Err(format!("exists and cannot be examined: {error}; expected a new name")),
     }
 }
 
@@ -122,7 +122,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     path.symlink_metadata().map(|found| (found.dev(), found.ino()))
 }
 
-/// The number of a group.
+/// The ID of a group.
 fn group(text: &str) -> Result<Gid, String> {
     if let Ok(number) = text.parse::<u32>()
         && number != u32::MAX

@@ -29,7 +29,7 @@ use qdelay_emu::snapshot::LinkSettings;
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_live::Panel;
 use qdelay_live::control::{Socket, SocketOptions};
-use qdelay_live::logs::{self, Closed, Logs, Wanted};
+use qdelay_live::logs::{self, LogOptions, LogResults, Logs};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::cost::Stopwatch;
 use qdelay_terminal::error::{Failure, one_line};
@@ -137,7 +137,7 @@ impl Link {
     /// Starts the command, and carries its packets until it ends.
     fn carry<R: Recorder>(&self, setup: LinkSetup, recorder: R) -> Result<(R, Outcome), Failure> {
         let (down, up) = (&self.settings.down, &self.settings.up);
-        let wanted = Wanted {
+        let wanted = LogOptions {
             command: PLACE,
             mahimahi: self.log.as_deref(),
             capture: self.pcap.as_deref(),
@@ -190,7 +190,7 @@ impl Link {
         let status = child.wait();
         // In this order: what still runs inside, the relay, then the devices.
         drop((child, namespace, relay, outside_namespace, devices));
-        let drained = drained.map_err(|error| Failure::Check(format!("the link broke off: {error}")))?;
+        let drained = drained.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
         let status = status.map_err(|error| Failure::Check(format!("the command was lost: {error}")))?;
         emulator.audit().map_err(|error| {
             Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
@@ -200,7 +200,7 @@ impl Link {
         let directions = [(Port::Outside, down), (Port::Inside, up)]
             .map(|(port, used)| Figures::of(&emulator, port, used));
         let (recorder, (logs, _)) = emulator.into_parts();
-        let Closed { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
+        let LogResults { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
         audit.log_lost = lost;
         let mut outcome = Outcome {
             status: exit_code(status),

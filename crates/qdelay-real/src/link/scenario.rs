@@ -40,7 +40,7 @@ pub fn read(
     let study = Study::parse(&name, &text, &Overrides::default())?;
     let library = Library::of(Some(Path::new(file)), traces);
     let mut case = choose(&study, chosen, &library)?;
-    output::tell_stand_ins(&library);
+    output::report_substitutes(&library);
     let settings = settings(&case);
     // What goes up is measured at an uplink, also where it has no bound and nothing waits.
     let endless = || Uplink { link: LinkSpec(Line::new(Rate::INFINITE, 0).into()), limit: UPLINK_LIMIT };

@@ -44,7 +44,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     let library = Library::of(None, &traces);
     let seconds = options.seconds.unwrap_or(SECONDS);
     let rows = cases::rows(&library, seconds, &options.only)?;
-    qdelay_terminal::output::tell_stand_ins(&library);
+    qdelay_terminal::output::report_substitutes(&library);
     let store = attempts::open(options, COMMAND, "validate-cell", "case")?;
     let subjects: Vec<_> = rows.iter().map(|row| Some(store::subject(row))).collect();
     let jobs = options.jobs.unwrap_or(1);

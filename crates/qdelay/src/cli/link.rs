@@ -162,7 +162,7 @@ pub struct Live {
     #[arg(value_name = "SOCKET")]
     pub socket: PathBuf,
     /// From one look to the next, 50ms to 60s
-    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = values::look, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = values::watch_interval, allow_hyphen_values = true)]
     pub interval: Span,
     /// Look once, and print it
     #[arg(long)]

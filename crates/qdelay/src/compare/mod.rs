@@ -17,7 +17,7 @@ use qdelay_study::scenario::{Back, Crossed, START_WITHIN};
 use qdelay_study::traces::{self as trace_files, Format};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
-use qdelay_terminal::progress::{Bar, Reached};
+use qdelay_terminal::progress::{Bar, StudyProgress};
 use qdelay_traffic::transport::{self, TransportConfig};
 use std::ffi::OsStr;
 
@@ -53,9 +53,9 @@ pub fn run(options: &Compare) -> Result<(), Failure> {
 }
 
 /// A comparison is a table, and there is none before everything is done.
-fn interrupted(reached: Option<Reached>) -> String {
-    let reached =
-        reached.map_or_else(String::new, |Reached { done, all, .. }| format!(", {done} of {all} cases done"));
+fn interrupted(reached: Option<StudyProgress>) -> String {
+    let reached = reached
+        .map_or_else(String::new, |StudyProgress { done, all, .. }| format!(", {done} of {all} cases done"));
     format!(
         "interrupted{reached}; nothing is kept, and the same command begins anew ('qdelay run' keeps cases)"
     )

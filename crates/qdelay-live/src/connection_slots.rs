@@ -1,17 +1,17 @@
-//! Connections that are served at once: so many and no more, and whoever says nothing makes way for whoever does.
+//! Limits the number of connections: an idle connection is closed if a new one needs its slot.
 //!
-//! A connection *waits* while its client is to say something, and may be closed meanwhile where all places are taken: of the
-//! peer that holds the most of them, the one that has waited for longest. So who opens many, or lets them lie, closes their
-//! own; a client that asks at once is served however many others do not.
+//! A connection is *idle* while its client is expected to send, and may then be closed if all slots are taken: of the peer that
+//! holds the most idle connections, the one that has been idle for longest. So a client that opens many connections, or leaves
+//! them idle, causes its own to be closed; a client that sends its request at once is served however many others do not.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The places; `K` says whose a connection is.
-pub struct Places<K>(Arc<Mutex<State<K>>>);
+/// The slots; `K` identifies the peer of a connection.
+pub struct ConnectionSlots<K>(Arc<Mutex<State<K>>>);
 
 struct State<K> {
     most: usize,
-    /// Counts what happens: larger is later.
+    /// Counter of events: larger is later.
     now: u64,
     held: Vec<Held<K>>,
 }
@@ -19,40 +19,40 @@ struct State<K> {
 struct Held<K> {
     number: u64,
     peer: K,
-    /// Since when it waits; `None` while it is served.
+    /// Since when the connection is idle; `None` while it is served.
     waits: Option<u64>,
     close: Box<dyn Fn() + Send>,
 }
 
-/// A place of a connection, until it is dropped.
-pub struct Place<K> {
+/// A connection's slot, until it is dropped.
+pub struct ConnectionSlot<K> {
     state: Arc<Mutex<State<K>>>,
     number: u64,
 }
 
-impl<K: PartialEq> Places<K> {
-    /// None is taken.
-    pub fn new(most: usize) -> Places<K> {
-        Places(Arc::new(Mutex::new(State { most, now: 0, held: Vec::new() })))
+impl<K: PartialEq> ConnectionSlots<K> {
+    /// With `most` free slots.
+    pub fn new(most: usize) -> ConnectionSlots<K> {
+        ConnectionSlots(Arc::new(Mutex::new(State { most, now: 0, held: Vec::new() })))
     }
 
-    /// A place for a connection that waits from now on, which `close` ends. `None` where all places are taken and none of
-    /// these connections waits.
-    pub fn take(&self, peer: K, close: impl Fn() + Send + 'static) -> Option<Place<K>> {
+    /// A slot for a connection that is idle from now on and that `close` closes. `None` if all slots are taken by connections
+    /// that are being served.
+    pub fn take(&self, peer: K, close: impl Fn() + Send + 'static) -> Option<ConnectionSlot<K>> {
         let mut state = lock(&self.0);
         if state.held.len() >= state.most {
-            let made_way = state.longest_waiting()?;
-            (state.held.swap_remove(made_way).close)();
+            let oldest = state.longest_idle()?;
+            (state.held.swap_remove(oldest).close)();
         }
         state.now += 1;
         let number = state.now;
         state.held.push(Held { number, peer, waits: Some(number), close: Box::new(close) });
-        Some(Place { state: Arc::clone(&self.0), number })
+        Some(ConnectionSlot { state: Arc::clone(&self.0), number })
     }
 }
 
 impl<K: PartialEq> State<K> {
-    fn longest_waiting(&self) -> Option<usize> {
+    fn longest_idle(&self) -> Option<usize> {
         let of_peer = |peer: &K| self.held.iter().filter(|held| held.peer == *peer).count();
         let rank = |held: &Held<K>| Some((usize::MAX - of_peer(&held.peer), held.waits?));
         let ranks = self.held.iter().enumerate().filter_map(|(at, held)| Some((rank(held)?, at)));
@@ -60,14 +60,14 @@ impl<K: PartialEq> State<K> {
     }
 }
 
-impl<K> Place<K> {
-    /// It is served from now on, and makes way for nobody.
-    pub fn is_served(&self) {
+impl<K> ConnectionSlot<K> {
+    /// The connection is being served from now on, and is not closed for another.
+    pub fn set_busy(&self) {
         self.set(false);
     }
 
-    /// It waits again.
-    pub fn waits(&self) {
+    /// The connection is idle again.
+    pub fn set_idle(&self) {
         self.set(true);
     }
 
@@ -81,9 +81,9 @@ impl<K> Place<K> {
     }
 }
 
-impl<K> Drop for Place<K> {
+impl<K> Drop for ConnectionSlot<K> {
     fn drop(&mut self) {
-        // It may have made way.
+        // It may have been closed for another connection already.
         lock(&self.state).held.retain(|held| held.number != self.number);
     }
 }
@@ -97,31 +97,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_longest_makes_way_and_of_who_holds_the_most() {
+    fn the_longest_idle_connection_of_the_peer_with_the_most_is_closed() {
         let closed = Arc::new(Mutex::new(Vec::new()));
-        let places = Places::new(4);
+        let slots = ConnectionSlots::new(4);
         let take = |peer: char, name: &'static str| {
             let closed = Arc::clone(&closed);
-            places.take(peer, move || lock(&closed).push(name))
+            slots.take(peer, move || lock(&closed).push(name))
         };
         let first = take('a', "first");
         let second = take('b', "second").unwrap();
         let third = take('b', "third").unwrap();
         let fourth = take('b', "fourth").unwrap();
         assert!(lock(&closed).is_empty());
-        // 'a' waits for longer, but 'b' holds more.
-        second.is_served();
+        // 'a' has been idle for longer, but 'b' holds more slots.
+        second.set_busy();
         let fifth = take('c', "fifth").unwrap();
         assert_eq!(*lock(&closed), ["third"]);
-        second.waits();
+        second.set_idle();
         drop(take('c', "sixth").unwrap());
         assert_eq!(*lock(&closed), ["third", "fourth"]);
-        // What has made way has no place to give back.
+        // A connection that was closed for another has no slot to give back.
         drop((third, fourth));
         let seventh = take('d', "seventh").unwrap();
         assert_eq!(lock(&closed).len(), 2);
-        for place in [first.as_ref().unwrap(), &second, &fifth, &seventh] {
-            place.is_served();
+        for slot in [first.as_ref().unwrap(), &second, &fifth, &seventh] {
+            slot.set_busy();
         }
         assert!(take('e', "eighth").is_none());
         drop(first);
