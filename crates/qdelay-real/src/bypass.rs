@@ -3,7 +3,7 @@
 //! iperf3 opens a connection of its own for each test, over which both ends agree on what to do. In a full queue that would
 //! take many times as long as the scenario gives a flow to start, and it is no part of the scenario.
 
-use super::ports::{Way, is_control};
+use super::ports::{FlowDirection, is_control};
 use qdelay_emu::device::{Device, Port, Received, Sent};
 use std::cell::RefCell;
 use std::io;
@@ -34,7 +34,7 @@ pub fn join<D: Device>(devices: [D; 2]) -> io::Result<[Bypass<D>; 2]> {
 impl<D: Device> Device for Bypass<D> {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let mut both = self.both.borrow_mut();
-        let way = if self.port == Port::Outside { Way::Down } else { Way::Up };
+        let way = if self.port == Port::Outside { FlowDirection::Down } else { FlowDirection::Up };
         loop {
             let Some(received) = both[self.port.index()].receive(buffer)? else { return Ok(None) };
             let packet = buffer.get(..received.bytes).unwrap_or(&[]);

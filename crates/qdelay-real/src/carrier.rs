@@ -1,7 +1,7 @@
 //! The thread that carries packets between the devices until the run is over.
 
 use super::bypass;
-use super::measure::{Gauge, NO_FLOW};
+use super::measure::{MeasuringTap, NO_FLOW};
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
@@ -45,8 +45,8 @@ pub struct Carrier<'a> {
 }
 
 /// What came of it.
-pub struct Carried<'a> {
-    pub gauge: Gauge<'a>,
+pub struct CarrierResult<'a> {
+    pub gauge: MeasuringTap<'a>,
     pub facts: AuditFacts,
     /// Whether real-time priority was granted.
     pub realtime: bool,
@@ -62,7 +62,7 @@ impl<'a> Carrier<'a> {
         clock: RealClock,
         packets: Option<&mut PacketFile>,
         stop: &AtomicBool,
-    ) -> Result<Carried<'a>, String> {
+    ) -> Result<CarrierResult<'a>, String> {
         let flow = Arc::new(AtomicU32::new(NO_FLOW));
         match packets {
             None => self.carry(clock, (), flow, stop),
@@ -80,12 +80,12 @@ impl<'a> Carrier<'a> {
         recorder: R,
         flow: Arc<AtomicU32>,
         stop: &AtomicBool,
-    ) -> Result<Carried<'a>, String> {
+    ) -> Result<CarrierResult<'a>, String> {
         let failed = |error: io::Error| format!("the link failed: {error}");
         let limits = self.plan.lateness_limits();
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
-        let gauge = Gauge::new(self.scenario, &self.topology, flow);
+        let gauge = MeasuringTap::new(self.scenario, &self.topology, flow);
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(failed)?;
@@ -111,7 +111,7 @@ impl<'a> Carrier<'a> {
             format!("the audit failed: {error}; expected every packet to be accounted for")
         })?;
         let (_, gauge) = emulator.into_parts();
-        Ok(Carried { gauge, facts: audit.facts(), realtime })
+        Ok(CarrierResult { gauge, facts: audit.facts(), realtime })
     }
 }
 

@@ -1,6 +1,6 @@
 //! UDP flows and the probe: sent at the times at which the simulator's sources send, and received to be counted.
 
-use super::support::Maker;
+use super::support::Generator;
 use super::{ports, sleep_until};
 use qdelay_core::{Random, Time};
 use qdelay_emu::clock::{Clock, RealClock};
@@ -24,8 +24,8 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The numbers of the flows that are ours, the probe's after the last.
-fn numbers(scenario: &Scenario, makers: &[Maker]) -> Vec<usize> {
-    let own = makers.iter().enumerate().filter(|(_, maker)| **maker == Maker::Own);
+fn numbers(scenario: &Scenario, generators: &[Generator]) -> Vec<usize> {
+    let own = generators.iter().enumerate().filter(|(_, generator)| **generator == Generator::Own);
     own.map(|(index, _)| index).chain(scenario.probe.map(|_| scenario.flows.len())).collect()
 }
 
@@ -47,12 +47,12 @@ impl Sender {
     /// A socket is refused.
     pub fn open(
         scenario: &Scenario,
-        makers: &[Maker],
+        generators: &[Generator],
         outer: &Namespace,
         ends: (Ipv4Addr, Ipv4Addr),
     ) -> Result<Sender, String> {
         let mut flows = Vec::new();
-        for index in numbers(scenario, makers) {
+        for index in numbers(scenario, generators) {
             let spec = scenario.flows.get(index);
             let dscp = spec.map_or(0, |flow| flow.dscp);
             let socket = outer
@@ -138,7 +138,7 @@ impl Receiver {
     /// A socket is refused.
     pub fn open(
         scenario: &Scenario,
-        makers: &[Maker],
+        generators: &[Generator],
         inner: &Namespace,
         address: Ipv4Addr,
     ) -> Result<Receiver, String> {
@@ -150,7 +150,7 @@ impl Receiver {
                 Ok(socket)
             })
         };
-        let sockets = numbers(scenario, makers).into_iter().map(open).collect::<io::Result<_>>();
+        let sockets = numbers(scenario, generators).into_iter().map(open).collect::<io::Result<_>>();
         let sockets = sockets.map_err(|error| format!("a socket to receive at is refused: {error}"))?;
         Ok(Receiver { sockets })
     }

@@ -33,7 +33,7 @@ mod programs;
 mod stream;
 mod support;
 
-use carrier::{Carried, Carrier};
+use carrier::{Carrier, CarrierResult};
 use datagrams::{Receiver, Sender};
 use measure::Echo;
 use programs::Programs;
@@ -54,7 +54,7 @@ use rustix::event::{Timespec, poll};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use support::Maker;
+use support::Generator;
 
 /// The longest packet of the link, in bytes: Ethernet's.
 const MTU: u16 = 1500;
@@ -78,7 +78,7 @@ pub struct RealTime {
 }
 
 /// What came of a case, and what only whoever compares it with the simulator wants to know.
-pub struct Real {
+pub struct RealRun {
     /// Measures and verdict.
     pub ran: Ran,
     /// When the first whole segment of each TCP flow came to the bottleneck.
@@ -88,11 +88,11 @@ pub struct Real {
 impl RealTime {
     /// Says how far it is on standard error, where that is a terminal.
     pub fn new(realtime: bool) -> RealTime {
-        RealTime::several(realtime, 1)
+        RealTime::with_jobs(realtime, 1)
     }
     /// The same where `jobs` cases run at once, which share the processors: no emulator keeps one to itself, and none spins for
     /// long.
-    pub fn several(realtime: bool, jobs: usize) -> RealTime {
+    pub fn with_jobs(realtime: bool, jobs: usize) -> RealTime {
         RealTime { realtime, jobs, bar: Bar::default(), without_irtt: Once::new() }
     }
 }
@@ -119,7 +119,7 @@ impl Runner for RealTime {
     }
 
     fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
-        self.carry_out(case, packets).map(|real| real.ran)
+        self.run_case(case, packets).map(|real| real.ran)
     }
 }
 
@@ -128,7 +128,7 @@ impl RealTime {
     ///
     /// # Errors
     /// No namespaces, a program that does not run, or a fault.
-    pub fn carry_out(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Real, EngineError> {
+    pub fn run_case(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
         let options = link_setup::Options {
@@ -147,10 +147,10 @@ impl RealTime {
         let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
         set_kernel(&outer, scenario);
         let ends = (addresses.outside, addresses.inside);
-        let makers = self.makers(scenario);
-        let mut programs = Programs::listen(scenario, &makers, &namespace, ends).map_err(refuse)?;
-        let receiver = Receiver::open(scenario, &makers, &namespace, ends.1).map_err(refuse)?;
-        let sender = Sender::open(scenario, &makers, &outer, ends).map_err(refuse)?;
+        let generators = self.generators(scenario);
+        let mut programs = Programs::listen(scenario, &generators, &namespace, ends).map_err(refuse)?;
+        let receiver = Receiver::open(scenario, &generators, &namespace, ends.1).map_err(refuse)?;
+        let sender = Sender::open(scenario, &generators, &outer, ends).map_err(refuse)?;
         let plan = path::plan(scenario);
         let topology = plan.topology().map_err(|error| refuse(error.to_string()))?;
         let carrier = Carrier {
@@ -188,20 +188,20 @@ impl RealTime {
         let carried = carried.map_err(|message| EngineError::Audit(format!("{}: {message}", place(case))))?;
         let told = programs.end();
         drop((programs, namespace, outer));
-        let audit = audit(scenario, &makers, &carried, received.0, &told.irtt);
+        let audit = audit(scenario, &generators, &carried, received.0, &told.irtt);
         let begun = carried.gauge.begun();
         let outcome = carried.gauge.finish(&told.iperf3);
-        Ok(Real { ran: Ran { outcome, audit: Some(audit) }, begun })
+        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun })
     }
 
     /// What makes each flow; says so once where irtt is missing.
-    fn makers(&self, scenario: &Scenario) -> Vec<Maker> {
-        let (makers, is_missing) = support::makers(scenario);
+    fn generators(&self, scenario: &Scenario) -> Vec<Generator> {
+        let (generators, is_missing) = support::generators(scenario);
         if is_missing {
             let note = "irtt is not installed: this program sends flows that are like calls by itself";
             self.without_irtt.call_once(|| self.bar.suspend(|| qdelay_terminal::output::eprintln_line(note)));
         }
-        makers
+        generators
     }
 
     /// Starts and stops programs until the end of the run; says what went wrong.
@@ -272,14 +272,14 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
 /// What the emulator says of itself, whether the receivers got all that it delivered, and what irtt says.
 fn audit(
     scenario: &Scenario,
-    makers: &[Maker],
-    carried: &Carried<'_>,
+    generators: &[Generator],
+    carried: &CarrierResult<'_>,
     received: u64,
     told: &[(usize, Irtt)],
 ) -> Audit {
     let facts = &carried.facts;
     let mut reasons = facts.verdict.reasons.clone();
-    let is_own = |flow: usize| makers.get(flow).is_none_or(|maker| *maker == Maker::Own);
+    let is_own = |flow: usize| generators.get(flow).is_none_or(|generator| *generator == Generator::Own);
     let echoes: Vec<Echo> = carried.gauge.echoes().collect();
     let delivered = echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
     let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(received);

@@ -3,8 +3,8 @@
 //! Events have the path's own times, so the measures end with the run whenever the host notices. What a kernel does not show
 //! on the wire comes from iperf3: windows and smoothed round trips; timeouts and undone reductions are not known, and 0.
 
-use super::ports::{self, Way};
-use super::programs::Told;
+use super::ports::{self, FlowDirection};
+use super::programs::KernelTcpState;
 use super::stream::Stream;
 use qdelay_core::{Packet, Time};
 use qdelay_emu::emulator::{Event, EventKind, Tap};
@@ -22,7 +22,7 @@ const UDP_HEADERS: u32 = 28;
 const COOKIE_BYTES: u32 = 37;
 
 /// Hears of the emulator's events, and looks at the path when the measuring wants to.
-pub struct Gauge<'a> {
+pub struct MeasuringTap<'a> {
     scenario: &'a Scenario,
     measuring: Measuring<'a>,
     /// Of each node, whether packets that go up come to it.
@@ -52,11 +52,11 @@ struct Flow {
     echo: Echo,
 }
 
-impl<'a> Gauge<'a> {
+impl<'a> MeasuringTap<'a> {
     /// Nothing has happened yet on the path of `topology`, or one that is built like it.
-    pub fn new(scenario: &'a Scenario, topology: &Topology, current: Arc<AtomicU32>) -> Gauge<'a> {
+    pub fn new(scenario: &'a Scenario, topology: &Topology, current: Arc<AtomicU32>) -> MeasuringTap<'a> {
         let flows = scenario.flows.len() + usize::from(scenario.probe.is_some());
-        Gauge {
+        MeasuringTap {
             scenario,
             measuring: Measuring::new(scenario, topology),
             is_back: topology.is_back.clone(),
@@ -69,7 +69,7 @@ impl<'a> Gauge<'a> {
     /// An event of a packet that goes down.
     fn data(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
         let (now, node, index) = (event.time, event.node, packet.flow as usize);
-        let Gauge { measuring, flows, first_hop, .. } = self;
+        let MeasuringTap { measuring, flows, first_hop, .. } = self;
         match event.kind {
             EventKind::Enqueued => {
                 let is_bottleneck = measuring.enqueued(now, node, packet);
@@ -118,7 +118,7 @@ impl<'a> Gauge<'a> {
     }
 
     /// Takes stock of a run that is over.
-    pub fn finish(self, told: &[Told]) -> Outcome {
+    pub fn finish(self, told: &[KernelTcpState]) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
             let told = told.get(index).copied().unwrap_or_default();
             let figures = results::Flow {
@@ -153,10 +153,10 @@ impl Flow {
     }
 }
 
-impl Tap for Gauge<'_> {
+impl Tap for MeasuringTap<'_> {
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         let is_back = self.is_back[event.node.index()];
-        let header = ports::read(bytes, if is_back { Way::Up } else { Way::Down });
+        let header = ports::read(bytes, if is_back { FlowDirection::Up } else { FlowDirection::Down });
         let known = header.flow.filter(|flow| (*flow as usize) < self.flows.len());
         let flow = known.unwrap_or(NO_FLOW);
         self.current.store(flow, Ordering::Relaxed);
@@ -294,7 +294,7 @@ slice = \"b\"
     fn carried(scenario: &Scenario) -> Outcome {
         let plan = path::plan(scenario);
         let current = Arc::new(AtomicU32::new(NO_FLOW));
-        let gauge = Gauge::new(scenario, &plan.topology().unwrap(), current);
+        let gauge = MeasuringTap::new(scenario, &plan.topology().unwrap(), current);
         let mut emulator = Emulator::tapped(plan, Pool::new(1500, 65_536), (), gauge).unwrap();
         let start = |flow: &qdelay_sim::FlowSpec| Time::ZERO + flow.start;
         let mut sources: Vec<(UdpSource, Time)> = Vec::new();
@@ -310,7 +310,7 @@ slice = \"b\"
             sources.push((source, Time::NEVER));
         }
         let end = Time::ZERO + scenario.duration + Span::from_millis(500);
-        let drain = |emulator: &mut Emulator<(), Gauge<'_>>| {
+        let drain = |emulator: &mut Emulator<(), MeasuringTap<'_>>| {
             while let Some(release) = emulator.next_release() {
                 emulator.settle(release.slot);
             }

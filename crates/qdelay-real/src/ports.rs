@@ -19,7 +19,7 @@ const UDP_HEADER: usize = 8;
 /// What irtt's datagrams begin with.
 const IRTT: [u8; 3] = [0x14, 0xa7, 0x5b];
 /// Flags in the byte that follows: opens a session, closes it.
-const IRTT_TALK: u8 = 0x01 | 0x04;
+const IRTT_CONTROL: u8 = 0x01 | 0x04;
 
 /// Where a flow is received.
 pub const fn receiver(flow: usize) -> u16 {
@@ -32,7 +32,7 @@ pub const fn sender(flow: usize) -> u16 {
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum FlowDirection {
     /// From the senders outside to the receivers inside.
     Down,
     /// Back.
@@ -60,27 +60,27 @@ pub struct Tcp {
 }
 
 /// Reads the header of an IPv4 packet; what is none, a fragment, or neither TCP nor UDP, is of no flow.
-pub fn read(packet: &[u8], way: Way) -> Header {
+pub fn read(packet: &[u8], way: FlowDirection) -> Header {
     parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
 }
 
 /// Whether it is what a program says to its other end, of iperf3 or irtt.
-pub fn is_control(packet: &[u8], way: Way) -> bool {
+pub fn is_control(packet: &[u8], way: FlowDirection) -> bool {
     let header = read(packet, way);
     match header.tcp {
         Some(_) => header.flow.is_none(),
-        None => header.flow.is_some() && is_irtt_talk(packet),
+        None => header.flow.is_some() && is_irtt_control(packet),
     }
 }
 
 /// Of a packet that was read as one of UDP.
-fn is_irtt_talk(packet: &[u8]) -> bool {
+fn is_irtt_control(packet: &[u8]) -> bool {
     let header = packet.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
     let contents = packet.get(header + UDP_HEADER..).unwrap_or(&[]);
-    contents.starts_with(&IRTT) && contents.get(IRTT.len()).is_some_and(|flags| flags & IRTT_TALK != 0)
+    contents.starts_with(&IRTT) && contents.get(IRTT.len()).is_some_and(|flags| flags & IRTT_CONTROL != 0)
 }
 
-fn parse(packet: &[u8], way: Way) -> Option<Header> {
+fn parse(packet: &[u8], way: FlowDirection) -> Option<Header> {
     let ip: &[u8; IPV4_HEADER] = packet.first_chunk()?;
     let is_fragment = u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff != 0;
     if ip[0] >> 4 != 4 || is_fragment {
@@ -92,8 +92,8 @@ fn parse(packet: &[u8], way: Way) -> Option<Header> {
     let (source, destination) =
         (u16::from_be_bytes([ports[0], ports[1]]), u16::from_be_bytes([ports[2], ports[3]]));
     let (from, to) = match way {
-        Way::Down => (source, destination),
-        Way::Up => (destination, source),
+        FlowDirection::Down => (source, destination),
+        FlowDirection::Up => (destination, source),
     };
     let number = to.checked_sub(RECEIVERS).filter(|number| *number < PORTS)?;
     let flow = (from == SENDERS + number).then_some(u32::from(number));
@@ -137,20 +137,23 @@ mod tests {
         let segment = [0, 0, 0, 7, 0, 0, 0, 0, 0x50, 0x02, 0, 0, 0, 0, 0, 0, 1, 2, 3];
         let data = packet(TCP, sender(3), receiver(3), &segment);
         let expected = Tcp { sequence: 7, bytes: 3, is_syn: true };
-        assert_eq!(read(&data, Way::Down), Header { flow: Some(3), tcp: Some(expected) });
-        assert_eq!(read(&data, Way::Up), Header { flow: None, tcp: None }, "not to a port of ours");
+        assert_eq!(read(&data, FlowDirection::Down), Header { flow: Some(3), tcp: Some(expected) });
+        assert_eq!(read(&data, FlowDirection::Up), Header { flow: None, tcp: None }, "not to a port of ours");
         let back = packet(TCP, receiver(3), sender(3), &segment);
-        assert_eq!(read(&back, Way::Up).flow, Some(3));
-        assert!(is_control(&packet(TCP, 45_000, receiver(3), &segment), Way::Down));
-        assert!(!is_control(&data, Way::Down));
+        assert_eq!(read(&back, FlowDirection::Up).flow, Some(3));
+        assert!(is_control(&packet(TCP, 45_000, receiver(3), &segment), FlowDirection::Down));
+        assert!(!is_control(&data, FlowDirection::Down));
         let datagram = packet(UDP, sender(0), receiver(0), &[0; 4]);
-        assert_eq!(read(&datagram, Way::Down), Header { flow: Some(0), tcp: None });
-        assert!(!is_control(&packet(UDP, 1, receiver(0), &[0; 4]), Way::Down));
+        assert_eq!(read(&datagram, FlowDirection::Down), Header { flow: Some(0), tcp: None });
+        assert!(!is_control(&packet(UDP, 1, receiver(0), &[0; 4]), FlowDirection::Down));
         for (flags, is_talk) in [(0, false), (1, true), (2, false), (3, true), (4, true)] {
             let contents = [0, 0, 0, 0, 0x14, 0xa7, 0x5b, flags, 9, 9];
             let datagram = packet(UDP, sender(0), receiver(0), &contents);
-            assert_eq!(is_control(&datagram, Way::Down), is_talk, "{flags}");
-            assert_eq!(is_control(&packet(UDP, receiver(0), sender(0), &contents), Way::Up), is_talk);
+            assert_eq!(is_control(&datagram, FlowDirection::Down), is_talk, "{flags}");
+            assert_eq!(
+                is_control(&packet(UDP, receiver(0), sender(0), &contents), FlowDirection::Up),
+                is_talk
+            );
         }
     }
 
@@ -158,10 +161,10 @@ mod tests {
     fn anything_may_come() {
         let whole = packet(TCP, sender(1), receiver(1), &[0; 16]);
         for length in 0..whole.len() {
-            assert_eq!(read(&whole[..length], Way::Down).flow, None, "{length}");
+            assert_eq!(read(&whole[..length], FlowDirection::Down).flow, None, "{length}");
         }
         let mut wrong = whole;
         wrong[0] = 0x4f;
-        assert_eq!(read(&wrong, Way::Down).flow, None);
+        assert_eq!(read(&wrong, FlowDirection::Down).flow, None);
     }
 }

@@ -1,7 +1,7 @@
 //! Flows of real programs: for each a server inside, and a client outside that is started and stopped when the flow is.
 //! Those of TCP are iperf3's, those that are like calls irtt's.
 
-use super::support::Maker;
+use super::support::Generator;
 use super::{irtt, ports};
 use qdelay_core::{Span, Time};
 use qdelay_emu::netns::Namespace;
@@ -31,7 +31,7 @@ const ENDLESS: Span = Span::from_secs(3600);
 
 /// What only the kernel knows of a flow, as iperf3 tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct KernelTcpState {
     /// Congestion window at the end, segments.
     pub window_segments: u32,
     /// Smoothed round trip at the end.
@@ -42,9 +42,9 @@ pub struct Told {
 
 /// What all programs of a case have told.
 #[derive(Clone, Debug, Default)]
-pub struct AllTold {
+pub struct ProgramReports {
     /// By flow.
-    pub iperf3: Vec<Told>,
+    pub iperf3: Vec<KernelTcpState>,
     /// With the numbers of their flows.
     pub irtt: Vec<(usize, Irtt)>,
 }
@@ -59,7 +59,7 @@ pub struct Programs {
 
 struct Program {
     name: String,
-    maker: Maker,
+    generator: Generator,
     start: Time,
     stop: Time,
     arguments: Vec<String>,
@@ -80,26 +80,26 @@ impl Programs {
     /// A program does not run.
     pub fn listen(
         scenario: &Scenario,
-        makers: &[Maker],
+        generators: &[Generator],
         inner: &Namespace,
         ends: (Ipv4Addr, Ipv4Addr),
     ) -> Result<Programs, String> {
         let mut servers = Vec::new();
         let mut flows = Vec::new();
-        for (index, (flow, maker)) in scenario.flows.iter().zip(makers).enumerate() {
-            let program = program(scenario, index, flow, *maker, ends);
+        for (index, (flow, generator)) in scenario.flows.iter().zip(generators).enumerate() {
+            let program = program(scenario, index, flow, *generator, ends);
             if let Some(program) = &program {
                 let mut command = server(program, index, ends.1);
                 command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
                 let started = inner
                     .spawn(command)
                     .map_err(|error| format!("{} cannot be started: {error}", program.command()))?;
-                servers.push((started, program.maker, ports::receiver(index)));
+                servers.push((started, program.generator, ports::receiver(index)));
             }
             flows.push(program);
         }
-        for (server, maker, port) in &mut servers {
-            wait_for(server, *maker, *port)?;
+        for (server, generator, port) in &mut servers {
+            wait_for(server, *generator, *port)?;
         }
         let servers = servers.into_iter().map(|(server, ..)| server).collect();
         Ok(Programs { flows, warmup: scenario.warmup, _servers: servers })
@@ -128,24 +128,24 @@ impl Programs {
     }
 
     /// Stops all, and returns what they tell.
-    pub fn end(&mut self) -> AllTold {
+    pub fn end(&mut self) -> ProgramReports {
         let warmup = self.warmup;
-        if self.flows.iter().flatten().any(|program| program.maker == Maker::Irtt) {
+        if self.flows.iter().flatten().any(|program| program.generator == Generator::Irtt) {
             // What was delivered last is read first.
             (0..IRTT_PAUSES).for_each(|_| pause());
         }
         self.flows.iter_mut().flatten().for_each(Program::stop);
-        let mut all = AllTold::default();
+        let mut all = ProgramReports::default();
         for (index, program) in self.flows.iter_mut().enumerate() {
             let printed = program.as_mut().map_or(Value::Null, Program::printed);
             all.iperf3.push(match program {
                 // iperf3's times are since its start.
-                Some(program) if program.maker == Maker::Iperf3 => {
+                Some(program) if program.generator == Generator::Iperf3 => {
                     told(&printed, warmup.saturating_sub(program.start.since(Time::ZERO)))
                 }
-                _ => Told::default(),
+                _ => KernelTcpState::default(),
             });
-            if let Some(program) = program.as_ref().filter(|program| program.maker == Maker::Irtt) {
+            if let Some(program) = program.as_ref().filter(|program| program.generator == Generator::Irtt) {
                 all.irtt.extend(irtt::told(&program.name, &printed).map(|irtt| (index, irtt)));
             }
         }
@@ -168,12 +168,12 @@ impl Program {
         let ended = running.try_wait();
         if matches!(ended, Ok(None)) {
             // irtt was told when it starts, and then waits for replies.
-            if now >= self.stop && self.maker == Maker::Iperf3 {
+            if now >= self.stop && self.generator == Generator::Iperf3 {
                 self.stop();
             }
             return Ok(());
         }
-        if self.maker == Maker::Irtt
+        if self.generator == Generator::Irtt
             && now >= self.stop
             && ended.is_ok_and(|s| s.is_some_and(|s| s.success()))
         {
@@ -209,7 +209,7 @@ impl Program {
     }
 
     fn command(&self) -> &'static str {
-        if self.maker == Maker::Irtt { "irtt" } else { "iperf3" }
+        if self.generator == Generator::Irtt { "irtt" } else { "iperf3" }
     }
 }
 
@@ -218,17 +218,17 @@ fn program(
     scenario: &Scenario,
     index: usize,
     flow: &FlowSpec,
-    maker: Maker,
+    generator: Generator,
     ends: (Ipv4Addr, Ipv4Addr),
 ) -> Option<Program> {
-    let arguments = match maker {
-        Maker::Iperf3 => iperf3(scenario, index, flow, ends.1)?,
-        Maker::Irtt => irtt(scenario, index, flow, ends)?,
-        Maker::Own => return None,
+    let arguments = match generator {
+        Generator::Iperf3 => iperf3(scenario, index, flow, ends.1)?,
+        Generator::Irtt => irtt(scenario, index, flow, ends)?,
+        Generator::Own => return None,
     };
     Some(Program {
         name: flow.name.clone(),
-        maker,
+        generator,
         start: Time::ZERO + flow.start,
         stop: flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         arguments,
@@ -276,9 +276,9 @@ fn irtt(
 fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
     let port = ports::receiver(index);
     let mut command = Command::new(program.command());
-    match program.maker {
+    match program.generator {
         // It refuses what is sent more often than it was told.
-        Maker::Irtt => command.args(["server", "-i", "1ms", "-b", &format!("{inside}:{port}")]),
+        Generator::Irtt => command.args(["server", "-i", "1ms", "-b", &format!("{inside}:{port}")]),
         _ => command.args(["--server", "--one-off", "--interval", "0"]).args([
             "--port",
             &port.to_string(),
@@ -290,10 +290,10 @@ fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
 }
 
 /// Until the server listens.
-fn wait_for(server: &mut Running, maker: Maker, port: u16) -> Result<(), String> {
+fn wait_for(server: &mut Running, generator: Generator, port: u16) -> Result<(), String> {
     // In the server's own namespace: a local address, and the state LISTEN or, of UDP, unconnected.
     let (table, state, name) =
-        if maker == Maker::Irtt { ("udp", "07", "irtt") } else { ("tcp", "0A", "iperf3") };
+        if generator == Generator::Irtt { ("udp", "07", "irtt") } else { ("tcp", "0A", "iperf3") };
     let path = format!("/proc/{}/net/{table}", server.id());
     let is_there = |line: &str| {
         let mut words = line.split_ascii_whitespace();
@@ -324,7 +324,7 @@ fn read(output: &mut File) -> Value {
 }
 
 /// From what iperf3 has printed; intervals that end within `warmup` are left out of the mean.
-fn told(printed: &Value, warmup: Span) -> Told {
+fn told(printed: &Value, warmup: Span) -> KernelTcpState {
     let intervals = printed["intervals"].as_array().map(Vec::as_slice).unwrap_or_default();
     let streams: Vec<&Value> = intervals.iter().map(|interval| &interval["streams"][0]).collect();
     let srtt_ms = |stream: &Value| stream["rtt"].as_f64().filter(|us| *us > 0.0).map(|us| us / 1e3);
@@ -335,7 +335,7 @@ fn told(printed: &Value, warmup: Span) -> Told {
     let is_after = |stream: &Value| stream["end"].as_f64().is_some_and(|end| end > warmup.as_secs_f64());
     let after: Vec<f64> =
         streams.iter().filter(|stream| is_after(stream)).filter_map(|stream| srtt_ms(stream)).collect();
-    Told {
+    KernelTcpState {
         window_segments: window.unwrap_or(0.0).round() as u32,
         srtt_ms: last.and_then(srtt_ms).unwrap_or(0.0),
         srtt_mean_ms: after.iter().sum::<f64>() / after.len().max(1) as f64,
@@ -355,8 +355,8 @@ mod tests {
             "start": { "tcp_mss_default": 1448 },
             "intervals": [stream(1.0, 90_000), stream(2.0, 20_000), stream(3.0, 40_000)],
         });
-        let expected = Told { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0 };
+        let expected = KernelTcpState { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0 };
         assert_eq!(told(&printed, Span::from_secs(1)), expected);
-        assert_eq!(told(&Value::Null, Span::ZERO), Told::default());
+        assert_eq!(told(&Value::Null, Span::ZERO), KernelTcpState::default());
     }
 }

@@ -50,7 +50,7 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
 
 /// What makes a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Maker {
+pub enum Generator {
     /// TCP.
     Iperf3,
     /// Datagrams as of a call.
@@ -60,16 +60,16 @@ pub enum Maker {
 }
 
 /// What makes each flow of the scenario, and whether irtt would make some and is not there.
-pub fn makers(scenario: &Scenario) -> (Vec<Maker>, bool) {
+pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
     let is_call = |flow: &FlowSpec| irtt::is_call(flow);
     let wanted = scenario.flows.iter().any(is_call);
     let is_there = wanted && irtt::is_installed();
-    let maker = |flow: &FlowSpec| match is_call(flow) {
-        true if is_there => Maker::Irtt,
-        _ if is_tcp(flow) => Maker::Iperf3,
-        _ => Maker::Own,
+    let generator = |flow: &FlowSpec| match is_call(flow) {
+        true if is_there => Generator::Irtt,
+        _ if is_tcp(flow) => Generator::Iperf3,
+        _ => Generator::Own,
     };
-    (scenario.flows.iter().map(maker).collect(), wanted && !is_there)
+    (scenario.flows.iter().map(generator).collect(), wanted && !is_there)
 }
 
 /// Whether its TCP flows negotiate ECN.

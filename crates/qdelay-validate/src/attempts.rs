@@ -4,7 +4,7 @@
 use crate::options::Validate;
 use crate::store::{Entry, Store};
 use qdelay_emu::netns::user;
-use qdelay_real::{Real, RealTime};
+use qdelay_real::{RealRun, RealTime};
 use qdelay_study::engine::{Progress, Runner, on_threads};
 use qdelay_study::scenario::Case;
 use qdelay_terminal::error::Failure;
@@ -27,7 +27,7 @@ pub struct Subject<'a, A> {
     /// The case.
     pub case: &'a Case,
     /// What is kept of a run.
-    pub keep: Box<dyn Fn(&Real) -> A + Sync + 'a>,
+    pub keep: Box<dyn Fn(&RealRun) -> A + Sync + 'a>,
 }
 
 /// Opens the folder of the runs of `command`: that of the options, or the one called `name`. Files are of a `what`.
@@ -79,7 +79,7 @@ pub fn real_runs<A: Attempt>(
         on_threads(open().into_iter(), jobs, |index| {
             let Some(Subject { entry, case, keep }) = subject(index) else { return Ok(()) };
             real.bar.set_name(&format!("{}{}", entry.name, if round > 0 { " again" } else { "" }));
-            let attempt = keep(&real.carry_out(case, None)?);
+            let attempt = keep(&real.run_case(case, None)?);
             if attempt.is_trustworthy() {
                 real.case_done();
             }

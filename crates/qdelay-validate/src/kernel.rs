@@ -2,7 +2,7 @@
 //! nothing was tuned on.
 
 use super::reference::{KERNEL, KERNEL_FQ, KERNEL_RATES, Table};
-use super::verdict::{Cell, Measure};
+use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::{Rate, Span};
 use qdelay_path::Shaper;
@@ -135,7 +135,7 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
                 let delay = Measure::new(name, theirs, &each(outcomes, |o| ours(o) - base), 0.2, resolution);
                 measures.insert(1 + place, delay);
             }
-            Cell::judge(reference, name, measures)
+            ReferenceCell::judge(reference, name, measures)
         };
         rows.push(Row { cases, judge: Box::new(judge) });
     }

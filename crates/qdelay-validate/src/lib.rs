@@ -24,10 +24,10 @@ use qdelay_terminal::progress::Bar;
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde_json::json;
 use std::path::PathBuf;
-use verdict::{Cell, Verdict};
+use verdict::{ReferenceCell, ReferenceVerdict};
 
 /// Makes a cell of the outcomes of its runs.
-type Judge = Box<dyn FnOnce(&[&Outcome]) -> Cell>;
+type Judge = Box<dyn FnOnce(&[&Outcome]) -> ReferenceCell>;
 
 /// A cell of a reference: the runs it takes, and what becomes of their outcomes.
 pub struct Row {
@@ -74,7 +74,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         verdict::print_table(title, &cells)
     };
     output::print(&text)?;
-    match verdict::count(&cells, Verdict::Miss) {
+    match verdict::count(&cells, ReferenceVerdict::Miss) {
         0 => Ok(()),
         misses => Err(Failure::Check(format!("cells that miss their bounds: {misses}; expected none"))),
     }
@@ -114,7 +114,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     }
 }
 
-fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<Cell>, Failure> {
+fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<ReferenceCell>, Failure> {
     let cases: Vec<Named> = rows.iter().flat_map(|row| row.cases.iter().cloned()).collect();
     let outcomes = match cases.is_empty() {
         true => Vec::new(),

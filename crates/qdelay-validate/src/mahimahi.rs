@@ -1,7 +1,7 @@
 //! Against the real thing: two cellular traces, five disciplines, kernel Cubic and BBR, through mahimahi.
 
 use super::reference::{MAHIMAHI, Table};
-use super::verdict::{Cell, Measure};
+use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::Span;
 use qdelay_path::TraceLink;
@@ -46,7 +46,7 @@ pub fn rows(folder: Option<&Path>, host: Host) -> Result<Vec<Row>, Failure> {
         let name = format!("{short}, {}, {}", text("transport"), text("qdisc"));
         let Some(path) = folder.map(|folder| folder.join(trace)).filter(|path| path.is_file()) else {
             let why = "the trace is not at hand; expected it below --traces DIR or QDELAY_TRACES".to_string();
-            rows.push(Row { cases: Vec::new(), judge: Box::new(move |_| Cell::skipped(name, why)) });
+            rows.push(Row { cases: Vec::new(), judge: Box::new(move |_| ReferenceCell::skipped(name, why)) });
             continue;
         };
         let bytes = std::fs::read(&path).map_err(|error| Failure::input(path.display(), error))?;
@@ -66,7 +66,7 @@ pub fn rows(folder: Option<&Path>, host: Host) -> Result<Vec<Row>, Failure> {
                 Measure::new("delay mean ms", &figures[1..2], &each(outcomes, |o| delay(o).mean), 0.3, 5.0),
                 Measure::new("delay p99 ms", &figures[2..], &each(outcomes, |o| delay(o).p99), 0.3, 5.0),
             ];
-            Cell::judge("mahimahi", name, measures)
+            ReferenceCell::judge("mahimahi", name, measures)
         };
         rows.push(Row { cases, judge: Box::new(judge) });
     }

@@ -1,7 +1,7 @@
 //! Against ns-3: 20 flows through a dumbbell, with the `ns3` profile.
 
 use super::reference::{NS3, Table};
-use super::verdict::{Cell, Measure};
+use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::Line;
@@ -46,7 +46,7 @@ pub fn rows() -> Result<Vec<Row>, Failure> {
                 Measure::new("drops", &figures[2..3], &each(outcomes, |o| o.drops as f64), 0.3, 0.0),
                 Measure::new("Jain", &figures[3..], &each(outcomes, |o| o.jain), 0.0, 0.05),
             ];
-            Cell::judge("ns3", name, measures)
+            ReferenceCell::judge("ns3", name, measures)
         };
         rows.push(Row { cases, judge: Box::new(judge) });
     }

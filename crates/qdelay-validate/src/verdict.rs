@@ -54,7 +54,7 @@ impl Measure {
 /// How a cell came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ReferenceVerdict {
     /// Every measure is within its bounds.
     Match,
     /// Some are not, and for each the cause is known.
@@ -67,20 +67,20 @@ pub enum Verdict {
 
 /// A cell of a reference.
 #[derive(Clone, Debug, Serialize)]
-pub struct Cell {
+pub struct ReferenceCell {
     /// Its name.
     pub cell: String,
     /// Its figures.
     pub measures: Vec<Measure>,
     /// How it came out.
-    pub verdict: Verdict,
+    pub verdict: ReferenceVerdict,
     /// Why, where it did not match.
     pub cause: Option<String>,
 }
 
-impl Cell {
+impl ReferenceCell {
     /// Judges the figures of a cell.
-    pub fn judge(reference: &str, cell: String, measures: Vec<Measure>) -> Cell {
+    pub fn judge(reference: &str, cell: String, measures: Vec<Measure>) -> ReferenceCell {
         let explained = Table::parse(EXPLAINED);
         let cause = |measure: &str| {
             (0..explained.len())
@@ -94,27 +94,27 @@ impl Cell {
         let outside: Vec<&Measure> = measures.iter().filter(|measure| !measure.matches()).collect();
         let causes: Vec<&str> = outside.iter().filter_map(|measure| cause(measure.measure)).collect();
         let verdict = match (outside.len(), causes.len()) {
-            (0, _) => Verdict::Match,
-            (outside, causes) if outside == causes => Verdict::Explained,
-            _ => Verdict::Miss,
+            (0, _) => ReferenceVerdict::Match,
+            (outside, causes) if outside == causes => ReferenceVerdict::Explained,
+            _ => ReferenceVerdict::Miss,
         };
         let cause = causes.first().map(|cause| (*cause).to_string());
-        Cell { cell, measures, verdict, cause }
+        ReferenceCell { cell, measures, verdict, cause }
     }
 
     /// A cell that could not be run, and why.
-    pub fn skipped(cell: String, why: String) -> Cell {
-        Cell { cell, measures: Vec::new(), verdict: Verdict::Skipped, cause: Some(why) }
+    pub fn skipped(cell: String, why: String) -> ReferenceCell {
+        ReferenceCell { cell, measures: Vec::new(), verdict: ReferenceVerdict::Skipped, cause: Some(why) }
     }
 }
 
 /// How many cells came out as `verdict`.
-pub fn count(cells: &[Cell], verdict: Verdict) -> usize {
+pub fn count(cells: &[ReferenceCell], verdict: ReferenceVerdict) -> usize {
     cells.iter().filter(|cell| cell.verdict == verdict).count()
 }
 
 /// The cells as a table: a row a cell, `ours / reference` a measure, `!` behind what is outside its bounds.
-pub fn print_table(title: &str, cells: &[Cell]) -> String {
+pub fn print_table(title: &str, cells: &[ReferenceCell]) -> String {
     let mut columns = vec![Column::left("cell")];
     let names = cells.iter().find(|cell| !cell.measures.is_empty());
     columns
@@ -142,11 +142,11 @@ pub fn print_table(title: &str, cells: &[Cell]) -> String {
     }
     text += &format!(
         "\n{} of {} cells match, {} explained, {} miss, {} skipped.\n",
-        count(cells, Verdict::Match),
+        count(cells, ReferenceVerdict::Match),
         cells.len(),
-        count(cells, Verdict::Explained),
-        count(cells, Verdict::Miss),
-        count(cells, Verdict::Skipped),
+        count(cells, ReferenceVerdict::Explained),
+        count(cells, ReferenceVerdict::Miss),
+        count(cells, ReferenceVerdict::Skipped),
     );
     text
 }
@@ -193,8 +193,10 @@ mod tests {
 
     #[test]
     fn what_is_outside_without_a_cause_is_a_miss() {
-        let cell = |ours| Cell::judge("none", "c".into(), vec![Measure::new("x", &[1.0], &[ours], 0.1, 0.0)]);
-        assert_eq!(cell(1.05).verdict, Verdict::Match);
-        assert_eq!(cell(1.2).verdict, Verdict::Miss);
+        let cell = |ours| {
+            ReferenceCell::judge("none", "c".into(), vec![Measure::new("x", &[1.0], &[ours], 0.1, 0.0)])
+        };
+        assert_eq!(cell(1.05).verdict, ReferenceVerdict::Match);
+        assert_eq!(cell(1.2).verdict, ReferenceVerdict::Miss);
     }
 }

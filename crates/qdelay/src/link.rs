@@ -7,7 +7,7 @@ use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
 use qdelay_emu::wait::WaitOptions;
 use qdelay_live::verdict;
-use qdelay_real::link::{Drained, Figures, Outcome, scenario};
+use qdelay_real::link::{DirectionFigures, DrainResult, Outcome, scenario};
 use qdelay_study::engine::write_file;
 use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
@@ -133,7 +133,7 @@ fn text(outcome: &Outcome) -> String {
         Column::right("drops"),
         Column::right("marks"),
     ];
-    let row = |(name, figures): (&str, &Figures)| {
+    let row = |(name, figures): (&str, &DirectionFigures)| {
         let delay = &figures.queue_delay_ms;
         let mut row = vec![name.to_string(), format!("{:.2}", figures.throughput_mbps)];
         row.push(figures.utilization.map_or("-".to_string(), |used| format!("{:.1}", used * 100.0)));
@@ -142,7 +142,7 @@ fn text(outcome: &Outcome) -> String {
         row
     };
     let rows = ["down", "up"].into_iter().zip(&outcome.directions).map(row).collect();
-    let Drained { time, cut } = outcome.drained;
+    let DrainResult { time, cut } = outcome.drained;
     let cut = match cut {
         0 => String::new(),
         cut => format!(

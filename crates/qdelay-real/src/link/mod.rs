@@ -9,7 +9,7 @@ mod outcome;
 mod rules;
 pub mod scenario;
 
-pub use outcome::{Drained, Figures, Outcome};
+pub use outcome::{DirectionFigures, DrainResult, Outcome};
 
 use outcome::Used;
 use qdelay_core::{Span, Time};
@@ -198,7 +198,7 @@ impl Link {
         // What comes from outside goes down.
         let [down, up] = used;
         let directions = [(Port::Outside, down), (Port::Inside, up)]
-            .map(|(port, used)| Figures::of(&emulator, port, used));
+            .map(|(port, used)| DirectionFigures::of(&emulator, port, used));
         let (recorder, (logs, _)) = emulator.into_parts();
         let LogResults { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
         audit.log_lost = lost;
@@ -263,7 +263,7 @@ fn drain<C, D, R, T>(
     waiter: &mut Waiter,
     inbox: &mut Inbox,
     longest: Span,
-) -> io::Result<Drained>
+) -> io::Result<DrainResult>
 where
     C: Clock,
     D: Device,
@@ -277,10 +277,10 @@ where
         let time = driver.clock().now().since(begin);
         // What the command sent last may still be in its device.
         if driver.is_idle(QUIET)? {
-            return Ok(Drained { time, cut: 0 });
+            return Ok(DrainResult { time, cut: 0 });
         }
         if time >= longest || inbox.serve(driver) == LoopAction::Stop {
-            return Ok(Drained { time, cut: driver.emulator().inside() });
+            return Ok(DrainResult { time, cut: driver.emulator().inside() });
         }
         driver.run(waiter, || true)?;
     }

@@ -19,11 +19,11 @@ pub struct Outcome {
     /// How long the command ran.
     pub duration: Span,
     /// What was under way then.
-    pub drained: Drained,
+    pub drained: DrainResult,
     /// Records that could not be written to their end: which file, why, and what is in it.
     pub broken: Vec<String>,
     /// Down and up.
-    pub directions: [Figures; 2],
+    pub directions: [DirectionFigures; 2],
 }
 
 impl Outcome {
@@ -38,7 +38,7 @@ impl Outcome {
 
 /// What was still under way when the command had ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Drained {
+pub struct DrainResult {
     /// How long the link went on for it.
     pub time: Span,
     /// Packets that were on the path even then, and are lost.
@@ -47,7 +47,7 @@ pub struct Drained {
 
 /// One direction in figures.
 #[derive(Debug, Serialize)]
-pub struct Figures {
+pub struct DirectionFigures {
     /// Packets that came to the queue.
     pub packets_arrived: u64,
     /// Packets that came out of the path.
@@ -91,14 +91,18 @@ impl Used {
     }
 }
 
-impl Figures {
-    pub(super) fn of<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, used: Used) -> Figures {
+impl DirectionFigures {
+    pub(super) fn of<R: Recorder, T: Tap>(
+        emulator: &Emulator<R, T>,
+        port: Port,
+        used: Used,
+    ) -> DirectionFigures {
         let PortMeasures { arrived, delivered, malformed, sojourn, queue_delay, .. } =
             emulator.measures(port);
         let drops = emulator.drops_by_reason(port);
         let drops: BTreeMap<&str, u64> =
             drops.iter().map(|(reason, count)| (reason.name(), count.packets)).collect();
-        Figures {
+        DirectionFigures {
             packets_arrived: arrived.packets,
             packets_delivered: delivered.packets,
             throughput_mbps: used.throughput_mbps,

@@ -9,7 +9,7 @@ use qdelay_terminal::error::Failure;
 
 /// What is asked of the game's mean delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Asked {
+pub enum Criterion {
     /// Nothing but its place among the others.
     Place,
     /// Milliseconds, from and to.
@@ -30,7 +30,7 @@ pub struct Row {
     /// All that has to be the same where an earlier run is to count.
     pub settings: String,
     /// What is asked of the delay.
-    pub asked: Asked,
+    pub asked: Criterion,
     /// The least part of the MAC's packets that have to be used.
     pub used: Option<f64>,
 }
@@ -44,21 +44,21 @@ const COMMON: [(&str, &str); 3] =
     [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "30"), ("flow.game.count", "1")];
 
 /// Scenario, variant, what is asked (sections 3.6.2; Figs. 3.8 and 3.14), and the least utilization.
-const ASKED: [(u32, &str, Asked, Option<f64>); 14] = [
-    (1, "Vanilla", Asked::Within(75.0, 85.0), None),
-    (1, "BBR", Asked::Place, None),
-    (1, "CoDel", Asked::Within(25.0, 30.0), None),
-    (1, "DynRLC", Asked::Within(15.0, 17.0), None),
-    (1, "DRQL", Asked::Within(15.0, 17.0), None),
-    (1, "5G-BDP", Asked::Within(8.4, 9.5), Some(0.999)),
-    (2, "Vanilla", Asked::Times(7.3), None),
-    (2, "BBR", Asked::Times(3.1), None),
-    (2, "CoDel@DynRLC", Asked::Times(1.9), None),
-    (2, "CoDel@5G-BDP", Asked::Times(1.5), None),
-    (2, "CoDel@DRQL", Asked::Times(2.1), None),
-    (2, "USP@DynRLC", Asked::Times(1.4), None),
-    (2, "USP@DRQL", Asked::Times(1.3), None),
-    (2, "USP@5G-BDP", Asked::Place, None),
+const CRITERIA: [(u32, &str, Criterion, Option<f64>); 14] = [
+    (1, "Vanilla", Criterion::Within(75.0, 85.0), None),
+    (1, "BBR", Criterion::Place, None),
+    (1, "CoDel", Criterion::Within(25.0, 30.0), None),
+    (1, "DynRLC", Criterion::Within(15.0, 17.0), None),
+    (1, "DRQL", Criterion::Within(15.0, 17.0), None),
+    (1, "5G-BDP", Criterion::Within(8.4, 9.5), Some(0.999)),
+    (2, "Vanilla", Criterion::Times(7.3), None),
+    (2, "BBR", Criterion::Times(3.1), None),
+    (2, "CoDel@DynRLC", Criterion::Times(1.9), None),
+    (2, "CoDel@5G-BDP", Criterion::Times(1.5), None),
+    (2, "CoDel@DRQL", Criterion::Times(2.1), None),
+    (2, "USP@DynRLC", Criterion::Times(1.4), None),
+    (2, "USP@DRQL", Criterion::Times(1.3), None),
+    (2, "USP@5G-BDP", Criterion::Place, None),
 ];
 
 /// All cases whose names have all the words of one of `only`; all where there is none.
@@ -77,7 +77,7 @@ pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>
         let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(seconds)) };
         let text = shipped::find(&name).ok_or_else(|| missing(&name, "it"))?;
         let study = Study::parse(&name, text, &overrides)?;
-        for (_, variant, asked, used) in ASKED.into_iter().filter(|(of, ..)| *of == scenario) {
+        for (_, variant, asked, used) in CRITERIA.into_iter().filter(|(of, ..)| *of == scenario) {
             let is_axis = |name: &str| study.axes.iter().any(|axis| axis.name == name);
             let common = COMMON.into_iter().filter(|(name, _)| is_axis(name));
             let labels: Vec<_> = common.chain([("variant", variant)]).collect();

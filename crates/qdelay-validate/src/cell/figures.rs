@@ -9,17 +9,17 @@ pub const GAME: &str = "game";
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct CaseFigures {
     /// Mean delay of the game's packets, from the node until the MAC has taken them.
     pub game_mean_ms: f64,
     /// Packets sent over those that the MAC could have sent.
     pub utilization: f64,
 }
 
-impl Figures {
+impl CaseFigures {
     /// Of an outcome.
-    pub fn of(outcome: &Outcome) -> Figures {
+    pub fn of(outcome: &Outcome) -> CaseFigures {
         let game_mean_ms = outcome.groups.get(GAME).map_or(0.0, |group| group.queue_delay_ms.mean);
-        Figures { game_mean_ms: round(game_mean_ms), utilization: round(outcome.utilization) }
+        CaseFigures { game_mean_ms: round(game_mean_ms), utilization: round(outcome.utilization) }
     }
 }

@@ -2,8 +2,8 @@
 //! quarter), the MAC's packets used, no delay below half of the MAC's period, and the place among the cases of the scenario that the simulator
 //! gives it too.
 
-use super::cases::{Asked, Row};
-use super::figures::Figures;
+use super::cases::{Criterion, Row};
+use super::figures::CaseFigures;
 use super::store::Attempt;
 use qdelay_study::results::SCHEMA_VERSION;
 use qdelay_study::results::{Audit, round};
@@ -21,7 +21,7 @@ const TIE: f64 = 0.1;
 /// What came of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CaseVerdict {
     /// Within the bounds, and in its place.
     Match,
     /// Not within what the thesis says.
@@ -34,15 +34,15 @@ pub enum Verdict {
 
 /// A case and what came of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Judged {
+pub struct JudgedCase {
     /// Its name.
     pub case: String,
     /// Real runs that were made.
     pub runs: usize,
     /// The last one.
-    pub real: Option<Figures>,
+    pub real: Option<CaseFigures>,
     /// The simulator.
-    pub simulated: Figures,
+    pub simulated: CaseFigures,
     /// What is asked of the delay, or of its ratio: from and to.
     pub asked: Option<[f64; 2]>,
     /// The delay, or its ratio, of the real run.
@@ -56,14 +56,14 @@ pub struct Judged {
     /// Whether the last run can be trusted, and why not.
     pub audit: Option<Audit>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: CaseVerdict,
     /// What speaks against it.
     pub reasons: Vec<String>,
 }
 
 /// All cases.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct CaseReport {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// `cell`.
@@ -77,10 +77,10 @@ pub struct Report {
     /// Cases that match.
     pub matches: usize,
     /// The cases.
-    pub cases: Vec<Judged>,
+    pub cases: Vec<JudgedCase>,
 }
 
-impl Report {
+impl CaseReport {
     /// Judges every case by its last run.
     pub fn new(
         seconds: u64,
@@ -88,9 +88,9 @@ impl Report {
         folder: &Path,
         rows: &[Row],
         runs: &[Vec<Attempt>],
-        simulated: &[Figures],
-    ) -> Report {
-        let real: Vec<Option<Figures>> =
+        simulated: &[CaseFigures],
+    ) -> CaseReport {
+        let real: Vec<Option<CaseFigures>> =
             runs.iter().map(|runs| runs.last().map(|last| last.figures)).collect();
         let judged = |(place, row): (usize, &Row)| {
             let runs = runs.get(place).map_or(&[][..], Vec::as_slice);
@@ -101,7 +101,7 @@ impl Report {
             let base = last(&|other| real.get(other).copied().flatten().map(|figures| figures.game_mean_ms));
             let simulated_base = last(&|other| simulated.get(other).map(|figures| figures.game_mean_ms));
             let own = real.get(place).copied().flatten();
-            let mut judged = Judged {
+            let mut judged = JudgedCase {
                 case: row.name.clone(),
                 runs: runs.len(),
                 real: own,
@@ -109,16 +109,16 @@ impl Report {
                 asked: None,
                 measured: own.map(|own| own.game_mean_ms),
                 simulated_measured: simulated_own.game_mean_ms,
-                is_ratio: matches!(row.asked, Asked::Times(_)),
+                is_ratio: matches!(row.asked, Criterion::Times(_)),
                 asked_utilization: row.used,
                 audit: runs.last().map(|last| last.audit.clone()),
-                verdict: Verdict::NotJudged,
+                verdict: CaseVerdict::NotJudged,
                 reasons: Vec::new(),
             };
             match row.asked {
-                Asked::Place => {}
-                Asked::Within(from, to) => judged.asked = Some([from, to]),
-                Asked::Times(times) => {
+                Criterion::Place => {}
+                Criterion::Within(from, to) => judged.asked = Some([from, to]),
+                Criterion::Times(times) => {
                     judged.asked = Some([times * (1.0 - NEAR), times * (1.0 + NEAR)].map(round));
                     let ratio = |own: f64, base: Option<f64>| {
                         round(base.filter(|base| *base > 0.0).map_or(f64::NAN, |base| own / base))
@@ -135,10 +135,10 @@ impl Report {
             judged.judge(&others.collect::<Vec<_>>());
             judged
         };
-        let cases: Vec<Judged> = rows.iter().enumerate().map(judged).collect();
-        let matches = cases.iter().filter(|case| case.verdict == Verdict::Match).count();
+        let cases: Vec<JudgedCase> = rows.iter().enumerate().map(judged).collect();
+        let matches = cases.iter().filter(|case| case.verdict == CaseVerdict::Match).count();
         let folder = folder.to_path_buf();
-        Report { schema_version: SCHEMA_VERSION, against: "cell", seconds, jobs, folder, matches, cases }
+        CaseReport { schema_version: SCHEMA_VERSION, against: "cell", seconds, jobs, folder, matches, cases }
     }
 
     /// Whether all is as it is asked.
@@ -146,8 +146,8 @@ impl Report {
     /// # Errors
     /// How many cases are not.
     pub fn check(&self) -> Result<(), Failure> {
-        let of = |verdict: Verdict| self.cases.iter().filter(|case| case.verdict == verdict).count();
-        let [misses, order, open] = [Verdict::Miss, Verdict::Order, Verdict::NotJudged].map(of);
+        let of = |verdict: CaseVerdict| self.cases.iter().filter(|case| case.verdict == verdict).count();
+        let [misses, order, open] = [CaseVerdict::Miss, CaseVerdict::Order, CaseVerdict::NotJudged].map(of);
         if misses + order + open == 0 {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl Report {
     }
 }
 
-impl Judged {
+impl JudgedCase {
     /// `others` are the cases of the scenario: name, simulated and real mean delay.
     fn judge(&mut self, others: &[(&String, f64, f64)]) {
         let Some(own) = self.real else { return self.reasons.push("it was not run".to_string()) };
@@ -180,14 +180,14 @@ impl Judged {
         if self.asked_utilization.is_some_and(|asked| own.utilization < asked) {
             self.reasons.push("less of the MAC's packets was used than is asked".to_string());
         }
-        self.verdict = if self.reasons.is_empty() { Verdict::Match } else { Verdict::Miss };
+        self.verdict = if self.reasons.is_empty() { CaseVerdict::Match } else { CaseVerdict::Miss };
         for (other, simulated, real) in others {
             let own_simulated = self.simulated.game_mean_ms;
             let is_tie = (simulated - own_simulated).abs() <= TIE * simulated.max(own_simulated);
             if !is_tie && (own_simulated < *simulated) != (own.game_mean_ms < *real) {
                 self.reasons.push(format!("{other} is on the other side of it in the simulator"));
-                if self.verdict == Verdict::Match {
-                    self.verdict = Verdict::Order;
+                if self.verdict == CaseVerdict::Match {
+                    self.verdict = CaseVerdict::Order;
                 }
             }
         }
@@ -203,24 +203,24 @@ mod tests {
     fn attempt(game_mean_ms: f64, utilization: f64, trustworthy: bool) -> Attempt {
         let reasons = if trustworthy { Vec::new() } else { vec!["late".to_string()] };
         let audit = Audit { trustworthy, reasons, ..Audit::default() };
-        Attempt { figures: Figures { game_mean_ms, utilization }, audit }
+        Attempt { figures: CaseFigures { game_mean_ms, utilization }, audit }
     }
 
     /// Verdicts of the second scenario's last three cases, and of the first one's 5G-BDP.
-    fn verdicts(drql: Attempt, usp: Attempt, bdp: Attempt) -> [Verdict; 3] {
+    fn verdicts(drql: Attempt, usp: Attempt, bdp: Attempt) -> [CaseVerdict; 3] {
         let only = ["usp@drql", "usp@5g", "scenario 1,5g"].map(String::from);
         let rows = rows(&Library::new(), 7, &only).unwrap();
-        let simulated = [8.7, 13.0, 10.0].map(|game_mean_ms| Figures { game_mean_ms, utilization: 1.0 });
+        let simulated = [8.7, 13.0, 10.0].map(|game_mean_ms| CaseFigures { game_mean_ms, utilization: 1.0 });
         let runs = [vec![bdp], vec![drql], vec![usp]];
-        let report = Report::new(5, 1, Path::new("x"), &rows, &runs, &simulated);
-        let all: Vec<Verdict> = report.cases.iter().map(|case| case.verdict).collect();
-        assert_eq!(report.check().is_ok(), all.iter().all(|verdict| *verdict == Verdict::Match));
+        let report = CaseReport::new(5, 1, Path::new("x"), &rows, &runs, &simulated);
+        let all: Vec<CaseVerdict> = report.cases.iter().map(|case| case.verdict).collect();
+        assert_eq!(report.check().is_ok(), all.iter().all(|verdict| *verdict == CaseVerdict::Match));
         [all[0], all[1], all[2]]
     }
 
     #[test]
     fn bounds_ratios_and_trust() {
-        use Verdict::{Match, Miss, NotJudged};
+        use CaseVerdict::{Match, Miss, NotJudged};
         let good = |ms| attempt(ms, 1.0, true);
         assert_eq!(verdicts(good(13.0), good(10.0), good(9.0)), [Match; 3]);
         assert_eq!(verdicts(good(16.3), good(10.0), good(9.6)), [Miss, Miss, Match]);
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn order_where_the_simulator_has_one() {
-        use Verdict::{Match, Order};
+        use CaseVerdict::{Match, Order};
         let good = |ms| attempt(ms, 1.0, true);
         // 0.98 is just within a quarter of 1.3, but the simulator has it above.
         assert_eq!(verdicts(good(9.8), good(10.0), good(9.0)), [Match, Order, Order]);

@@ -19,8 +19,8 @@ mod store;
 use crate::attempts;
 use crate::options::Validate;
 use cases::Row;
-use figures::Figures;
-use judge::Report;
+use figures::CaseFigures;
+use judge::CaseReport;
 use qdelay_real::RealTime;
 use qdelay_study::engine::{Named, outcomes};
 use qdelay_study::traces::Library;
@@ -48,19 +48,19 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     let store = attempts::open(options, COMMAND, "validate-cell", "case")?;
     let subjects: Vec<_> = rows.iter().map(|row| Some(store::subject(row))).collect();
     let jobs = options.jobs.unwrap_or(1);
-    let real = RealTime::several(!options.no_realtime, jobs);
+    let real = RealTime::with_jobs(!options.no_realtime, jobs);
     let rounds = (jobs, options.retries.unwrap_or(RETRIES));
     let attempts = attempts::real_runs(COMMAND, &real, rounds, &subjects, &store)?;
     let simulated = simulate(&rows)?;
-    let report = Report::new(seconds, jobs, store.folder(), &rows, &attempts, &simulated);
+    let report = CaseReport::new(seconds, jobs, store.folder(), &rows, &attempts, &simulated);
     output::print(&if options.json { print::json(&report) } else { print::text(&report) })?;
     report.check()
 }
 
 /// The simulator's figures of each case.
-fn simulate(rows: &[Row]) -> Result<Vec<Figures>, Failure> {
+fn simulate(rows: &[Row]) -> Result<Vec<CaseFigures>, Failure> {
     let case = |row: &Row| Named { name: row.name.clone(), scenario: row.case.scenario.clone() };
     let cases: Vec<Named> = rows.iter().map(case).collect();
     let outcomes = outcomes("validate cell, simulated", &cases, None, &Bar::default())?;
-    Ok(outcomes.iter().map(Figures::of).collect())
+    Ok(outcomes.iter().map(CaseFigures::of).collect())
 }

@@ -1,18 +1,18 @@
 //! The table of cases, and JSON.
 
-use super::judge::{Judged, Report, Verdict};
+use super::judge::{CaseReport, CaseVerdict, JudgedCase};
 use qdelay_study::results::pretty;
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 use std::fmt::Write;
 
 /// All there is.
-pub fn json(report: &Report) -> String {
+pub fn json(report: &CaseReport) -> String {
     pretty(report)
 }
 
 /// What people read.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &CaseReport) -> String {
     let columns = [
         Column::left("case"),
         Column::right("game ms"),
@@ -46,7 +46,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-fn row(case: &Judged) -> Vec<String> {
+fn row(case: &JudgedCase) -> Vec<String> {
     let or_dash = |value: Option<f64>, digits: usize| {
         value.filter(|value| value.is_finite()).map_or("-".to_string(), |value| format!("{value:.digits$}"))
     };
@@ -61,10 +61,10 @@ fn row(case: &Judged) -> Vec<String> {
     }
     let trusted = case.audit.as_ref().map_or("-", |audit| if audit.trustworthy { "yes" } else { "no" });
     let verdict = match case.verdict {
-        Verdict::Match => "match",
-        Verdict::Miss => "miss",
-        Verdict::Order => "out of order",
-        Verdict::NotJudged => "not judged",
+        CaseVerdict::Match => "match",
+        CaseVerdict::Miss => "miss",
+        CaseVerdict::Order => "out of order",
+        CaseVerdict::NotJudged => "not judged",
     };
     vec![
         case.case.clone(),

@@ -1,10 +1,10 @@
 //! A run in real time, as it is kept.
 
 use super::cases::Row;
-use super::figures::Figures;
+use super::figures::CaseFigures;
 use crate::attempts::{self, Subject};
 use crate::store::Entry;
-use qdelay_real::Real;
+use qdelay_real::RealRun;
 use qdelay_study::results::Audit;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
     /// What was measured.
-    pub figures: Figures,
+    pub figures: CaseFigures,
     /// Whether to believe it.
     pub audit: Audit,
 }
@@ -31,8 +31,8 @@ pub fn subject(row: &Row) -> Subject<'_, Attempt> {
         file: format!("{name}-{}", row.case.scenario.duration),
         settings: row.settings.clone(),
     };
-    let keep = |Real { ran, .. }: &Real| Attempt {
-        figures: Figures::of(&ran.outcome),
+    let keep = |RealRun { ran, .. }: &RealRun| Attempt {
+        figures: CaseFigures::of(&ran.outcome),
         audit: ran.audit.clone().unwrap_or_default(),
     };
     Subject { entry, case: &row.case, keep: Box::new(keep) }

@@ -3,7 +3,7 @@
 use super::super::mahimahi;
 use super::super::reference::{MAHIMAHI, Table};
 use super::super::{parse_qdisc, parse_transport};
-use super::figures::Figures;
+use super::figures::LinkFigures;
 use crate::attempts::is_meant;
 use qdelay_core::Span;
 use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Scenario, Uplink};
@@ -50,13 +50,13 @@ const QDISCS: [(&str, &str); 4] = [
 
 /// A cell, and what is run for it, or why it cannot be.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct LinkCell {
     /// `TRACE, TRANSPORT, QDISC`.
     pub name: String,
     /// The case.
     pub run: Result<Run, String>,
     /// mahimahi's figures.
-    pub reference: Option<Figures>,
+    pub reference: Option<LinkFigures>,
 }
 
 /// What is run.
@@ -80,7 +80,7 @@ pub fn cells(
     seconds: u64,
     base_rtt: Option<Span>,
     only: &[String],
-) -> Result<Vec<Cell>, Failure> {
+) -> Result<Vec<LinkCell>, Failure> {
     let common = Common { library, seconds, base_rtt: base_rtt.unwrap_or(BASE_RTT), against };
     let mut cells = match against {
         Against::Simulator => common.six_traces()?,
@@ -102,7 +102,7 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn six_traces(&self) -> Result<Vec<Cell>, Failure> {
+    fn six_traces(&self) -> Result<Vec<LinkCell>, Failure> {
         let mut cells = Vec::new();
         for trace in TRACES {
             for transport in TRANSPORTS {
@@ -114,11 +114,11 @@ impl Common<'_> {
         Ok(cells)
     }
 
-    fn of_mahimahi(&self) -> Result<Vec<Cell>, Failure> {
+    fn of_mahimahi(&self) -> Result<Vec<LinkCell>, Failure> {
         let table = Table::parse(MAHIMAHI);
         let cell = |row: usize| {
             let text = |column| table.text(row, column);
-            let figures = Figures {
+            let figures = LinkFigures {
                 throughput_mbps: table.number(row, "throughput_mbps"),
                 delay_mean_ms: table.number(row, "delay_mean_ms"),
                 delay_p99_ms: table.number(row, "delay_p99_ms"),
@@ -136,15 +136,15 @@ impl Common<'_> {
         transport: &str,
         qdisc_name: &str,
         qdisc: &str,
-        reference: Option<Figures>,
-    ) -> Result<Cell, Failure> {
+        reference: Option<LinkFigures>,
+    ) -> Result<LinkCell, Failure> {
         let short = trace.rsplit('/').next().unwrap_or(trace);
         let name = format!("{short}, {transport}, {qdisc_name}");
         let run = match self.library.trace(trace, None, true, None) {
             Ok(found) => Ok(self.run(&name, &found, transport, qdisc)?),
             Err(message) => Err(message),
         };
-        Ok(Cell { name, run, reference })
+        Ok(LinkCell { name, run, reference })
     }
 
     fn run(&self, name: &str, found: &Found, transport: &str, qdisc: &str) -> Result<Run, Failure> {

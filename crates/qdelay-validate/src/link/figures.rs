@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct LinkFigures {
     /// Through the bottleneck.
     pub throughput_mbps: f64,
     /// Departure less arrival at the bottleneck.
@@ -15,12 +15,12 @@ pub struct Figures {
     pub delay_p99_ms: f64,
 }
 
-impl Figures {
+impl LinkFigures {
     /// Of an outcome; throughput with the TUN header of each packet of so many seconds, as mahimahi counts, if any.
-    pub fn of(outcome: &Outcome, header_seconds: Option<u64>) -> Figures {
+    pub fn of(outcome: &Outcome, header_seconds: Option<u64>) -> LinkFigures {
         let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
         let headers_mbps = header_seconds.map_or(0.0, |seconds| header_bits / seconds as f64 / 1e6);
-        Figures {
+        LinkFigures {
             throughput_mbps: outcome.throughput_mbps + headers_mbps,
             delay_mean_ms: outcome.queue_delay_ms.mean,
             delay_p99_ms: outcome.queue_delay_ms.p99,

@@ -4,8 +4,8 @@
 //! and with the nearer end of the range of the simulated runs around that beginning. The mark is for the second.
 
 use super::super::verdict::{self, Measure};
-use super::cells::{Against, Cell};
-use super::figures::Figures;
+use super::cells::{Against, LinkCell};
+use super::figures::LinkFigures;
 use super::phases::Simulated;
 use super::store::Attempt;
 use crate::attempts::Attempt as _;
@@ -38,7 +38,7 @@ pub enum Nearness {
 
 /// A cell and what came of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Judged {
+pub struct JudgedCell {
     /// Its name.
     pub cell: String,
     /// Real runs that were made.
@@ -46,36 +46,36 @@ pub struct Judged {
     /// Why it could not be judged.
     pub not_judged: Option<String>,
     /// The last real run.
-    pub real: Option<Figures>,
+    pub real: Option<LinkFigures>,
     /// Whether it can be trusted, and why not.
     pub audit: Option<Audit>,
     /// When its first whole segment came to the bottleneck.
     pub begun_ms: Option<f64>,
     /// The simulator from there.
-    pub simulated: Option<Figures>,
+    pub simulated: Option<LinkFigures>,
     /// When its first whole segment came.
     pub simulated_begun_ms: Option<f64>,
     /// Least of each figure over the simulator's runs around there.
-    pub simulated_low: Option<Figures>,
+    pub simulated_low: Option<LinkFigures>,
     /// Largest.
-    pub simulated_high: Option<Figures>,
+    pub simulated_high: Option<LinkFigures>,
     /// How near both are.
     pub nearness: Option<Nearness>,
     /// The figures that are not strictly within their bounds: throughput, mean, p99.
     pub outside: [bool; 3],
     /// The real run beside mahimahi's figures, where those are asked for.
-    pub mahimahi: Option<verdict::Cell>,
+    pub mahimahi: Option<verdict::ReferenceCell>,
 }
 
 /// Judges a cell by its last run.
-pub fn judge(cell: &Cell, runs: &[Attempt], simulated: Option<Simulated>) -> Judged {
+pub fn judge(cell: &LinkCell, runs: &[Attempt], simulated: Option<Simulated>) -> JudgedCell {
     let last = runs.last();
     let not_judged = match (&cell.run, last) {
         (Err(why), _) => Some(why.clone()),
         (Ok(_), None) => Some("it was not run".to_string()),
         (Ok(_), Some(last)) => (!last.is_trustworthy()).then(|| last.reasons()),
     };
-    let mut judged = Judged {
+    let mut judged = JudgedCell {
         cell: cell.name.clone(),
         runs: runs.len(),
         not_judged,
@@ -107,14 +107,14 @@ pub fn judge(cell: &Cell, runs: &[Attempt], simulated: Option<Simulated>) -> Jud
     judged.nearness = Some(nearness(&real, &simulated.figures));
     judged.mahimahi = cell.reference.map(|reference| {
         let measures = measures(&real, &[reference], f64::INFINITY);
-        verdict::Cell::judge("mahimahi", cell.name.clone(), measures.into())
+        verdict::ReferenceCell::judge("mahimahi", cell.name.clone(), measures.into())
     });
     judged
 }
 
 /// `simulated` begins with the run that began when the real one did.
-fn nearness(real: &Figures, simulated: &[Figures]) -> Nearness {
-    let matches = |references: &[Figures], tiny_ms: f64| {
+fn nearness(real: &LinkFigures, simulated: &[LinkFigures]) -> Nearness {
+    let matches = |references: &[LinkFigures], tiny_ms: f64| {
         measures(real, references, tiny_ms).iter().all(Measure::matches)
     };
     let centre = simulated.get(..1).unwrap_or(&[]);
@@ -130,7 +130,7 @@ fn nearness(real: &Figures, simulated: &[Figures]) -> Nearness {
 }
 
 /// `real` beside `references`; 5 ms are allowed for delays of which the least reference is below `tiny_ms`.
-fn measures(real: &Figures, references: &[Figures], tiny_ms: f64) -> [Measure; 3] {
+fn measures(real: &LinkFigures, references: &[LinkFigures], tiny_ms: f64) -> [Measure; 3] {
     let names = ["throughput Mbit/s", "delay mean ms", "delay p99 ms"];
     std::array::from_fn(|index| {
         let references: Vec<f64> = references.iter().map(|figures| figures.all()[index]).collect();
@@ -143,8 +143,8 @@ fn measures(real: &Figures, references: &[Figures], tiny_ms: f64) -> [Measure; 3
     })
 }
 
-fn end(all: &[Figures], of: fn(f64, f64) -> f64) -> Option<Figures> {
-    all.iter().copied().reduce(|a, b| Figures {
+fn end(all: &[LinkFigures], of: fn(f64, f64) -> f64) -> Option<LinkFigures> {
+    all.iter().copied().reduce(|a, b| LinkFigures {
         throughput_mbps: of(a.throughput_mbps, b.throughput_mbps),
         delay_mean_ms: of(a.delay_mean_ms, b.delay_mean_ms),
         delay_p99_ms: of(a.delay_p99_ms, b.delay_p99_ms),
@@ -153,7 +153,7 @@ fn end(all: &[Figures], of: fn(f64, f64) -> f64) -> Option<Figures> {
 
 /// All cells, and how many are how near.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct LinkReport {
     /// [`qdelay_study::results::SCHEMA_VERSION`].
     pub schema_version: u32,
     /// `simulator` or `mahimahi`.
@@ -169,7 +169,7 @@ pub struct Report {
     /// Whether it does.
     pub reached: bool,
     /// The cells.
-    pub cells: Vec<Judged>,
+    pub cells: Vec<JudgedCell>,
 }
 
 /// How many cells match, each count with those before.
@@ -193,13 +193,13 @@ pub struct Counts {
     pub mahimahi_miss: usize,
 }
 
-impl Report {
+impl LinkReport {
     /// Counts.
-    pub fn new(against: Against, seconds: u64, folder: &Path, cells: Vec<Judged>) -> Report {
+    pub fn new(against: Against, seconds: u64, folder: &Path, cells: Vec<JudgedCell>) -> LinkReport {
         let near = |nearness: Nearness| {
             cells.iter().filter(|cell| cell.nearness.is_some_and(|found| found <= nearness)).count()
         };
-        let of_mahimahi = |verdict: verdict::Verdict| {
+        let of_mahimahi = |verdict: verdict::ReferenceVerdict| {
             cells.iter().filter(|cell| cell.mahimahi.as_ref().is_some_and(|c| c.verdict == verdict)).count()
         };
         let counts = Counts {
@@ -208,16 +208,16 @@ impl Report {
             strict: near(Nearness::Strict),
             allowed: near(Nearness::Allowed),
             phases: near(Nearness::Phases),
-            mahimahi_match: of_mahimahi(verdict::Verdict::Match),
-            mahimahi_explained: of_mahimahi(verdict::Verdict::Explained),
-            mahimahi_miss: of_mahimahi(verdict::Verdict::Miss),
+            mahimahi_match: of_mahimahi(verdict::ReferenceVerdict::Match),
+            mahimahi_explained: of_mahimahi(verdict::ReferenceVerdict::Explained),
+            mahimahi_miss: of_mahimahi(verdict::ReferenceVerdict::Miss),
         };
         let reached = counts.judged > 0
             && match against {
                 Against::Simulator => counts.allowed as f64 >= MARK * counts.judged as f64,
                 Against::Mahimahi => counts.mahimahi_miss == 0,
             };
-        Report {
+        LinkReport {
             schema_version: qdelay_study::results::SCHEMA_VERSION,
             against: if against == Against::Simulator { "simulator" } else { "mahimahi" },
             seconds,
@@ -253,8 +253,8 @@ impl Report {
 mod tests {
     use super::*;
 
-    fn figures(throughput_mbps: f64, delay_mean_ms: f64, delay_p99_ms: f64) -> Figures {
-        Figures { throughput_mbps, delay_mean_ms, delay_p99_ms }
+    fn figures(throughput_mbps: f64, delay_mean_ms: f64, delay_p99_ms: f64) -> LinkFigures {
+        LinkFigures { throughput_mbps, delay_mean_ms, delay_p99_ms }
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn mahimahi_allows_five_ms_everywhere() {
         let reference = [figures(10.0, 13.0, 100.0)];
-        let outside = |real: Figures| {
+        let outside = |real: LinkFigures| {
             measures(&real, &reference, f64::INFINITY).iter().filter(|measure| !measure.matches()).count()
         };
         assert_eq!(outside(figures(10.0, 17.9, 129.0)), 0);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn ninety_in_a_hundred_of_the_judged() {
-        let cell = |nearness: Option<Nearness>| Judged {
+        let cell = |nearness: Option<Nearness>| JudgedCell {
             cell: String::new(),
             runs: 1,
             not_judged: nearness.is_none().then(|| "late".to_string()),
@@ -300,7 +300,7 @@ mod tests {
             let cells = std::iter::repeat_n(cell(Some(Nearness::Allowed)), near)
                 .chain(std::iter::repeat_n(cell(Some(Nearness::Miss)), misses))
                 .chain([cell(None)]);
-            Report::new(Against::Simulator, 20, Path::new("x"), cells.collect())
+            LinkReport::new(Against::Simulator, 20, Path::new("x"), cells.collect())
         };
         assert!(report(9, 1).check().is_ok());
         assert!(report(8, 1).check().is_err());

@@ -22,7 +22,7 @@ mod store;
 use crate::attempts;
 use crate::options::Validate;
 use cells::Against;
-use judge::{Judged, Report};
+use judge::{JudgedCell, LinkReport};
 use qdelay_real::RealTime;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
@@ -61,13 +61,13 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     let rounds = (1, options.retries.unwrap_or(RETRIES));
     let attempts = attempts::real_runs(COMMAND, &real, rounds, &subjects, &store)?;
     let simulated = phases::run(&cells, &attempts, options.jobs)?;
-    let judged: Vec<Judged> = cells
+    let judged: Vec<JudgedCell> = cells
         .iter()
         .zip(&attempts)
         .zip(simulated)
         .map(|((cell, attempts), simulated)| judge::judge(cell, attempts, simulated))
         .collect();
-    let report = Report::new(against, seconds, store.folder(), judged);
+    let report = LinkReport::new(against, seconds, store.folder(), judged);
     output::print(&if options.json { print::json(&report) } else { print::text(&report) })?;
     report.check()
 }

@@ -4,8 +4,8 @@
 //! What is made equal is the time at which the first whole segment comes to the bottleneck. Until then a real flow has done
 //! more than a simulated one: its program was started, and waited for the other end's word.
 
-use super::cells::{Cell, Run};
-use super::figures::Figures;
+use super::cells::{LinkCell, Run};
+use super::figures::LinkFigures;
 use super::store::Attempt;
 use qdelay_core::{Span, Time};
 use qdelay_sim::{Direction, PacketRecord, Recorder, Scenario};
@@ -26,7 +26,7 @@ const PATIENCE: Span = Span::from_secs(3);
 #[derive(Clone, Debug)]
 pub struct Simulated {
     /// Figures at each offset; the first from where the real flow began.
-    pub figures: Vec<Figures>,
+    pub figures: Vec<LinkFigures>,
     /// When the first whole segment came to the bottleneck there.
     pub begun_ms: Option<f64>,
 }
@@ -36,7 +36,7 @@ pub struct Simulated {
 /// # Errors
 /// A case without an outcome.
 pub fn run(
-    cells: &[Cell],
+    cells: &[LinkCell],
     runs: &[Vec<Attempt>],
     jobs: Option<usize>,
 ) -> Result<Vec<Option<Simulated>>, Failure> {
@@ -58,7 +58,7 @@ pub fn run(
         let begun = begun?;
         let header_seconds = cell.run.as_ref().ok().and_then(|run| run.header_seconds);
         let figures = outcomes.by_ref().take(OFFSETS_US.len());
-        let figures = figures.map(|outcome| Figures::of(outcome, header_seconds)).collect();
+        let figures = figures.map(|outcome| LinkFigures::of(outcome, header_seconds)).collect();
         Some(Simulated { figures, begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()) })
     });
     Ok(simulated.collect())

@@ -1,7 +1,7 @@
 //! The table of cells, and JSON.
 
-use super::figures::Figures;
-use super::judge::{Counts, Judged, MARK, Nearness, Report};
+use super::figures::LinkFigures;
+use super::judge::{Counts, JudgedCell, LinkReport, MARK, Nearness};
 use qdelay_study::results::pretty;
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
@@ -11,12 +11,12 @@ use std::fmt::Write;
 const WIDE: f64 = 0.1;
 
 /// All there is.
-pub fn json(report: &Report) -> String {
+pub fn json(report: &LinkReport) -> String {
     pretty(report)
 }
 
 /// What people read.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &LinkReport) -> String {
     let beside_mahimahi = report.against == "mahimahi";
     let mut columns = vec![Column::left("cell")];
     columns.extend(["Mbit/s", "mean ms", "p99 ms"].map(Column::right));
@@ -43,7 +43,7 @@ pub fn text(report: &Report) -> String {
     text + &counts(report)
 }
 
-fn counts(report: &Report) -> String {
+fn counts(report: &LinkReport) -> String {
     let Counts { cells, judged, strict, allowed, phases, .. } = report.counts;
     let part =
         |count: usize| format!("{count} of {judged} ({:.0}%)", 100.0 * count as f64 / judged.max(1) as f64);
@@ -75,7 +75,7 @@ fn counts(report: &Report) -> String {
     text + &folder
 }
 
-fn row(cell: &Judged, beside_mahimahi: bool) -> Vec<String> {
+fn row(cell: &JudgedCell, beside_mahimahi: bool) -> Vec<String> {
     let mut row = vec![cell.cell.clone()];
     row.extend((0..3).map(|index| figure(cell, index)));
     row.push(cell.runs.to_string());
@@ -96,8 +96,8 @@ fn row(cell: &Judged, beside_mahimahi: bool) -> Vec<String> {
     row
 }
 
-fn figure(cell: &Judged, index: usize) -> String {
-    let of = |figures: &Option<Figures>| figures.map(|figures| figures.all()[index]);
+fn figure(cell: &JudgedCell, index: usize) -> String {
+    let of = |figures: &Option<LinkFigures>| figures.map(|figures| figures.all()[index]);
     let Some(real) = of(&cell.real) else { return "-".to_string() };
     let mut text = digits(real);
     if let (Some(middle), Some(low), Some(high)) =

@@ -1,11 +1,11 @@
 //! A run in real time, as it is kept.
 
-use super::cells::{Cell, Run};
-use super::figures::Figures;
+use super::cells::{LinkCell, Run};
+use super::figures::LinkFigures;
 use crate::attempts::{self, Subject};
 use crate::store::Entry;
 use qdelay_core::Time;
-use qdelay_real::Real;
+use qdelay_real::RealRun;
 use qdelay_study::engine::Ran;
 use qdelay_study::results::{Audit, round};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
     /// What was measured.
-    pub figures: Figures,
+    pub figures: LinkFigures,
     /// When the first whole segment came to the bottleneck, since the trace began.
     pub begun_ms: Option<f64>,
     /// Whether to believe it.
@@ -25,7 +25,7 @@ impl Attempt {
     /// What came of a run.
     fn new(ran: &Ran, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
         Attempt {
-            figures: Figures::of(&ran.outcome, header_seconds),
+            figures: LinkFigures::of(&ran.outcome, header_seconds),
             begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()),
             audit: ran.audit.clone().unwrap_or_default(),
         }
@@ -33,8 +33,8 @@ impl Attempt {
     }
 
     fn rounded(self) -> Attempt {
-        let Figures { throughput_mbps, delay_mean_ms, delay_p99_ms } = self.figures;
-        let figures = Figures {
+        let LinkFigures { throughput_mbps, delay_mean_ms, delay_p99_ms } = self.figures;
+        let figures = LinkFigures {
             throughput_mbps: round(throughput_mbps),
             delay_mean_ms: round(delay_mean_ms),
             delay_p99_ms: round(delay_p99_ms),
@@ -57,10 +57,11 @@ impl attempts::Attempt for Attempt {
 }
 
 /// What is run for a cell; `None` where it cannot be.
-pub fn subject(cell: &Cell) -> Option<Subject<'_, Attempt>> {
+pub fn subject(cell: &LinkCell) -> Option<Subject<'_, Attempt>> {
     let Run { case, settings, header_seconds } = cell.run.as_ref().ok()?;
     let file = format!("{}-{}", cell.name.replace(", ", "-"), case.scenario.duration);
     let entry = Entry { name: cell.name.clone(), file, settings: settings.clone() };
-    let keep = |real: &Real| Attempt::new(&real.ran, real.begun.first().copied().flatten(), *header_seconds);
+    let keep =
+        |real: &RealRun| Attempt::new(&real.ran, real.begun.first().copied().flatten(), *header_seconds);
     Some(Subject { entry, case, keep: Box::new(keep) })
 }
