@@ -1,7 +1,7 @@
-//! Two devices whose packets meet on the way: what iperf3 says to itself goes straight from one to the other.
+//! A bypass between two devices: iperf3's control connections are forwarded directly from one to the other.
 //!
-//! iperf3 opens a connection of its own for each test, over which both ends agree on what to do. In a full queue that would
-//! take many times as long as the scenario gives a flow to start, and it is no part of the scenario.
+//! iperf3 opens a control connection for each test, over which both ends negotiate. In a full queue that would take many times
+//! as long as the scenario gives a flow to start, and it is not part of the scenario.
 
 use super::ports::{FlowDirection, is_control};
 use qdelay_emu::device::{Device, Port, Received, Sent};
@@ -10,18 +10,18 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-/// One of the two.
+/// One of the two devices.
 pub struct Bypass<D> {
     both: Rc<RefCell<[D; 2]>>,
     port: Port,
-    /// The device's own, to be polled while the devices are somebody else's.
+    /// A descriptor of the device, to be polled while the devices are borrowed.
     fd: Option<OwnedFd>,
 }
 
-/// Joins the devices inside and outside.
+/// Connects the devices inside and outside.
 ///
 /// # Errors
-/// No more file descriptors.
+/// The process is out of file descriptors.
 pub fn join<D: Device>(devices: [D; 2]) -> io::Result<[Bypass<D>; 2]> {
     let fds =
         [&devices[0], &devices[1]].map(|device| device.fd().map(|fd| fd.try_clone_to_owned()).transpose());
@@ -41,7 +41,7 @@ impl<D: Device> Device for Bypass<D> {
             if !is_control(packet, way) {
                 return Ok(Some(received));
             }
-            // What is lost here TCP sends again.
+            // TCP retransmits packets that are lost here.
             let _ = both[self.port.other().index()].send(packet);
         }
     }

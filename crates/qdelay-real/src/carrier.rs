@@ -1,4 +1,4 @@
-//! The thread that carries packets between the devices until the run is over.
+//! The data thread, which forwards packets between the devices until the end of the run.
 
 use super::bypass;
 use super::measure::{MeasuringTap, NO_FLOW};
@@ -23,28 +23,28 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Packets that are held at most, in both directions: 150 MB.
+/// Maximum number of packets held, in both directions: 150 MB.
 const HOLD: u32 = 100_000;
-/// Slots that are made before the first packet comes.
+/// Slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
 
-/// What is carried, and where.
+/// A run of the data thread.
 pub struct Carrier<'a> {
     pub scenario: &'a Scenario,
     pub plan: DumbbellPlan,
-    /// What the nodes of its path are for.
+    /// The roles of the path's nodes.
     pub topology: Topology,
     /// Inside and outside.
     pub devices: [Tun; 2],
     pub mtu: u16,
     pub realtime: bool,
-    /// With real-time priority, spun before each release.
+    /// How long to spin before each release, with real-time priority.
     pub spin: Span,
-    /// Where others receive what is sent.
+    /// Receive packet steering, if other processors receive the packets.
     pub steering: Option<PacketSteering>,
 }
 
-/// What came of it.
+/// Results of the run.
 pub struct CarrierResult<'a> {
     pub gauge: MeasuringTap<'a>,
     pub facts: AuditFacts,
@@ -53,10 +53,10 @@ pub struct CarrierResult<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    /// Carries until the end of the run, or until `stop` is set; on the thread that calls it.
+    /// Forwards packets until the end of the run, or until `stop` is set; blocks the calling thread.
     ///
     /// # Errors
-    /// A device is gone, or the audit failed.
+    /// A device was removed, or the audit failed.
     pub fn run(
         self,
         clock: RealClock,
@@ -89,10 +89,10 @@ impl<'a> Carrier<'a> {
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(failed)?;
-        // Set after the clock was started, so that it does not ring before the end.
+        // Set after the clock was started, so that it does not expire before the end.
         let alarm = alarm(self.scenario.duration).map_err(failed)?;
         if let Some(steering) = &self.steering {
-            // Where it is refused, releases are later, which is seen.
+            // If that is refused, releases are later, which the audit shows.
             let _ = steering.pin_thread();
         }
         let mut waiter = Waiter::new(
@@ -103,7 +103,7 @@ impl<'a> Carrier<'a> {
         let mut driver = Driver::new(clock, devices, emulator, limits);
         driver.begin();
         driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(failed)?;
-        // What is due by now happens.
+        // Runs the events that are due by now.
         driver.turn([false; 2]).map_err(failed)?;
         let (emulator, devices, audit) = driver.finish();
         drop(devices);
@@ -115,7 +115,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// Readable once `after` is over.
+/// A descriptor that becomes readable after `after`.
 fn alarm(after: Span) -> io::Result<OwnedFd> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
     let nanos = after.as_nanos().max(1);
@@ -125,7 +125,7 @@ fn alarm(after: Span) -> io::Result<OwnedFd> {
     Ok(timer)
 }
 
-/// Writes packets down with the numbers of their flows, which the gauge has just found.
+/// Records packets with the numbers of their flows, which the tap has just determined.
 struct Rows<'a> {
     file: &'a mut PacketFile,
     flow: Arc<AtomicU32>,

@@ -1,4 +1,4 @@
-//! UDP flows and the probe: sent at the times at which the simulator's sources send, and received to be counted.
+//! UDP flows and the probe: sent at the times at which the simulator's sources send, and counted by their receivers.
 
 use super::support::Generator;
 use super::{ports, sleep_until};
@@ -18,18 +18,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;
-/// Room for datagrams that wait for the receiver's turn, in bytes; the kernel may give less.
+/// Socket buffer for received datagrams, in bytes; the kernel may grant less.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// How long a turn waits at most, and how long nothing has to come for the end to be believed.
+/// Longest wait in one turn, and the time without datagrams after which the receiver ends.
 const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// The numbers of the flows that are ours, the probe's after the last.
+/// The numbers of the flows generated here, followed by the probe's.
 fn numbers(scenario: &Scenario, generators: &[Generator]) -> Vec<usize> {
     let own = generators.iter().enumerate().filter(|(_, generator)| **generator == Generator::Own);
     own.map(|(index, _)| index).chain(scenario.probe.map(|_| scenario.flows.len())).collect()
 }
 
-/// Sends, on one thread.
+/// The sender of all these flows, on one thread.
 pub struct Sender {
     flows: Vec<Sending>,
 }
@@ -44,7 +44,7 @@ impl Sender {
     /// Opens a socket for each flow in the namespace outside. `ends` are the addresses outside and inside.
     ///
     /// # Errors
-    /// A socket is refused.
+    /// A socket cannot be opened.
     pub fn open(
         scenario: &Scenario,
         generators: &[Generator],
@@ -63,7 +63,7 @@ impl Sender {
                     set_ip_tos(&socket, dscp << 2)?;
                     Ok(socket)
                 })
-                .map_err(|error: io::Error| format!("a socket to send from is refused: {error}"))?;
+                .map_err(|error: io::Error| format!("a socket for sending cannot be opened: {error}"))?;
             let stop = spec.and_then(|flow| flow.stop).map_or(Time::NEVER, |stop| Time::ZERO + stop);
             flows.push(Sending { source: source(scenario, index), socket, stop });
         }
@@ -72,7 +72,7 @@ impl Sender {
 
     /// Sends until the end of the run, or until `stop`.
     pub fn run(mut self, mut clock: RealClock, stop: &AtomicBool) {
-        // The kernel may take 50 us otherwise.
+        // The default timer slack of the kernel is 50 us.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let payload = [0; 1500];
         loop {
@@ -82,7 +82,7 @@ impl Sender {
             }
             let now = clock.now();
             if next > now {
-                // At most so long, to hear of the end.
+                // At most so long, to notice the end.
                 sleep_until(&mut clock, next.min(now + super::LOOK));
                 continue;
             }
@@ -99,17 +99,17 @@ impl Sending {
         if next < self.stop { next } else { Time::NEVER }
     }
 
-    /// Sends all that is due: a sender that was late keeps its rate.
+    /// Sends all datagrams that are due: a sender that was late keeps its rate.
     fn send(&mut self, now: Time, payload: &[u8]) {
         while self.next() <= now {
             let bytes = self.source.poll(now).unwrap_or(0) as usize;
-            // A full buffer loses it here: such a datagram was never sent.
+            // If the socket buffer is full, the datagram counts as never sent.
             let _ = self.socket.send(payload.get(..bytes.saturating_sub(HEADERS)).unwrap_or(payload));
         }
     }
 }
 
-/// The simulator's own source of this flow, with its randomness.
+/// The simulator's own source of this flow, with its random stream.
 fn source(scenario: &Scenario, index: usize) -> UdpSource {
     let seed = scenario.seed;
     let flow = scenario.flows.get(index);
@@ -126,7 +126,7 @@ fn source(scenario: &Scenario, index: usize) -> UdpSource {
     }
 }
 
-/// Receives, on one thread.
+/// The receiver of all these flows, on one thread.
 pub struct Receiver {
     sockets: Vec<UdpSocket>,
 }
@@ -135,7 +135,7 @@ impl Receiver {
     /// Opens a socket for each flow in the namespace inside, at `address`.
     ///
     /// # Errors
-    /// A socket is refused.
+    /// A socket cannot be opened.
     pub fn open(
         scenario: &Scenario,
         generators: &[Generator],
@@ -151,11 +151,11 @@ impl Receiver {
             })
         };
         let sockets = numbers(scenario, generators).into_iter().map(open).collect::<io::Result<_>>();
-        let sockets = sockets.map_err(|error| format!("a socket to receive at is refused: {error}"))?;
+        let sockets = sockets.map_err(|error| format!("a socket for receiving cannot be opened: {error}"))?;
         Ok(Receiver { sockets })
     }
 
-    /// Receives until `stop` and until nothing comes any more; says how many datagrams came.
+    /// Receives until `stop` is set and no more datagrams arrive; returns the number of received datagrams.
     pub fn run(self, stop: &AtomicBool) -> u64 {
         let mut received = 0;
         let mut buffer = [0; 2048];

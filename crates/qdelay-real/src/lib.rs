@@ -7,17 +7,17 @@
 //!
 //! Each case gets two private namespaces and an emulator of its own between them: data goes down. A TCP flow is an iperf3
 //! client outside that sends to a server inside, with the kernel's own congestion control; a UDP flow is sent by this program
-//! at the very times at which the simulator's source sends, or by irtt if it is like a call. What is measured is what the emulator's path does, at the path's
-//! own times, by the simulator's own [`qdelay_sim::Measuring`].
+//! at exactly the times at which the simulator's source sends, or by irtt if it is call-like. Measurements are taken on the
+//! emulator's path, at the path's own times, by the simulator's own [`qdelay_sim::Measuring`].
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `support` | what of a scenario cannot be real, and what makes each flow |
-//! | `path` | the scenario's path as the emulator has it |
-//! | `ports`, `bypass` | which packets are of which flow; what programs say to their other ends goes around the path |
+//! | `support` | the parts of a scenario that real programs cannot run; the generator of each flow |
+//! | `path` | the scenario's path for the emulator |
+//! | `ports`, `bypass` | assignment of packets to flows; control connections bypass the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
-//! | `carrier` | the thread that carries the packets |
-//! | `measure`, `stream` | from the emulator's events to an outcome; what of a TCP flow's bytes has arrived |
+//! | `carrier` | the data thread |
+//! | `measure`, `stream` | from the emulator's events to an outcome; bytes of a TCP flow that have arrived |
 
 #![forbid(unsafe_code)]
 
@@ -58,40 +58,40 @@ use support::Generator;
 
 /// The longest packet of the link, in bytes: Ethernet's.
 const MTU: u16 = 1500;
-/// Spun before each release: an idle virtual processor was seen to wake up as late as 380 us, which is 40% of a processor where a
-/// trace has an opportunity every millisecond.
+/// Time to spin before each release: an idle virtual processor was seen to wake up as late as 380 us. Spinning takes 40% of a
+/// processor if a trace has an opportunity every millisecond.
 const SPIN: Span = Span::from_micros(400);
-/// The same where others run at once, which would wait for it.
+/// The same if several cases run at once, which spinning would delay.
 const SHORT_SPIN: Span = Span::from_micros(50);
-/// How often it is looked whether all is well, and the progress shown.
+/// Interval of checks for failures, and of progress updates.
 const LOOK: Span = Span::from_millis(100);
 
 /// Runs cases in real time, one after another.
 pub struct RealTime {
-    /// Whether to ask for real-time priority.
+    /// Whether to request real-time priority.
     pub realtime: bool,
     /// Cases that run at once.
     jobs: usize,
-    /// How far the cases are.
+    /// Progress of the cases.
     pub bar: Bar,
     without_irtt: Once,
 }
 
-/// What came of a case, and what only whoever compares it with the simulator wants to know.
+/// Results of a case, and further results for comparisons with the simulator.
 pub struct RealRun {
     /// Measures and verdict.
     pub ran: Ran,
-    /// When the first whole segment of each TCP flow came to the bottleneck.
+    /// Arrival of the first whole segment of each TCP flow at the bottleneck.
     pub begun: Vec<Option<Time>>,
 }
 
 impl RealTime {
-    /// Says how far it is on standard error, where that is a terminal.
+    /// Runs one case at a time; shows progress on standard error if that is a terminal.
     pub fn new(realtime: bool) -> RealTime {
         RealTime::with_jobs(realtime, 1)
     }
-    /// The same where `jobs` cases run at once, which share the processors: no emulator keeps one to itself, and none spins for
-    /// long.
+    /// The same with `jobs` cases at once, which share the processors: no emulator has a processor of its own, and none spins
+    /// for long.
     pub fn with_jobs(realtime: bool, jobs: usize) -> RealTime {
         RealTime { realtime, jobs, bar: Bar::default(), without_irtt: Once::new() }
     }
@@ -100,7 +100,7 @@ impl RealTime {
 impl Progress for RealTime {
     fn begins(&self, study: &str, cases: u64, there: u64) {
         self.bar.begins(study, cases, there);
-        // One case takes long enough to be watched.
+        // A single case takes long enough to show progress.
         self.bar.show();
     }
     fn case_done(&self) {
@@ -124,10 +124,10 @@ impl Runner for RealTime {
 }
 
 impl RealTime {
-    /// Runs `case`, and tells `packets` of every packet.
+    /// Runs `case`, and passes every packet to `packets`.
     ///
     /// # Errors
-    /// No namespaces, a program that does not run, or a fault.
+    /// No namespaces, a program that cannot be run, or a failed audit.
     pub fn run_case(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
@@ -164,14 +164,14 @@ impl RealTime {
             steering,
         };
         let stop = AtomicBool::new(false);
-        // One beginning for the path and for whoever sends over it.
+        // A common start time of the path and the senders.
         let clock = RealClock::start();
         let (carried, received, failed) = thread::scope(|scope| {
             let carried = scope.spawn(|| carrier.run(clock, packets, &stop));
             let received = scope.spawn(|| receiver.run(&stop));
             let sent = scope.spawn(|| sender.run(clock, &stop));
             let failed = self.play(clock, scenario, &mut programs, &outer, &|| carried.is_finished());
-            // The carrier ends by itself unless something failed.
+            // The data thread ends by itself unless a program failed.
             if failed.is_some() {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -194,7 +194,7 @@ impl RealTime {
         Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun })
     }
 
-    /// What makes each flow; says so once where irtt is missing.
+    /// The generator of each flow; prints a note once if irtt is missing.
     fn generators(&self, scenario: &Scenario) -> Vec<Generator> {
         let (generators, is_missing) = support::generators(scenario);
         if is_missing {
@@ -204,7 +204,7 @@ impl RealTime {
         generators
     }
 
-    /// Starts and stops programs until the end of the run; says what went wrong.
+    /// Starts and stops programs until the end of the run; returns an error if one fails.
     fn play(
         &self,
         mut clock: RealClock,
@@ -247,19 +247,19 @@ fn sleep_until(clock: &mut RealClock, time: Time) {
     }
 }
 
-/// Settings of the senders' own namespace. What cannot be set stays as it is.
+/// Kernel settings of the senders' namespace. Settings that cannot be changed are left as they are.
 fn set_kernel(outer: &Namespace, scenario: &Scenario) {
-    // Flows know nothing of each other, as in the simulator.
+    // Flows are independent of each other, as in the simulator.
     let mut settings = vec![("tcp_no_metrics_save", "1")];
-    // A socket is born with the default of the machine and iperf3 changes it once it is connected. Where that default is BBR, the
-    // pacing that BBR switched on stays (Linux, `sk_pacing_status`), and Cubic would be paced as no Cubic is. Who asks for just
-    // that gets it so.
+    // A socket is created with the machine's default congestion control, and iperf3 changes it after connecting. If the default
+    // is BBR, the pacing that BBR enabled stays on (Linux, `sk_pacing_status`), and Cubic would be paced as it usually is not.
+    // Scenarios that request this get it.
     settings.push(("tcp_congestion_control", if support::wants_pacing(scenario) { "bbr" } else { "reno" }));
     if support::wants_ecn(scenario) {
         settings.push(("tcp_ecn", "1"));
     }
     if scenario.flows.iter().any(|flow| flow.stop.is_some_and(|stop| stop < scenario.duration)) {
-        // What a program has written before it is stopped is sent all the same: little of it.
+        // Data written before a program is stopped is still sent: the limit keeps it small.
         settings.push(("tcp_notsent_lowat", "65536"));
     }
     outer.run(move || {
@@ -269,7 +269,7 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
     });
 }
 
-/// What the emulator says of itself, whether the receivers got all that it delivered, and what irtt says.
+/// The emulator's audit, with checks of the receivers' counts and of irtt's results.
 fn audit(
     scenario: &Scenario,
     generators: &[Generator],
@@ -306,7 +306,7 @@ fn audit(
     }
 }
 
-/// As results have it. The devices of a case stamp nothing, so there is no stamp to be doubted.
+/// Converts to the types of results. The devices of a case have no time stamps, so none can be implausible.
 fn stalls(figures: StallFigures) -> Stalls {
     let StallFigures {
         count, total_ms, longest_gap_ms, packets_read, packets_unseen, dropped, longest, ..

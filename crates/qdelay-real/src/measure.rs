@@ -1,7 +1,7 @@
 //! From the emulator's events to an outcome, by the simulator's own measuring.
 //!
-//! Events have the path's own times, so the measures end with the run whenever the host notices. What a kernel does not show
-//! on the wire comes from iperf3: windows and smoothed round trips; timeouts and undone reductions are not known, and 0.
+//! Events have the path's own times, so the measurements end with the run even if the host is late. State of the kernel's TCP
+//! comes from iperf3: windows and smoothed round trips; timeouts and undone reductions are unknown, and reported as 0.
 
 use super::ports::{self, FlowDirection};
 use super::programs::KernelTcpState;
@@ -14,23 +14,23 @@ use qdelay_sim::{FlowEnd, FlowSpec, Measuring, Outcome, Scenario, results};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of packets that are of no flow: neither a flow's nor the probe's.
+/// The flow number of packets that belong neither to a flow nor to the probe.
 pub const NO_FLOW: u32 = u32::MAX - 1;
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
-/// iperf3 opens its data connection with so many bytes, before it sends any data.
+/// Size of the cookie with which iperf3 opens its data connection, before it sends data.
 const COOKIE_BYTES: u32 = 37;
 
-/// Hears of the emulator's events, and looks at the path when the measuring wants to.
+/// Observes the emulator's events, and the path at the times that the measuring requests.
 pub struct MeasuringTap<'a> {
     scenario: &'a Scenario,
     measuring: Measuring<'a>,
-    /// Of each node, whether packets that go up come to it.
+    /// By node: whether it is on the way up.
     is_back: Vec<bool>,
-    /// The queue of the first hop, where there are any.
+    /// The queue of the first hop, if there are hops.
     first_hop: Option<NodeId>,
     flows: Vec<Flow>,
-    /// The flow of the event that is being handled, for whoever writes packets down.
+    /// The flow of the current event, for the recorder of packets.
     current: Arc<AtomicU32>,
 }
 
@@ -39,7 +39,7 @@ pub struct MeasuringTap<'a> {
 pub struct Echo {
     /// To the receiver.
     pub there: u64,
-    /// To the sender, where there are replies.
+    /// To the sender, if there are replies.
     pub back: u64,
 }
 
@@ -53,7 +53,7 @@ struct Flow {
 }
 
 impl<'a> MeasuringTap<'a> {
-    /// Nothing has happened yet on the path of `topology`, or one that is built like it.
+    /// A tap for the path of `topology`, or one that is built like it.
     pub fn new(scenario: &'a Scenario, topology: &Topology, current: Arc<AtomicU32>) -> MeasuringTap<'a> {
         let flows = scenario.flows.len() + usize::from(scenario.probe.is_some());
         MeasuringTap {
@@ -77,7 +77,7 @@ impl<'a> MeasuringTap<'a> {
                 if let Some(tcp) = tcp
                     && let Some(end) = flow.stream.sent_to(tcp.sequence, tcp.bytes)
                 {
-                    // Where it waits first it has just entered.
+                    // At its first queue, a packet has just entered the path.
                     measuring.sent(event.entered, index, end);
                 }
                 if first_hop.map_or(is_bottleneck, |hop| hop == node) {
@@ -107,17 +107,17 @@ impl<'a> MeasuringTap<'a> {
         }
     }
 
-    /// Datagrams that receivers and senders should have got, by flow.
+    /// Datagrams that receivers and senders should have received, by flow.
     pub fn echoes(&self) -> impl Iterator<Item = Echo> {
         self.flows.iter().map(|flow| flow.echo)
     }
 
-    /// When the first whole segment of each TCP flow came to the bottleneck.
+    /// Arrival of the first whole segment of each TCP flow at the bottleneck.
     pub fn begun(&self) -> Vec<Option<Time>> {
         self.flows.iter().map(|flow| flow.begun).collect()
     }
 
-    /// Takes stock of a run that is over.
+    /// Computes the outcome of a run that has ended.
     pub fn finish(self, told: &[KernelTcpState]) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
             let told = told.get(index).copied().unwrap_or_default();
@@ -140,7 +140,7 @@ impl<'a> MeasuringTap<'a> {
 }
 
 impl Flow {
-    /// A packet has come to the bottleneck, or to the first hop.
+    /// A packet has arrived at the bottleneck, or at the first hop.
     fn came(&mut self, now: Time, tcp: Option<ports::Tcp>) {
         let Some(tcp) = tcp else {
             self.datagrams += 1;
@@ -200,7 +200,7 @@ mod tests {
     use qdelay_traffic::transport::TransportConfig;
     use qdelay_traffic::udp::UdpSource;
 
-    /// Datagrams alone: their senders are the simulator's own, so that the same packets come at the same times.
+    /// Datagrams only: their senders are the simulator's own, so that the same packets are sent at the same times.
     const FLOWS: &str = "
 [path]
 rtt = \"20ms\"
@@ -267,7 +267,7 @@ slice = \"b\"
         study.case(0, &Library::new()).unwrap().scenario
     }
 
-    /// The next packet of any flow: when, of which, how large.
+    /// The next packet of any flow: time, flow, size.
     fn next(sources: &mut [(UdpSource, Time)]) -> Option<(Time, usize, u32)> {
         let due = |(source, stop): &(UdpSource, Time)| {
             let next = source.next_deadline();
@@ -290,7 +290,7 @@ slice = \"b\"
         packet
     }
 
-    /// As [`crate::carrier`] does it, with a host that looks at packets alone, and goes on when the run is over.
+    /// As in [`crate::carrier`], with a host that reads packets only, and continues after the end of the run.
     fn carried(scenario: &Scenario) -> Outcome {
         let plan = path::plan(scenario);
         let current = Arc::new(AtomicU32::new(NO_FLOW));
@@ -329,7 +329,7 @@ slice = \"b\"
         gauge.finish(&[])
     }
 
-    /// Nothing of a call's listener is known, and what is of a cell's own network has other random hashes of flows.
+    /// Results of a call's listener are unknown, and the cell's own network has other random hashes of flows.
     fn check(text: &str) {
         let scenario = scenario(text);
         assert_eq!(scenario.jitter, Span::from_millis(2));
@@ -370,7 +370,7 @@ slice = \"b\"
         let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
         let text = flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50");
         check(&text);
-        // All flows go one way, into a discipline that draws; nothing waits on the way back.
+        // All flows share one direction, with a discipline that uses random numbers; on the way back there is no queue.
         let text = text.replace("access = \"20mbit\"", "");
         check(&text.replace("limit = 50", "qdisc = \"red:limit=50\"\nuplink = \"none\""));
     }

@@ -1,4 +1,4 @@
-//! The path of a scenario as the emulator has it: what the simulator builds, in both directions.
+//! The path of a scenario for the emulator: the simulator's path, in both directions.
 
 use super::ports;
 use qdelay_emu::classes::{ClassRule, Classes};
@@ -7,18 +7,18 @@ use qdelay_path::stack::FlowWay;
 use qdelay_sim::{FlowSpec, Scenario};
 
 /// Data goes through the bottleneck, then takes half of the round trip and the jitter; acknowledgements go through the uplink,
-/// then take the other half. Flows are told by their ports: see `ports.rs`.
+/// then take the other half. Flows are identified by their ports: see `ports.rs`.
 pub fn plan(scenario: &Scenario) -> DumbbellPlan {
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
     if scenario.bottleneck.as_cell().is_none() && scenario.flows.iter().all(is_plain) {
-        // All go one way, and nobody has to ask which flow a packet is of.
+        // All flows take the same route, so packets need no flow number.
         return dumbbell(scenario, Vec::new(), Classes::default());
     }
     let classes = by_ports(scenario.flows.len() + usize::from(scenario.probe.is_some()));
     dumbbell(scenario, scenario.flows.iter().map(FlowSpec::way).collect(), classes)
 }
 
-/// The path of a scenario with these ways through it.
+/// The path of a scenario with these routes through it.
 pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> DumbbellPlan {
     DumbbellPlan {
         hops: scenario.hops.clone(),

@@ -1,14 +1,14 @@
-//! Which packets are of which flow: by their ports, which are ours to choose in namespaces of our own.
+//! Assignment of packets to flows by their ports, which are chosen here, in private namespaces.
 //!
-//! The end of flow `i` that is inside has the port `20000 + i`, in TCP and UDP; the other one has `30000 + i` where it sends
-//! data. A TCP connection to the former from any other port is iperf3's talk with itself; of irtt's datagrams its talk are
-//! those that open or close a session.
+//! The inside end of flow `i` has the port `20000 + i`, in TCP and UDP; the outside end has `30000 + i` if it sends data. A TCP
+//! connection to the former from any other port is iperf3's control connection; irtt's control datagrams are those that open or
+//! close a session.
 
 /// The first port inside.
 const RECEIVERS: u16 = 20_000;
 /// The first port outside.
 const SENDERS: u16 = 30_000;
-/// Ports that are set aside on each side.
+/// Ports reserved on each side.
 const PORTS: u16 = 1_000;
 
 const IPV4_HEADER: usize = 20;
@@ -16,39 +16,39 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 
-/// What irtt's datagrams begin with.
+/// The first bytes of irtt's datagrams.
 const IRTT: [u8; 3] = [0x14, 0xa7, 0x5b];
-/// Flags in the byte that follows: opens a session, closes it.
+/// Flags in the following byte: opens a session, closes it.
 const IRTT_CONTROL: u8 = 0x01 | 0x04;
 
-/// Where a flow is received.
+/// The port at which a flow is received.
 pub const fn receiver(flow: usize) -> u16 {
     RECEIVERS + flow as u16 % PORTS
 }
-/// Where it is sent from.
+/// The port from which it is sent.
 pub const fn sender(flow: usize) -> u16 {
     SENDERS + flow as u16 % PORTS
 }
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowDirection {
     /// From the senders outside to the receivers inside.
     Down,
-    /// Back.
+    /// Back to the senders.
     Up,
 }
 
-/// A packet's header as far as flows are concerned.
+/// The fields of a packet's headers that identify its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The flow; `None` for what is not of any.
+    /// The flow; `None` for packets of no flow.
     pub flow: Option<u32>,
-    /// What only TCP has.
+    /// Fields of TCP only.
     pub tcp: Option<Tcp>,
 }
 
-/// The part of a TCP header that tells what bytes a segment has.
+/// The fields of a TCP header that determine a segment's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     /// Number of the first byte, or of the SYN.
@@ -59,12 +59,12 @@ pub struct Tcp {
     pub is_syn: bool,
 }
 
-/// Reads the header of an IPv4 packet; what is none, a fragment, or neither TCP nor UDP, is of no flow.
+/// Reads the headers of an IPv4 packet; other packets, fragments, and protocols other than TCP and UDP belong to no flow.
 pub fn read(packet: &[u8], way: FlowDirection) -> Header {
     parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
 }
 
-/// Whether it is what a program says to its other end, of iperf3 or irtt.
+/// Whether the packet is of a control connection of iperf3 or irtt.
 pub fn is_control(packet: &[u8], way: FlowDirection) -> bool {
     let header = read(packet, way);
     match header.tcp {
@@ -73,7 +73,7 @@ pub fn is_control(packet: &[u8], way: FlowDirection) -> bool {
     }
 }
 
-/// Of a packet that was read as one of UDP.
+/// For a packet that is known to be UDP.
 fn is_irtt_control(packet: &[u8]) -> bool {
     let header = packet.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
     let contents = packet.get(header + UDP_HEADER..).unwrap_or(&[]);

@@ -1,5 +1,5 @@
-//! Flows of real programs: for each a server inside, and a client outside that is started and stopped when the flow is.
-//! Those of TCP are iperf3's, those that are like calls irtt's.
+//! Flows of real programs: for each a server inside, and a client outside that is started and stopped with the flow. TCP flows
+//! use iperf3, call-like flows irtt.
 
 use super::support::Generator;
 use super::{irtt, ports};
@@ -19,17 +19,17 @@ use std::io::{self, Read, Seek};
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 
-/// How many pauses irtt gets to read what has come.
+/// Pauses granted to irtt for reading the last packets.
 const IRTT_PAUSES: usize = 5;
-/// How often a program is looked at while it is waited for, and how many times.
+/// Interval and maximum number of checks while waiting for a program.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const PAUSES: usize = 500;
-/// Runs that are longer get an interval of a second.
+/// Longer runs use an interval of a second.
 const FINE: Span = Span::from_secs(100);
-/// A client that is to send until it is stopped is given this much more time than the run takes.
+/// Additional time beyond the run for a client that sends until it is stopped.
 const ENDLESS: Span = Span::from_secs(3600);
 
-/// What only the kernel knows of a flow, as iperf3 tells it.
+/// State of the kernel's TCP for a flow, as reported by iperf3.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelTcpState {
     /// Congestion window at the end, segments.
@@ -40,7 +40,7 @@ pub struct KernelTcpState {
     pub srtt_mean_ms: f64,
 }
 
-/// What all programs of a case have told.
+/// Reports of all programs of a case.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramReports {
     /// By flow.
@@ -51,7 +51,7 @@ pub struct ProgramReports {
 
 /// The programs of a case.
 pub struct Programs {
-    /// One for each flow of the scenario, `None` for those that are ours.
+    /// One for each flow of the scenario, `None` for flows generated here.
     flows: Vec<Option<Program>>,
     warmup: Span,
     _servers: Vec<Running>,
@@ -69,7 +69,7 @@ struct Program {
 enum State {
     Waiting,
     Running(Box<Running>, File),
-    /// It was stopped, if it ever ran; what it has printed.
+    /// Stopped, with its output if it ever ran.
     Ended(Option<(Box<Running>, File)>),
 }
 
@@ -77,7 +77,7 @@ impl Programs {
     /// Starts the servers and waits until they listen. `ends` are the addresses outside and inside.
     ///
     /// # Errors
-    /// A program does not run.
+    /// A program cannot be run.
     pub fn listen(
         scenario: &Scenario,
         generators: &[Generator],
@@ -105,7 +105,7 @@ impl Programs {
         Ok(Programs { flows, warmup: scenario.warmup, _servers: servers })
     }
 
-    /// When the next one is to be started or stopped.
+    /// When the next program has to be started or stopped.
     pub fn next(&self) -> Time {
         let next = |program: &Program| match program.state {
             State::Waiting => program.start,
@@ -115,10 +115,10 @@ impl Programs {
         self.flows.iter().flatten().map(next).min().unwrap_or(Time::NEVER)
     }
 
-    /// Starts and stops what is to be started and stopped by `now`.
+    /// Starts and stops the programs that are due by `now`.
     ///
     /// # Errors
-    /// A program that has ended by itself, and why.
+    /// A program that has ended by itself, with its error.
     pub fn advance(&mut self, now: Time, outer: &Namespace) -> Result<(), String> {
         self.flows.iter_mut().flatten().try_for_each(|program| {
             program
@@ -127,11 +127,11 @@ impl Programs {
         })
     }
 
-    /// Stops all, and returns what they tell.
+    /// Stops all programs, and returns their reports.
     pub fn end(&mut self) -> ProgramReports {
         let warmup = self.warmup;
         if self.flows.iter().flatten().any(|program| program.generator == Generator::Irtt) {
-            // What was delivered last is read first.
+            // The programs read the packets delivered last first.
             (0..IRTT_PAUSES).for_each(|_| pause());
         }
         self.flows.iter_mut().flatten().for_each(Program::stop);
@@ -139,7 +139,7 @@ impl Programs {
         for (index, program) in self.flows.iter_mut().enumerate() {
             let printed = program.as_mut().map_or(Value::Null, Program::printed);
             all.iperf3.push(match program {
-                // iperf3's times are since its start.
+                // iperf3's times are relative to its start.
                 Some(program) if program.generator == Generator::Iperf3 => {
                     told(&printed, warmup.saturating_sub(program.start.since(Time::ZERO)))
                 }
@@ -167,7 +167,7 @@ impl Program {
         let State::Running(running, output) = &mut self.state else { return Ok(()) };
         let ended = running.try_wait();
         if matches!(ended, Ok(None)) {
-            // irtt was told when it starts, and then waits for replies.
+            // irtt got its duration when it was started, and then waits for replies.
             if now >= self.stop && self.generator == Generator::Iperf3 {
                 self.stop();
             }
@@ -184,7 +184,7 @@ impl Program {
         Err(error.unwrap_or_else(|| "ended before the flow was to end".to_string()))
     }
 
-    /// Interrupted, it prints what it has measured.
+    /// When interrupted, it prints its measurements.
     fn stop(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Ended(None)) {
             State::Running(running, output) => {
@@ -196,7 +196,7 @@ impl Program {
         };
     }
 
-    /// What it has printed, once it has ended.
+    /// The program's output, once it has ended.
     fn printed(&mut self) -> Value {
         let State::Ended(Some((running, output))) = &mut self.state else { return Value::Null };
         for _ in 0..PAUSES {
@@ -213,7 +213,7 @@ impl Program {
     }
 }
 
-/// What to run outside for a flow; `None` for one that is ours.
+/// The program that runs outside for a flow; `None` for a flow generated here.
 fn program(
     scenario: &Scenario,
     index: usize,
@@ -272,12 +272,12 @@ fn irtt(
     Some(arguments)
 }
 
-/// What to run inside for it.
+/// The server that runs inside for it.
 fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
     let port = ports::receiver(index);
     let mut command = Command::new(program.command());
     match program.generator {
-        // It refuses what is sent more often than it was told.
+        // irtt's server refuses packets at shorter intervals than agreed.
         Generator::Irtt => command.args(["server", "-i", "1ms", "-b", &format!("{inside}:{port}")]),
         _ => command.args(["--server", "--one-off", "--interval", "0"]).args([
             "--port",
@@ -289,9 +289,9 @@ fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
     command
 }
 
-/// Until the server listens.
+/// Waits until the server listens.
 fn wait_for(server: &mut Running, generator: Generator, port: u16) -> Result<(), String> {
-    // In the server's own namespace: a local address, and the state LISTEN or, of UDP, unconnected.
+    // In the server's own namespace: a local address, and the state LISTEN, or unconnected for UDP.
     let (table, state, name) =
         if generator == Generator::Irtt { ("udp", "07", "irtt") } else { ("tcp", "0A", "iperf3") };
     let path = format!("/proc/{}/net/{table}", server.id());
@@ -305,25 +305,25 @@ fn wait_for(server: &mut Running, generator: Generator, port: u16) -> Result<(),
             return Ok(());
         }
         if !matches!(server.try_wait(), Ok(None)) {
-            return Err(format!("a server of {name} ended at once; expected it to listen"));
+            return Err(format!("the {name} server ended at once; expected it to listen"));
         }
         pause();
     }
-    Err(format!("a server of {name} does not listen; expected it to within seconds"))
+    Err(format!("the {name} server does not listen; expected it to within seconds"))
 }
 
 fn pause() {
     let _ = poll(&mut [], Some(&PAUSE));
 }
 
-/// What was printed, as JSON; null where it is none.
+/// The output as JSON; null if it is not JSON.
 fn read(output: &mut File) -> Value {
     let mut text = String::new();
     let whole = output.rewind().and_then(|()| output.read_to_string(&mut text));
     whole.ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
 }
 
-/// From what iperf3 has printed; intervals that end within `warmup` are left out of the mean.
+/// Parses iperf3's output; intervals that end within `warmup` are left out of the mean.
 fn told(printed: &Value, warmup: Span) -> KernelTcpState {
     let intervals = printed["intervals"].as_array().map(Vec::as_slice).unwrap_or_default();
     let streams: Vec<&Value> = intervals.iter().map(|interval| &interval["streams"][0]).collect();

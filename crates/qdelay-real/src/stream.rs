@@ -1,4 +1,4 @@
-//! What of a TCP flow's bytes has been sent, sent again, and has arrived in order, from the headers of its segments.
+//! Bytes of a TCP flow that were sent, retransmitted and received in order, derived from the headers of its segments.
 
 /// One direction of a connection. Bytes have numbers from 0 on, which do not wrap.
 #[derive(Clone, Debug, Default)]
@@ -7,13 +7,13 @@ pub struct Stream {
     first: Option<u32>,
     /// One past the highest byte that was sent.
     sent: u64,
-    /// Bytes that have arrived with all before them.
+    /// Bytes received in order.
     arrived: u64,
-    /// Ranges that have arrived beyond a gap: ascending, apart from each other.
+    /// Ranges received beyond a gap: ascending and disjoint.
     beyond: Vec<(u64, u64)>,
     /// Segments with data.
     pub segments: u64,
-    /// Those of which every byte had been sent before.
+    /// Segments whose bytes had all been sent before.
     pub retransmits: u64,
 }
 
@@ -29,7 +29,7 @@ impl Stream {
         self.sent = self.sent.max(end);
     }
 
-    /// The bytes of the connection up to the end of a segment of `bytes`; `None` where it has none.
+    /// The number of the connection's bytes up to the end of a segment of `bytes`; `None` if the segment has none.
     pub fn sent_to(&self, sequence: u32, bytes: u32) -> Option<u64> {
         if bytes == 0 { None } else { Some(self.number(sequence)? + u64::from(bytes)) }
     }
@@ -44,7 +44,7 @@ impl Stream {
 
     fn insert(&mut self, start: u64, end: u64) {
         if start > self.arrived {
-            // What it touches becomes one range with it.
+            // Merges all ranges that it touches.
             let from = self.beyond.partition_point(|range| range.1 < start);
             let to = self.beyond.partition_point(|range| range.0 <= end);
             let mut whole = (start, end);
@@ -63,7 +63,7 @@ impl Stream {
         }
     }
 
-    /// The byte's number: the one nearest to what was sent last.
+    /// The byte's number: the nearest one to the last byte sent.
     fn number(&self, sequence: u32) -> Option<u64> {
         let ahead = sequence.wrapping_sub(self.first?).wrapping_sub(self.sent as u32).cast_signed();
         self.sent.checked_add_signed(i64::from(ahead))

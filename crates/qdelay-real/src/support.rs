@@ -1,4 +1,4 @@
-//! What of a scenario cannot be real, which is refused before anything runs; and what makes each flow.
+//! Checks that real programs can run a scenario, before the run; and chooses the generator of each flow.
 
 use super::MTU;
 use super::irtt;
@@ -10,14 +10,14 @@ use rustix::net::sockopt::set_tcp_congestion;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::process::{Command, Stdio};
 
-/// Flows at a time: each TCP flow is two processes.
+/// Maximum number of flows: each TCP flow is two processes.
 pub const FLOWS_MAX: usize = 200;
 
 /// Whether the scenario can be run with real programs over a kernel that has these congestion controls
 /// ([`kernel_controls`]).
 ///
 /// # Errors
-/// What cannot, and what can.
+/// The part that cannot be run, and what is expected.
 pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
     if scenario.flows.len() > FLOWS_MAX {
         return Err(format!(
@@ -48,18 +48,18 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
     if scenario.flows.iter().any(is_tcp) { check_iperf3() } else { Ok(()) }
 }
 
-/// What makes a flow.
+/// The generator of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {
     /// TCP.
     Iperf3,
-    /// Datagrams as of a call.
+    /// Datagrams of call-like flows.
     Irtt,
     /// Other datagrams.
     Own,
 }
 
-/// What makes each flow of the scenario, and whether irtt would make some and is not there.
+/// The generator of each flow of the scenario, and whether irtt is missing for one of them.
 pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
     let is_call = |flow: &FlowSpec| irtt::is_call(flow);
     let wanted = scenario.flows.iter().any(is_call);
@@ -72,17 +72,17 @@ pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
     (scenario.flows.iter().map(generator).collect(), wanted && !is_there)
 }
 
-/// Whether its TCP flows negotiate ECN.
+/// Whether TCP flows of the scenario negotiate ECN.
 pub fn wants_ecn(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| ecn(flow) == Some(true))
 }
 
-/// Whether its flows of Cubic and Reno are paced all the same.
+/// Whether Cubic and Reno flows of the scenario are paced.
 pub fn wants_pacing(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| paced(flow) == Some(true))
 }
 
-/// Nothing where there is no choice: BBR always is.
+/// `None` if there is no choice: BBR is always paced.
 fn paced(flow: &FlowSpec) -> Option<bool> {
     match flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
@@ -98,7 +98,7 @@ fn ecn(flow: &FlowSpec) -> Option<bool> {
     }
 }
 
-/// Whether it is iperf3's.
+/// Whether iperf3 generates the flow.
 pub fn is_tcp(flow: &FlowSpec) -> bool {
     matches!(flow.transport, TransportConfig::Tcp(_))
 }
@@ -110,22 +110,22 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
         );
     }
     if flow.discard_after.is_some() {
-        return Err("discard_after: real receivers take what comes; expected it to be left out".to_string());
+        return Err("discard_after: real receivers accept every packet; remove it".to_string());
     }
     match flow.transport {
-        // It ends a transfer when all is written, and throws away what has not arrived by then.
+        // It ends a transfer when all data is written, and discards data that has not arrived by then.
         TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {
-            Err(format!("'{}': iperf3 delivers no exact number of bytes; expected no bytes", flow.typed))
+            Err(format!("'{}': iperf3 cannot send an exact number of bytes; remove bytes", flow.typed))
         }
-        // The kernel has knobs of its own, which are not ours to turn for one flow.
+        // The kernel's TCP has parameters of its own, which cannot be set for a single flow.
         TransportConfig::Tcp(tcp) if !is_kernel(tcp.profile) => Err(format!(
-            "'{}': the kernel's TCP is what it is; expected {}, with ecn or pacing=always at most",
+            "'{}': the kernel's TCP does not have these parameters; expected {}, with at most ecn or pacing=always",
             flow.typed,
             controls()
         )),
         TransportConfig::Tcp(tcp) => check_control(flow, &tcp.controller, kernel),
         TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => Err(format!(
-            "'{}': no program here speaks TFRC; expected {}, udp, voip or gaming",
+            "'{}': there is no program for TFRC; expected {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),
@@ -141,12 +141,12 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     }
 }
 
-/// The congestion controls that a kernel may have, for messages.
+/// The names of congestion controls that a kernel may have, for messages.
 fn controls() -> String {
     AnyController::names_in_kernel().collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the kernel has the control.
+/// Checks that the kernel has the congestion control.
 fn check_control(flow: &FlowSpec, control: &AnyController, kernel: &[String]) -> Result<(), String> {
     let typed = &flow.typed;
     match control.in_kernel() {
@@ -156,13 +156,13 @@ fn check_control(flow: &FlowSpec, control: &AnyController, kernel: &[String]) ->
         }
         Some(name) if kernel.iter().any(|there| there == name) => Ok(()),
         Some(name) => Err(format!(
-            "'{typed}': this kernel has no congestion control '{name}', nor a module of it; expected one of {}",
+            "'{typed}': this kernel has no congestion control '{name}', and no module for it; expected one of {}",
             if kernel.is_empty() { "its own".to_string() } else { kernel.join(", ") }
         )),
     }
 }
 
-/// The congestion controls that this machine's kernel has, and those of the scenario's flows that it has a module of.
+/// The congestion controls of this machine's kernel, and those of the scenario's flows for which it has a module.
 pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     let there = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let mut all: Vec<String> =
@@ -179,19 +179,19 @@ pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     all
 }
 
-/// Whether the kernel finds a module of the control. Who may use it is another question, which the flows' namespaces settle.
+/// Whether the kernel has a module for the congestion control. Permission to use it is set in the flows' namespaces.
 fn has_module(name: &str) -> bool {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None);
     socket.is_ok_and(|socket| set_tcp_congestion(&socket, name) != Err(rustix::io::Errno::NOENT))
 }
 
-/// Whether the kernel can be made to do as `profile` says.
+/// Whether the kernel's TCP can be configured like `profile`.
 fn is_kernel(profile: Profile) -> bool {
     let pacing = if profile.pacing == Pacing::Always { Pacing::Controller } else { profile.pacing };
     Profile { ecn: false, pacing, ..profile } == Profile::linux()
 }
 
-/// What a machine without it has to install.
+/// An error that names the missing package.
 fn check_iperf3() -> Result<(), String> {
     let missing = |what: &str| {
         Err(format!(
@@ -222,14 +222,14 @@ mod tests {
         let refused = check(&scenario, &kernel(&["reno", "cubic"])).unwrap_err();
         assert_eq!(
             refused,
-            "flow 'download': 'bbr': this kernel has no congestion control 'bbr', nor a module of it; expected one of \
+            "flow 'download': 'bbr': this kernel has no congestion control 'bbr', and no module for it; expected one of \
              reno, cubic under the real clock"
         );
         assert!(check(&scenario, &[]).unwrap_err().contains("expected one of its own"));
         for flow in &scenario.flows {
             assert_eq!(check_flow(flow, &kernel(&["reno", "bbr"])), Ok(()), "{}", flow.name);
         }
-        // Whatever kernel this is: what it says that it has, it has.
+        // On any kernel: every congestion control in its list exists.
         assert!(kernel_controls(&scenario).iter().all(|name| has_module(name)));
     }
 }

@@ -3,7 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `scenario`, `rules` | the path of a scenario's case as the link, and which packets go into which QoS flow of its cell |
-//! | `outcome` | what came of it |
+//! | `outcome` | the results |
 
 mod outcome;
 mod rules;
@@ -42,44 +42,44 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What errors of the link as a whole are called.
+/// The place in errors that are not about a file or option.
 const PLACE: &str = "qdelay link";
-/// Slots that are made before the first packet comes.
+/// Slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
-/// What a command finds in its environment: the address of the other end, and the links it is behind.
+/// Environment variables of the command: the address of the other end, and the links around the command.
 const OUTSIDE: &str = "QDELAY_OUTSIDE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
-/// Nothing is under way once the path was empty for so long: longer than a kernel holds an acknowledgement back (40 ms), and a
-/// program beside it its answer.
+/// The link is idle once the path was empty for so long: longer than a kernel delays an acknowledgement (40 ms), and than local
+/// programs take to answer.
 const QUIET: Span = Span::from_millis(50);
-/// How long a command may take to end when the control socket says so, in seconds.
+/// How long a command may take to end after a stop by the control socket, in seconds.
 const GRACE_SECONDS: f64 = 2.0;
 
 /// A link and the command behind it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// What packets go through.
+    /// The path.
     pub plan: PlanKind,
-    /// The same as it was typed, for whoever looks on.
+    /// The settings as the user wrote them, for the live view and the control socket.
     pub settings: LinkSettings,
-    /// Program and arguments; the user's shell where there is none.
+    /// Program and arguments; the user's shell if empty.
     pub command: Vec<OsString>,
     /// The largest packet, in bytes.
     pub mtu: u16,
-    /// Packets that are held at most, both directions together.
+    /// Maximum number of packets held, both directions together.
     pub hold: u32,
-    /// How it waits for what is due.
+    /// Options for waiting.
     pub wait: WaitOptions,
-    /// How long to carry what is still under way when the command has ended.
+    /// How long to deliver packets in flight after the command has ended.
     pub drain: Span,
-    /// Whether it is shown at the foot of the terminal.
+    /// Whether to show the live view at the foot of the terminal.
     pub live: bool,
-    /// Where requests are taken.
+    /// Path of the control socket.
     pub control: Option<PathBuf>,
-    /// A row for every packet goes here, as Parquet.
+    /// Parquet file with a row for every packet.
     pub packets: Option<PathBuf>,
-    /// What mahimahi's logs begin with.
+    /// Prefix of mahimahi's logs.
     pub log: Option<PathBuf>,
     /// The packet capture.
     pub pcap: Option<PathBuf>,
@@ -92,10 +92,11 @@ fn cannot(error: impl std::fmt::Display) -> Failure {
 }
 
 impl Link {
-    /// Runs the command. It must be called before any thread is started.
+    /// Runs the command. To be called before any thread is started.
     ///
     /// # Errors
-    /// Files that exist or cannot be made, no permission for a network of its own, a command that cannot be started, a failed audit.
+    /// Files that exist or cannot be created, no permission for network namespaces, a command that cannot be started, a failed
+    /// audit.
     pub fn run(self) -> Result<Outcome, Failure> {
         let logged = self.log.as_deref().map(logs::mahimahi_files).into_iter().flatten();
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
@@ -115,7 +116,7 @@ impl Link {
         }
         if private {
             eprintln_line(
-                "without root the link leads to a private network: nothing outside is reached through it",
+                "without root the link leads to a private network: hosts outside cannot be reached",
             );
         }
         let Some(path) = &self.packets else {
@@ -127,14 +128,14 @@ impl Link {
         if let Err(error) = file.close() {
             let all = outcome.directions.iter().map(|figures| figures.packets_arrived).sum::<u64>();
             outcome.broke(format!(
-                "{}: cannot be written: {error}; none of its {all} records can be read, for want of the file's end",
+                "{}: cannot be written: {error}; none of its {all} records can be read, because the file has no footer",
                 path.display()
             ));
         }
         Ok(outcome)
     }
 
-    /// Starts the command, and carries its packets until it ends.
+    /// Starts the command, and forwards its packets until it ends.
     fn carry<R: Recorder>(&self, setup: LinkSetup, recorder: R) -> Result<(R, Outcome), Failure> {
         let (down, up) = (&self.settings.down, &self.settings.up);
         let wanted = LogOptions {
@@ -160,27 +161,27 @@ impl Link {
         let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
         let command = self.command(&addresses);
         let shown = command.get_program().to_string_lossy().into_owned();
-        // Before the command: what it sends at once, and the kernel drops, counts too.
+        // Before the command is started, so that kernel drops of its first packets are counted.
         let limits = self.plan.lateness_limits();
         let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
         let (line, inbox) = control(self.settings.clone()).map_err(cannot)?;
         let server = socket.map(|socket| socket.serve(line.clone(), None)).transpose().map_err(cannot)?;
         let panel = self.live.then(|| Panel::start(line)).transpose().map_err(cannot)?;
-        // What waits for an answer gets none from here on; whoever looks on is dropped after it.
+        // Dropped before the live view: from then on, requests of the live view fail instead of waiting.
         let mut inbox = inbox;
-        // What the devices' own start has sent goes first.
+        // Packets sent when the devices were set up are processed first.
         driver.begin();
         driver.turn([true; 2]).map_err(cannot)?;
         let mut child = namespace.spawn_foreground(command).map_err(|error| {
             let message = format!("cannot be started: {error}; expected a command that runs");
             Failure::input(one_line(&shown), message)
         })?;
-        // After the command, which would inherit it. Where it is refused, releases are later, which is seen.
+        // After the command was started, which would inherit it. If it is refused, releases are later, which the audit shows.
         let _ = steering.map(|steering| steering.pin_thread());
         let mut waiter = Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
         driver.begin();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
-        // Rates are of the time in which the command ran.
+        // Rates refer to the time in which the command ran.
         let ended = driver.clock().now();
         let used = [Port::Outside, Port::Inside].map(|port| Used::by(driver.emulator(), port, ended));
         let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
@@ -188,14 +189,15 @@ impl Link {
         drop((panel, server));
         let (emulator, devices, mut audit) = driver.finish();
         let status = child.wait();
-        // In this order: what still runs inside, the relay, then the devices.
+        // Dropped in this order: programs still running inside, the relay, then the devices.
         drop((child, namespace, relay, outside_namespace, devices));
         let drained = drained.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
-        let status = status.map_err(|error| Failure::Check(format!("the command was lost: {error}")))?;
+        let status =
+            status.map_err(|error| Failure::Check(format!("waiting for the command failed: {error}")))?;
         emulator.audit().map_err(|error| {
             Failure::Check(format!("the audit failed: {error}; expected every packet to be accounted for"))
         })?;
-        // What comes from outside goes down.
+        // Packets from outside go down.
         let [down, up] = used;
         let directions = [(Port::Outside, down), (Port::Inside, up)]
             .map(|(port, used)| DirectionFigures::of(&emulator, port, used));
@@ -231,7 +233,7 @@ impl Link {
         };
         let stack = self.stack(std::env::var_os(STACK).as_deref());
         if self.command.is_empty() {
-            // Shells set their prompt when they start; bash runs this before it shows it for the first time.
+            // Shells set their prompt when they start; bash runs this before the first prompt.
             let prompt = format!("[{}] ", stack.replace(['\'', '\\', '$', '`', '!'], ""));
             command.env("PROMPT_COMMAND", format!("PS1='{prompt}'\"$PS1\"; unset PROMPT_COMMAND"));
             command.env("PS1", format!("{prompt}$ "));
@@ -240,7 +242,7 @@ impl Link {
         command
     }
 
-    /// The links a command is behind, the nearest last.
+    /// Description of the links around a command, the nearest last.
     fn stack(&self, outer: Option<&OsStr>) -> String {
         let mut stack = outer.map(|outer| outer.to_string_lossy().into_owned() + " > ").unwrap_or_default();
         let LinkSettings { down, up } = &self.settings;
@@ -256,8 +258,8 @@ impl Link {
     }
 }
 
-/// Carries what is still under way in either direction, and what its receivers answer, for at most `longest`: the last bytes of a
-/// command that has ended, and the end of its connections. Its kernel is still there, and its programs in the background.
+/// Delivers packets in flight in both directions, and the answers of their receivers, for at most `longest`: the last bytes of
+/// a command that has ended, and the end of its connections. Its kernel still runs, and so do its background programs.
 fn drain<C, D, R, T>(
     driver: &mut Driver<C, D, R, T>,
     waiter: &mut Waiter,
@@ -270,12 +272,12 @@ where
     R: Recorder,
     T: Tap + HasMetrics,
 {
-    // The command's end would wake it for ever.
+    // The alarm of the command's end would stay readable.
     waiter.set_alarms(inbox.alarm().ok());
     let begin = driver.clock().now();
     loop {
         let time = driver.clock().now().since(begin);
-        // What the command sent last may still be in its device.
+        // The last packets of the command may still be in its device.
         if driver.is_idle(QUIET)? {
             return Ok(DrainResult { time, cut: 0 });
         }
@@ -286,7 +288,7 @@ where
     }
 }
 
-/// Carries packets until the command has ended, and serves who asks for figures or for the end.
+/// Forwards packets until the command has ended, and serves requests for samples or for a stop.
 fn drive<C, D, R, T>(
     driver: &mut Driver<C, D, R, T>,
     waiter: &mut Waiter,
@@ -310,7 +312,7 @@ where
             let _ = child.signal(Signal::KILL);
         }
         if inbox.serve(driver) == LoopAction::Stop && stopping.is_none() {
-            // A shell ends at the first, everything else at either.
+            // Shells end at the first signal, other programs at either.
             let _ = child.signal(Signal::HUP);
             let _ = child.signal(Signal::TERM);
             stopping = Some(Stopwatch::start());
@@ -318,7 +320,7 @@ where
     }
 }
 
-/// Readable when the command has ended; without it the loop asks now and then.
+/// A descriptor that becomes readable when the command has ended; without it the loop polls for the end.
 fn alarm(child: &Running) -> Option<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
     pidfd_open(pid, PidfdFlags::empty()).ok()

@@ -1,4 +1,4 @@
-//! What came of a link with a command behind it: figures, verdict and exit status.
+//! Results of a link with a command behind it: measurements, verdict and exit status.
 
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
@@ -9,25 +9,26 @@ use qdelay_study::results::{Delay, Entity, round};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What came of it.
+/// Results of the link.
 #[derive(Debug)]
 pub struct Outcome {
     /// The command's exit status.
     pub status: u8,
-    /// Whether to believe it, and why not.
+    /// The audit, with its verdict.
     pub facts: AuditFacts,
     /// How long the command ran.
     pub duration: Span,
-    /// What was under way then.
+    /// Packets in flight at that time.
     pub drained: DrainResult,
-    /// Records that could not be written to their end: which file, why, and what is in it.
+    /// Records that could not be written to their end: file, error, and what the file contains.
     pub broken: Vec<String>,
     /// Down and up.
     pub directions: [DirectionFigures; 2],
 }
 
 impl Outcome {
-    /// A file could not be written to its end: which, why, and what is in it. That speaks against trusting the run.
+    /// Adds a file that could not be written to its end: file, error, and what it contains. The run then counts as not
+    /// trustworthy.
     pub(super) fn broke(&mut self, why: String) {
         let verdict = &mut self.facts.verdict;
         verdict.trustworthy = false;
@@ -36,29 +37,29 @@ impl Outcome {
     }
 }
 
-/// What was still under way when the command had ended.
+/// Delivery of packets in flight after the command had ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DrainResult {
-    /// How long the link went on for it.
+    /// How long the link continued for them.
     pub time: Span,
-    /// Packets that were on the path even then, and are lost.
+    /// Packets that were still on the path at the end, and are lost.
     pub cut: u64,
 }
 
-/// One direction in figures.
+/// Measurements of one direction.
 #[derive(Debug, Serialize)]
 pub struct DirectionFigures {
-    /// Packets that came to the queue.
+    /// Packets that arrived at the queue.
     pub packets_arrived: u64,
-    /// Packets that came out of the path.
+    /// Packets that left the path at its exit.
     pub packets_delivered: u64,
-    /// What left the link while the command ran, Mbit/s.
+    /// Rate of packets that left the link while the command ran, Mbit/s.
     pub throughput_mbps: f64,
-    /// What the link sent of what it could have, 0 to 1; `None` for a link without a bound.
+    /// Share of the link's capacity that was used, 0 to 1; `None` for a link without a rate limit.
     pub utilization: Option<f64>,
-    /// From arrival to when the link had sent a packet.
+    /// From a packet's arrival to the end of its transmission.
     pub queue_delay_ms: Delay,
-    /// From arrival to when the queue let it go.
+    /// From a packet's arrival to its dequeue.
     pub sojourn_ms: Delay,
     /// Packets dropped on the path.
     pub drops: u64,
@@ -66,11 +67,11 @@ pub struct DirectionFigures {
     pub drops_by_reason: BTreeMap<&'static str, u64>,
     /// Packets marked on the path.
     pub marks: u64,
-    /// What was read and is no IP packet.
+    /// Packets read that are not IP packets.
     pub malformed: u64,
 }
 
-/// How a direction's link was used, up to a time.
+/// Use of a direction's link, up to a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     throughput_mbps: f64,
@@ -82,7 +83,7 @@ impl Used {
         let usage = emulator.link_usage(port, end);
         let seconds = end.since(Time::ZERO).as_secs_f64();
         let sent = emulator.measures(port).departed.bytes as f64 * 8.0;
-        // A link without a bound offers as much as a number holds.
+        // A link without a rate limit offers the maximum of the type.
         let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
         Used {
             throughput_mbps: if seconds > 0.0 { round(sent / seconds / 1e6) } else { 0.0 },

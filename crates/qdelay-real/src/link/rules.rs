@@ -1,14 +1,14 @@
-//! Which packets of a command behind a cell go into which QoS flow.
+//! Assignment of a command's packets to the QoS flows of a cell.
 //!
-//! The command stands at the first UE. Which QoS flow carries a packet, in both directions, says the first of these that fits:
-//! the rules of `--qos`, in their order; the codepoints of the scenario's flows to that UE; and what is left goes to the last
-//! QoS flow, which is the least important.
+//! The command is at the first UE. The QoS flow of a packet, in both directions, is decided by the first of these that matches:
+//! the rules of `--qos`, in their order; the codepoints of the scenario's flows to that UE; and otherwise the last QoS flow,
+//! which has the lowest priority.
 //!
 //! | rule | packets |
 //! | --- | --- |
-//! | `dscp:ef=1` | of this codepoint, by name or number |
+//! | `dscp:ef=1` | with this codepoint, by name or number |
 //! | `tcp=2`, `udp=1` | of this protocol |
-//! | `udp:5000-5999=1`, `tcp:443=2` | of this protocol, with a port of this range or of this number at either end |
+//! | `udp:5000-5999=1`, `tcp:443=2` | of this protocol, with a port in this range or with this number at either end |
 //! | `port:443=2` | of any protocol with this port |
 
 use crate::path::dumbbell;
@@ -25,7 +25,7 @@ const UDP: u8 = 17;
 /// The path of `scenario`, whose bottleneck is `cell`, for one command.
 ///
 /// # Errors
-/// A rule that cannot be read, or names a QoS flow that there is not.
+/// A rule that cannot be parsed, or names a QoS flow that does not exist.
 pub(super) fn plan(
     scenario: &Scenario,
     cell: &CellScenario,
@@ -58,7 +58,7 @@ fn qfis(ue: &UeSpec) -> Vec<u8> {
     ue.bearers.iter().flat_map(|bearer| &bearer.qos_flows).map(|qos_flow| qos_flow.qfi).collect()
 }
 
-/// What packets a rule is for, and the text of its QFI.
+/// Parses a rule: the packets that it matches, and the text of its QFI.
 fn read(text: &str) -> Result<(ClassRule, &str), String> {
     const EXPECTED: &str = "expected such as dscp:ef=1, udp:5000-5999=1, tcp=2 or port:443=2";
     let (of, qfi) = text.rsplit_once('=').ok_or(EXPECTED)?;
@@ -74,7 +74,7 @@ fn read(text: &str) -> Result<(ClassRule, &str), String> {
     let rule = match (kind, value) {
         ("dscp", Some(value)) => {
             let dscp = dscp::parse(value).ok_or_else(|| {
-                format!("'{value}' is no codepoint; expected a name such as ef, or 0 to 63")
+                format!("'{value}' is not a codepoint; expected a name such as ef, or 0 to 63")
             })?;
             ClassRule { dscp: Some(dscp), ..ClassRule::default() }
         }
@@ -83,7 +83,7 @@ fn read(text: &str) -> Result<(ClassRule, &str), String> {
             let (first, last) = value.split_once('-').unwrap_or((value, value));
             let ports = first.parse::<u16>().ok().zip(last.parse::<u16>().ok());
             let (first, last) = ports.filter(|(first, last)| first <= last).ok_or_else(|| {
-                format!("'{value}' is no port; expected 0 to 65535, or a range such as 5000-5999")
+                format!("'{value}' is not a port; expected 0 to 65535, or a range such as 5000-5999")
             })?;
             ClassRule { protocol, ports: Some(first..=last), ..ClassRule::default() }
         }

@@ -20,16 +20,16 @@ use qdelay_terminal::output;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Packets that an uplink without a bound holds at most: as many as a queue does by default.
+/// Maximum packets at an uplink without a rate limit: the default of queues.
 const UPLINK_LIMIT: u64 = 1000;
-/// Cases that are named where none was chosen.
+/// Maximum number of cases listed in an error.
 const NAMED: u64 = 5;
 
-/// The path of `scenario`, `FILE` or `FILE:CASE`, as it would be typed and as it is. Recorded traces are looked for in `traces`, and
-/// `rules` say which QoS flow of a cell takes which packets.
+/// The path of `scenario`, `FILE` or `FILE:CASE`, with its settings as text. Recorded traces are searched for in `traces`, and
+/// `rules` assign packets to the QoS flows of a cell.
 ///
 /// # Errors
-/// No such scenario or case, or several where none was chosen; a rule that cannot be read, or is for no cell.
+/// No such scenario or case, or several and none was chosen; a rule that cannot be parsed, or without a cell.
 pub fn read(
     scenario: &str,
     traces: &[PathBuf],
@@ -42,7 +42,7 @@ pub fn read(
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);
     let settings = settings(&case);
-    // What goes up is measured at an uplink, also where it has no bound and nothing waits.
+    // Packets that go up are measured at an uplink, even if it has no rate limit and no packets wait.
     let endless = || Uplink { link: LinkSpec(Line::new(Rate::INFINITE, 0).into()), limit: UPLINK_LIMIT };
     case.scenario.uplink.get_or_insert_with(endless);
     let plan = match case.scenario.bottleneck.as_cell() {
@@ -56,7 +56,7 @@ pub fn read(
     Ok((settings, plan))
 }
 
-/// File and case; a file may have colons in its name.
+/// File and case; a file name may contain colons.
 fn split(scenario: &str) -> (&str, Option<&str>) {
     match scenario.rsplit_once(':') {
         Some((file, case)) if !Path::new(scenario).is_file() => (file, Some(case)),
@@ -64,8 +64,8 @@ fn split(scenario: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The case of this number or id, whose leading number may be left out. Where none is given, the only one; or the first, if all
-/// have one path.
+/// The case with this number or id, whose leading number may be omitted. If none is given, the only one; or the first, if all
+/// cases have the same path.
 fn choose(study: &Study, chosen: Option<&str>, library: &Library) -> Result<Case, Failure> {
     let count = study.case_count();
     let Some(chosen) = chosen else {
@@ -112,7 +112,7 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
     Ok(ids.join(", ") + &more)
 }
 
-/// As if it had been typed.
+/// The settings as text, as for options of the command line.
 fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.resolved["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
@@ -141,7 +141,7 @@ fn settings(case: &Case) -> LinkSettings {
     LinkSettings { down: setting(link, qdisc), up }
 }
 
-/// The link and the discipline as they are shown: technology and bearer.
+/// Link and discipline for display: technology and bearer.
 fn shown(cell: &CellScenario, technology: &str) -> (String, String) {
     let ues = cell.ues.len();
     let link = format!("{technology} cell of {ues} UE{}", if ues == 1 { "" } else { "s" });
