@@ -1,5 +1,5 @@
-//! Runs in real time that are repeated until they can be trusted. They stand in a folder, and a command that was stopped goes on
-//! where it was.
+//! Runs in real time that are repeated until they can be trusted. They are kept in a folder, and an interrupted command
+//! continues there.
 
 use crate::options::Validate;
 use crate::store::{Entry, Store};
@@ -14,26 +14,26 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// A run, as it is kept.
+/// A stored run.
 pub trait Attempt: Serialize + DeserializeOwned + Send + Sync {
     /// Whether it can be judged.
     fn is_trustworthy(&self) -> bool;
 }
 
-/// What is run.
+/// A case that is run in real time.
 pub struct Subject<'a, A> {
-    /// Where its runs are kept.
+    /// Name and file of its runs.
     pub entry: Entry,
     /// The case.
     pub case: &'a Case,
-    /// What is kept of a run.
+    /// Extracts the stored results of a run.
     pub keep: Box<dyn Fn(&RealRun) -> A + Sync + 'a>,
 }
 
-/// Opens the folder of the runs of `command`: that of the options, or the one called `name`. Files are of a `what`.
+/// Opens the folder of the runs of `command`: that of the options, or the one called `name`. `what` names the kind of files.
 ///
 /// # Errors
-/// No right to make namespaces; a folder that cannot be written to.
+/// No permission for namespaces; the folder cannot be written to.
 pub fn open<A: Attempt>(
     options: &Validate,
     command: &str,
@@ -48,12 +48,12 @@ pub fn open<A: Attempt>(
     Store::open(folder, what, options.fresh)
 }
 
-/// The runs of each subject, those of earlier commands included; the last one is what counts. `jobs` run at once. A subject whose
-/// last run cannot be trusted is run again in each of `1 + retries` rounds over all subjects, because what disturbs a machine lasts for a
-/// while. Without a subject there are no runs.
+/// The runs of each subject, including those of earlier commands; the last one counts. `jobs` run at once. A subject whose last
+/// run cannot be trusted is run again in each of `1 + retries` rounds over all subjects, because disturbances of a machine last
+/// for a while. Without subjects nothing is run.
 ///
 /// # Errors
-/// A program that does not run, a fault, or a folder that cannot be written to.
+/// A program that cannot be run, a fault, or a folder that cannot be written to.
 pub fn real_runs<A: Attempt>(
     command: &str,
     real: &RealTime,
@@ -83,7 +83,7 @@ pub fn real_runs<A: Attempt>(
             if attempt.is_trustworthy() {
                 real.case_done();
             }
-            // Written down at once: who is interrupted loses what runs, and no more.
+            // Written at once: an interrupt loses the current run only.
             let mut runs = runs[index as usize].lock().unwrap_or_else(PoisonError::into_inner);
             runs.push(attempt);
             Ok(store.write(entry, &runs)?)
@@ -92,7 +92,7 @@ pub fn real_runs<A: Attempt>(
     Ok(runs.into_iter().map(|runs| runs.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
-/// Whether one of `only`, lists of words separated by commas, has words that are all in `name`; all names where there is none.
+/// Whether `name` contains all words of one of `only`, each a list of words separated by commas; true if `only` is empty.
 pub fn is_meant(only: &[String], name: &str) -> bool {
     let has = |word: &str| name.to_lowercase().contains(&word.trim().to_lowercase());
     only.is_empty() || only.iter().any(|words| words.split(',').all(has))

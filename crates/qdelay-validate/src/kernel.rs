@@ -1,5 +1,5 @@
-//! Against a real kernel without noise: one bottleneck, a probe beside one or four flows; at 10 Mbit/s, and at rates that
-//! nothing was tuned on.
+//! Comparison with a real kernel without noise: one bottleneck, a probe beside one or four flows; at 10 Mbit/s, and at other
+//! rates, on which nothing was tuned.
 
 use super::reference::{KERNEL, KERNEL_FQ, KERNEL_RATES, Table};
 use super::verdict::{Measure, ReferenceCell};
@@ -11,7 +11,7 @@ use qdelay_study::engine::Named;
 use qdelay_study::scenario::{START_WITHIN, random_start};
 use qdelay_terminal::error::Failure;
 
-/// What the hosts' own processing adds to a round trip (forwarding 5 us and 7 us, receiver 9 us, sender 13 us).
+/// Delay that the hosts' processing adds to a round trip (forwarding 5 us and 7 us, receiver 9 us, sender 13 us).
 const HOST_DELAY: Span = Span::from_micros(34);
 /// Ethernet header, which the shaper counts.
 const FRAME_OVERHEAD: u32 = 14;
@@ -19,7 +19,7 @@ const FRAME_OVERHEAD: u32 = 14;
 const PROBE_BYTES: u32 = 50;
 /// Bytes of a full frame.
 const FRAME_BYTES: f64 = 1514.0;
-/// Seeds of ours; of the reference there are one to three a cell.
+/// Seeds of our runs; the reference has one to three runs per cell.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 /// A set of measurements of the kernel.
@@ -28,18 +28,18 @@ pub struct Experiment {
     table: &'static str,
     /// Socket buffers, as a key of the transport; empty for autotuned ones.
     buffers: &'static str,
-    /// Goodput of one run, Mbit/s, over the time that the measurement has it of.
+    /// Goodput of one run, Mbit/s, over the time of the measurement.
     goodput: fn(&Outcome) -> f64,
-    /// The two delays that were measured: name, column and ours.
+    /// The two delays that were measured: name, column and our value.
     delays: [Delay; 2],
 }
 
-/// Name of a measure, its column, and ours.
+/// Name of a measure, its column, and our value.
 type Delay = (&'static str, &'static str, fn(&Outcome) -> f64);
 
-/// By how much a delay may be off however short it is, in the times that a full frame takes on the link: what the measurement can
-/// resolve. A percentile of waiting behind whole packets moves by one of them; a mean by half of one, which is what an arrival waits for
-/// the frame that is being sent, and whose phase neither side chose. Never more than a millisecond.
+/// Absolute tolerance of a delay, in transmission times of a full frame: the resolution of the measurement. A percentile of
+/// waiting behind whole packets moves by one of them; a mean by half of one, which is an arrival's wait for the frame in
+/// transmission, whose phase neither side controls. At most a millisecond.
 fn resolution_ms(measure: &str, rate_mbps: f64) -> f64 {
     let frame_ms = FRAME_BYTES * 8.0 / (rate_mbps * 1000.0);
     (if measure == PROBE_P95.0 { frame_ms } else { frame_ms / 2.0 }).min(1.0)
@@ -47,7 +47,7 @@ fn resolution_ms(measure: &str, rate_mbps: f64) -> f64 {
 
 const PROBE_MEAN: Delay = ("probe mean ms", "probe_qdelay_mean_ms", |o| o.probe_ms.unwrap_or_default().mean);
 const PROBE_P95: Delay = ("probe p95 ms", "probe_qdelay_p95_ms", |o| o.probe_ms.unwrap_or_default().p95);
-/// Without the base round trip, which the caller takes away.
+/// Without the base round trip, which the caller subtracts.
 const SRTT_MEAN: Delay = ("round trip less base ms", "tcp_srtt_minus_base_mean_ms", |o| {
     o.flows.iter().map(|flow| flow.srtt_mean_ms).sum::<f64>() / o.flows.len() as f64
 });
@@ -176,7 +176,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         seed,
         min_packet_bytes: 0,
         groups: Vec::new(),
-        // For the round trips over time.
+        // To obtain the round trips over time.
         series: Some(Span::from_millis(100)),
     };
     Ok(Named { name: format!("kernel, {qdisc}, {name}, seed {seed}"), scenario })

@@ -1,4 +1,5 @@
-//! `qdelay validate`: our figures beside those of a real kernel, of mahimahi and of ns-3; and real packets beside ours.
+//! `qdelay validate`: our results compared with those of a real kernel, of mahimahi and of ns-3; and real packets compared with
+//! the simulator.
 
 #![forbid(unsafe_code)]
 
@@ -26,10 +27,10 @@ use serde_json::json;
 use std::path::PathBuf;
 use verdict::{ReferenceCell, ReferenceVerdict};
 
-/// Makes a cell of the outcomes of its runs.
+/// Judges a cell by the outcomes of its runs.
 type Judge = Box<dyn FnOnce(&[&Outcome]) -> ReferenceCell>;
 
-/// A cell of a reference: the runs it takes, and what becomes of their outcomes.
+/// A cell of a reference: its runs, and the function that judges their outcomes.
 pub struct Row {
     cases: Vec<Named>,
     judge: Judge,
@@ -80,7 +81,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     }
 }
 
-/// An option that the reference has no use for, or a folder that is not there, would otherwise go unnoticed.
+/// Options that do not apply to the reference, and folders that do not exist, would otherwise be ignored silently.
 fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
@@ -100,10 +101,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--no-realtime", options.no_realtime && !real, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
-        return Err(Failure::input(
-            option,
-            format!("it is of 'validate {owner}'; expected it with no other"),
-        ));
+        return Err(Failure::input(option, format!("it is an option of 'validate {owner}' only; remove it")));
     }
     if options.mahimahi && options.seconds.is_some() {
         return Err(Failure::input("--seconds", "mahimahi was run for 60 s; expected it without --mahimahi"));
@@ -128,7 +126,7 @@ fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<ReferenceCell>, Fail
     Ok(cells.collect())
 }
 
-/// A figure of each of the runs of a cell.
+/// One result of each run of a cell.
 fn each(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
     outcomes.iter().map(|outcome| figure(outcome)).collect()
 }

@@ -1,4 +1,4 @@
-//! Against the real thing: two cellular traces, five disciplines, kernel Cubic and BBR, through mahimahi.
+//! Comparison with mahimahi: two cellular traces, five disciplines, kernel Cubic and BBR.
 
 use super::reference::{MAHIMAHI, Table};
 use super::verdict::{Measure, ReferenceCell};
@@ -10,23 +10,23 @@ use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
 use std::path::Path;
 
-/// The phase of the flow against the trace decides what a long outage finds in the queue, and whether BBR takes it for a
-/// policer: the mean of nine starts within the first second, where the reference is one run of unknown phase.
+/// The phase of the flow relative to the trace decides which backlog a long outage meets, and whether BBR takes the outage for
+/// a policer: the mean of nine starts within the first second, where the reference is one run of unknown phase.
 const SEEDS: [u64; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const START_STEP: Span = Span::from_micros(111_317);
 const DURATION_S: u64 = 60;
 
-/// What the machine adds to the nominal path.
+/// Delays of the machine beyond the nominal path.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
     /// Base round trip; nominally 10 ms.
     pub base_rtt: Span,
-    /// Scheduling delay of a packet, at most; nominally none.
+    /// Maximum scheduling delay of a packet; nominally none.
     pub jitter: Span,
 }
 
 impl Host {
-    /// The nominal path where nothing else is given.
+    /// The nominal path unless other values are given.
     pub fn new(base_rtt: Option<Span>, jitter: Option<Span>) -> Host {
         Host { base_rtt: base_rtt.unwrap_or(Span::from_millis(10)), jitter: jitter.unwrap_or(Span::ZERO) }
     }
@@ -45,7 +45,8 @@ pub fn rows(folder: Option<&Path>, host: Host) -> Result<Vec<Row>, Failure> {
         let short = trace.rsplit('/').next().unwrap_or(trace);
         let name = format!("{short}, {}, {}", text("transport"), text("qdisc"));
         let Some(path) = folder.map(|folder| folder.join(trace)).filter(|path| path.is_file()) else {
-            let why = "the trace is not at hand; expected it below --traces DIR or QDELAY_TRACES".to_string();
+            let why =
+                "the trace is not available; expected it below --traces DIR or QDELAY_TRACES".to_string();
             rows.push(Row { cases: Vec::new(), judge: Box::new(move |_| ReferenceCell::skipped(name, why)) });
             continue;
         };
@@ -86,7 +87,7 @@ pub fn uplink() -> Result<TraceLink, Failure> {
     Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true))
 }
 
-/// A discipline of the table, as it was set.
+/// A discipline of the table, with its parameters.
 pub fn discipline(name: &str) -> &str {
     match name {
         "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
@@ -96,9 +97,9 @@ pub fn discipline(name: &str) -> &str {
     }
 }
 
-/// A transport of the table, as it was. The reference's Cubic was paced: on its machine sockets are made with BBR, the default, and
-/// iperf3 chooses Cubic once they are connected, which leaves the pacing on. The same kernel through `qdelay link`, with sockets
-/// made so, gets what the reference got; without, what our plain Cubic gets.
+/// A transport of the table. The reference's Cubic was paced: on its machine sockets are created with BBR, the default, and
+/// iperf3 selects Cubic after connecting, which leaves the pacing on. The same kernel through `qdelay link`, with sockets
+/// created that way, matches the reference; without it, our plain Cubic.
 pub fn transport(name: &str) -> &str {
     if name == "cubic" { "cubic:pacing=always" } else { name }
 }

@@ -1,4 +1,4 @@
-//! Against ns-3: 20 flows through a dumbbell, with the `ns3` profile.
+//! Comparison with ns-3: 20 flows through a dumbbell, with the `ns3` profile.
 
 use super::reference::{NS3, Table};
 use super::verdict::{Measure, ReferenceCell};
@@ -64,8 +64,8 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
         ..FlowSpec::new(&typed, config)
     });
     let discipline = parse_qdisc(&match qdisc {
-        // Its defaults. ns-3's quantum is the device's MTU, 1500, to which a packet counts without its frame's header, where ours is
-        // Linux's, 1514 with it: the same turns for full packets, and no others cross this queue.
+        // Its defaults. ns-3's quantum is the device's MTU, 1500, and counts packets without the frame's header, whereas ours
+        // is Linux's 1514 with it: the same turns for full packets, and no others cross this queue.
         "fq_codel" => "fq_codel".to_string(),
         other => format!("{other}:limit=1000"),
     })?;

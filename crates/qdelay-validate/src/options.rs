@@ -28,7 +28,7 @@ pub struct Validate {
     /// What to compare with
     #[arg(value_name = "REFERENCE")]
     pub against: ValidateAgainst,
-    /// With kernel: variant of CoDel and PIE to put beside the kernel's [default: linux]
+    /// With kernel: variant of CoDel and PIE to compare with the kernel's [default: linux]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
     /// With mahimahi, link, cell: folder with the recorded traces [default: the variable QDELAY_TRACES]
@@ -55,7 +55,7 @@ pub struct Validate {
     /// With link, cell: delete the runs that the folder holds
     #[arg(long)]
     pub fresh: bool,
-    /// With link: beside mahimahi's figures too, on its traces, for 60 s
+    /// With link: compare with mahimahi's results too, on its traces, for 60 s
     #[arg(long)]
     pub mahimahi: bool,
     /// With link, cell: do not ask for real-time priority
@@ -74,7 +74,7 @@ pub struct Validate {
 pub enum ValidateAgainst {
     /// Linux 6.12 in deterministic virtual time, 10 Mbit/s
     Kernel,
-    /// The same at 2 to 50 Mbit/s, which nothing was tuned on
+    /// The same at 2 to 50 Mbit/s, on which nothing was tuned
     Rates,
     /// The kernel's fq_codel at 10 Mbit/s
     Fq,
@@ -82,8 +82,8 @@ pub enum ValidateAgainst {
     Mahimahi,
     /// ns-3's dumbbell
     Ns3,
-    /// Real packets in real time beside the simulator, or beside mahimahi
+    /// Real packets in real time, compared with the simulator or with mahimahi
     Link,
-    /// The same through a cell, beside the simulator and the 5G QoS thesis
+    /// The same through a cell, compared with the simulator and the 5G QoS thesis
     Cell,
 }

@@ -1,4 +1,4 @@
-//! The references, as tables that are part of the program.
+//! The reference tables, which are part of the program.
 
 /// A table of tab-separated values with a header; lines that begin with `#` are comments.
 pub struct Table {
@@ -16,7 +16,7 @@ pub const KERNEL_FQ: &str = include_str!("../tests/reference/kernel_fq.tsv");
 pub const MAHIMAHI: &str = include_str!("../tests/reference/mahimahi.tsv");
 /// ns-3's dumbbell.
 pub const NS3: &str = include_str!("../tests/reference/ns3.tsv");
-/// What is known of cells outside their bounds.
+/// Known reasons for cells outside their bounds.
 pub const EXPLAINED: &str = include_str!("../tests/reference/explained.tsv");
 
 impl Table {
@@ -27,18 +27,18 @@ impl Table {
         Table { header, rows: lines.map(|line| line.split('\t').collect()).collect() }
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The text of a cell; empty where there is none.
+    /// The text of a table cell; empty if it does not exist.
     pub fn text(&self, row: usize, column: &str) -> &'static str {
         let index = self.header.iter().position(|name| *name == column);
         index.and_then(|index| self.rows.get(row)?.get(index)).copied().unwrap_or("")
     }
 
-    /// The number in a cell; not a number where there is none.
+    /// The number in a table cell; NaN if it does not exist.
     pub fn number(&self, row: usize, column: &str) -> f64 {
         self.text(row, column).parse().unwrap_or(f64::NAN)
     }

@@ -1,4 +1,4 @@
-//! Real runs in a folder: a file for each cell or case that is validated, with every run of it.
+//! Real runs in a folder: a file for each cell or case, with all of its runs.
 
 use qdelay_study::InputError;
 use qdelay_study::files::{self, cannot_write, write_file};
@@ -12,30 +12,30 @@ use std::path::{Path, PathBuf};
 
 const SCHEMA_VERSION: u32 = 1;
 
-/// Whose runs these are.
+/// Identification of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// Its file, without the ending: other for runs of another length.
+    /// Its file name without the ending; different for runs of another duration.
     pub file: String,
-    /// All that has to be the same where an earlier run is to count.
+    /// Settings that have to be the same for an earlier run to count.
     pub settings: String,
 }
 
-/// A file, as it is written.
+/// A file, for writing.
 #[derive(Serialize)]
 struct Written<'a, A> {
     schema_version: u32,
     qdelay: &'static str,
-    /// What it is of, and its name.
+    /// The kind of entry, and its name.
     #[serde(flatten)]
     of: BTreeMap<&'static str, &'a str>,
     settings: &'a str,
     runs: &'a [A],
 }
 
-/// What is read of it.
+/// A file, for reading.
 #[derive(Deserialize)]
 struct Read<A> {
     qdelay: String,
@@ -52,10 +52,10 @@ pub struct Store<A> {
 }
 
 impl<A: Serialize + DeserializeOwned> Store<A> {
-    /// Makes the folder, or takes the one that is there; deletes what it has if `fresh`. Files are of a `what`, and below `whats`.
+    /// Creates or opens the folder; deletes its contents if `fresh`. Files hold a `what`, in the subfolder `whats`.
     ///
     /// # Errors
-    /// It cannot be written to.
+    /// The folder cannot be written to.
     pub fn open(folder: PathBuf, what: &'static str, fresh: bool) -> Result<Store<A>, Failure> {
         let store = Store { folder, what, runs: PhantomData };
         if fresh {
@@ -65,12 +65,12 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
         Ok(store)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The runs that are there under the same settings and by the same version.
+    /// The stored runs with the same settings and program version.
     pub fn read(&self, entry: &Entry) -> Vec<A> {
         let file = files::read_text(&self.path(entry)).ok();
         let file: Option<Read<A>> = file.and_then(|text| serde_json::from_str(&text).ok());
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!((again.read(&entry("x")), again.folder()), (vec![1, 2], folder.as_path()));
         let fresh: Store<u32> = Store::open(folder.clone(), "cell", true).unwrap();
         assert!(fresh.read(&entry("x")).is_empty());
-        // Nothing is reached through a link that somebody has left there.
+        // A symbolic link in the folder is not followed.
         let file = folder.join("cells/a-b.json");
         fresh.write(&entry("x"), &[7]).unwrap();
         fs::rename(&file, folder.join("mine")).unwrap();

@@ -1,32 +1,32 @@
-//! Ours beside a reference: what counts as a match, and how it is printed.
+//! Our results compared with a reference: criteria for a match, and printing.
 
 use super::reference::{EXPLAINED, Table};
 use qdelay_terminal::text_table::{Column, table};
 use serde::Serialize;
 
-/// One figure of a cell.
+/// One result of a cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measure {
-    /// What it is, with its unit last.
+    /// Its name, with its unit last.
     pub measure: &'static str,
-    /// Smallest figure of the reference over its seeds.
+    /// Minimum of the reference over its seeds.
     pub reference_low: f64,
-    /// Largest.
+    /// Maximum.
     pub reference_high: f64,
-    /// Ours, the mean over our seeds.
+    /// Our result, the mean over our seeds.
     pub ours: f64,
-    /// Smallest of ours.
+    /// Minimum of our results.
     pub ours_low: f64,
-    /// Largest of ours.
+    /// Maximum of our results.
     pub ours_high: f64,
-    /// Smallest figure that still matches.
+    /// Smallest value that still matches.
     pub low: f64,
     /// Largest.
     pub high: f64,
 }
 
 impl Measure {
-    /// `ours` beside `references`; it matches within `relative` of the reference or `absolute`, whichever is wider,
+    /// `ours` compared with `references`; it matches within `relative` of the reference or `absolute`, whichever is wider,
     /// counted from the nearer end of the reference's band.
     pub fn new(
         measure: &'static str,
@@ -45,21 +45,21 @@ impl Measure {
         Measure { measure, reference_low, reference_high, ours: mean, ours_low, ours_high, low, high }
     }
 
-    /// Whether ours is within the bounds.
+    /// Whether our result is within the bounds.
     pub fn matches(&self) -> bool {
         (self.low..=self.high).contains(&self.ours)
     }
 }
 
-/// How a cell came out.
+/// Verdict on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReferenceVerdict {
     /// Every measure is within its bounds.
     Match,
-    /// Some are not, and for each the cause is known.
+    /// Some are not, and each has a known reason.
     Explained,
-    /// Some are not.
+    /// Some are not, without a known reason.
     Miss,
     /// It could not be run.
     Skipped,
@@ -70,16 +70,16 @@ pub enum ReferenceVerdict {
 pub struct ReferenceCell {
     /// Its name.
     pub cell: String,
-    /// Its figures.
+    /// Its results.
     pub measures: Vec<Measure>,
-    /// How it came out.
+    /// Its verdict.
     pub verdict: ReferenceVerdict,
-    /// Why, where it did not match.
+    /// The reason, unless it matched.
     pub cause: Option<String>,
 }
 
 impl ReferenceCell {
-    /// Judges the figures of a cell.
+    /// Judges the results of a cell.
     pub fn judge(reference: &str, cell: String, measures: Vec<Measure>) -> ReferenceCell {
         let explained = Table::parse(EXPLAINED);
         let cause = |measure: &str| {
@@ -108,12 +108,12 @@ impl ReferenceCell {
     }
 }
 
-/// How many cells came out as `verdict`.
+/// The number of cells with this verdict.
 pub fn count(cells: &[ReferenceCell], verdict: ReferenceVerdict) -> usize {
     cells.iter().filter(|cell| cell.verdict == verdict).count()
 }
 
-/// The cells as a table: a row a cell, `ours / reference` a measure, `!` behind what is outside its bounds.
+/// The cells as a table: a row per cell, `ours / reference` per measure, `!` behind results outside their bounds.
 pub fn print_table(title: &str, cells: &[ReferenceCell]) -> String {
     let mut columns = vec![Column::left("cell")];
     let names = cells.iter().find(|cell| !cell.measures.is_empty());
@@ -158,7 +158,7 @@ fn figures(measure: &Measure) -> String {
     } else {
         format!("{}..{}", digits(measure.reference_low), digits(measure.reference_high))
     };
-    // One mean would hide that the runs of a cell went different ways.
+    // A single mean would hide that the runs of a cell diverged.
     let spread = measure.ours_high - measure.ours_low;
     let ours = if spread > WIDE_SPREAD * measure.ours && measure.ours > 1.5 {
         format!("{} ({}..{})", digits(measure.ours), digits(measure.ours_low), digits(measure.ours_high))
@@ -168,7 +168,7 @@ fn figures(measure: &Measure) -> String {
     format!("{ours} / {reference}{mark}")
 }
 
-/// Runs of a cell that differ by more than this part of their mean are shown as a range too.
+/// Runs of a cell that differ by more than this share of their mean are shown as a range too.
 const WIDE_SPREAD: f64 = 0.3;
 
 fn digits(x: f64) -> String {

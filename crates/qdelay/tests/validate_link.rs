@@ -72,6 +72,6 @@ fn beside_mahimahi_what_is_not_there_is_not_judged() {
     for words in [&["--mahimahi", "--only", "timessquare"][..], &["--only", "verizon"]] {
         let (code, _, error) = validate(&folder, words);
         assert_eq!(code, Some(2), "{error}");
-        assert!(error.contains("none of the traces is at hand"), "{error}");
+        assert!(error.contains("none of the traces is available"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The cases: variants of the shipped scenarios, and what the thesis says of each.
+//! The cases: variants of the shipped scenarios, with the thesis' results for each.
 
 use crate::attempts::is_meant;
 use qdelay_core::Span;
@@ -7,14 +7,14 @@ use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 
-/// What is asked of the game's mean delay.
+/// The criterion for the game's mean delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Criterion {
-    /// Nothing but its place among the others.
+    /// Only its rank among the others.
     Place,
     /// Milliseconds, from and to.
     Within(f64, f64),
-    /// So many times that of the scenario's last case, give or take a quarter.
+    /// This many times the delay of the scenario's last case, within a quarter.
     Times(f64),
 }
 
@@ -23,27 +23,27 @@ pub enum Criterion {
 pub struct Row {
     /// `SCENARIO, VARIANT`.
     pub name: String,
-    /// 1 or 2: those of one scenario are compared with each other.
+    /// 1 or 2: cases of one scenario are compared with each other.
     pub scenario: u32,
-    /// What is run.
+    /// The case that is run.
     pub case: Case,
-    /// All that has to be the same where an earlier run is to count.
+    /// Settings that have to be the same for an earlier run to count.
     pub settings: String,
-    /// What is asked of the delay.
+    /// The criterion for the delay.
     pub asked: Criterion,
-    /// The least part of the MAC's packets that have to be used.
+    /// Minimum share of the MAC's packets that have to be used.
     pub used: Option<f64>,
 }
 
 /// The warm-up of both scenarios.
 const WARMUP_SECONDS: u64 = 5;
 
-/// What every case has, of the axes that its scenario has: the pedestrian's channel, the published program's 30 packets in the RLC's
-/// queue, one game.
+/// Settings of every case, where its scenario has these axes: the pedestrian's channel, the published program's 30 packets in
+/// the RLC's queue, one game.
 const COMMON: [(&str, &str); 3] =
     [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "30"), ("flow.game.count", "1")];
 
-/// Scenario, variant, what is asked (sections 3.6.2; Figs. 3.8 and 3.14), and the least utilization.
+/// Scenario, variant, criterion (sections 3.6.2; Figs. 3.8 and 3.14), and minimum utilization.
 const CRITERIA: [(u32, &str, Criterion, Option<f64>); 14] = [
     (1, "Vanilla", Criterion::Within(75.0, 85.0), None),
     (1, "BBR", Criterion::Place, None),
@@ -61,10 +61,10 @@ const CRITERIA: [(u32, &str, Criterion, Option<f64>); 14] = [
     (2, "USP@5G-BDP", Criterion::Place, None),
 ];
 
-/// All cases whose names have all the words of one of `only`; all where there is none.
+/// All cases whose names contain all words of one of `only`; all cases if it is empty.
 ///
 /// # Errors
-/// No time to measure, a scenario that does not have such a case; no case has these words.
+/// A duration within the warm-up, a scenario without such a case, or no case with these words.
 pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>, Failure> {
     if seconds <= WARMUP_SECONDS {
         let message =

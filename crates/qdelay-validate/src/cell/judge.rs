@@ -1,6 +1,6 @@
-//! What counts as a match: the game's mean delay within what the thesis says (for scenario 2, its ratio to that of USP@5G-BDP within a
-//! quarter), the MAC's packets used, no delay below half of the MAC's period, and the place among the cases of the scenario that the simulator
-//! gives it too.
+//! Criteria for a match: the game's mean delay is within the thesis' range (for scenario 2, its ratio to that of USP@5G-BDP
+//! within a quarter), the MAC's packets are used, no delay is below half of the MAC's period, and the rank among the scenario's
+//! cases is that of the simulator.
 
 use super::cases::{Criterion, Row};
 use super::figures::CaseFigures;
@@ -11,53 +11,53 @@ use qdelay_terminal::error::Failure;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Ratios have to be as near as this part.
+/// Relative tolerance of ratios.
 const NEAR: f64 = 0.25;
-/// Half of the MAC's period: no scheme can do better in the mean.
+/// Half of the MAC's period: the lower bound of a mean delay.
 const LEAST_MS: f64 = 5.0;
-/// Cases whose simulated delays differ by less than this part have no order.
+/// Cases whose simulated delays differ by less than this share are not ranked.
 const TIE: f64 = 0.1;
 
-/// What came of a case.
+/// Verdict on a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseVerdict {
-    /// Within the bounds, and in its place.
+    /// Within the bounds, with the simulator's rank.
     Match,
-    /// Not within what the thesis says.
+    /// Outside the thesis' bounds.
     Miss,
-    /// Within, but not where the simulator has it among the others.
+    /// Within the bounds, but not with the simulator's rank.
     Order,
     /// Its last run cannot be trusted.
     NotJudged,
 }
 
-/// A case and what came of it.
+/// A case and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedCase {
     /// Its name.
     pub case: String,
-    /// Real runs that were made.
+    /// Number of real runs.
     pub runs: usize,
-    /// The last one.
+    /// The last real run.
     pub real: Option<CaseFigures>,
-    /// The simulator.
+    /// The simulated run.
     pub simulated: CaseFigures,
-    /// What is asked of the delay, or of its ratio: from and to.
+    /// Range for the delay or its ratio: from and to.
     pub asked: Option<[f64; 2]>,
-    /// The delay, or its ratio, of the real run.
+    /// The delay of the real run, or its ratio.
     pub measured: Option<f64>,
-    /// The same of the simulator.
+    /// The same for the simulated run.
     pub simulated_measured: f64,
-    /// Whether `asked` is about the ratio to the last case of the scenario.
+    /// Whether `asked` refers to the ratio to the last case of the scenario.
     pub is_ratio: bool,
-    /// The least utilization that is asked.
+    /// Minimum utilization.
     pub asked_utilization: Option<f64>,
-    /// Whether the last run can be trusted, and why not.
+    /// Audit of the last run.
     pub audit: Option<Audit>,
     /// The verdict.
     pub verdict: CaseVerdict,
-    /// What speaks against it.
+    /// Reasons against a match.
     pub reasons: Vec<String>,
 }
 
@@ -68,11 +68,11 @@ pub struct CaseReport {
     pub schema_version: u32,
     /// `cell`.
     pub against: &'static str,
-    /// Of each case.
+    /// Duration of each case.
     pub seconds: u64,
     /// Cases that were run at once.
     pub jobs: usize,
-    /// Where the runs are.
+    /// Folder of the runs.
     pub folder: PathBuf,
     /// Cases that match.
     pub matches: usize,
@@ -141,10 +141,10 @@ impl CaseReport {
         CaseReport { schema_version: SCHEMA_VERSION, against: "cell", seconds, jobs, folder, matches, cases }
     }
 
-    /// Whether all is as it is asked.
+    /// Whether all cases match.
     ///
     /// # Errors
-    /// How many cases are not.
+    /// The number of cases that do not.
     pub fn check(&self) -> Result<(), Failure> {
         let of = |verdict: CaseVerdict| self.cases.iter().filter(|case| case.verdict == verdict).count();
         let [misses, order, open] = [CaseVerdict::Miss, CaseVerdict::Order, CaseVerdict::NotJudged].map(of);
@@ -172,20 +172,20 @@ impl JudgedCase {
             _ => true,
         };
         if !is_within {
-            self.reasons.push("the delay is not within what is asked".to_string());
+            self.reasons.push("the delay is outside its bounds".to_string());
         }
         if own.game_mean_ms < LEAST_MS {
             self.reasons.push(format!("the delay is below {LEAST_MS} ms, half of the MAC's period"));
         }
         if self.asked_utilization.is_some_and(|asked| own.utilization < asked) {
-            self.reasons.push("less of the MAC's packets was used than is asked".to_string());
+            self.reasons.push("fewer of the MAC's packets were used than required".to_string());
         }
         self.verdict = if self.reasons.is_empty() { CaseVerdict::Match } else { CaseVerdict::Miss };
         for (other, simulated, real) in others {
             let own_simulated = self.simulated.game_mean_ms;
             let is_tie = (simulated - own_simulated).abs() <= TIE * simulated.max(own_simulated);
             if !is_tie && (own_simulated < *simulated) != (own.game_mean_ms < *real) {
-                self.reasons.push(format!("{other} is on the other side of it in the simulator"));
+                self.reasons.push(format!("its order with respect to {other} is reversed in the simulator"));
                 if self.verdict == CaseVerdict::Match {
                     self.verdict = CaseVerdict::Order;
                 }

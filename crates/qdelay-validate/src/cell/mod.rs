@@ -1,13 +1,14 @@
-//! `qdelay validate cell`: kernel TCP and a game through a cell in real time, beside the simulator and beside the 5G QoS thesis.
+//! `qdelay validate cell`: kernel TCP and a game through a cell in real time, compared with the simulator and the 5G QoS
+//! thesis.
 //!
-//! What is run are the emulator's two scenarios of the thesis's section 3.6.2, on the pedestrian's channel, as `qdelay run --clock real`
-//! runs them. Several may run at once: the MAC takes packets every 10 ms, so that an emulator is idle most of the time. A run that
-//! cannot be trusted is repeated, after all others. Runs stand in a folder, and a command that was stopped goes on where it was.
+//! The emulator's two scenarios of the thesis' section 3.6.2 are run, on the pedestrian's channel, as by `qdelay run --clock
+//! real`. Several may run at once: the MAC takes packets every 10 ms, so that an emulator is idle most of the time. A run that
+//! cannot be trusted is repeated, after all others. Runs are kept in a folder, and an interrupted command continues there.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `cases` | the cases, and what is asked of each |
-//! | `store` | a run, as it is kept |
+//! | `cases` | the cases, and their criteria |
+//! | `store` | a stored run |
 //! | `judge`, `print` | bounds and order; the table and JSON |
 
 mod cases;
@@ -38,7 +39,7 @@ const RETRIES: u32 = 1;
 /// Runs the command.
 ///
 /// # Errors
-/// No trace, no rights, a program that does not run; a case that misses its bounds or cannot be judged.
+/// No trace, no permission, a program that cannot be run; a case that misses its bounds or cannot be judged.
 pub fn run(options: &Validate) -> Result<(), Failure> {
     let traces: Vec<PathBuf> = options.traces.iter().cloned().collect();
     let library = Library::of(None, &traces);

@@ -6,12 +6,12 @@ use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 use std::fmt::Write;
 
-/// All there is.
+/// The report as JSON.
 pub fn json(report: &CaseReport) -> String {
     pretty(report)
 }
 
-/// What people read.
+/// The report as text.
 pub fn text(report: &CaseReport) -> String {
     let columns = [
         Column::left("case"),

@@ -1,4 +1,4 @@
-//! A run in real time, as it is kept.
+//! A stored run in real time.
 
 use super::cases::Row;
 use super::figures::CaseFigures;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// A run in real time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
-    /// What was measured.
+    /// Its results.
     pub figures: CaseFigures,
-    /// Whether to believe it.
+    /// Its audit.
     pub audit: Audit,
 }
 
@@ -23,7 +23,7 @@ impl attempts::Attempt for Attempt {
     }
 }
 
-/// What is run for a row.
+/// The run of a row.
 pub fn subject(row: &Row) -> Subject<'_, Attempt> {
     let name = row.name.replace(", ", "-").replace(' ', "-");
     let entry = Entry {

@@ -1,4 +1,4 @@
-//! The cells: which trace, transport and discipline, and the case that is run for each.
+//! The cells: trace, transport, discipline and case of each.
 
 use super::super::mahimahi;
 use super::super::reference::{MAHIMAHI, Table};
@@ -12,20 +12,20 @@ use qdelay_study::traces::{Found, Library};
 use qdelay_terminal::error::Failure;
 use std::collections::BTreeMap;
 
-/// What the real runs are held against.
+/// The references for real runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The simulator, on six traces.
     Simulator,
-    /// mahimahi's figures, and the simulator too.
+    /// mahimahi's results, and the simulator.
     Mahimahi,
 }
 
-/// mahimahi was run for so long.
+/// Duration of mahimahi's runs.
 pub const MAHIMAHI_SECONDS: u64 = 60;
-/// The uplink's queue holds so many packets.
+/// Packets that the uplink's queue holds.
 const UPLINK_LIMIT: u64 = 1000;
-/// Smaller packets are not counted: they open connections.
+/// Smaller packets, which open connections, are not counted.
 const LEAST_BYTES: u32 = 200;
 const BASE_RTT: Span = Span::from_millis(10);
 
@@ -48,29 +48,29 @@ const QDISCS: [(&str, &str); 4] = [
     ("pie", "pie:target=20ms:limit=1000"),
 ];
 
-/// A cell, and what is run for it, or why it cannot be.
+/// A cell with its case, or the reason why it cannot be run.
 #[derive(Clone, Debug)]
 pub struct LinkCell {
     /// `TRACE, TRANSPORT, QDISC`.
     pub name: String,
     /// The case.
     pub run: Result<Run, String>,
-    /// mahimahi's figures.
+    /// mahimahi's results.
     pub reference: Option<LinkFigures>,
 }
 
-/// What is run.
+/// The run of a cell.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The case; its flow starts at once.
     pub case: Case,
-    /// All that has to be the same where an earlier run is to count.
+    /// Settings that have to be the same for an earlier run to count.
     pub settings: String,
-    /// Where throughput counts the TUN header of each packet, as mahimahi does: of how many seconds.
+    /// Duration in seconds over which the TUN headers are counted, if throughput includes them, as in mahimahi.
     pub header_seconds: Option<u64>,
 }
 
-/// All cells whose names have all the words of one of `only`, each a list separated by commas; all where there is none.
+/// All cells whose names contain all words of one of `only`, each a list separated by commas; all cells if it is empty.
 ///
 /// # Errors
 /// No cell has these words.

@@ -1,22 +1,22 @@
-//! What of a run is compared.
+//! The results of a run that are compared.
 
 use qdelay_path::TraceLink;
 use qdelay_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// What is compared.
+/// The results that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkFigures {
-    /// Through the bottleneck.
+    /// Throughput of the bottleneck.
     pub throughput_mbps: f64,
-    /// Departure less arrival at the bottleneck.
+    /// Mean delay from arrival at the bottleneck to departure.
     pub delay_mean_ms: f64,
-    /// Its 99th percentile.
+    /// 99th percentile of that delay.
     pub delay_p99_ms: f64,
 }
 
 impl LinkFigures {
-    /// Of an outcome; throughput with the TUN header of each packet of so many seconds, as mahimahi counts, if any.
+    /// Results of an outcome; throughput includes the TUN header of each packet of so many seconds, as in mahimahi, if given.
     pub fn of(outcome: &Outcome, header_seconds: Option<u64>) -> LinkFigures {
         let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
         let headers_mbps = header_seconds.map_or(0.0, |seconds| header_bits / seconds as f64 / 1e6);

@@ -1,7 +1,7 @@
-//! What counts as a match. Against the simulator: throughput within 10%, mean and 99th percentile of the queue delay within
-//! 30%, of the simulated run that begins when the real one did. Three counts are made of it: strictly so; with 5 ms allowed
-//! where the simulator's own figure is below 10 ms, where 30% is less than the two milliseconds to which a trace is given;
-//! and with the nearer end of the range of the simulated runs around that beginning. The mark is for the second.
+//! Criteria for a match. Against the simulator: throughput within 10%, mean and 99th percentile of the queue delay within 30%,
+//! of the simulated run that begins when the real one did. Three counts are reported: strictly so; with 5 ms allowed where the
+//! simulator's own value is below 10 ms, since 30% is then less than the two milliseconds of a trace's resolution; and with the
+//! nearer end of the range of the simulated runs around that start. The required share refers to the second.
 
 use super::super::verdict::{self, Measure};
 use super::cells::{Against, LinkCell};
@@ -14,56 +14,56 @@ use qdelay_terminal::error::Failure;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// The part of the cells that has to match.
+/// Required share of matching cells.
 pub const MARK: f64 = 0.9;
 const THROUGHPUT: f64 = 0.1;
 const DELAY: f64 = 0.3;
-/// Allowed where the other figure is below [`TINY_MS`]; mahimahi's table has it everywhere.
+/// Absolute tolerance where the other value is below [`TINY_MS`]; for mahimahi's table it applies always.
 const ALLOWED_MS: f64 = 5.0;
 const TINY_MS: f64 = 10.0;
 
-/// How near a real run is to the simulator.
+/// How close a real run is to the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nearness {
     /// Within the bounds.
     Strict,
-    /// With 5 ms allowed where the simulator's figure is tiny.
+    /// With 5 ms allowed where the simulator's value is tiny.
     Allowed,
-    /// Within the bounds of the range of the runs that begin a little earlier or later.
+    /// Within the bounds of the range of the runs that start a little earlier or later.
     Phases,
     /// None of them.
     Miss,
 }
 
-/// A cell and what came of it.
+/// A cell and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedCell {
     /// Its name.
     pub cell: String,
-    /// Real runs that were made.
+    /// Number of real runs.
     pub runs: usize,
-    /// Why it could not be judged.
+    /// Why it was not judged.
     pub not_judged: Option<String>,
     /// The last real run.
     pub real: Option<LinkFigures>,
-    /// Whether it can be trusted, and why not.
+    /// Audit of the last real run.
     pub audit: Option<Audit>,
-    /// When its first whole segment came to the bottleneck.
+    /// Arrival of its first whole segment at the bottleneck.
     pub begun_ms: Option<f64>,
-    /// The simulator from there.
+    /// The simulated run from that time.
     pub simulated: Option<LinkFigures>,
-    /// When its first whole segment came.
+    /// Arrival of its first whole segment.
     pub simulated_begun_ms: Option<f64>,
-    /// Least of each figure over the simulator's runs around there.
+    /// Minimum of each result over the simulated runs around that start.
     pub simulated_low: Option<LinkFigures>,
-    /// Largest.
+    /// Maximum.
     pub simulated_high: Option<LinkFigures>,
-    /// How near both are.
+    /// How close the two are.
     pub nearness: Option<Nearness>,
-    /// The figures that are not strictly within their bounds: throughput, mean, p99.
+    /// The results that are not strictly within their bounds: throughput, mean, p99.
     pub outside: [bool; 3],
-    /// The real run beside mahimahi's figures, where those are asked for.
+    /// The real run compared with mahimahi's results, if requested.
     pub mahimahi: Option<verdict::ReferenceCell>,
 }
 
@@ -100,7 +100,7 @@ pub fn judge(cell: &LinkCell, runs: &[Attempt], simulated: Option<Simulated>) ->
     if let Some(centre) = simulated.figures.first() {
         judged.outside = measures(&real, &[*centre], 0.0).each_ref().map(|measure| !measure.matches());
     }
-    // Figures of a run that cannot be trusted are shown, and count for nothing.
+    // Results of a run that cannot be trusted are shown, but do not count.
     if judged.not_judged.is_some() {
         return judged;
     }
@@ -112,7 +112,7 @@ pub fn judge(cell: &LinkCell, runs: &[Attempt], simulated: Option<Simulated>) ->
     judged
 }
 
-/// `simulated` begins with the run that began when the real one did.
+/// `simulated` begins with the run that started when the real one did.
 fn nearness(real: &LinkFigures, simulated: &[LinkFigures]) -> Nearness {
     let matches = |references: &[LinkFigures], tiny_ms: f64| {
         measures(real, references, tiny_ms).iter().all(Measure::matches)
@@ -129,7 +129,7 @@ fn nearness(real: &LinkFigures, simulated: &[LinkFigures]) -> Nearness {
     }
 }
 
-/// `real` beside `references`; 5 ms are allowed for delays of which the least reference is below `tiny_ms`.
+/// `real` compared with `references`; 5 ms are allowed for delays of which the smallest reference is below `tiny_ms`.
 fn measures(real: &LinkFigures, references: &[LinkFigures], tiny_ms: f64) -> [Measure; 3] {
     let names = ["throughput Mbit/s", "delay mean ms", "delay p99 ms"];
     std::array::from_fn(|index| {
@@ -151,28 +151,28 @@ fn end(all: &[LinkFigures], of: fn(f64, f64) -> f64) -> Option<LinkFigures> {
     })
 }
 
-/// All cells, and how many are how near.
+/// All cells, and counts of matches.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkReport {
     /// [`qdelay_study::results::SCHEMA_VERSION`].
     pub schema_version: u32,
     /// `simulator` or `mahimahi`.
     pub against: &'static str,
-    /// Of each cell.
+    /// Duration of each cell.
     pub seconds: u64,
-    /// Where the runs are.
+    /// Folder of the runs.
     pub folder: PathBuf,
-    /// How many cells match.
+    /// Counts of matching cells.
     pub counts: Counts,
-    /// The part of the judged cells that has to match.
+    /// Required share of matching judged cells.
     pub mark: f64,
-    /// Whether it does.
+    /// Whether the share is reached.
     pub reached: bool,
     /// The cells.
     pub cells: Vec<JudgedCell>,
 }
 
-/// How many cells match, each count with those before.
+/// Counts of matching cells, each including the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All cells.
@@ -181,20 +181,20 @@ pub struct Counts {
     pub judged: usize,
     /// Within the bounds.
     pub strict: usize,
-    /// With 5 ms allowed where the simulator's figure is tiny.
+    /// With 5 ms allowed where the simulator's value is tiny.
     pub allowed: usize,
-    /// With the range of beginnings.
+    /// Within the range of runs with other starts.
     pub phases: usize,
-    /// Of mahimahi's figures.
+    /// Matches of mahimahi's results.
     pub mahimahi_match: usize,
-    /// Likewise, outside for a known cause.
+    /// Outside, for a known reason.
     pub mahimahi_explained: usize,
-    /// Likewise, outside.
+    /// Outside, without a known reason.
     pub mahimahi_miss: usize,
 }
 
 impl LinkReport {
-    /// Counts.
+    /// Computes the counts.
     pub fn new(against: Against, seconds: u64, folder: &Path, cells: Vec<JudgedCell>) -> LinkReport {
         let near = |nearness: Nearness| {
             cells.iter().filter(|cell| cell.nearness.is_some_and(|found| found <= nearness)).count()
@@ -232,7 +232,7 @@ impl LinkReport {
     /// Whether enough cells match.
     ///
     /// # Errors
-    /// How many do.
+    /// The number that match.
     pub fn check(&self) -> Result<(), Failure> {
         let Counts { judged, allowed, mahimahi_miss, cells, .. } = self.counts;
         match (self.reached, judged, self.against) {

@@ -1,15 +1,15 @@
-//! `qdelay validate link`: real packets of the kernel's own TCP through the emulator, beside the simulator and beside mahimahi.
+//! `qdelay validate link`: real packets of the kernel's own TCP through the emulator, compared with the simulator and with
+//! mahimahi.
 //!
-//! Each cell is a trace, a transport and a discipline: one iperf3 flow in real time, as `qdelay run --clock real` runs it. What
-//! can be judged is only a run whose verdict is that it can be trusted; others are repeated, in further rounds over all
-//! cells, because what disturbs a machine lasts for a while. Runs stand in a folder, and a command that was stopped goes on
-//! where it was.
+//! Each cell is a trace, a transport and a discipline: one iperf3 flow in real time, as run by `qdelay run --clock real`. Only
+//! runs with a verdict of trustworthy are judged; others are repeated, in further rounds over all cells, because disturbances
+//! of a machine last for a while. Runs are kept in a folder, and an interrupted command continues there.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `cells` | the cells, and what is run for each |
-//! | `store` | a run, as it is kept |
-//! | `phases` | the simulator's runs: from where the real flow began, and from around there |
+//! | `cells` | the cells, and their cases |
+//! | `store` | a stored run |
+//! | `phases` | the simulated runs: starting when the real flow did, and around that time |
 //! | `judge`, `print` | bounds and counts; the table and JSON |
 
 mod cells;
@@ -30,7 +30,7 @@ use qdelay_terminal::output;
 use std::path::PathBuf;
 
 const COMMAND: &str = "validate link";
-/// Seconds of each cell, where no figures of others say how long.
+/// Duration of each cell in seconds, unless a reference determines it.
 const SECONDS: u64 = 20;
 /// Times a run that cannot be trusted is repeated.
 const RETRIES: u32 = 3;
@@ -48,7 +48,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     if cells.iter().all(|cell| cell.run.is_err()) {
         return Err(Failure::input(
             "--traces",
-            "none of the traces is at hand; expected a folder with some, here or in QDELAY_TRACES (docs/validation.md)",
+            "none of the traces is available; expected a folder with some of them, here or in QDELAY_TRACES (docs/validation.md)",
         ));
     }
     let folder = match against {

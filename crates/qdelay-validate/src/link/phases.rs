@@ -1,8 +1,8 @@
-//! The simulator's runs of a cell. A trace has outages, and a flow that begins some milliseconds later meets them with another
-//! window: so the simulated flow begins when the real one did, and again a little before and after.
+//! The simulated runs of a cell. A trace has outages, and a flow that starts some milliseconds later meets them with another
+//! window: so the simulated flow starts when the real one did, and again a little before and after.
 //!
-//! What is made equal is the time at which the first whole segment comes to the bottleneck. Until then a real flow has done
-//! more than a simulated one: its program was started, and waited for the other end's word.
+//! The arrival of the first whole segment at the bottleneck is made equal. Before it, a real flow has done more than a
+//! simulated one: its program was started, and waited for a message from the other end.
 
 use super::cells::{LinkCell, Run};
 use super::figures::LinkFigures;
@@ -13,25 +13,25 @@ use qdelay_study::engine::{Named, outcomes};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::progress::Bar;
 
-/// Around the time at which the real flow began, in microseconds; the first is that time itself.
+/// Offsets to the real flow's start, in microseconds; the first is the start itself.
 const OFFSETS_US: [i64; 5] = [0, -1000, 1000, -3000, 3000];
-/// What a SYN, and bytes that open a connection, are smaller than.
+/// SYNs and segments that open a connection are smaller than this.
 const WHOLE_SEGMENT: u32 = 200;
-/// How exactly the start is looked for.
+/// Precision of the search for the start.
 const EXACTLY: Span = Span::from_micros(20);
-/// An outage of this length may hold the first segment up while its start is looked for.
+/// An outage of this length may delay the first segment while the search runs.
 const PATIENCE: Span = Span::from_secs(3);
 
-/// What the simulator says of a cell.
+/// The simulated runs of a cell.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// Figures at each offset; the first from where the real flow began.
+    /// Results at each offset; the first with the real flow's start.
     pub figures: Vec<LinkFigures>,
-    /// When the first whole segment came to the bottleneck there.
+    /// Arrival of the first whole segment at the bottleneck in the first run.
     pub begun_ms: Option<f64>,
 }
 
-/// Simulates every cell of which there is a real run.
+/// Simulates every cell with a real run.
 ///
 /// # Errors
 /// A case without an outcome.
@@ -64,7 +64,7 @@ pub fn run(
     Ok(simulated.collect())
 }
 
-/// Adds the cases of a cell; says when the flow begins in the first of them.
+/// Adds the cases of a cell; returns when the flow starts in the first of them.
 fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Named>) -> Option<Time> {
     let scenario = &run.case.scenario;
     let start = start_for(scenario, Time::ZERO + target);
@@ -76,8 +76,8 @@ fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Named>) -> Option<T
     begins(scenario, start, target)
 }
 
-/// The start with which the first whole segment comes to the bottleneck nearest to `target`. It comes the later the later the
-/// start is, in steps where the link gives opportunities.
+/// The start for which the first whole segment arrives at the bottleneck closest to `target`. The arrival never decreases with
+/// the start, and moves in steps if the link has opportunities.
 fn start_for(scenario: &Scenario, target: Time) -> Span {
     let whole = target.since(Time::ZERO);
     let begins = |start: Span| begins(scenario, start, whole);
@@ -100,7 +100,7 @@ fn started(scenario: &Scenario, start: Span) -> Scenario {
     scenario
 }
 
-/// When the first whole segment comes to the bottleneck.
+/// Arrival of the first whole segment at the bottleneck.
 fn begins(scenario: &Scenario, start: Span, target: Span) -> Option<Time> {
     let duration = scenario.duration.min(target + PATIENCE);
     let mut first = First(None);
@@ -138,7 +138,7 @@ mod tests {
             cells(Against::Simulator, &library, 5, None, &["att,cubic,taildrop".to_string()]).unwrap();
         assert!(cells[0].run.is_err(), "the trace is not shipped");
         let mut scenario = test_scenario();
-        // In a burst every millisecond will do; between bursts none.
+        // In a burst every millisecond has an opportunity; between bursts none.
         for (link, near) in [("10mbit", 1), ("synth:lte-driving:duration=10s", 10)] {
             scenario.bottleneck = bottleneck(link);
             for target in [25, 300, 1234] {

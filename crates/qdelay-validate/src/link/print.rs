@@ -7,15 +7,15 @@ use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 use std::fmt::Write;
 
-/// A range of the simulator's that is wider than this part of its middle is shown.
+/// A range of simulated results that is wider than this share of its middle is shown.
 const WIDE: f64 = 0.1;
 
-/// All there is.
+/// The report as JSON.
 pub fn json(report: &LinkReport) -> String {
     pretty(report)
 }
 
-/// What people read.
+/// The report as text.
 pub fn text(report: &LinkReport) -> String {
     let beside_mahimahi = report.against == "mahimahi";
     let mut columns = vec![Column::left("cell")];

@@ -1,4 +1,4 @@
-//! A run in real time, as it is kept.
+//! A stored run in real time.
 
 use super::cells::{LinkCell, Run};
 use super::figures::LinkFigures;
@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 /// A run in real time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
-    /// What was measured.
+    /// Its results.
     pub figures: LinkFigures,
-    /// When the first whole segment came to the bottleneck, since the trace began.
+    /// Arrival of the first whole segment at the bottleneck, since the trace began.
     pub begun_ms: Option<f64>,
-    /// Whether to believe it.
+    /// Its audit.
     pub audit: Audit,
 }
 
 impl Attempt {
-    /// What came of a run.
+    /// Extracts the results of a run.
     fn new(ran: &Ran, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
         Attempt {
             figures: LinkFigures::of(&ran.outcome, header_seconds),
@@ -42,7 +42,7 @@ impl Attempt {
         Attempt { figures, ..self }
     }
 
-    /// Why it cannot.
+    /// Why the run cannot be judged.
     pub fn reasons(&self) -> String {
         let silent = self.begun_ms.is_none().then_some("no data came to the bottleneck");
         let reasons: Vec<&str> = self.audit.reasons.iter().map(String::as_str).chain(silent).collect();
@@ -56,7 +56,7 @@ impl attempts::Attempt for Attempt {
     }
 }
 
-/// What is run for a cell; `None` where it cannot be.
+/// The run of a cell; `None` if it cannot be run.
 pub fn subject(cell: &LinkCell) -> Option<Subject<'_, Attempt>> {
     let Run { case, settings, header_seconds } = cell.run.as_ref().ok()?;
     let file = format!("{}-{}", cell.name.replace(", ", "-"), case.scenario.duration);
