@@ -1,9 +1,9 @@
-//! The attributes of `qdelay-testing`, which has their documentation. They enter a function in the list of its program and
-//! leave the function itself as it is.
+//! The attributes of `qdelay-testing`, which contains their documentation. They register a function in its program's list and
+//! leave the function unchanged.
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
-/// A test of a program with `qdelay_testing::main!()`; `#[ignore = "why"]` below it works as it does elsewhere.
+/// A test of a program with `qdelay_testing::main!()`; `#[ignore = "why"]` below it has its usual meaning.
 #[proc_macro_attribute]
 pub fn test(_: TokenStream, item: TokenStream) -> TokenStream {
     entered(item, "Test")
@@ -15,7 +15,7 @@ pub fn helper(_: TokenStream, item: TokenStream) -> TokenStream {
     entered(item, "Helper")
 }
 
-/// The function without `#[ignore]`, and its entry in the list.
+/// The function without `#[ignore]`, and its registration.
 fn entered(item: TokenStream, kind: &str) -> TokenStream {
     let (function, ignored) = without_ignore(item);
     let mut words = function.clone().into_iter().skip_while(|token| token.to_string() != "fn");
@@ -32,7 +32,7 @@ fn entered(item: TokenStream, kind: &str) -> TokenStream {
     function.into_iter().chain(entry).collect()
 }
 
-/// Takes `#[ignore]` or `#[ignore = "why"]` away; the reason is a literal as it stands in the source.
+/// Removes `#[ignore]` or `#[ignore = "why"]`; the reason is the literal of the source.
 fn without_ignore(item: TokenStream) -> (TokenStream, Option<String>) {
     let (mut kept, mut reason) = (Vec::new(), None);
     for token in item {
@@ -43,7 +43,7 @@ fn without_ignore(item: TokenStream) -> (TokenStream, Option<String>) {
         {
             let why = group.stream().into_iter().nth(2);
             reason = Some(why.map_or("\"on request\"".to_string(), |why| why.to_string()));
-            // Its number sign.
+            // The attribute's number sign.
             kept.pop();
             continue;
         }

@@ -1,8 +1,9 @@
-//! Fingerprints of figures: digests that are committed as text, so that a change which moves a figure is seen, and which figure.
+//! Fingerprints of results: digests that are committed as text, so that a change of any result shows which results have
+//! changed.
 //!
-//! A file has a line for each case, with a digest of all its figures and a few of them in clear, and a line for each figure, with a
-//! digest of it in all cases. A figure that moves changes its own line and those of its cases. One that is new has a line of its own
-//! and changes those of all cases, but of no other figure.
+//! A file has a line for each case, with a digest of all its results and a few of them in clear, and a line for each result,
+//! with a digest of its values in all cases. A result that changes affects its own line and those of its cases. A new result
+//! has a line of its own and affects those of all cases, but of no other result.
 //!
 //! With `QDELAY_REGENERATE` in the environment files are written instead of compared.
 
@@ -12,14 +13,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Hexadecimal digits of a digest: 64 bits tell a handful of versions of a figure apart.
+/// Hexadecimal digits of a digest: 64 bits distinguish a handful of versions of a result.
 const DIGITS: usize = 16;
-/// What is longer is in clear by its digest: curves would be a hundred megabytes.
+/// Longer values are written as their digest: curves would take a hundred megabytes.
 const CURVE: usize = 200;
-/// Lines that a message has at most of each kind.
+/// Maximum number of lines of each kind in a message.
 const TOLD: usize = 12;
 
-/// The figures of many cases, and the file that has their digests.
+/// The results of many cases, and the file with their digests.
 #[derive(Debug)]
 pub struct Fingerprints {
     file: PathBuf,
@@ -27,22 +28,22 @@ pub struct Fingerprints {
     headlines: &'static [&'static str],
     cases: BTreeMap<String, String>,
     figures: BTreeMap<String, Sha256>,
-    /// Every figure in clear.
+    /// Every result in clear.
     clear: String,
 }
 
 impl Fingerprints {
-    /// For `file`, which the command `renew` writes. `headlines` are the figures in clear, by their paths.
+    /// For `file`, which the command `renew` writes. `headlines` are the paths of the results in clear.
     pub fn new(file: PathBuf, renew: &str, headlines: &'static [&'static str]) -> Self {
         let (cases, figures) = (BTreeMap::new(), BTreeMap::new());
         Self { file, renew: renew.to_string(), headlines, cases, figures, clear: String::new() }
     }
 
-    /// Adds a case: each figure's path and value. What stands in brackets in a path, such as the flow in `flows[3].timeouts`, tells
-    /// figures of one kind apart, which have a line together.
+    /// Adds a case: path and value of each result. The text in brackets in a path, such as the flow in `flows[3].timeouts`,
+    /// distinguishes results of one kind, which share a line.
     ///
     /// # Panics
-    /// Where there is a case of this name, or it has no figures.
+    /// If a case of this name exists already, or it has no results.
     pub fn case(&mut self, name: &str, figures: &[(String, String)]) {
         assert!(!figures.is_empty(), "{name} has no figures");
         let mut whole = Sha256::new();
@@ -69,11 +70,11 @@ impl Fingerprints {
         assert!(self.cases.insert(name.to_string(), line).is_none(), "{name}: twice");
     }
 
-    /// Compares with the file, or writes it. Every figure in clear is written into `clear`, to be compared with those of another
+    /// Compares with the file, or writes it. Every result in clear is written into `clear`, for comparison with another
     /// version.
     ///
     /// # Panics
-    /// With the cases and figures that have moved, where the file is another.
+    /// With the cases and results that have changed, if the file differs.
     pub fn check(self, clear: &Path) {
         let name = self.file.file_stem().expect("a file's name").to_string_lossy().into_owned();
         let clear = clear.join(name).with_extension("txt");
@@ -118,7 +119,7 @@ fn write(path: &Path, text: &str) {
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// The path without what stands in brackets.
+/// The path without the text in brackets.
 fn kind(path: &str) -> String {
     let mut depth = 0_i32;
     path.chars()
@@ -137,7 +138,7 @@ fn digest(hash: Sha256) -> String {
     text
 }
 
-/// Lines by what they are of: `case` or `figure`, and its name.
+/// Lines by their kind, `case` or `figure`, and name.
 fn lines(text: &str) -> BTreeMap<(&str, &str), &str> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let parts = lines.map(|line| {
@@ -148,7 +149,7 @@ fn lines(text: &str) -> BTreeMap<(&str, &str), &str> {
     parts.collect()
 }
 
-/// What a reader has to know of two files; nothing where they say the same.
+/// The differences between two files; `None` if they are equal.
 fn difference(committed: &str, now: &str) -> Option<String> {
     let (committed, now) = (lines(committed), lines(now));
     let mut names: Vec<_> = committed.keys().chain(now.keys()).collect();

@@ -1,37 +1,37 @@
-//! Folders of tests.
+//! Temporary folders of tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An empty folder of its own, gone when it is dropped.
+/// An empty temporary folder, deleted when it is dropped.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// One among the machine's temporary files. `name` is for people.
+    /// Creates one among the machine's temporary files. `name` is for readers of paths.
     ///
     /// # Panics
-    /// Where none can be made.
+    /// If it cannot be created.
     pub fn new(name: &str) -> Folder {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("qdelay-test-{}-{number}-{name}", std::process::id()));
-        // Of a process that died, and whose number this one has.
+        // Left by a process that died and had the same ID.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Folder(path)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Writes a file in it, and the folders that its name has.
+    /// Writes a file in it, and creates the folders in its name.
     ///
     /// # Panics
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         let path = self.0.join(name);
         let folder = path.parent().expect("a folder");

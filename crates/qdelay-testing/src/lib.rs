@@ -1,8 +1,9 @@
-//! Programs of tests, some of which depend on the machine: on network namespaces, a browser, recorded traces, a tool.
+//! Test programs, some of whose tests depend on the machine: on network namespaces, a browser, recorded traces, a tool.
 //!
-//! A crate has one such program, `tests/main.rs`, which names the files beside it, and a second one where some tests need more than a
-//! user has or change what the whole process shares. Both stand in `Cargo.toml` with `harness = false`, below `autotests = false`. The
-//! macros of this crate are those of all their files, so that a plain `#[test]` is the one from here:
+//! A crate has one such program, `tests/main.rs`, which lists the files beside it, and a second one if some tests need more
+//! privileges than a user has or change state of the whole process. Both are declared in `Cargo.toml` with `harness = false`,
+//! below `autotests = false`. The macros of this crate are imported for all their files, so that a plain `#[test]` is the one
+//! from here:
 //!
 //! ```text
 //! #[macro_use]
@@ -22,13 +23,13 @@
 //! main!();
 //! ```
 //!
-//! A test that calls [`skip`] ends there and counts as ignored, not as passed. Where `QDELAY_REQUIRE` names the need, it
-//! fails instead. Names, filters and options are those of `cargo test`. `#[helper]` marks what is no test but runs in a
-//! process of its own: see [`helper_arguments`].
+//! A test that calls [`skip`] ends there and counts as ignored, not as passed. If `QDELAY_REQUIRE` contains the need, it fails
+//! instead. Names, filters and options are those of `cargo test`. `#[helper]` marks functions that are not tests but run in a
+//! process of their own: see [`helper_arguments`].
 //!
 //! Random cases have seeds that replay them: see [`for_each_seed`].
 //!
-//! The program of this crate runs all tests of the workspace and ends with what was skipped: see [`suite`].
+//! The program of this crate runs all tests of the workspace and lists the skipped ones at the end: see [`suite`].
 
 mod counting;
 pub mod fingerprints;
@@ -58,12 +59,12 @@ use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-/// What an entry of a program's list is.
+/// The kind of an entry in a program's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It is run by `cargo test`, and counts.
+    /// Run by `cargo test`, and counted.
     Test,
-    /// It is run in a process that a test starts.
+    /// Run in a process that a test starts.
     Helper,
 }
 
@@ -76,20 +77,20 @@ pub struct Entry {
     pub path: &'static str,
     /// The function.
     pub run: fn(),
-    /// Why it is only run on request.
+    /// The reason why it is only run on request.
     pub ignored: Option<&'static str>,
 }
 
 inventory::collect!(Entry);
 
 impl Entry {
-    /// The name that filters know: without that of the program.
+    /// The name for filters: without that of the program.
     fn name(&self) -> &'static str {
         self.path.split_once("::").map_or(self.path, |(_, name)| name)
     }
 }
 
-/// The `main` of a program of tests; with `waits` of one whose tests are about real time ([`Turn::Waits`]).
+/// The `main` of a test program; with `waits` of one whose tests depend on real time ([`Turn::Waits`]).
 #[macro_export]
 macro_rules! main {
     () => {
@@ -105,14 +106,14 @@ macro_rules! main {
     };
 }
 
-/// What `QDELAY_REQUIRE` says. Set by [`run`]: elsewhere a test cannot be skipped.
+/// The value of `QDELAY_REQUIRE`. Set by [`run`]: without it a test cannot be skipped.
 static REQUIRED: OnceLock<Required> = OnceLock::new();
 
-/// Ends the test: it cannot be done here, because something of the machine is missing. The reason becomes one line.
+/// Ends the test, because the machine lacks something. The reason becomes one line.
 ///
 /// # Panics
 ///
-/// Where `QDELAY_REQUIRE` names the need, and in a program without [`main!`], whose tests cannot be skipped.
+/// If `QDELAY_REQUIRE` contains the need, and in a program without [`main!`], whose tests cannot be skipped.
 pub fn skip(need: Need, reason: impl Display) -> ! {
     let reason = reason.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     let required =
@@ -121,13 +122,13 @@ pub fn skip(need: Need, reason: impl Display) -> ! {
     resume_unwind(Box::new(Skipped { need: Some(need), reason }));
 }
 
-/// The arguments with which a test's own program runs the function `name` of any of its modules, which has `#[helper]`, instead of
-/// tests. It runs on the main thread and before there is another; a panic is status 101.
+/// Arguments with which a test's own program runs the function `name` of any of its modules, which has `#[helper]`, instead of
+/// tests. It runs on the main thread before another thread exists; a panic gives status 101.
 pub fn helper_arguments(name: &str) -> [&str; 2] {
     [HELPER, name]
 }
 
-/// Its first argument, in a process that is a helper.
+/// The first argument of a process that runs a helper.
 const HELPER: &str = "--helper";
 
 /// Runs the tests of a program, or one of its helpers.
@@ -156,7 +157,7 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
     arguments.test_threads = arguments.test_threads.or_else(threads);
     let mut tests: Vec<&Entry> = entries().filter(|entry| entry.kind == Kind::Test).collect();
     tests.sort_by_key(|entry| entry.path);
-    // Those on request are not started, and so cannot say it themselves.
+    // Tests that run on request are not started, so they are listed as skipped here.
     if !arguments.list && !arguments.ignored && !arguments.include_ignored {
         for (entry, reason) in tests.iter().filter_map(|entry| Some((entry, entry.ignored?))) {
             let skipped = Skipped { need: None, reason: reason.to_string() };
@@ -171,8 +172,8 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
     conclusion.exit_code()
 }
 
-/// Runs a test on a thread of its own, which has its name in messages, and whose namespaces end with it. In a suite, when it is its
-/// turn.
+/// Runs a test on a thread of its own, which has the test's name in messages, and whose namespaces end with it. In a suite,
+/// waits for a turn first.
 fn outcome(package: &str, program: &str, turn: Turn, entry: &'static Entry) -> Result<Completion, Failed> {
     let _turn = turns::wait(turn);
     #[allow(clippy::disallowed_methods, reason = "for the reader of the list")]
@@ -195,7 +196,7 @@ fn outcome_of(package: &str, program: &str, entry: &'static Entry) -> Result<Com
             report::append(package, program, entry.name(), &skipped);
             Ok(Completion::ignored_with(skipped.to_string()))
         }
-        // What it says stands on standard error, with the place.
+        // The panic message is on standard error, with its location.
         Err(payload) => {
             let text = payload.downcast_ref::<String>().map(String::as_str);
             Err(text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("it panicked").into())

@@ -1,5 +1,5 @@
-//! `qdelay-testing suite PACKAGES [-- OPTIONS]`: all tests of these packages, which are named as for cargo, then the list of what was
-//! skipped and the counts. The options are those of a program of tests.
+//! `qdelay-testing suite PACKAGES [-- OPTIONS]`: runs all tests of these packages, which are named as for cargo, then prints
+//! the list of skipped tests and the counts. The options are those of a test program.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

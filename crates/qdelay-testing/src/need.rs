@@ -1,17 +1,17 @@
-//! What a test may need of the machine, and which of it is required.
+//! Features of the machine that a test may need, and those of them that are required.
 
-/// What a test may need that not every machine has.
+/// A feature that some machines lack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Need {
     /// Network namespaces, TUN and virtual devices, packet sockets, mounts: on most machines, root.
     Net,
-    /// A browser that can be told what to do: Chromium.
+    /// A browser that can be controlled: Chromium.
     Browser,
-    /// What plays a stream: Node.js with npm and its packages, ffmpeg.
+    /// Programs that play a stream: Node.js with npm and its packages, ffmpeg.
     Stream,
     /// Recorded traces, in the folder that `QDELAY_TRACES` names.
     Traces,
-    /// A program that the project does without otherwise, such as `ip`, `iperf3` or `tshark`.
+    /// A program that the project does not need otherwise, such as `ip`, `iperf3` or `tshark`.
     Tools,
 }
 
@@ -31,7 +31,7 @@ impl Need {
     }
 }
 
-/// The variable that says what must be there.
+/// The variable with the required needs.
 const VARIABLE: &str = "QDELAY_REQUIRE";
 
 /// Needs whose absence is a failure.
@@ -39,11 +39,11 @@ const VARIABLE: &str = "QDELAY_REQUIRE";
 pub struct Required(Vec<Need>);
 
 impl Required {
-    /// Reads names with commas between them; nothing requires nothing.
+    /// Parses names separated by commas; empty text requires nothing.
     ///
     /// # Errors
     ///
-    /// A line that says which word is none of the names.
+    /// A line with the unknown word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         let need = |word: &str| {
@@ -57,7 +57,7 @@ impl Required {
         words.map(need).collect::<Result<_, _>>().map(Self)
     }
 
-    /// What the variable `QDELAY_REQUIRE` says.
+    /// The value of the variable `QDELAY_REQUIRE`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Lists of a suite: what was skipped and how long each test took, a line for each test, which programs append and the suite sorts.
+//! Lists of a suite: skipped tests and durations, one line for each test, appended by test programs and sorted by the suite.
 
 use crate::Need;
 use std::collections::BTreeMap;
@@ -6,21 +6,22 @@ use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// The variable that names the file to which programs append what they skip. The suite sets it.
+/// The variable with the file to which programs append skipped tests. Set by the suite.
 pub const SKIPPED_FILE: &str = "QDELAY_SKIPPED";
 
-/// The variable that names the file to which programs append how long their tests took. The suite sets it.
+/// The variable with the file to which programs append the duration of their tests. Set by the suite.
 pub const TIMES_FILE: &str = "QDELAY_TEST_TIMES";
 
-/// The variable that names the file to which a program appends which tests begin and end. The suite sets it, to another for each.
+/// The variable with the file to which a program appends the begin and end of each test. Set by the suite, with a different
+/// file for each program.
 pub const BEGUN_FILE: &str = "QDELAY_TESTS_BEGUN";
 
-/// Why a test did not run.
+/// Why a test was not run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Skipped {
-    /// What is missing; nothing where the test is only run on request.
+    /// The missing need; `None` if the test is only run on request.
     pub need: Option<Need>,
-    /// In words.
+    /// The reason in words.
     pub reason: String,
 }
 
@@ -36,28 +37,28 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// Enters a test in the list, if there is one. A list that cannot be written stops nothing: the count does not come from it.
+/// Appends a skipped test to the list, if there is one. Errors are ignored: the counts do not depend on the list.
 pub(crate) fn append(package: &str, program: &str, test: &str, skipped: &Skipped) {
     let reason = &skipped.reason;
     append_line(SKIPPED_FILE, &format!("{}\t{reason}\t{package}::{program}\t{test}\n", skipped.need()));
 }
 
-/// Enters how long a test took, in seconds, if there is a list.
+/// Appends the duration of a test in seconds, if there is a list.
 pub(crate) fn append_time(package: &str, program: &str, test: &str, seconds: f64) {
     append_line(TIMES_FILE, &format!("{seconds:.2}\t{package}::{program}\t{test}\n"));
 }
 
-/// Enters that a test begins, if there is a list.
+/// Appends the begin of a test, if there is a list.
 pub(crate) fn append_begin(test: &str) {
     append_line(BEGUN_FILE, &format!("begun\t{test}\n"));
 }
 
-/// Enters that a test has ended, if there is a list.
+/// Appends the end of a test, if there is a list.
 pub(crate) fn append_end(test: &str) {
     append_line(BEGUN_FILE, &format!("ended\t{test}\n"));
 }
 
-/// The tests of such a list that have begun and not ended.
+/// The tests of a list that have begun and not ended.
 pub(crate) fn unfinished(list: &str) -> Vec<&str> {
     let mut running = Vec::new();
     for line in list.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
@@ -79,7 +80,7 @@ fn append_line(variable: &str, line: &str) {
     }
 }
 
-/// The lines of a list of times, those that took longest first.
+/// The lines of a list of durations, longest first.
 pub(crate) fn longest_first(list: &str) -> String {
     let seconds = |line: &&str| line.split('\t').next().and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let mut lines: Vec<&str> = list.lines().collect();
@@ -87,7 +88,7 @@ pub(crate) fn longest_first(list: &str) -> String {
     lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The tests of the list by need, reason and program. Lines that are no entries are left out.
+/// The tests of the list by need, reason and program. Incomplete lines are omitted.
 pub(crate) fn grouped(list: &str) -> String {
     type Programs<'a> = BTreeMap<&'a str, Vec<&'a str>>;
     let mut needs: BTreeMap<&str, BTreeMap<&str, Programs>> = BTreeMap::new();

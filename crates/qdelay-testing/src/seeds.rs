@@ -1,21 +1,21 @@
-//! Seeds of random cases: the same in every run, and some that no run has had.
+//! Seeds of random cases: fixed ones, and new ones in each run.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 /// The variable that replays one case.
 const SEED: &str = "QDELAY_SEED";
-/// The variable that says how many new seeds there are for a hundred fixed ones.
+/// The variable with the number of new seeds for a hundred fixed ones.
 const FRESH: &str = "QDELAY_FRESH";
-/// Unless it says so.
+/// The default of that number.
 const FRESH_OF_HUNDRED: u64 = 5;
 
-/// Runs a case for each seed: 0 to `fixed` exclusive, then fresh ones, 5 for a hundred or as many as `QDELAY_FRESH` says, and at
-/// least one unless it says 0. With `QDELAY_SEED` only that one. Where a case panics, its seed is printed.
+/// Runs a case for each seed: 0 to `fixed` exclusive, then new ones, 5 for a hundred or as many as `QDELAY_FRESH` says, and at
+/// least one unless it is 0. With `QDELAY_SEED` only that one. If a case panics, its seed is printed.
 ///
 /// # Panics
 ///
-/// Where a variable is no whole number, and as `case` does.
+/// If a variable is not a whole number, and if `case` panics.
 pub fn for_each_seed(fixed: u64, mut case: impl FnMut(u64)) {
     for seed in seeds(fixed, number(SEED), number(FRESH), || RandomState::new().build_hasher().finish()) {
         let _told = Told(seed);
@@ -37,7 +37,7 @@ fn seeds(fixed: u64, only: Option<u64>, fresh: Option<u64>, mut new: impl FnMut(
     (0..fixed).chain((0..count).map(|_| new())).collect()
 }
 
-/// Says which case it was, if it ends in a panic.
+/// Prints the seed of a case that panics.
 struct Told(u64);
 
 impl Drop for Told {

@@ -1,5 +1,5 @@
-//! How many tests run at once, whichever programs they are of: who runs one holds the lock of one of so many files. Those that mostly
-//! wait have files of their own.
+//! Limits the number of tests that run at once in all programs: a running test holds the lock of one of a number of files.
+//! Tests that mostly wait have files of their own.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,18 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable that names the folder of these files. The suite sets it.
+/// The variable with the folder of these files. Set by the suite.
 pub const TURNS: &str = "QDELAY_TURNS";
 
-/// How long to wait before the files are tried again: little beside a test that is worth waiting for.
+/// Interval of attempts to lock a file: short compared with the tests that this is for.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a test does with its turn.
+/// The kind of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     /// It computes.
     Works,
-    /// It is about real time, in which it mostly waits. Such tests have turns of their own beside those that compute.
+    /// It depends on real time, and mostly waits. Such tests have turns of their own beside those that compute.
     Waits,
 }
 
@@ -35,7 +35,7 @@ impl Turn {
     }
 }
 
-/// Files for so many of each kind at once, in an empty folder.
+/// Creates files for `count` turns of each kind, in an empty folder.
 pub(crate) fn lay_out(folder: &Path, count: usize) -> io::Result<()> {
     let _ = std::fs::remove_dir_all(folder);
     [Turn::Works, Turn::Waits].into_iter().try_for_each(|turn| {
@@ -45,12 +45,12 @@ pub(crate) fn lay_out(folder: &Path, count: usize) -> io::Result<()> {
     })
 }
 
-/// Waits for a lock in this folder. It is held until the file is dropped, and no longer than this process lives.
+/// Waits for a lock in this folder. It is held until the file is dropped, or this process ends.
 pub(crate) fn wait_in(folder: &Path, turn: Turn) -> io::Result<File> {
     Ok(wait_unless(folder, turn, || false)?.expect("it waits until there is one"))
 }
 
-/// The same, until it is not wanted any more.
+/// The same, until it is no longer wanted.
 fn wait_unless(folder: &Path, turn: Turn, is_over: impl Fn() -> bool) -> io::Result<Option<File>> {
     let paths = std::fs::read_dir(turn.folder(folder))?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
@@ -65,16 +65,16 @@ fn wait_unless(folder: &Path, turn: Turn, is_over: impl Fn() -> bool) -> io::Res
     Ok(None)
 }
 
-/// Waits for a turn where a suite runs. Where its files are missing, nothing holds a test back.
+/// Waits for a turn if a suite is running. Without its files, tests do not wait.
 pub(crate) fn wait(turn: Turn) -> Option<File> {
     wait_in(Path::new(&std::env::var_os(TURNS)?), turn).ok()
 }
 
-/// Does `work` for each item, and hands the results to `take` in the order of the items. Beside the calling test, which has a turn,
-/// threads do so in turns that nobody else wants: one test is not the last that runs while processors are idle.
+/// Runs `work` for each item, and passes the results to `take` in the order of the items. Beside the calling test, which has a
+/// turn, threads do so in turns that are free: so a single long test does not leave processors idle.
 ///
 /// # Panics
-/// Where `work` or `take` do, with what they say.
+/// If `work` or `take` panics, with the same message.
 pub fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
@@ -82,12 +82,12 @@ pub fn side_by_side<T: Sync, R: Send>(
 ) {
     let next = AtomicUsize::new(0);
     let is_over = || next.load(Ordering::Relaxed) >= items.len();
-    // What is done and has another before it that is not; and how many have been taken.
+    // Results that wait for an earlier one, and the number of items taken.
     let done = Mutex::new((BTreeMap::new(), 0, take));
     let one = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let Some(item) = items.get(number) else { return };
-        // Nobody begins another where one has failed.
+        // No further item is begun after a failure.
         let result = catch_unwind(AssertUnwindSafe(|| work(item))).unwrap_or_else(|payload| {
             next.store(items.len(), Ordering::Relaxed);
             resume_unwind(payload)

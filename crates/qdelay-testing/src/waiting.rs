@@ -1,11 +1,11 @@
-//! Waiting for what the kernel or another process does in its own time.
+//! Waiting for the kernel or for another process.
 
 use std::time::Duration;
 
-/// Tries until `is_so`. Only a failure takes long: a minute.
+/// Repeats `is_so` until it is true. Only a failure takes long: a minute.
 ///
 /// # Panics
-/// Where it is never so.
+/// If it does not become true.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..1200 {
         if is_so() {
@@ -16,13 +16,13 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("never: {what}");
 }
 
-/// Waits a moment for others.
+/// Waits a moment for other processes.
 #[allow(clippy::disallowed_methods, reason = "waits for others; no result depends on how long")]
 pub fn pause() {
     std::thread::sleep(Duration::from_millis(50));
 }
 
-/// Whether the process `pid` is there and has not ended.
+/// Whether the process `pid` exists and has not ended.
 pub fn is_alive(pid: impl std::fmt::Display) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());

@@ -1,11 +1,12 @@
-//! What the suite says of programs that come to no result: `src/bin/ending.rs` has tests that end it, or never end.
+//! The suite's reports on programs that end without a result: `src/bin/ending.rs` has tests that end it, or never end.
 
 use crate::outcomes::{suite, text};
 use qdelay_testing::{Folder, eventually, is_alive};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// A suite with this test alone, and with threads, where a harness prints nothing before a test has ended. What `hangs` starts is named in the file `child` of the folder.
+/// A suite with this test alone, and with threads, when a harness prints nothing before a test has ended. The file `child` of
+/// the folder contains the ID of the process that `hangs` starts.
 fn ending(folder: &Folder, test: &str) -> Command {
     let mut arguments = vec!["--test-threads=2"];
     let others = ["exits_badly", "exits_well", "hangs", "is_killed"].into_iter().filter(|name| *name != test);
@@ -15,7 +16,7 @@ fn ending(folder: &Folder, test: &str) -> Command {
     command
 }
 
-/// Asserts that the suite fails, and that it says so much of the end.
+/// Asserts that the suite fails, and that its report contains this text.
 fn says(test: &str, how: &str) {
     let folder = Folder::new(test);
     let output = ending(&folder, test).output().unwrap();

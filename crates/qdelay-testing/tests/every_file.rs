@@ -1,17 +1,17 @@
-//! A file of tests that no program names would be lost without a word, and so would be tests that take `#[test]` from the standard
-//! library in a program that is not run by its harness. This reads every `Cargo.toml` and follows the `mod` lines.
+//! Test files that no program declares would be ignored silently, and so would tests that use the standard library's `#[test]`
+//! in a program without its harness. This test reads every `Cargo.toml` and follows the `mod` lines.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A program of tests, as a `Cargo.toml` has it.
+/// A test program, as declared in a `Cargo.toml`.
 struct Program {
     root: PathBuf,
     has_harness: bool,
 }
 
-/// The programs of a crate in which cargo does not look for tests itself.
+/// The programs of a crate with `autotests = false`.
 fn programs(folder: &Path, manifest: &str) -> Vec<Program> {
     let tables = manifest.split("\n[[test]]\n").skip(1);
     let tables = tables.map(|table| table.split("\n[").next().unwrap_or_default());
@@ -25,7 +25,7 @@ fn programs(folder: &Path, manifest: &str) -> Vec<Program> {
     tables.map(program).collect()
 }
 
-/// Adds a file, and all that its `mod` lines lead to. `is_root`: its modules stand beside it, as those of a `mod.rs` do.
+/// Adds a file, and all files reached by its `mod` lines. `is_root`: its modules are beside it, as for a `mod.rs`.
 fn follow(file: PathBuf, is_root: bool, reached: &mut BTreeSet<PathBuf>) {
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let beside = is_root || file.ends_with("mod.rs");
@@ -50,7 +50,7 @@ fn follow(file: PathBuf, is_root: bool, reached: &mut BTreeSet<PathBuf>) {
     reached.insert(file);
 }
 
-/// All files below `folder` that hold Rust.
+/// All Rust files below `folder`.
 fn sources(folder: &Path, all: &mut BTreeSet<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

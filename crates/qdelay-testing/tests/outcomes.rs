@@ -1,13 +1,13 @@
-//! How tests of this crate end: `src/bin/sample.rs` has some that pass, fail and are skipped.
+//! Results of tests of this crate: `src/bin/sample.rs` has some that pass, fail and are skipped.
 
 use qdelay_testing::{BEGUN_FILE, Folder, SKIPPED_FILE, TIMES_FILE, TURNS, helper_arguments, suite};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What the suite that runs these tests sets for itself.
+/// Variables that the suite running these tests sets.
 const OF_A_SUITE: [&str; 4] = [BEGUN_FILE, SKIPPED_FILE, TIMES_FILE, TURNS];
 
-/// The sample, with neither requirements nor a list of whoever runs this.
+/// The sample, without requirements and lists of the enclosing suite.
 fn sample(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sample"));
     command.args(arguments).env_remove("QDELAY_REQUIRE");
@@ -48,7 +48,7 @@ fn what_is_required_and_missing_fails() {
         "{}",
         text(&output)
     );
-    // Something else is required: nothing changes.
+    // Another need is required: nothing changes.
     assert_eq!(sample(&["inner::skipped"], &[("QDELAY_REQUIRE", "net")]).status.code(), Some(0));
     let output = sample(&[], &[("QDELAY_REQUIRE", "root")]);
     assert_eq!((output.status.code(), text(&output).as_str()), (Some(2), ""));
@@ -83,11 +83,11 @@ fn a_helper_is_a_process_and_no_test() {
     assert_eq!(sample(&helper_arguments("breaks_off"), &[]).status.code(), Some(101));
 }
 
-/// A suite in a folder whose only program is `executable`, and which has nothing in the documentation.
+/// A suite in a folder whose only program is `executable`, and without examples in documentation.
 pub(crate) fn suite(folder: &Path, name: &str, executable: &str, arguments: &[&str]) -> Command {
     use std::os::unix::fs::PermissionsExt;
     let cargo = folder.join("cargo");
-    // It says what it has built as cargo does.
+    // Prints the messages with which cargo reports built programs.
     let message = format!(
         r#"{{"reason":"compiler-artifact","manifest_path":"{}/Cargo.toml","profile":{{"test":true}},
             "target":{{"kind":["test"],"name":"{name}"}},"executable":"{executable}"}}"#,

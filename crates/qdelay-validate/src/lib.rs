@@ -101,7 +101,10 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--no-realtime", options.no_realtime && !real, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
-        return Err(Failure::input(option, format!("it is an option of 'validate {owner}' only; remove it")));
+        return Err(Failure::input(
+            option,
+            format!("it has no effect here; use it with 'validate {owner}', or remove it"),
+        ));
     }
     if options.mahimahi && options.seconds.is_some() {
         return Err(Failure::input("--seconds", "mahimahi was run for 60 s; expected it without --mahimahi"));

@@ -540,7 +540,7 @@ fn what_cannot_be_opened_is_named() {
         (
             "\"out0\"",
             "\"lo\"",
-            "line 3: gateway.outside: the network interface lo has no Ethernet frames; expected",
+            "line 3: gateway.outside: the network interface lo does not use Ethernet frames; expected",
         ),
         ("127.0.0.1", "192.0.2.1", "line 6: metrics.listen: 192.0.2.1:9469 cannot be listened at: "),
         ("/socket\"", "/none/socket\"", "line 8: control.socket: "),

@@ -109,7 +109,8 @@ fn a_socket_takes_no_other_place() {
     std::fs::write(&file, "mine").unwrap();
     let folder = name("live-place-folder", "none/link.sock");
     let long = name("live-place-long", &"x".repeat(120));
-    for (path, part) in [(&file, "is no socket"), (&folder, "folder does not exist"), (&long, "107 bytes")] {
+    for (path, part) in [(&file, "is not a socket"), (&folder, "folder does not exist"), (&long, "107 bytes")]
+    {
         let mut command = command(&["link", "--control", path, "--", "true"]);
         let output = machine.run(move || command.output().unwrap());
         let complaint = String::from_utf8(output.stderr).unwrap();

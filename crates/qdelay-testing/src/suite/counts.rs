@@ -1,17 +1,17 @@
-//! What programs of tests say at their end, added up.
+//! Sums of the results that test programs print at their end.
 
 use std::fmt;
 
-/// Numbers of tests, as programs sum them up.
+/// Numbers of tests in the programs' summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Counts {
     /// Those that passed.
     pub passed: u64,
     /// Those that failed, and one for each program that ended without a result.
     pub failed: u64,
-    /// Those that something was missing for, or that are run on request.
+    /// Those that lack something, or that are run on request.
     pub skipped: u64,
-    /// Programs that have begun and have not come to a result.
+    /// Programs that have begun and not printed a result.
     unfinished: u64,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Counts {
 }
 
 impl Counts {
-    /// Takes a line of a test program into account.
+    /// Counts a line of a test program.
     fn line(&mut self, line: &str) {
         if line.starts_with("running ") && (line.ends_with(" test") || line.ends_with(" tests")) {
             self.unfinished += 1;
@@ -41,8 +41,8 @@ impl Counts {
         self.skipped += number("ignored");
     }
 
-    /// Takes into account what a program said until its end. One that failed and has no test to show for it counts as a failure, as one
-    /// that was killed does. Says whether it came to a result.
+    /// Counts a program's complete output. A program that failed without a failed test, for example because it was killed,
+    /// counts as one failure. Returns whether it printed a result.
     pub fn add(&mut self, output: &str, is_passed: bool) -> bool {
         let before = self.failed;
         output.lines().for_each(|line| self.line(line));
@@ -54,11 +54,11 @@ impl Counts {
     }
 }
 
-/// The test that the standard library's harness was in, which runs one at a time and says which before.
+/// The test that was running in the standard library's harness, which runs one test at a time and prints its name before.
 pub(super) fn unfinished(output: &str) -> Option<&str> {
     let begins = |line: &&str| line.starts_with("test ") && line.contains(" ... ");
     let (name, rest) = output.lines().rfind(begins)?["test ".len()..].split_once(" ... ")?;
-    // What a test has printed past the harness stands before its end.
+    // Text that a test has printed past the harness precedes its result.
     let after = output.rsplit_once(&format!("test {name} ... "))?.1;
     let has_end = rest.starts_with("ignored") || after.lines().any(|line| matches!(line, "ok" | "FAILED"));
     (!has_end).then_some(name.trim_end())

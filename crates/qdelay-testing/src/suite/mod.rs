@@ -1,11 +1,12 @@
-//! All tests of the workspace; at the end what was skipped, and how many passed, failed and were skipped.
+//! Runs all tests of the workspace; at the end prints skipped tests, and how many passed, failed and were skipped.
 //!
-//! Cargo builds the programs and says which there are. They run side by side, those first that took longest the last time; as many
-//! tests run at once as the machine has processors, whichever program they are of (`turns.rs`), so that none is idle while one program
-//! ends with its longest test; and beside them as many of those that mostly wait. What a program says is shown when it has ended, and stays in the suite's folder.
+//! Cargo builds and lists the programs. They run side by side, beginning with those that took longest the last time; as many
+//! tests run at once as the machine has processors, in whichever programs (`turns.rs`), so that no processor is idle while one
+//! program ends with its longest test; and besides them as many tests that mostly wait. A program's output is shown when it has
+//! ended, and kept in the suite's folder.
 //!
-//! A test that does not end is ended with its program ([`LIMIT`]). Of a program that comes to no result it is said how it ended, and
-//! which of its tests had begun and not ended.
+//! A test that does not end is killed with its program ([`LIMIT`]). For a program that ends without a result, the suite prints
+//! how it ended, and which of its tests had begun and not ended.
 
 mod counts;
 mod process;
@@ -28,11 +29,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable that says how many seconds a test may take (900), 0 for no limit. Of a program of unit tests, which does not say when
-/// they begin, it holds for all of it.
+/// The variable with the time limit of a test in seconds (900), 0 for no limit. For a program of unit tests, which does not
+/// report when they begin, it applies to the whole program.
 pub const LIMIT: &str = "QDELAY_TEST_LIMIT";
 
-/// What is started: a program, or the examples in the documentation of all crates, which cargo builds and runs.
+/// A job of the suite: a program, or the examples in the documentation of all crates, which cargo builds and runs.
 enum Job {
     Program(Program),
     Documentation,
@@ -62,30 +63,31 @@ impl Job {
 /// A run of the suite.
 struct Suite<'a> {
     cargo: OsString,
-    /// For cargo: which packages.
+    /// The packages, for cargo.
     packages: &'a [String],
-    /// For the programs.
+    /// Options for the programs.
     options: &'a [String],
     folder: PathBuf,
-    /// How long a test may take.
+    /// Time limit of a test.
     limit: Option<Duration>,
-    /// Whether whoever started the suite wants it to end.
+    /// Whether the suite was interrupted.
     interrupted: Arc<AtomicBool>,
 }
 
-/// What has been found so far.
+/// Results so far.
 #[derive(Default)]
 struct Found {
     counts: Counts,
-    /// For each job that failed the options of `cargo test`, and a line on how it ended if it came to no result.
+    /// For each failed job its options of `cargo test`, and a line on how it ended if it printed no result.
     failed: Vec<(String, Option<String>)>,
     /// Seconds by title.
     times: BTreeMap<String, f64>,
 }
 
-/// Runs what `cargo test` would with these arguments. Lists, times and what the programs said stand in `folder`.
+/// Runs the tests that `cargo test` would run with these arguments. Lists, durations and the programs' output are written to
+/// `folder`.
 ///
-/// The status is that of cargo where it cannot build, and 1 where a test has failed.
+/// The status is that of cargo if it cannot build, and 1 if a test has failed.
 pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (packages, options) = (&arguments[..end], arguments.get(end + 1..).unwrap_or_default());
@@ -106,7 +108,7 @@ pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
     // Tests start in other folders.
     let run = std::path::absolute(folder).and_then(|folder| {
         fs::create_dir_all(&folder)?;
-        // Programs are groups of their own, and so a terminal's interrupt does not reach them.
+        // Programs are process groups of their own, so a terminal's interrupt does not reach them.
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, interrupted.clone())?;
@@ -129,7 +131,7 @@ fn refuse(complaint: impl Display) -> ExitCode {
 }
 
 impl Suite<'_> {
-    /// Runs everything, and says whether all is well.
+    /// Runs all jobs, and returns whether all have passed.
     fn run(&self, programs: Vec<Program>) -> io::Result<bool> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         turns::lay_out(&self.turns(), processors)?;
@@ -137,7 +139,7 @@ impl Suite<'_> {
         let jobs = in_order(programs, &before);
         let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(Found::default()));
         std::thread::scope(|scope| {
-            // One more than there are turns: while a program has one test left, another uses the turn.
+            // One more than there are turns: while a program has one test left, another uses the free turn.
             for _ in 0..=2 * processors {
                 scope.spawn(|| {
                     while let Some(job) = next(&jobs).filter(|_| !self.is_interrupted()) {
@@ -176,7 +178,7 @@ impl Suite<'_> {
         self.folder.join("times.tsv")
     }
 
-    /// Seconds of each test, but for those of unit tests.
+    /// Duration of each test, except for unit tests.
     fn test_times(&self) -> PathBuf {
         self.folder.join("tests.tsv")
     }
@@ -185,7 +187,7 @@ impl Suite<'_> {
         self.folder.join("skipped.tsv")
     }
 
-    /// Runs a job to its end: how it ended and what it said.
+    /// Runs a job to its end: returns how it ended and its output.
     fn carry_out(&self, job: &Job) -> io::Result<(End, Vec<u8>)> {
         let mut command = match job {
             Job::Program(program) => {
@@ -202,14 +204,14 @@ impl Suite<'_> {
         let mut limits = Limits { of_test: self.limit, of_silence: self.limit };
         let _turn = if job.waits_for_turns() {
             command.env(TURNS, self.turns());
-            // Longer than what it may be waiting for.
+            // Longer than the program may wait for a turn.
             limits.of_silence = self.limit.map(|limit| 2 * limit);
             None
         } else {
             command.arg("--test-threads=1").env_remove(TURNS);
             Some(turns::wait_in(&self.turns(), Turn::Works)?)
         };
-        // A file, because what a test leaves running may keep a pipe open.
+        // A file, because processes left by a test may keep a pipe open.
         let path = self.folder.join(job.title().replace(' ', "-") + ".txt");
         let begun = path.with_extension("begun");
         let output = File::create(&path)?;
@@ -219,7 +221,7 @@ impl Suite<'_> {
         Ok((end, fs::read(&path)?))
     }
 
-    /// Shows what a job has said, and counts.
+    /// Shows the output of a job, and counts its results.
     fn end(&self, job: &Job, outcome: io::Result<(End, Vec<u8>)>, found: &Mutex<Found>) {
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         let title = job.title();
@@ -231,7 +233,7 @@ impl Suite<'_> {
         };
         let has_result = found.counts.add(&output, is_passed);
         let how = outcome.as_ref().ok().and_then(|(end, _)| how_it_ended(end, &output, has_result));
-        // Whoever reads may go away; the tests go on.
+        // The reader may have exited; the tests continue.
         let mut out = io::stdout().lock();
         let _ = write!(out, "     Running {title} ({seconds:.1} s)\n{output}");
         if let Some(how) = &how {
@@ -245,7 +247,7 @@ impl Suite<'_> {
     }
 }
 
-/// What has to be said of a program that came to no result, or whose end another has brought about.
+/// Describes the end of a program that printed no result, or was ended by the suite.
 fn how_it_ended(end: &End, output: &str, has_result: bool) -> Option<String> {
     if has_result && end.reason.is_none() && end.status.code().is_some() {
         return None;
@@ -271,7 +273,8 @@ fn next(jobs: &Mutex<std::vec::IntoIter<Job>>) -> Option<Job> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-/// The longest first, as a list of times has it; before them what it does not have, programs of whole crates first.
+/// Jobs with the longest first, according to the list of durations; before them those missing in it, programs of whole crates
+/// first.
 fn in_order(programs: Vec<Program>, times: &str) -> Vec<Job> {
     let seconds = |title: &str| {
         times.lines().find_map(|line| line.strip_prefix(title)?.strip_prefix('\t')?.parse::<f64>().ok())

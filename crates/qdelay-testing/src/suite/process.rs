@@ -1,4 +1,4 @@
-//! A program of the suite as a process group of its own, which is ended where one of its tests does not end.
+//! A program of the suite as a process group of its own, which is killed if one of its tests does not end.
 
 use crate::report::unfinished;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -11,17 +11,17 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a program is looked at: little beside what starting one takes.
+/// Interval of checks of a program: short compared with starting one.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a group has to end by itself once it is told to.
+/// How long a group has to end after a signal.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// When the suite ends a program; nothing is never.
+/// Time limits of a program; `None` is no limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Of a test that has begun.
+    /// For a test that has begun.
     pub of_test: Option<Duration>,
-    /// Without a test that is running, since the last one ended.
+    /// For the time without a running test, since the last one ended.
     pub of_silence: Option<Duration>,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Limits {
 pub(super) struct End {
     pub status: ExitStatus,
     pub time: Duration,
-    /// Why the suite ended it.
+    /// The reason why the suite ended it.
     pub reason: Option<String>,
-    /// Tests that had begun and not ended, by the program's list.
+    /// Tests that had begun and not ended, according to the program's list.
     pub unfinished: Vec<String>,
 }
 
-/// Runs a program to its end. `begun` is the list of tests that it keeps; `interrupted` ends it.
+/// Runs a program to its end. `begun` is the list of tests that it writes; `interrupted` ends it.
 pub(super) fn run(
     command: &mut Command,
     begun: &Path,
@@ -44,7 +44,7 @@ pub(super) fn run(
     interrupted: &AtomicBool,
 ) -> io::Result<End> {
     let _ = fs::remove_file(begun);
-    // A group that is not the terminal's may not read from it.
+    // A background process group may not read from the terminal.
     let mut child = command.process_group(0).stdin(Stdio::null()).spawn()?;
     #[allow(clippy::disallowed_methods, reason = "the limits, the order of the next run, and for the reader")]
     let begin = Instant::now();
@@ -67,7 +67,7 @@ pub(super) fn run(
     Ok(End { status, time: begin.elapsed(), reason, unfinished })
 }
 
-/// Ends a child's whole group: with `signal`, and what is left of it after a while by force.
+/// Ends a child's whole group: with `signal`, and after a while with SIGKILL.
 fn stop(child: &mut Child, signal: Signal) -> io::Result<ExitStatus> {
     let group = Pid::from_child(child);
     let _ = kill_process_group(group, signal);
@@ -85,7 +85,7 @@ fn pause() {
     std::thread::sleep(PAUSE);
 }
 
-/// Since when which tests have been running. Times are since the program began.
+/// When the running tests began, relative to the program's start.
 #[derive(Default)]
 struct Watch {
     since: BTreeMap<String, Duration>,
@@ -94,7 +94,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Why the program has to be ended now, if it has to.
+    /// The reason for which the program has to be ended now, if there is one.
     fn overdue(&mut self, list: &str, now: Duration, limits: Limits) -> Option<String> {
         if self.length != list.len() {
             (self.length, self.changed) = (list.len(), now);
@@ -115,7 +115,7 @@ impl Watch {
     }
 }
 
-/// What became of a program, in words.
+/// The end of a program in words.
 pub(super) fn words(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => match name(signal) {

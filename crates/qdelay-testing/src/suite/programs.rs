@@ -1,4 +1,4 @@
-//! The programs that hold the tests of a workspace, as cargo builds and names them.
+//! The test programs of a workspace, as built and named by cargo.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ pub(super) struct Program {
     /// The crate, and the program's name in it.
     pub package: String,
     pub name: String,
-    /// Whether these are the tests beside a library's or a command's code, which the standard library's harness runs.
+    /// Whether it contains the unit tests of a library or command, which the standard library's harness runs.
     pub is_unit: bool,
     pub executable: PathBuf,
     /// The folder of the crate, in which cargo would start it.
@@ -20,7 +20,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Reads a message of cargo; nothing where it is about something else.
+    /// Parses a message of cargo; `None` if it is not about a test program.
     fn of_message(line: &str) -> Option<Self> {
         let message: Value = serde_json::from_str(line).ok()?;
         if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
@@ -36,7 +36,7 @@ impl Program {
         })
     }
 
-    /// What it is called in lists.
+    /// The name in lists.
     pub fn title(&self) -> String {
         format!("{} {}{}", self.package, if self.is_unit { "unit tests of " } else { "" }, self.name)
     }
@@ -51,13 +51,13 @@ impl Program {
         format!("-p {} {target}", self.package)
     }
 
-    /// A library is called as its crate is, with underscores.
+    /// A library is named like its crate, with underscores.
     fn executable_of_library(&self) -> bool {
         self.name == self.package.replace('-', "_") && self.folder.join("src/lib.rs").exists()
     }
 }
 
-/// Has cargo build the programs of the packages that `arguments` choose; or its status where it cannot.
+/// Builds the programs of the packages that `arguments` select with cargo; returns cargo's status if that fails.
 pub(super) fn build(cargo: &OsStr, arguments: &[String]) -> io::Result<Result<Vec<Program>, ExitStatus>> {
     let mut command = Command::new(cargo);
     command.arg("test").args(arguments);
