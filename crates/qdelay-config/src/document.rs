@@ -2,6 +2,7 @@
 
 use crate::fault::Fault;
 use crate::lines::{self, Lines};
+use qdelay_core::component::Registry;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -15,6 +16,8 @@ pub struct Node {
     pub line: u32,
     /// What it is.
     pub content: Content,
+    /// Components from outside that the document may name, beside those that are built in.
+    pub registry: Registry,
 }
 
 /// What a value is.
@@ -50,6 +53,10 @@ pub struct Entry {
 }
 
 impl Node {
+    /// A value that stands in no document.
+    pub const fn new(line: u32, content: Content) -> Node {
+        Node { line, content, registry: Registry::new() }
+    }
     /// What it is and, where that is short, how it is written: `the integer 7`, `an array`.
     pub fn describe(&self) -> String {
         match &self.content {
@@ -86,21 +93,30 @@ impl Node {
 /// # Errors
 /// Too large, or not TOML.
 pub fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
+    parse_with(text, &Registry::new())
+}
+
+/// As [`parse`], where the file may name components of `registry` too.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, registry: &Registry) -> Result<Vec<Entry>, Fault> {
     if text.len() > BYTES_MAX {
         let message =
             format!("{} bytes are too many; expected a file of at most {BYTES_MAX} bytes", text.len());
         return Err(Fault { line: 0, message });
     }
     let (lines, table) = lines::parse(text).map_err(|(line, message)| Fault { line, message })?;
-    Ok(Reader { lines }.entries(table.get_ref()))
+    Ok(Reader { lines, registry }.entries(table.get_ref()))
 }
 
 /// Makes nodes of values.
-struct Reader {
+struct Reader<'a> {
     lines: Lines,
+    registry: &'a Registry,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn entries(&self, table: &DeTable<'_>) -> Vec<Entry> {
         let entry = |(key, at, value): (&str, usize, _)| Entry {
             key: key.to_string(),
@@ -123,7 +139,7 @@ impl Reader {
             DeValue::Array(list) => Content::List(self.list(list)),
             DeValue::Table(table) => Content::Table(self.entries(table)),
         };
-        Node { line: self.lines.of(value.span().start), content }
+        Node { line: self.lines.of(value.span().start), content, registry: self.registry.clone() }
     }
     fn list(&self, list: &DeArray<'_>) -> Vec<Node> {
         list.iter().map(|item| self.node(item)).collect()

@@ -33,7 +33,7 @@ impl<T: Accept> Setting<T> {
         let read = if key.parameter.default.is_empty() {
             unset()
         } else {
-            let node = Node { line: 0, content: Content::Text(key.parameter.default.to_string()) };
+            let node = Node::new(0, Content::Text(key.parameter.default.to_string()));
             T::read(key, key.path, &node).ok()
         };
         let read = read.unwrap_or_else(|| panic!("{} has no sound default", key.path));

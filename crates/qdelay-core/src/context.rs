@@ -59,6 +59,16 @@ impl Sink for () {
     fn marked(&mut self, _: &Packet, _: MarkReason) {}
 }
 
+/// Sinks behind a pointer, `&mut dyn Sink` among them.
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
+        (**self).dropped(packet, reason);
+    }
+    fn marked(&mut self, packet: &Packet, reason: MarkReason) {
+        (**self).marked(packet, reason);
+    }
+}
+
 /// One call's surroundings: the time it is, the random stream of the node that is called, and where drops are told.
 pub struct Context<'a, S: Sink> {
     /// The time. Never earlier than at the call before.

@@ -4,7 +4,8 @@ use super::document::{BYTES_MAX, Tables};
 use super::keys::{self, File as Named, Link, Listen, Mode, Owner, Qdisc};
 use qdelay_config::{AnySetting, Fault, Setting};
 use qdelay_core::Span;
-use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::component::Registry;
+use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_emu::wait::WaitOptions;
@@ -24,6 +25,8 @@ pub struct Config {
     pub tables: Tables,
     /// The plan of the link.
     pub plan: Plan,
+    /// Components from outside that it may name.
+    registry: Registry,
 }
 
 /// Settings of the control socket.
@@ -38,35 +41,44 @@ pub struct ControlSocket {
 }
 
 impl Config {
-    /// Reads the file `path`, and the traces that it names, which are also searched for in its folder.
+    /// Reads the file `path`, and the traces that it names, which are also searched for in its folder. It may name components of
+    /// `registry`.
     ///
     /// # Errors
     /// One line with file, line, key, what was wrong and what was expected.
-    pub fn read(path: &Path) -> Result<Config, Failure> {
+    pub fn read(path: &Path, registry: &Registry) -> Result<Config, Failure> {
         let place = path.display().to_string();
         let text = read_file(path)?;
         // A new library for each reload: a trace that has changed is read again.
         let library = Library::of(Some(path), &[]);
-        Config::parse(&place, &text, &library)
+        Config::parse(&place, &text, &library, registry)
     }
 
     /// Parses `text` of the file `place`; traces are searched for in `library`.
     ///
     /// # Errors
     /// As [`Config::read`].
-    pub fn parse(place: &str, text: &str, library: &Library) -> Result<Config, Failure> {
+    pub fn parse(place: &str, text: &str, library: &Library, registry: &Registry) -> Result<Config, Failure> {
         let parsed = || {
             let tables = Tables::read(text)?;
             check(&tables)?;
             let plan = Plan {
-                down: DirectionKeys::from(&tables.down).direction(library)?,
-                up: DirectionKeys::from(&tables.up).direction(library)?,
+                down: DirectionKeys::from(&tables.down).direction(library, registry)?,
+                up: DirectionKeys::from(&tables.up).direction(library, registry)?,
                 seed: tables.gateway.seed.get(),
             };
             Ok((tables, plan))
         };
         let (tables, plan) = parsed().map_err(|fault: Fault| failure(place, &fault))?;
-        Ok(Config { place: place.to_string(), tables, plan })
+        Ok(Config { place: place.to_string(), tables, plan, registry: registry.clone() })
+    }
+
+    /// Reads the file `path` as this one was read.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn read_again(&self, path: &Path) -> Result<Config, Failure> {
+        Config::read(path, &self.registry)
     }
 
     /// Whether a gateway with this configuration can change to `new` without a restart.
@@ -221,11 +233,14 @@ impl<'a> From<&'a keys::Up> for DirectionKeys<'a> {
 }
 
 impl DirectionKeys<'_> {
-    fn direction(&self, library: &Library) -> Result<Direction, Fault> {
+    fn direction(&self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
         let link = library.link_or_trace(self.link.text(), !self.once.get());
+        let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
         Ok(Direction {
             link: link.map_err(|error| self.link.fault(error))?,
-            qdisc: AnyQdisc::parse(self.qdisc.text()).map_err(|error| self.qdisc.fault(error))?,
+            qdisc: qdisc
+                .and_then(|arguments| AnyQdisc::build(&arguments))
+                .map_err(|error| self.qdisc.fault(error))?,
             delay: self.delay.get(),
             jitter: self.jitter.get(),
             loss: self.loss.get(),
@@ -240,7 +255,7 @@ mod tests {
     const GATEWAY: &str = "[gateway]\ninside = \"in0\"\noutside = \"out0\"\n";
 
     fn parse(text: &str) -> Result<Config, String> {
-        Config::parse("g.toml", text, &Library::new()).map_err(|failure| match failure {
+        Config::parse("g.toml", text, &Library::new(), &Registry::new()).map_err(|failure| match failure {
             Failure::Input { place, message } => format!("{place}: {message}"),
             other => panic!("{other:?}"),
         })

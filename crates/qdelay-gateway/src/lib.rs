@@ -32,6 +32,7 @@ use keys::Interface;
 use notify::Notify;
 use privileges::User;
 use qdelay_config::Setting;
+use qdelay_core::component::Registry;
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::control::{Control, Inbox, LoopAction, control};
@@ -73,6 +74,8 @@ pub struct Options {
     pub realtime: bool,
     /// Overrides `spin` of the configuration: how long to spin before each release.
     pub spin: Option<Span>,
+    /// Components from outside that the configuration may name.
+    pub registry: Registry,
 }
 
 /// Makes the gateway with this control socket reload its configuration.
@@ -91,7 +94,7 @@ pub fn reload(socket: &Path) -> Result<(), Failure> {
 /// An invalid configuration, interfaces that cannot be opened, no permission, a failed audit.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let path = &options.config;
-    let config = Config::read(path)?;
+    let config = Config::read(path, &options.registry)?;
     if options.check {
         return output::print(&format!("{}: can be used: {}\n", path.display(), config.summary()));
     }

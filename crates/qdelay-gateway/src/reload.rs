@@ -56,7 +56,9 @@ impl Reloader {
 
     fn replace(&self, running: &mut Running) -> Result<(), String> {
         let keeps = |error: String| format!("{error}; the previous configuration stays in use");
-        let new = Config::read(&self.path)
+        let new = running
+            .config
+            .read_again(&self.path)
             .and_then(|new| running.config.check_reload(&new).map(|()| new))
             .map_err(|failure| keeps(line(failure)))?;
         self.control

@@ -1,24 +1,26 @@
 //! Lists of components, as options have them.
 
 use crate::InputError;
-use qdelay_core::component::{Arguments, Component, find_outside_brackets, split_outside_brackets};
+use qdelay_core::component::{Arguments, Component, Registry, find_outside_brackets, split_outside_brackets};
 use std::collections::BTreeSet;
 
-/// The components of a list option, each against its registry.
+/// The components of a list option: of those `built_in`, which are of one kind, and of this kind from outside.
 ///
 /// # Errors
 /// A name, key or value that is not known, an empty item, or the same component twice.
 pub fn component_list(
     option: &str,
     lists: &[String],
-    registry: &[&'static Component],
+    built_in: &[&'static Component],
+    registry: &Registry,
 ) -> Result<Vec<Arguments>, InputError> {
+    let known = registry.beside(built_in);
     let mut all = Vec::new();
     for list in lists {
         let items = items(list).map_err(|message| InputError::new(option, message))?;
-        refuse_parameters(option, &items, registry)?;
+        refuse_parameters(option, &items, &known)?;
         for item in items {
-            all.push(Arguments::parse(registry, item).map_err(|error| InputError::new(option, error))?);
+            all.push(registry.parse(built_in, item).map_err(|error| InputError::new(option, error))?);
         }
     }
     refuse_repeated(option, all.iter().map(|arguments| arguments.typed().to_string()))?;
@@ -29,8 +31,13 @@ pub fn component_list(
 ///
 /// # Errors
 /// As [`component_list`], and several components.
-pub fn component(option: &str, text: &str, registry: &[&'static Component]) -> Result<Arguments, InputError> {
-    let mut all = component_list(option, &[text.to_string()], registry)?;
+pub fn component(
+    option: &str,
+    text: &str,
+    built_in: &[&'static Component],
+    registry: &Registry,
+) -> Result<Arguments, InputError> {
+    let mut all = component_list(option, &[text.to_string()], built_in, registry)?;
     match (all.pop(), all.is_empty()) {
         (Some(only), true) => Ok(only),
         _ => Err(InputError::new(option, format!("'{text}': several are given; expected one"))),

@@ -5,6 +5,7 @@
 //! those that left the bottleneck; CPU time is that of the whole process since it was started.
 
 use crate::cli::Dumbbell;
+use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
 use qdelay_record::PacketFile;
@@ -53,9 +54,9 @@ struct Report<'a> {
 ///
 /// # Errors
 /// Bad input, or a run whose audit failed.
-pub fn run(options: &Dumbbell) -> Result<(), Failure> {
+pub fn run(options: &Dumbbell, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let outcome = outcome(options)?;
+    let outcome = outcome(options, registry)?;
     let cpu_seconds = cost::process_cpu_seconds();
     let report = Report {
         schema_version: SCHEMA_VERSION,
@@ -79,8 +80,8 @@ pub fn run(options: &Dumbbell) -> Result<(), Failure> {
     output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })
 }
 
-fn outcome(options: &Dumbbell) -> Result<Outcome, Failure> {
-    let scenario = scenario(options)?;
+fn outcome(options: &Dumbbell, registry: &Registry) -> Result<Outcome, Failure> {
+    let scenario = scenario(options, registry)?;
     let Some(path) = &options.packets else { return Ok(Simulator::outcome(PLACE, &scenario, None)?) };
     let cannot_write = |error| cannot_write(path, &error);
     let partial = Partial::file(path).map_err(cannot_write)?;
@@ -91,10 +92,10 @@ fn outcome(options: &Dumbbell) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn scenario(options: &Dumbbell) -> Result<Scenario, Failure> {
-    let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure> {
+    let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
-    let transport = component("--transport", &options.transport, transport::COMPONENTS)?;
+    let transport = component("--transport", &options.transport, transport::COMPONENTS, registry)?;
     let transport =
         TransportConfig::build(&transport).map_err(|error| Failure::input("--transport", error))?;
     let link = links::parse(BOTTLENECK).map_err(|error| Failure::input(PLACE, error))?;

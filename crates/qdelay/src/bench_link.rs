@@ -17,6 +17,7 @@ mod slice;
 use crate::cli::BenchLink;
 use load::{Ends, Load};
 use qdelay_core::Span;
+use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::user;
@@ -99,10 +100,11 @@ struct Losses {
 ///
 /// # Errors
 /// Bad input, no right to make namespaces; a packet that nobody accounts for, or a link below the mark.
-pub fn run(options: &BenchLink) -> Result<(), Failure> {
+pub fn run(options: &BenchLink, registry: &Registry) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Check(format!("bench link: {error}"));
     let link = options.link.as_deref().unwrap_or(if options.punctual { punctual::LINK } else { LINK });
-    let plan = Plan { down: direction(options, link)?, up: direction(options, link)?, seed: 1 };
+    let plan =
+        Plan { down: direction(options, link, registry)?, up: direction(options, link, registry)?, seed: 1 };
     if !user::is_administrator() {
         return Err(Failure::input(
             "bench link",
@@ -180,9 +182,9 @@ pub fn run(options: &BenchLink) -> Result<(), Failure> {
     }
 }
 
-fn direction(options: &BenchLink, link: &str) -> Result<Direction, Failure> {
+fn direction(options: &BenchLink, link: &str, registry: &Registry) -> Result<Direction, Failure> {
     let link = links::parse(link).map_err(|error| Failure::input("--link", error))?;
-    let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+    let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
     Ok(Direction { qdisc, link, delay: Span::ZERO, jitter: Span::ZERO, loss: 0.0 })
 }

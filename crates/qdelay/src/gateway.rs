@@ -1,13 +1,14 @@
 //! `qdelay gateway`.
 
 use crate::cli::Gateway;
+use qdelay_core::component::Registry;
 use qdelay_terminal::error::Failure;
 
 /// Runs the command.
 ///
 /// # Errors
 /// Those of [`qdelay_gateway::run`] and [`qdelay_gateway::reload`].
-pub fn run(options: &Gateway) -> Result<(), Failure> {
+pub fn run(options: &Gateway, registry: &Registry) -> Result<(), Failure> {
     if let Some(socket) = &options.reload {
         return qdelay_gateway::reload(socket);
     }
@@ -15,5 +16,11 @@ pub fn run(options: &Gateway) -> Result<(), Failure> {
         return Err(Failure::input("CONFIG", "not given; expected the name of a configuration"));
     };
     let Gateway { check, realtime, spin, .. } = *options;
-    qdelay_gateway::run(&qdelay_gateway::Options { config, check, realtime, spin })
+    qdelay_gateway::run(&qdelay_gateway::Options {
+        config,
+        check,
+        realtime,
+        spin,
+        registry: registry.clone(),
+    })
 }

@@ -1,6 +1,7 @@
 //! `qdelay link`: a command behind a link, in real time.
 
 use crate::cli::Link;
+use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::plan_kind::PlanKind;
@@ -22,13 +23,13 @@ use std::path::Path;
 ///
 /// # Errors
 /// Bad input, no permission for a network of its own, a failed audit; and the command's own exit status.
-pub fn run(options: &Link) -> Result<(), Failure> {
+pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
     let (settings, plan) = match &options.scenario {
         Some(scenario) => {
-            let (settings, plan) = scenario::read(scenario, &options.traces, &options.qos)?;
+            let (settings, plan) = scenario::read(scenario, &options.traces, &options.qos, registry)?;
             (settings, PlanKind::from(plan))
         }
-        None => (settings(options), plan(options)?.into()),
+        None => (settings(options), plan(options, registry)?.into()),
     };
     options.json.as_deref().map_or(Ok(()), has_place)?;
     let link = qdelay_real::link::Link {
@@ -63,13 +64,13 @@ fn has_place(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn plan(options: &Link) -> Result<Plan, Failure> {
+fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
     let library = Library::of(None, &options.traces);
     let direction =
         |option: &str, text: &str, qdisc_option: &str, qdisc: &str| -> Result<Direction, Failure> {
             let link =
                 library.link_or_trace(text, !options.once).map_err(|error| Failure::input(option, error))?;
-            let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS)?;
+            let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
             let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
             Ok(Direction { qdisc, link, delay: options.delay, jitter: options.jitter, loss: options.loss })
         };

@@ -1,7 +1,7 @@
 //! `qdelay list`: every component, from the registries that read what users type.
 
 use crate::cli::List;
-use qdelay_core::component::{Component, Kind, Parameter};
+use qdelay_core::component::{Component, Kind, Parameter, Registry};
 use qdelay_core::{pacer, qdisc};
 use qdelay_study::links::components as links;
 use qdelay_study::radio;
@@ -18,13 +18,13 @@ use std::fmt::Write;
 ///
 /// # Errors
 /// A kind or name that there is not.
-pub fn run(options: &List) -> Result<(), Failure> {
-    let chosen = choose(options.what.as_deref())?;
+pub fn run(options: &List, registry: &Registry) -> Result<(), Failure> {
+    let chosen = choose(options.what.as_deref(), registry)?;
     output::print(&if options.json { json(&chosen) } else { text(&chosen) })
 }
 
-/// Every component in the order of its registry.
-fn all() -> Vec<&'static Component> {
+/// Every component that is built in, in the order of its registry.
+pub fn built_in() -> Vec<&'static Component> {
     qdisc::COMPONENTS
         .iter()
         .chain(pacer::COMPONENTS)
@@ -36,8 +36,8 @@ fn all() -> Vec<&'static Component> {
         .collect()
 }
 
-fn choose(what: Option<&str>) -> Result<Vec<&'static Component>, Failure> {
-    let all = all();
+fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Component>, Failure> {
+    let all: Vec<_> = built_in().into_iter().chain(registry.components()).collect();
     let Some(what) = what else { return Ok(all) };
     let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();
     if chosen.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::cli::{Run, RunClock};
 use crate::{report, run_table};
+use qdelay_core::component::Registry;
 use qdelay_emu::netns::user;
 use qdelay_real::RealTime;
 use qdelay_study::cost::{self, Stopwatch};
@@ -28,7 +29,7 @@ const CASES_REPORTED: usize = 2_000;
 ///
 /// # Errors
 /// Bad input, a failed audit, or an expectation that is missed.
-pub fn run(options: &Run) -> Result<(), Failure> {
+pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let Some(scenario) = &options.scenario else { return output::print(&list()) };
     let (name, text) = shipped::read(scenario)?;
@@ -37,7 +38,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
     }
     let overrides =
         Overrides { seeds: options.seeds.as_ref().map(|seeds| seeds.0.clone()), duration: options.duration };
-    let study = Study::parse(&name, &text, &overrides)?;
+    let study = Study::parse_with(&name, &text, &overrides, registry)?;
     ask(study.case_count(), options.yes)?;
     check_clock(options)?;
     let library = Library::of(Some(Path::new(scenario)), &options.traces);

@@ -13,7 +13,7 @@
 
 use super::bearer::BearerLaw;
 use super::below::Below;
-use super::parameters::{self, PacerSetting, SILENCE};
+use super::parameters::{PacerSetting, SILENCE};
 use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
@@ -154,7 +154,7 @@ impl DynRlc {
     pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<DynRlc, ComponentError> {
         let min_packets = arguments.whole("min").unwrap_or(1);
         let max_packets = arguments.whole("max").unwrap_or(10);
-        let fail = |message| Err(parameters::fail(arguments, message));
+        let fail = |message| Err(arguments.fail(message));
         if min_packets > max_packets {
             return fail(format!("min {min_packets} is above max {max_packets}"));
         }

@@ -26,7 +26,7 @@
 
 use super::bearer::BearerLaw;
 use super::below::Below;
-use super::parameters::{self, MTU, PacerSetting, SILENCE, first_time};
+use super::parameters::{MTU, PacerSetting, SILENCE, first_time};
 use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
@@ -180,7 +180,7 @@ impl EnhancedBdp {
         let period = arguments.span("period").unwrap_or(tti.max(Span::from_millis(1)));
         if period < tti {
             let message = format!("period {period} is shorter than the TTI of {tti}");
-            return Err(parameters::fail(arguments, message));
+            return Err(arguments.fail(message));
         }
         Ok(EnhancedBdp::new(EnhancedBdpParameters {
             tti,

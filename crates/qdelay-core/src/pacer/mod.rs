@@ -4,11 +4,12 @@
 //! when the packet at the head of the upper queue may go, is told what went and what the nodes below signal back, and
 //! answers with a time or waits for the next signal. Nothing polls it, unless its host wants to.
 
-mod any;
 mod bdp;
 mod bearer;
 mod below;
 mod credit;
+mod custom;
+mod dispatch;
 mod drql;
 mod dynrlc;
 mod e5g_bdp;
@@ -21,6 +22,7 @@ mod usp;
 
 pub use bdp::{BdpParameters, WhenFull};
 pub use bearer::OverBearer;
+pub use custom::{CustomPacer, custom};
 pub use drql::DrqlParameters;
 pub use dynrlc::{DynRlcParameters, Step};
 pub use e5g_bdp::EnhancedBdpParameters;
@@ -33,7 +35,7 @@ use crate::{Span, Time};
 use alloc::format;
 
 // The registry: a line makes of a pacer an entry of `COMPONENTS` and a variant of `AnyPacer`. They are listed in this order.
-any::pacers! {
+dispatch::pacers! {
     pass_through::PassThrough,
     dynrlc::DynRlc in OverBearer,
     drql::Drql in OverBearer,

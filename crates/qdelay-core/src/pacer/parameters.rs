@@ -3,7 +3,6 @@
 use crate::component::{Arguments, ComponentError, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
-use alloc::string::{String, ToString};
 
 /// What a pacer has to know of the cell below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +36,7 @@ impl PacerSetting {
     pub(super) fn max_and_mtu(&self, arguments: &Arguments) -> Result<(u64, u64), ComponentError> {
         let (max, mtu) = (arguments.whole("max").unwrap_or(1_536_000), self.mtu(arguments));
         if max < mtu {
-            return Err(fail(arguments, format!("max {max} is below the MTU of {mtu} bytes")));
+            return Err(arguments.fail(format!("max {max} is below the MTU of {mtu} bytes")));
         }
         Ok((max, mtu))
     }
@@ -118,11 +117,6 @@ pub(super) const SILENCE: Parameter = Parameter {
             not given",
     source: "none: reports that are lost must not stop a bearer",
 };
-
-/// An error about the component as a whole.
-pub(super) fn fail(arguments: &Arguments, message: String) -> ComponentError {
-    ComponentError { typed: arguments.typed().to_string(), message }
-}
 
 /// The first nanosecond from `start` on at which `holds`, which never stops holding before it begins again. `estimate`
 /// is the answer in nanoseconds after `start`, but for the rounding of its arithmetic.

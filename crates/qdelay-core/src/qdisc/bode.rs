@@ -75,14 +75,14 @@ impl Bode {
                 "min_keep {} is not below limit {}: nothing would be dropped",
                 law.min_keep, limit.packets
             );
-            return Err(limits::fail(arguments, message));
+            return Err(arguments.fail(message));
         }
         if law.min_keep_bytes >= limit.bytes {
             let message = format!(
                 "min_keep_bytes {} is not below limit_bytes {}: nothing would be dropped",
                 law.min_keep_bytes, limit.bytes
             );
-            return Err(limits::fail(arguments, message));
+            return Err(arguments.fail(message));
         }
         Ok(Bode(law))
     }

@@ -3,7 +3,7 @@
 //! Source, parameters and differences: [`crate::aqm::Codel`] for the variants `rfc` and `linux`,
 //! [`crate::aqm::MahimahiCodel`] for `mahimahi`, [`crate::aqm::ThesisCodel`] for `thesis`. An arrival at a full queue is dropped.
 
-use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{FifoLaw, Ring};
 use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, ThesisCodel, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
@@ -104,7 +104,7 @@ impl Codel {
         }
         if parameters.ecn || parameters.ce_threshold != Span::MAX {
             let message = format!("variant {variant} marks no packets: it has no ecn, no ce_threshold");
-            return Err(limits::fail(arguments, message));
+            return Err(arguments.fail(message));
         }
         if variant == "thesis" {
             return Ok(Codel::Thesis(ThesisCodel::new(target, interval)));
@@ -112,7 +112,7 @@ impl Codel {
         if target.as_millis() == 0 {
             let message =
                 format!("variant mahimahi counts whole milliseconds: target {target} is less than one");
-            return Err(limits::fail(arguments, message));
+            return Err(arguments.fail(message));
         }
         Ok(Codel::Mahimahi(MahimahiCodel::new(target, interval, mtu)))
     }
@@ -129,7 +129,7 @@ pub(super) fn parameters(arguments: &Arguments) -> Result<CodelParameters, Compo
     if target > interval {
         // Equal is allowed: the BoDe paper's video-call tests have 50 ms for both (its Table I with D = 100 ms).
         let message = format!("target {target} is longer than interval {interval}");
-        return Err(limits::fail(arguments, message));
+        return Err(arguments.fail(message));
     }
     let is_linux = arguments.text("variant") == Some("linux");
     Ok(CodelParameters {

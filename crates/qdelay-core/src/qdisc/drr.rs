@@ -127,7 +127,7 @@ impl Drr {
         };
         if by != DrrBy::Flow && arguments.is_given("flows") {
             let by = arguments.text("by").unwrap_or("flow");
-            return Err(limits::fail(arguments, format!("flows has no effect with by={by}")));
+            return Err(arguments.fail(format!("flows has no effect with by={by}")));
         }
         let (quantum, overhead) = (whole("quantum", 1514), whole("overhead", ETHERNET_HEADER));
         Ok(Drr::new(limits::limit(arguments), by, whole("flows", 1024), quantum, overhead))

@@ -14,7 +14,7 @@
 //!   at a constant rate; without `rate` the wait is estimated, and green packets that wait longer are served all the same.
 
 use super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW, WOULD_BE_LATE};
-use super::limits::{self, LIMIT, LIMIT_BYTES};
+use super::limits::{LIMIT, LIMIT_BYTES};
 use super::service_rate::ServiceRate;
 use super::{Backlog, FifoLaw, Ring};
 use crate::aqm::Colour;
@@ -63,7 +63,7 @@ impl FcfsGreen {
         let clock = match arguments.rate("rate") {
             Some(_) if arguments.is_given("window") => {
                 let message = "window is of the estimate of a rate, and rate is given";
-                return Err(limits::fail(arguments, message));
+                return Err(arguments.fail(message));
             }
             Some(rate) => Clock::Rate(rate, Time::ZERO),
             None => Clock::Service(ServiceRate::new(window)),
@@ -72,7 +72,7 @@ impl FcfsGreen {
             clock,
             bound: arguments.span("bound").unwrap_or(Span::from_millis(20)),
             overhead_bytes: arguments.whole("overhead").unwrap_or(0),
-            signs: green.map_err(|message| limits::fail(arguments, message))?,
+            signs: green.map_err(|message| arguments.fail(message))?,
         })
     }
 

@@ -1,11 +1,10 @@
 //! The parameters every discipline has: how much it holds.
 
 use super::Limit;
-use crate::component::{Arguments, ComponentError, Parameter, Unit};
-use alloc::string::{String, ToString};
+use crate::component::{Arguments, Parameter, Unit};
 
 /// `limit`: packets.
-pub(super) const LIMIT: Parameter = Parameter {
+pub const LIMIT: Parameter = Parameter {
     name: "limit",
     unit: Unit::Count("packets"),
     default: "1000",
@@ -16,7 +15,7 @@ pub(super) const LIMIT: Parameter = Parameter {
 };
 
 /// `limit_bytes`: bytes.
-pub(super) const LIMIT_BYTES: Parameter = Parameter {
+pub const LIMIT_BYTES: Parameter = Parameter {
     name: "limit_bytes",
     unit: Unit::Bytes,
     default: "0",
@@ -37,16 +36,11 @@ pub(super) const MTU: Parameter = Parameter {
     source: "RFC 8289 section 5.5; Linux codel, pie (the MTU)",
 };
 
-/// The limits of `arguments`.
-pub(super) fn limit(arguments: &Arguments) -> Limit {
-    let bytes = match arguments.whole("limit_bytes") {
-        Some(0) | None => u64::MAX,
-        Some(bytes) => bytes,
-    };
-    Limit { packets: arguments.whole("limit").unwrap_or(1000), bytes }
-}
-
-/// An error about the component as a whole.
-pub(super) fn fail(arguments: &Arguments, message: impl Into<String>) -> ComponentError {
-    ComponentError { typed: arguments.typed().to_string(), message: message.into() }
+/// The limits that `arguments` of a component with [`LIMIT`] and [`LIMIT_BYTES`] say; without the latter there is none in bytes.
+pub fn limit(arguments: &Arguments) -> Limit {
+    let declares =
+        |parameter: &Parameter| arguments.component().parameters.iter().any(|own| own.name == parameter.name);
+    let bytes = if declares(&LIMIT_BYTES) { arguments.whole(LIMIT_BYTES.name) } else { None };
+    let bytes = bytes.filter(|bytes| *bytes > 0).unwrap_or(u64::MAX);
+    Limit { packets: arguments.whole(LIMIT.name).unwrap_or(1000), bytes }
 }

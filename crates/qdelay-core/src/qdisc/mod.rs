@@ -3,10 +3,11 @@
 //! The host brings the time in the [`Context`]; it is never earlier than at the call before. A discipline ends every
 //! packet in exactly one place: returned by [`Qdisc::dequeue`], told to the sink as dropped, or still in the backlog.
 
-mod any;
 mod bode;
 mod codel;
 mod colour;
+mod custom;
+mod dispatch;
 mod drr;
 mod dsd;
 mod fcfs_green;
@@ -28,11 +29,13 @@ mod tail_drop;
 mod testing;
 
 pub use colour::WOULD_BE_LATE;
+pub use custom::{CustomQdisc, custom};
 pub use drr::DrrBy;
 pub use dsd::{DsdParameters, GreenTest};
 pub use fifo::{Fifo, FifoLaw};
 pub use flow_queues::LONGEST_FLOW;
 pub use fq_codel::FqCodelParameters;
+pub use limits::{LIMIT, LIMIT_BYTES, limit};
 pub use ring::{Limit, Ring};
 pub use sfq::SfqParameters;
 
@@ -42,7 +45,7 @@ use alloc::boxed::Box;
 use alloc::format;
 
 // The registry: a line makes of a discipline an entry of `COMPONENTS` and a variant of `AnyQdisc`. They are listed in this order.
-any::disciplines! {
+dispatch::disciplines! {
     tail_drop::TailDrop in Fifo,
     head_drop::HeadDrop in Fifo,
     codel::Codel in Fifo,

@@ -7,7 +7,7 @@
 //! The law's timer runs in [`FifoLaw::poll`], and before anything else at every enqueue and dequeue: a packet and an
 //! update of the same time always come in that order.
 
-use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{Backlog, FifoLaw, Ring};
 use crate::aqm::{self, LinuxPie, MahimahiPie, PieEstimator, PieParameters, Verdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
@@ -146,7 +146,7 @@ impl Pie {
     pub(super) fn build(arguments: &Arguments) -> Result<Pie, ComponentError> {
         let mut parameters = parameters(arguments);
         let variant = arguments.text("variant").unwrap_or("rfc");
-        check(arguments, variant, &parameters).map_err(|message| limits::fail(arguments, message))?;
+        check(arguments, variant, &parameters).map_err(|message| arguments.fail(message))?;
         Ok(match variant {
             "linux" => Pie::Linux(LinuxPie::new(parameters)),
             "mahimahi" => {

@@ -18,7 +18,7 @@
 //!   (`prio_dequeue`) asks every band in turn.
 //! * Linux's default bands follow the four bits of the old type of service (RFC 1349), through `priomap`.
 
-use super::limits::{self, LIMIT};
+use super::limits::LIMIT;
 use super::{AnyQdisc, Backlog, COMPONENTS, Qdisc};
 use crate::component::{
     Arguments, Component, ComponentError, Kind, Parameter, Unit, Value, find_outside_brackets,
@@ -84,7 +84,7 @@ impl Priority {
     /// Classes that cannot be read; a codepoint of two classes; not exactly one class for the rest; a class whose
     /// discipline cannot be built; too many classes, or priorities within each other.
     pub fn build(arguments: &Arguments) -> Result<Priority, ComponentError> {
-        build(arguments, 1).map_err(|message| limits::fail(arguments, message))
+        build(arguments, 1).map_err(|message| arguments.fail(message))
     }
 }
 
@@ -104,7 +104,7 @@ fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
         let (codepoints, discipline) = halves(text)?;
         // CLASSES_MAX keeps it within 8 bits.
         owners.claim(codepoints, number as u8).map_err(|message| format!("class '{text}': {message}"))?;
-        let class = child(discipline, arguments.whole("limit"), depth);
+        let class = child(discipline, arguments, depth);
         classes.push(class.map_err(|message| format!("class '{codepoints}': {message}"))?);
     }
     Ok(Priority { classes, class_of: owners.all()? })
@@ -120,9 +120,10 @@ fn halves(class: &str) -> Result<(&str, &str), String> {
     Ok((codepoints, bare.unwrap_or(discipline)))
 }
 
-fn child(text: &str, limit: Option<u64>, depth: usize) -> Result<AnyQdisc, String> {
-    let mut arguments = Arguments::parse(COMPONENTS, text).map_err(|error| error.to_string())?;
-    if let Some(limit) = limit {
+/// The discipline `text` of a class of `priority`.
+fn child(text: &str, priority: &Arguments, depth: usize) -> Result<AnyQdisc, String> {
+    let mut arguments = priority.registry().parse(COMPONENTS, text).map_err(|error| error.to_string())?;
+    if let Some(limit) = priority.whole("limit") {
         arguments.default_to("limit", Value::Whole(limit));
     }
     if arguments.component().name == COMPONENT.name {

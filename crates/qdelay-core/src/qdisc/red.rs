@@ -11,7 +11,7 @@
 //! * Linux (`red_enqueue`) also marks what is forced out where `ecn` is on, unless `harddrop` asks for drops.
 //! * Linux's only limit is in bytes.
 
-use super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
+use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{FifoLaw, Ring};
 use crate::aqm::{self, RedMode, RedParameters, RedVerdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
@@ -135,7 +135,7 @@ impl Red {
         if min >= max {
             let unit = if mode == RedMode::Bytes { "bytes" } else { "packets" };
             let message = format!("min {min} is not below max {max} ({unit})");
-            return Err(limits::fail(arguments, message));
+            return Err(arguments.fail(message));
         }
         let ecn = arguments.switch("ecn").unwrap_or(false);
         Ok(Red { law: aqm::Red::new(parameters), ecn })

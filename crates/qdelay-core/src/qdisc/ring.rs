@@ -22,6 +22,13 @@ pub struct Limit {
     pub bytes: u64,
 }
 
+impl Limit {
+    /// So many packets, of any size.
+    pub const fn packets(packets: u64) -> Limit {
+        Limit { packets, bytes: u64::MAX }
+    }
+}
+
 impl Ring {
     /// An empty queue.
     #[inline]

@@ -31,7 +31,7 @@
 
 use super::flow_hash::{self, FLOWS};
 use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
-use super::limits::{self, LIMIT};
+use super::limits::LIMIT;
 use super::{Backlog, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
@@ -154,7 +154,7 @@ impl Sfq {
             |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
         let perturb = arguments.span("perturb").unwrap_or(Span::ZERO);
         if !perturb.is_zero() && perturb < Span::from_micros(1) {
-            return Err(limits::fail(arguments, format!("perturb {perturb} is less than 1us and not 0")));
+            return Err(arguments.fail(format!("perturb {perturb} is less than 1us and not 0")));
         }
         Ok(Sfq::new(SfqParameters {
             flows: whole("flows", defaults.flows),

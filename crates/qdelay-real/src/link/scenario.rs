@@ -7,6 +7,7 @@
 use super::rules;
 use crate::path;
 use qdelay_core::Rate;
+use qdelay_core::component::Registry;
 use qdelay_emu::classes::Classes;
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
@@ -34,10 +35,11 @@ pub fn read(
     scenario: &str,
     traces: &[PathBuf],
     rules: &[String],
+    registry: &Registry,
 ) -> Result<(LinkSettings, DumbbellPlan), Failure> {
     let (file, chosen) = split(scenario);
     let (name, text) = shipped::read(OsStr::new(file))?;
-    let study = Study::parse(&name, &text, &Overrides::default())?;
+    let study = Study::parse_with(&name, &text, &Overrides::default(), registry)?;
     let library = Library::of(Some(Path::new(file)), traces);
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);

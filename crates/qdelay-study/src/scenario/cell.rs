@@ -107,7 +107,7 @@ fn names() -> Names {
 
 /// One table without a key, in place of none.
 fn nothing(line: u32) -> [Node; 1] {
-    [Node { line, content: Content::Table(Vec::new()) }]
+    [Node::new(line, Content::Table(Vec::new()))]
 }
 
 fn take_qfi(qfis: &mut BTreeSet<u8>, qfi: u8, line: u32, why: &str) -> Result<(), Fault> {

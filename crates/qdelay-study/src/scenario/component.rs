@@ -7,11 +7,17 @@ use qdelay_core::component::{Arguments, Component, split_outside_brackets};
 use qdelay_path::AnyLink;
 use qdelay_trace::synth;
 
-/// Reads `node` as one of the components of `registry`.
+/// Reads `node` as one of the components `built_in`, which are of one kind, or of this kind from outside.
 ///
 /// # Errors
 /// An unknown component or key, or a value that its declaration does not accept; in the line of what is wrong.
-pub(crate) fn read(registry: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {
+pub(crate) fn read(built_in: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {
+    let registry = &node.registry.beside(built_in);
+    let arguments = read_one_of(registry, path, node)?;
+    Ok(arguments.within(&node.registry))
+}
+
+fn read_one_of(registry: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {
     let kind = registry.first().map_or("component", |component| component.kind.name());
     if let Some(text) = node.text() {
         return parse(registry, text)

@@ -245,7 +245,7 @@ mod tests {
     fn measures() {
         let flows = ["video", "file"];
         let reader = Reader::new(&[], &flows);
-        let node = Node { line: 1, content: Content::Switch(true) };
+        let node = Node::new(1, Content::Switch(true));
         let read = |text: &str| reader.measure("m", &node, text.to_string()).map_err(|fault| fault.message);
         for good in [
             "utilization",

@@ -53,6 +53,7 @@ use named::{Named, Names};
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Content, Entry, Fault, Node, Setting, document, fault};
 use qdelay_core::Span;
+use qdelay_core::component::Registry;
 use qdelay_trace::shipped;
 use sources::Sources;
 use std::collections::BTreeMap;
@@ -113,7 +114,20 @@ impl Study {
     /// # Errors
     /// The first thing that is wrong, with its line and what was expected.
     pub fn parse(name: &str, text: &str, overrides: &Overrides) -> Result<Study, InputError> {
-        read(name, text, overrides).map_err(|fault| fault.of(name))
+        Study::parse_with(name, text, overrides, &Registry::new())
+    }
+
+    /// As [`Study::parse`], where the scenario may name components of `registry` too.
+    ///
+    /// # Errors
+    /// As [`Study::parse`].
+    pub fn parse_with(
+        name: &str,
+        text: &str,
+        overrides: &Overrides,
+        registry: &Registry,
+    ) -> Result<Study, InputError> {
+        read(name, text, overrides, registry).map_err(|fault| fault.of(name))
     }
 
     /// How many cases there are: the product of all axes.
@@ -289,8 +303,8 @@ fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_string()
 }
 
-fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Fault> {
-    let entries = document::parse(text)?;
+fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> Result<Study, Fault> {
+    let entries = document::parse_with(text, registry)?;
     let known: Vec<&str> = TOP.iter().map(|(name, _)| *name).collect();
     let mut study = Study {
         name: study_name(name),
@@ -433,7 +447,7 @@ fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fau
     let exact = duration.to_string();
     let is_exact = qdelay_core::units::parse_span(&exact) == Ok(duration);
     let exact = if is_exact { exact } else { format!("{}ns", duration.as_nanos()) };
-    let node = Node { line: 0, content: Content::Text(exact) };
+    let node = Node::new(0, Content::Text(exact));
     let key = Run::TABLE.key("duration").expect("a key");
     *setting = Setting::read(key, key.path, &node)?;
     Ok(())

@@ -602,7 +602,7 @@ mod tests {
     #[test]
     fn probabilities_are_percent() {
         let read = |text: &str| {
-            let node = Node { line: 7, content: Content::Text(text.to_string()) };
+            let node = Node::new(7, Content::Text(text.to_string()));
             let key = Flow::TABLE.key("other_share").unwrap();
             Percent::read(key, "flow.other_share", &node).map(|(_, Percent(probability))| probability)
         };

@@ -5,7 +5,7 @@ mod table;
 
 use crate::cli::Compare;
 use qdelay_core::Rate;
-use qdelay_core::component::{Arguments, Value};
+use qdelay_core::component::{Arguments, Registry, Value};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::units::parse_rate;
 use qdelay_path::AnyLink;
@@ -28,10 +28,10 @@ const CASES_MAX: u64 = 100_000;
 ///
 /// # Errors
 /// Bad input, or a case whose audit failed.
-pub fn run(options: &Compare) -> Result<(), Failure> {
+pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     check_times(options)?;
-    let crossed = crossed(options)?;
+    let crossed = crossed(options, registry)?;
     let (study, library) = crossed.study()?;
     if study.case_count() > CASES_MAX {
         let message = format!("{} cases are too many; expected at most {CASES_MAX}", study.case_count());
@@ -79,8 +79,8 @@ fn check_times(options: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-fn crossed(options: &Compare) -> Result<Crossed, Failure> {
-    let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS)?;
+fn crossed(options: &Compare, registry: &Registry) -> Result<Crossed, Failure> {
+    let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     check_limit(&qdiscs, options.limit)?;
     refuse_repeated("--seed", options.seed.0.iter().map(u64::to_string))?;
     Ok(Crossed {
@@ -89,7 +89,7 @@ fn crossed(options: &Compare) -> Result<Crossed, Failure> {
         are_traces: !options.trace.is_empty(),
         once: options.once,
         qdiscs,
-        transports: transports(options)?,
+        transports: transports(options, registry)?,
         seeds: options.seed.0.clone(),
         uplink: (options.uplink.clone(), uplink(options)?),
         uplink_limit: options.uplink_limit,
@@ -116,13 +116,16 @@ fn check_limit(qdiscs: &[Arguments], limit: Option<u64>) -> Result<(), Failure> 
     Ok(())
 }
 
-fn transports(options: &Compare) -> Result<Vec<(String, TransportConfig)>, Failure> {
+fn transports(options: &Compare, registry: &Registry) -> Result<Vec<(String, TransportConfig)>, Failure> {
     let build = |arguments: &Arguments| {
         let config =
             TransportConfig::build(arguments).map_err(|error| Failure::input("--transport", error))?;
         Ok((arguments.typed().to_string(), config))
     };
-    component_list("--transport", &options.transport, transport::COMPONENTS)?.iter().map(build).collect()
+    component_list("--transport", &options.transport, transport::COMPONENTS, registry)?
+        .iter()
+        .map(build)
+        .collect()
 }
 
 /// What the acknowledgements cross: a line of a plain rate, a link by its name, or else a trace.

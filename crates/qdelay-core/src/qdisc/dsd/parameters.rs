@@ -174,7 +174,7 @@ impl Dsd {
     /// Signs of green or a virtual queue that cannot be read; a `bound` longer than the buffer lasts at `rate`; keys of the
     /// control loop beside `g`; `window` beside `rate`.
     pub fn build(arguments: &Arguments) -> Result<Dsd, ComponentError> {
-        build(arguments).map_err(|message| limits::fail(arguments, message))
+        build(arguments).map_err(|message| arguments.fail(message))
     }
 }
 

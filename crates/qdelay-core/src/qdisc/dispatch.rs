@@ -1,4 +1,5 @@
-//! One type for every discipline, so that a path is chosen by configuration and its loop still has no virtual call.
+//! Dispatch: one type for every discipline, so that a path is chosen by configuration and the built-in disciplines are called
+//! without a vtable.
 
 use super::{AnyQdisc, COMPONENTS};
 use crate::component::{Arguments, ComponentError};
@@ -39,15 +40,17 @@ macro_rules! disciplines {
         /// Why each of [`COMPONENTS`] marks packets, in their order.
         pub static MARKS: &[&[MarkReason]] = &[$($module::MARKS),*];
 
-        /// Any discipline of [`COMPONENTS`].
+        /// Any discipline: one of [`COMPONENTS`], or one from outside.
         // The tag stands by itself, and not in a value that a field never has, so that a match is a jump.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         pub enum AnyQdisc {
             $(
                 #[doc = concat!("[`", stringify!($Discipline), "`].")]
-                $Discipline(any::held!($Discipline $(, $Holder)?)),
+                $Discipline(dispatch::held!($Discipline $(, $Holder)?)),
             )*
+            /// A discipline from outside.
+            Custom(CustomQdisc),
         }
 
         impl AnyQdisc {
@@ -56,12 +59,15 @@ macro_rules! disciplines {
             /// # Errors
             /// Parameters that contradict each other, or a component that is no discipline; the message says which.
             pub fn build(arguments: &Arguments) -> Result<AnyQdisc, ComponentError> {
+                if let Some(build) = arguments.maker::<custom::Maker>() {
+                    return build(arguments).map(AnyQdisc::Custom);
+                }
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
                     let built = $Discipline::build(arguments)?;
-                    return Ok(AnyQdisc::$Discipline(any::hold!(arguments, built $(, $Holder)?)));
+                    return Ok(AnyQdisc::$Discipline(dispatch::hold!(arguments, built $(, $Holder)?)));
                 })*
-                Err(limits::fail(arguments, format!("'{name}' is not a queue discipline")))
+                Err(arguments.fail(format!("'{name}' is not a queue discipline")))
             }
         }
 
@@ -69,45 +75,78 @@ macro_rules! disciplines {
         impl Qdisc for AnyQdisc {
             #[inline]
             fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-                match self { $(AnyQdisc::$Discipline(it) => it.enqueue(context, packet)),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.enqueue(context, packet),)*
+                    AnyQdisc::Custom(it) => it.enqueue(context, packet),
+                }
             }
             #[inline]
             fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-                match self { $(AnyQdisc::$Discipline(it) => it.dequeue(context)),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.dequeue(context),)*
+                    AnyQdisc::Custom(it) => it.dequeue(context),
+                }
             }
             // Where a path takes from it in its loop, it has to be there.
             #[inline(always)]
             fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-                match self { $(AnyQdisc::$Discipline(it) => it.take(context)),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.take(context),)*
+                    AnyQdisc::Custom(it) => it.take(context),
+                }
             }
             #[inline]
             fn head(&self) -> Option<&Packet> {
-                match self { $(AnyQdisc::$Discipline(it) => it.head()),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.head(),)*
+                    AnyQdisc::Custom(it) => it.head(),
+                }
             }
             #[inline]
             fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
-                match self { $(AnyQdisc::$Discipline(it) => it.sizes(from, sizes)),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.sizes(from, sizes),)*
+                    AnyQdisc::Custom(it) => it.sizes(from, sizes),
+                }
             }
             #[inline]
             fn backlog(&self) -> Backlog {
-                match self { $(AnyQdisc::$Discipline(it) => it.backlog()),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.backlog(),)*
+                    AnyQdisc::Custom(it) => it.backlog(),
+                }
             }
             #[inline]
             fn next_deadline(&self) -> Time {
-                match self { $(AnyQdisc::$Discipline(it) => it.next_deadline()),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.next_deadline(),)*
+                    AnyQdisc::Custom(it) => it.next_deadline(),
+                }
             }
             fn has_timer(&self) -> bool {
-                match self { $(AnyQdisc::$Discipline(it) => it.has_timer()),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.has_timer(),)*
+                    AnyQdisc::Custom(it) => it.has_timer(),
+                }
             }
             #[inline]
             fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
-                match self { $(AnyQdisc::$Discipline(it) => it.poll(context)),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.poll(context),)*
+                    AnyQdisc::Custom(it) => it.poll(context),
+                }
             }
             fn green_bias(&self) -> Option<f64> {
-                match self { $(AnyQdisc::$Discipline(it) => it.green_bias()),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.green_bias(),)*
+                    AnyQdisc::Custom(it) => it.green_bias(),
+                }
             }
             fn promised_rate(&self) -> Option<Rate> {
-                match self { $(AnyQdisc::$Discipline(it) => it.promised_rate()),* }
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.promised_rate(),)*
+                    AnyQdisc::Custom(it) => it.promised_rate(),
+                }
             }
         }
     };

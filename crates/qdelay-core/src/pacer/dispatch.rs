@@ -1,4 +1,4 @@
-//! Any of the pacers, without a vtable.
+//! Dispatch: one type for every pacer, so that the built-in ones are called without a vtable.
 
 use super::{AnyPacer, COMPONENTS, PacerSetting, PassThrough};
 use crate::component::{Arguments, ComponentError};
@@ -31,18 +31,20 @@ macro_rules! pacers {
         /// Every pacer, in the order they are listed.
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),*];
 
-        /// Any pacer of [`COMPONENTS`].
+        /// Any pacer: one of [`COMPONENTS`], or one from outside.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum AnyPacer {
             $(
                 #[doc = concat!("[`", stringify!($Pacer), "`].")]
-                $Pacer(any::held!($Pacer $(, $Holder)?)),
+                $Pacer(dispatch::held!($Pacer $(, $Holder)?)),
             )*
+            /// A pacer from outside.
+            Custom(CustomPacer),
         }
 
-        $(impl From<any::held!($Pacer $(, $Holder)?)> for AnyPacer {
-            fn from(law: any::held!($Pacer $(, $Holder)?)) -> AnyPacer {
+        $(impl From<dispatch::held!($Pacer $(, $Holder)?)> for AnyPacer {
+            fn from(law: dispatch::held!($Pacer $(, $Holder)?)) -> AnyPacer {
                 AnyPacer::$Pacer(law)
             }
         })*
@@ -53,12 +55,15 @@ macro_rules! pacers {
             /// # Errors
             /// Parameters that contradict each other, or a component that is no pacer; the message says which.
             pub fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
+                if let Some(build) = arguments.maker::<custom::Maker>() {
+                    return build(arguments, setting).map(AnyPacer::Custom);
+                }
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
                     let built = $Pacer::build(arguments, setting)?;
-                    return Ok(AnyPacer::$Pacer(any::hold!(arguments, setting, built $(, $Holder)?)));
+                    return Ok(AnyPacer::$Pacer(dispatch::hold!(arguments, setting, built $(, $Holder)?)));
                 })*
-                Err(parameters::fail(arguments, format!("'{name}' is not a pacer")))
+                Err(arguments.fail(format!("'{name}' is not a pacer")))
             }
         }
 
@@ -66,18 +71,30 @@ macro_rules! pacers {
         impl Pacer for AnyPacer {
             #[inline]
             fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
-                match self { $(AnyPacer::$Pacer(law) => law.next_eligible(now, size_bytes)),* }
+                match self {
+                    $(AnyPacer::$Pacer(law) => law.next_eligible(now, size_bytes),)*
+                    AnyPacer::Custom(law) => law.next_eligible(now, size_bytes),
+                }
             }
             #[inline]
             fn forwarded(&mut self, now: Time, bytes: u64) {
-                match self { $(AnyPacer::$Pacer(law) => law.forwarded(now, bytes)),* }
+                match self {
+                    $(AnyPacer::$Pacer(law) => law.forwarded(now, bytes),)*
+                    AnyPacer::Custom(law) => law.forwarded(now, bytes),
+                }
             }
             #[inline]
             fn on_signal(&mut self, now: Time, signal: Signal) {
-                match self { $(AnyPacer::$Pacer(law) => law.on_signal(now, signal)),* }
+                match self {
+                    $(AnyPacer::$Pacer(law) => law.on_signal(now, signal),)*
+                    AnyPacer::Custom(law) => law.on_signal(now, signal),
+                }
             }
             fn listens(&self) -> Signals {
-                match self { $(AnyPacer::$Pacer(law) => law.listens()),* }
+                match self {
+                    $(AnyPacer::$Pacer(law) => law.listens(),)*
+                    AnyPacer::Custom(law) => law.listens(),
+                }
             }
         }
     };

@@ -1,0 +1,261 @@
+//! How a component (a discipline, a transport, a link) declares its parameters, once.
+//!
+//! The grammar of the command line is `name[:key=value[:key=value...]]`; a component may name one *positional*
+//! parameter, which then may stand without its key, as in `10mbit:overhead=14`. A value may hold whole components: what
+//! stands in square brackets is not cut, as in `priority:ef@[bode:target=50ms]+rest@taildrop`. The same declarations
+//! make `qdelay list`, the documentation and the errors.
+//!
+//! A component is declared with [`Component::new`], and each of its parameters as a [`Typed`] constant, by which its value is
+//! fetched:
+//!
+//! ```
+//! use qdelay_core::Span;
+//! use qdelay_core::component::{Arguments, Component, Kind, Typed};
+//!
+//! const TARGET: Typed<Span> = Typed::new("target", "20ms", "longest wait").within("1us", "10s");
+//! static BOUND: Component = Component::new(Kind::Qdisc, "bound", "drops what waits too long").with(&[TARGET.parameter()]);
+//!
+//! let arguments = Arguments::parse(&[&BOUND], "bound:target=5ms").unwrap();
+//! assert_eq!(arguments.get(&TARGET), Span::from_millis(5));
+//! assert_eq!(Arguments::defaults(&BOUND).get(&TARGET), Span::from_millis(20));
+//! let error = Arguments::parse(&[&BOUND], "bound:target=5").unwrap_err();
+//! assert!(error.to_string().contains("such as 20ms"));
+//! ```
+//!
+//! Components that a program adds to those built in are entries of a [`Registry`].
+
+mod arguments;
+mod registry;
+mod typed;
+
+pub use arguments::{Arguments, ComponentError, find_outside_brackets, split_outside_brackets};
+pub use registry::{Custom, Registry};
+pub use typed::{Typeable, Typed};
+
+use crate::units::{self, Rate, Span};
+use alloc::format;
+use alloc::string::{String, ToString};
+
+/// What a component is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Owns packets and decides which leave, and when they are dropped or marked.
+    Qdisc,
+    /// Decides when packets may go from one queue to the next.
+    Pacer,
+    /// Carries packets at a rate.
+    Link,
+    /// How the file of a trace is written.
+    Format,
+    /// Says how good a radio channel is.
+    Channel,
+    /// Shares resource blocks among the UEs of a cell.
+    Scheduler,
+    /// Divides a cell among slices.
+    Partition,
+    /// Cuts packets into what a radio carries and puts them together again.
+    Rlc,
+    /// Congestion control with the transport around it.
+    Transport,
+    /// Makes data to send.
+    Application,
+}
+
+impl Kind {
+    /// As it is printed: `qdisc`, `pacer`...
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Qdisc => "qdisc",
+            Kind::Pacer => "pacer",
+            Kind::Link => "link",
+            Kind::Format => "format",
+            Kind::Channel => "channel",
+            Kind::Scheduler => "scheduler",
+            Kind::Partition => "partition",
+            Kind::Rlc => "rlc",
+            Kind::Transport => "transport",
+            Kind::Application => "application",
+        }
+    }
+}
+
+/// What a parameter's value is, and how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A duration: `20ms`.
+    Span,
+    /// A rate: `10mbit`.
+    Rate,
+    /// A size in bytes: `1504b`.
+    Bytes,
+    /// A whole number of `what` ("packets", "segments"): `1000`.
+    Count(&'static str),
+    /// A fraction or factor: `0.125`.
+    Number,
+    /// `on` or `off`.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Any text; `:` and `,` only within square brackets.
+    Text,
+}
+
+impl Unit {
+    /// As it is printed in a list: `duration`, `packets`, `rfc|mahimahi`.
+    pub fn describe(self) -> String {
+        match self {
+            Unit::Span => "duration".to_string(),
+            Unit::Rate => "rate".to_string(),
+            Unit::Bytes => "bytes".to_string(),
+            Unit::Count(what) => what.to_string(),
+            Unit::Number => "number".to_string(),
+            Unit::Switch => "on|off".to_string(),
+            Unit::Choice(words) => words.join("|"),
+            Unit::Text => "text".to_string(),
+        }
+    }
+}
+
+/// One parameter of a component.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The key.
+    pub name: &'static str,
+    /// What its value is.
+    pub unit: Unit,
+    /// Used where the key is not given, written as a user would. Empty: the component decides, or the key is required
+    /// (`about` says which).
+    pub default: &'static str,
+    /// Smallest accepted value, written as a user would; empty for units without an order.
+    pub min: &'static str,
+    /// Largest accepted value; empty for none.
+    pub max: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// Where the default comes from: a section of an RFC or paper.
+    pub source: &'static str,
+}
+
+/// A component as everybody sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Component {
+    /// What it is for.
+    pub kind: Kind,
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    /// The paper section, RFC or program it follows.
+    pub source: &'static str,
+    /// Its parameters, in the order they are listed.
+    pub parameters: &'static [Parameter],
+    /// The parameter that may stand without its key, right after (or, for links, in place of) the name.
+    pub positional: Option<&'static str>,
+}
+
+impl Component {
+    /// A component without parameters or source; see [`Component::with`] and [`Component::source`].
+    pub const fn new(kind: Kind, name: &'static str, about: &'static str) -> Component {
+        Component { kind, name, about, source: "", parameters: &[], positional: None }
+    }
+    /// The same with these parameters.
+    pub const fn with(self, parameters: &'static [Parameter]) -> Component {
+        Component { parameters, ..self }
+    }
+    /// The same with the paper section, RFC or program that it follows.
+    pub const fn source(self, source: &'static str) -> Component {
+        Component { source, ..self }
+    }
+    /// The same, where the value of the parameter `name` may stand without its key.
+    pub const fn positional(self, name: &'static str) -> Component {
+        Component { positional: Some(name), ..self }
+    }
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A duration.
+    Span(Span),
+    /// A rate.
+    Rate(Rate),
+    /// A whole number: bytes or a count.
+    Whole(u64),
+    /// A fraction or factor.
+    Number(f64),
+    /// On or off.
+    Switch(bool),
+    /// A word of a choice, or any text.
+    Text(String),
+    /// Not given, and without a default.
+    Unset,
+}
+
+impl Parameter {
+    /// Reads a value and checks its range; the error says what was expected.
+    ///
+    /// # Errors
+    /// Not of this parameter's unit, or out of its range.
+    pub fn read(&self, text: &str) -> Result<Value, String> {
+        let value = self.unit.read(text)?;
+        let too_small =
+            !self.min.is_empty() && self.unit.read(self.min).is_ok_and(|min| value.is_below(&min));
+        let too_large =
+            !self.max.is_empty() && self.unit.read(self.max).is_ok_and(|max| max.is_below(&value));
+        if too_small || too_large {
+            return Err(format!("out of range; expected {}", self.range()));
+        }
+        Ok(value)
+    }
+
+    /// The accepted range as it is printed: `1ms to 10s`, `at least 1`, `any`.
+    pub fn range(&self) -> String {
+        match (self.min.is_empty(), self.max.is_empty()) {
+            (false, false) => format!("{} to {}", self.min, self.max),
+            (false, true) => format!("at least {}", self.min),
+            (true, false) => format!("at most {}", self.max),
+            (true, true) => "any".to_string(),
+        }
+    }
+}
+
+impl Unit {
+    fn read(self, text: &str) -> Result<Value, String> {
+        match self {
+            Unit::Span => units::parse_span(text).map(Value::Span).map_err(|e| e.to_string()),
+            Unit::Rate => units::parse_rate(text).map(Value::Rate).map_err(|e| e.to_string()),
+            Unit::Bytes => units::parse_bytes(text)
+                .or_else(|e| text.parse().map_err(|_| e))
+                .map(Value::Whole)
+                .map_err(|e| e.to_string()),
+            Unit::Count(what) => {
+                text.parse().map(Value::Whole).map_err(|_| format!("expected a whole number of {what}"))
+            }
+            Unit::Number => match text.parse::<f64>() {
+                Ok(x) if x.is_finite() => Ok(Value::Number(x)),
+                _ => Err("expected a number".to_string()),
+            },
+            Unit::Switch => match text {
+                "on" => Ok(Value::Switch(true)),
+                "off" => Ok(Value::Switch(false)),
+                _ => Err("expected on or off".to_string()),
+            },
+            Unit::Choice(words) if words.contains(&text) => Ok(Value::Text(text.to_string())),
+            Unit::Choice(words) => Err(format!("expected one of {}", words.join(", "))),
+            Unit::Text if text.is_empty() => Err("expected some text".to_string()),
+            Unit::Text => Ok(Value::Text(text.to_string())),
+        }
+    }
+}
+
+impl Value {
+    fn is_below(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Span(a), Value::Span(b)) => a < b,
+            (Value::Rate(a), Value::Rate(b)) => a < b,
+            (Value::Whole(a), Value::Whole(b)) => a < b,
+            (Value::Number(a), Value::Number(b)) => a < b,
+            _ => false,
+        }
+    }
+}

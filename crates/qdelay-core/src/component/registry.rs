@@ -1,0 +1,176 @@
+//! Components that a program brings, beside those that are built in.
+
+use super::{Arguments, Component, ComponentError};
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::Any;
+use core::fmt;
+
+/// Components from outside: queue disciplines, pacers, congestion controls, traffic sources, MAC schedulers and radio channels of
+/// a program's own. It is a value that is passed to whatever reads the names of components; a clone shares the entries.
+///
+/// ```
+/// use qdelay_core::component::{Component, Kind, Registry};
+/// use qdelay_core::qdisc::{self, AnyQdisc, Fifo, FifoLaw, Limit, Qdisc};
+///
+/// /// Drops nothing.
+/// #[derive(Clone, Debug)]
+/// struct Patient;
+/// impl FifoLaw for Patient {}
+/// static PATIENT: Component = Component::new(Kind::Qdisc, "patient", "a queue without an end");
+///
+/// let registry = Registry::new().with(qdisc::custom(&PATIENT, |_| Ok(Fifo::new(Limit::packets(u64::MAX), Patient))));
+/// let arguments = registry.parse(qdisc::COMPONENTS, "patient").unwrap();
+/// assert_eq!(AnyQdisc::build(&arguments).unwrap().backlog().packets, 0);
+/// assert!(registry.parse(qdisc::COMPONENTS, "impatient").unwrap_err().message.ends_with("fcfs_green, patient"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry(Option<Arc<Vec<Custom>>>);
+
+/// A component from outside with the function that builds it. The module of each kind has a `custom` that makes one, such as
+/// [`qdisc::custom`](crate::qdisc::custom).
+#[derive(Clone)]
+pub struct Custom {
+    component: &'static Component,
+    maker: Arc<dyn Any + Send + Sync>,
+}
+
+impl Custom {
+    /// `maker` is a function of the type that components of this kind are built by.
+    pub fn new<M: Any + Send + Sync>(component: &'static Component, maker: M) -> Custom {
+        Custom { component, maker: Arc::new(maker) }
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.component.name)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+impl Registry {
+    /// Nothing beside what is built in.
+    pub const fn new() -> Registry {
+        Registry(None)
+    }
+
+    /// The same with one more component.
+    pub fn with(self, custom: Custom) -> Registry {
+        let mut entries = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
+        entries.push(custom);
+        Registry(Some(Arc::new(entries)))
+    }
+
+    fn entries(&self) -> &[Custom] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    /// The components, in the order in which they were added.
+    pub fn components(&self) -> impl Iterator<Item = &'static Component> {
+        self.entries().iter().map(|custom| custom.component)
+    }
+
+    /// Components built in, all of one kind, and behind them those of this kind from outside.
+    pub fn beside(&self, built_in: &[&'static Component]) -> Vec<&'static Component> {
+        let kind = built_in.first().map(|component| component.kind);
+        let own = self.components().filter(|component| Some(component.kind) == kind);
+        built_in.iter().copied().chain(own).collect()
+    }
+
+    /// Reads `name[:key=value...]` against components built in, all of one kind, and those of this kind from outside.
+    ///
+    /// # Errors
+    /// As [`Arguments::parse`].
+    pub fn parse(&self, built_in: &[&'static Component], text: &str) -> Result<Arguments, ComponentError> {
+        Ok(Arguments::parse(&self.beside(built_in), text)?.within(self))
+    }
+
+    /// Whether each component from outside has a name of its own among all of its kind, and defaults that it accepts itself:
+    /// for a program to call once. `built_in` are components of all kinds.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn check(&self, built_in: &[&'static Component]) -> Result<(), ComponentError> {
+        let mut known: Vec<&Component> = built_in.to_vec();
+        for component in self.components() {
+            let fail = |message| Err(ComponentError { typed: component.name.to_string(), message });
+            let kind = component.kind.name();
+            if known.iter().any(|other| other.kind == component.kind && other.name == component.name) {
+                return fail(format!("there already is a {kind} of this name; expected another name"));
+            }
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if component.name.is_empty() || !component.name.chars().all(is_plain) {
+                return fail(format!("not the name of a {kind}; expected letters, digits, - and _"));
+            }
+            for parameter in component.parameters {
+                let given = [parameter.default, parameter.min, parameter.max];
+                for text in given.into_iter().filter(|text| !text.is_empty()) {
+                    if let Err(message) = parameter.read(text) {
+                        return fail(format!(
+                            "its parameter '{}' is declared with {text}: {message}",
+                            parameter.name
+                        ));
+                    }
+                }
+            }
+            known.push(component);
+        }
+        Ok(())
+    }
+
+    /// The function of type `M` for `component`.
+    pub(super) fn maker<M: 'static>(&self, component: &'static Component) -> Option<&M> {
+        let custom = self.entries().iter().find(|custom| core::ptr::eq(custom.component, component))?;
+        custom.maker.downcast_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kind, Typed};
+    use super::*;
+    use crate::qdisc::COMPONENTS;
+
+    static OWN: Component = Component::new(Kind::Qdisc, "own", "");
+    static TWICE: Component = Component::new(Kind::Qdisc, "codel", "");
+    static NAMELESS: Component = Component::new(Kind::Qdisc, "a b", "");
+    static UNSOUND: Component =
+        Component::new(Kind::Qdisc, "unsound", "")
+            .with(&[Typed::<u64>::new("limit", "0", "").within("1", "").parameter()]);
+
+    #[test]
+    fn declarations_are_checked() {
+        let check = |component: &'static Component| {
+            let registry = Registry::new().with(Custom::new(component, ()));
+            registry.check(COMPONENTS).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&OWN), Ok(()));
+        assert!(check(&TWICE).unwrap_err().contains("'codel': there already is a qdisc of this name"));
+        assert!(check(&NAMELESS).unwrap_err().contains("'a b': not the name of a qdisc"));
+        assert!(
+            check(&UNSOUND)
+                .unwrap_err()
+                .contains("'limit' is declared with 0: out of range; expected at least 1")
+        );
+        let same = Registry::new().with(Custom::new(&OWN, ())).with(Custom::new(&OWN, ()));
+        assert!(same.check(COMPONENTS).is_err());
+    }
+
+    #[test]
+    fn makers_are_found_by_component_and_type() {
+        let registry = Registry::new().with(Custom::new(&OWN, 7_u8));
+        let arguments = registry.parse(COMPONENTS, "own").unwrap();
+        assert_eq!((arguments.maker::<u8>(), arguments.maker::<u16>()), (Some(&7), None));
+        assert_eq!(registry.parse(COMPONENTS, "codel").unwrap().maker::<u8>(), None);
+        assert_eq!(Arguments::defaults(&OWN).maker::<u8>(), None);
+        assert_eq!(alloc::format!("{registry:?}"), "[own]");
+    }
+}

@@ -1,0 +1,89 @@
+//! A parameter whose type is known to the compiler.
+
+use super::{Parameter, Unit, Value};
+use crate::units::{Rate, Span};
+use core::marker::PhantomData;
+
+/// A parameter with values of type `T`: [`Arguments::get`](super::Arguments::get) returns one. `Typed<Option<T>>` is a
+/// parameter that may stay unset; any other has a default.
+#[derive(Debug)]
+pub struct Typed<T: ?Sized> {
+    parameter: Parameter,
+    of: PhantomData<T>,
+}
+
+/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text.
+pub trait Typeable {
+    /// The unit of a parameter, where its declaration names no other.
+    const UNIT: Unit;
+    /// Whether a parameter may do without a default.
+    const IS_OPTIONAL: bool = false;
+    /// What a caller is given.
+    type Value<'a>;
+
+    /// The value, if it is of this type.
+    fn of(value: &Value) -> Option<Self::Value<'_>>;
+}
+
+macro_rules! typeable {
+    ($($type:ty: $unit:expr, $value:pat => $got:expr, $Got:ty;)*) => {$(
+        impl Typeable for $type {
+            const UNIT: Unit = $unit;
+            type Value<'a> = $Got;
+
+            fn of(value: &Value) -> Option<Self::Value<'_>> {
+                if let $value = value { Some($got) } else { None }
+            }
+        }
+    )*};
+}
+typeable! {
+    Span: Unit::Span, Value::Span(span) => *span, Span;
+    Rate: Unit::Rate, Value::Rate(rate) => *rate, Rate;
+    u64: Unit::Count(""), Value::Whole(number) => *number, u64;
+    f64: Unit::Number, Value::Number(number) => *number, f64;
+    bool: Unit::Switch, Value::Switch(is_on) => *is_on, bool;
+    str: Unit::Text, Value::Text(text) => text.as_str(), &'a str;
+}
+
+/// A parameter that may stay unset.
+impl<T: Typeable> Typeable for Option<T> {
+    const UNIT: Unit = T::UNIT;
+    const IS_OPTIONAL: bool = true;
+    type Value<'a> = Option<T::Value<'a>>;
+
+    fn of(value: &Value) -> Option<Self::Value<'_>> {
+        match value {
+            Value::Unset => Some(None),
+            value => T::of(value).map(Some),
+        }
+    }
+}
+
+impl<T: Typeable + ?Sized> Typed<T> {
+    /// The parameter `name`, with a default that is written as a user would; empty where the value may stay unset.
+    ///
+    /// # Panics
+    /// There is no default although the value may not stay unset: while the program is compiled, where it is a constant.
+    pub const fn new(name: &'static str, default: &'static str, about: &'static str) -> Typed<T> {
+        assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
+        let parameter = Parameter { name, unit: T::UNIT, default, min: "", max: "", about, source: "" };
+        Typed { parameter, of: PhantomData }
+    }
+    /// The same with a smallest and a largest value, written as a user would; empty for none.
+    pub const fn within(self, min: &'static str, max: &'static str) -> Typed<T> {
+        Typed { parameter: Parameter { min, max, ..self.parameter }, of: PhantomData }
+    }
+    /// The same in this unit: [`Unit::Bytes`] or [`Unit::Count`] for whole numbers, [`Unit::Choice`] for words.
+    pub const fn unit(self, unit: Unit) -> Typed<T> {
+        Typed { parameter: Parameter { unit, ..self.parameter }, of: PhantomData }
+    }
+    /// The same with the section of an RFC or paper that its default comes from.
+    pub const fn source(self, source: &'static str) -> Typed<T> {
+        Typed { parameter: Parameter { source, ..self.parameter }, of: PhantomData }
+    }
+    /// Its declaration, for [`Component::with`](super::Component::with).
+    pub const fn parameter(&self) -> Parameter {
+        self.parameter
+    }
+}

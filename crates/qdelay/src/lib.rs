@@ -1,0 +1,125 @@
+//! The command `qdelay`: queue disciplines side by side on a cellular link; and the whole of it for programs with components of
+//! their own.
+//!
+//! A program that adds queue disciplines, congestion controls, pacers, traffic sources, MAC schedulers or radio channels has the
+//! whole command, with the added names wherever a name is read, in a `main` of a few lines:
+//!
+//! ```no_run
+//! use qdelay::core::component::{Component, Kind, Registry};
+//! use qdelay::core::qdisc::{self, Fifo, FifoLaw, LIMIT, limit};
+//!
+//! /// First in, first out, as `taildrop`.
+//! #[derive(Clone, Debug)]
+//! struct Plain;
+//! impl FifoLaw for Plain {}
+//! static PLAIN: Component = Component::new(Kind::Qdisc, "plain", "drops at its limit").with(&[LIMIT]);
+//!
+//! fn main() -> std::process::ExitCode {
+//!     qdelay::main_with(Registry::new().with(qdisc::custom(&PLAIN, |arguments| Ok(Fifo::new(limit(arguments), Plain)))))
+//! }
+//! ```
+//!
+//! The crates that it is made of are re-exported, for programs that need no command line: [`sim`] runs scenarios that are values,
+//! [`study`] runs scenario files.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `cli` | what users type |
+//! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
+//! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
+//! | `link` | `qdelay link` |
+//! | `gateway` | `qdelay gateway` |
+//! | `trace_command` | `qdelay trace` |
+//! | `list` | `qdelay list` |
+//! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
+//! | `usage` | errors of the command line itself |
+#![forbid(unsafe_code)]
+
+mod bench;
+mod bench_cell;
+mod bench_eqp;
+mod bench_link;
+mod bench_papers;
+mod cli;
+mod compare;
+mod gateway;
+mod link;
+mod list;
+mod report;
+mod reproduce;
+mod run;
+mod run_table;
+mod trace_command;
+mod usage;
+
+pub use qdelay_core as core;
+pub use qdelay_path as path;
+pub use qdelay_ran as ran;
+pub use qdelay_sim as sim;
+pub use qdelay_study as study;
+pub use qdelay_trace as trace;
+pub use qdelay_traffic as traffic;
+
+use clap::Parser;
+use cli::{BenchCommand, Cli, Command, RunClock, ValidateAgainst};
+use qdelay_core::component::Registry;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use std::process::ExitCode;
+
+/// The command with what is built in.
+pub fn main() -> ExitCode {
+    main_with(Registry::new())
+}
+
+/// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
+/// its errors and returns the exit status. It must be called before any thread is started.
+pub fn main_with(registry: Registry) -> ExitCode {
+    let parsed = Cli::try_parse();
+    // A link's interrupts are its command's; and what has to enter a namespace of its own cannot have started a thread.
+    match &parsed {
+        Ok(Cli { command: Some(Command::Link(_)) }) => {}
+        // It has a terminal to put back.
+        Ok(Cli { command: Some(Command::Live(_)) }) => {}
+        // Takes signals itself, and must not have a second thread when it gives up rights.
+        Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
+        Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
+        Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
+        _ => output::exit_when_interrupted(),
+    }
+    let check = registry.check(&list::built_in()).map_err(|error| Failure::input("registry", error));
+    let result = check.and_then(|()| match parsed {
+        Ok(cli) => run(cli, &registry),
+        Err(error) => usage::report(&error),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
+    match cli.command {
+        None => output::print(cli::WELCOME),
+        Some(Command::Compare(options)) => compare::run(&options, registry),
+        Some(Command::Run(options)) => run::run(&options, registry),
+        Some(Command::Link(options)) => link::run(&options, registry),
+        Some(Command::Live(options)) => live(options),
+        Some(Command::Gateway(options)) => gateway::run(&options, registry),
+        Some(Command::Report(options)) => report::run(&options),
+        Some(Command::Reproduce(options)) => reproduce::run(&options),
+        Some(Command::List(options)) => list::run(&options, registry),
+        Some(Command::Trace(command)) => trace_command::run(&command),
+        Some(Command::Validate(options)) => qdelay_validate::run(&options),
+        Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options, registry),
+        Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options),
+        Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
+        Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options, registry),
+        Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options),
+    }
+}
+
+fn live(options: cli::Live) -> Result<(), Failure> {
+    let cli::Live { socket, interval, once, json } = options;
+    qdelay_live::run(&qdelay_live::Options { socket, interval, once, json })
+}
