@@ -8,16 +8,24 @@
 //! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.
 //! * [`pacer`]: laws that say when a packet may go from one queue to the next.
 //! * [`qdisc`]: disciplines. A discipline owns packets and calls laws.
+//!
+//! The feature `alloc`, which is on by default, is whatever needs a heap: components, deadlines, disciplines, pacers, and
+//! [`aqm::Duplicates`]. Without it the rest stays, so that a law runs on a microcontroller that has no allocator: `examples/bare-metal`.
 #![no_std]
+#[cfg(any(feature = "alloc", test))]
 extern crate alloc;
 
 pub mod aqm;
+#[cfg(feature = "alloc")]
 pub mod component;
 pub mod context;
+#[cfg(feature = "alloc")]
 pub mod deadlines;
 pub mod dscp;
+#[cfg(feature = "alloc")]
 pub mod pacer;
 pub mod packet;
+#[cfg(feature = "alloc")]
 pub mod qdisc;
 pub mod random;
 pub mod units;

@@ -1,4 +1,4 @@
-//! What a queue needs to know of a packet.
+//! What a queue needs to know of a packet, and how much a queue holds.
 
 use crate::Time;
 
@@ -45,3 +45,12 @@ pub struct Packet {
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 32);
+
+/// What a queue holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets queued.
+    pub packets: u64,
+    /// Bytes queued (IP bytes).
+    pub bytes: u64,
+}

@@ -149,7 +149,7 @@ const FOR_BUILDS: [&str; 1] = ["qdelay-folder"];
 const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
 
 /// The workspace, of the run and not of the build: clones may share a folder for what is built.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     Path::new(&crate_folder).join("../..").canonicalize().expect("the workspace is two folders up")
 }
@@ -411,7 +411,7 @@ fn sources_that_adapt_have_their_parameters_on_a_page() {
 }
 
 /// The installed targets that have no operating system, such as `x86_64-unknown-none`, `thumbv7em-none-eabihf`.
-fn bare_targets() -> Vec<String> {
+pub(crate) fn bare_targets() -> Vec<String> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root()).output();
     let Ok(output) = output else { return Vec::new() };
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_string();

@@ -10,6 +10,7 @@ mod architecture;
 mod bad_input;
 mod bench;
 mod compare;
+mod dependents;
 mod fingerprints;
 mod foreign_results;
 mod help;

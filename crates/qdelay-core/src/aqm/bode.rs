@@ -23,7 +23,7 @@
 //! * The published program counts whole milliseconds; here time is in nanoseconds.
 
 use super::Verdict;
-use crate::qdisc::Backlog;
+use crate::packet::Backlog;
 use crate::{DropReason, Span};
 
 /// The law of BoDe. It has no state: the verdict depends on the packet in hand and on what remains.

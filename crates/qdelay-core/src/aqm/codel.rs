@@ -60,16 +60,21 @@ pub struct CodelParameters {
     pub flavour: CodelFlavour,
 }
 
+impl CodelParameters {
+    /// The RFC's.
+    pub const RFC: CodelParameters = CodelParameters {
+        target: Span::from_millis(5),
+        interval: Span::from_millis(100),
+        mtu: 1500,
+        ecn: false,
+        ce_threshold: Span::MAX,
+        flavour: CodelFlavour::Rfc,
+    };
+}
+
 impl Default for CodelParameters {
     fn default() -> CodelParameters {
-        CodelParameters {
-            target: Span::from_millis(5),
-            interval: Span::from_millis(100),
-            mtu: 1500,
-            ecn: false,
-            ce_threshold: Span::MAX,
-            flavour: CodelFlavour::Rfc,
-        }
+        CodelParameters::RFC
     }
 }
 
@@ -117,7 +122,7 @@ impl Codel {
     pub const CE_THRESHOLD: MarkReason = MarkReason::new("ce_threshold");
 
     /// The law at rest.
-    pub fn new(parameters: CodelParameters) -> Codel {
+    pub const fn new(parameters: CodelParameters) -> Codel {
         let flavour = parameters.flavour;
         Codel {
             target: ticks(flavour, parameters.target.as_nanos()),
@@ -288,7 +293,7 @@ impl Codel {
 }
 
 #[inline]
-fn ticks(flavour: CodelFlavour, nanos: u64) -> u64 {
+const fn ticks(flavour: CodelFlavour, nanos: u64) -> u64 {
     match flavour {
         CodelFlavour::Rfc => nanos,
         CodelFlavour::Linux => nanos >> 10,

@@ -3,11 +3,14 @@
 //! A law is told what happens to somebody's queue (a packet's sojourn, the bytes left behind it, the time) and
 //! answers with a [`Verdict`]. It never sees the queue, so it fits a discipline of [`crate::qdisc`], a radio stack
 //! that keeps its own buffers, and a kernel alike.
+//!
+//! But for [`Duplicates`], which remembers packets, they need no heap.
 
 mod bode;
 mod codel;
 mod codel_mahimahi;
 mod codel_thesis;
+#[cfg(feature = "alloc")]
 mod duplicates;
 mod greedy;
 mod green_bias;
@@ -21,6 +24,7 @@ pub use bode::Bode;
 pub use codel::{Codel, CodelFlavour, CodelParameters};
 pub use codel_mahimahi::MahimahiCodel;
 pub use codel_thesis::ThesisCodel;
+#[cfg(feature = "alloc")]
 pub use duplicates::{Arrival, Duplicate, Duplicates, Pace};
 pub use greedy::{Colour, loss_throughput};
 pub use green_bias::{GreenBias, GreenBiasParameters};

@@ -36,7 +36,7 @@
 //!   again.
 //! * After an arrival that was forced out the count is 0, as in the paper; Linux sets it to -1 (`red_action`).
 
-use crate::qdisc::Backlog;
+use crate::packet::Backlog;
 use crate::{DropReason, MarkReason, Random, Rate, Time};
 
 /// What RED measures a queue in.

@@ -39,6 +39,8 @@ pub use limits::{LIMIT, LIMIT_BYTES, limit};
 pub use ring::{Limit, Ring};
 pub use sfq::SfqParameters;
 
+pub use crate::packet::Backlog;
+
 use crate::component::{Arguments, Component, ComponentError};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Time};
 use alloc::boxed::Box;
@@ -58,15 +60,6 @@ dispatch::disciplines! {
     priority::Priority in Box,
     dsd::Dsd in Box,
     fcfs_green::FcfsGreen in Fifo,
-}
-
-/// What a discipline holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// Packets queued.
-    pub packets: u64,
-    /// Bytes queued (IP bytes).
-    pub bytes: u64,
 }
 
 /// A discipline that owns packets. The path stamps [`Packet::arrival`] before [`Qdisc::enqueue`].

@@ -1,0 +1,31 @@
+//! What those rely on who depend on the crates: that they build with fewer features and without an allocator.
+//!
+//! Nothing is fetched.
+
+use crate::architecture::{bare_targets, root};
+use qdelay_testing::{Need, skip};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs cargo with `arguments` in `folder` of the workspace, with a folder of its own for what it builds: the one in use is locked by
+/// whoever runs this test.
+fn cargo(folder: &str, arguments: &[&str]) -> String {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).args(["--offline", "--locked"]);
+    cargo.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("dependents"));
+    let output = cargo.current_dir(root().join(folder)).output().expect("cargo runs");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "in {folder}: cargo {}: {complaint}", arguments.join(" "));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_law_runs_without_an_allocator() {
+    const TARGET: &str = "thumbv7em-none-eabihf";
+    let folder = "examples/bare-metal";
+    cargo(folder, &["test", "--quiet", "--lib"]);
+    if !bare_targets().iter().any(|target| target == TARGET) {
+        skip(Need::Tools, format!("the target {TARGET} is not installed"));
+    }
+    cargo(folder, &["build", "--quiet", "--release", "--target", TARGET]);
+}
