@@ -256,11 +256,11 @@ fn what_cannot_be_real() {
     let folder = folder("run-real-refused");
     for (number, (flow, parts)) in [
         ("transport = \"cubic:profile=ns3\"", ["cubic:profile=ns3", "the kernel's TCP"]),
-        ("transport = \"cubic:bytes=1mb\"", ["cubic:bytes=1mb", "expected no bytes"]),
+        ("transport = \"cubic:bytes=1mb\"", ["cubic:bytes=1mb", "remove bytes"]),
         ("transport = \"udp:1mbit:size=3000b\"", ["3000", "at most 1500"]),
         ("transport = \"cubic\"\ncount = 300", ["300 flows", "at most 200"]),
         ("transport = \"cubic\"\nother_dscp = \"ef\"", ["other_dscp", "one codepoint"]),
-        ("transport = \"cubic\"\ndiscard_after = \"20ms\"", ["discard_after", "left out"]),
+        ("transport = \"cubic\"\ndiscard_after = \"20ms\"", ["discard_after", "remove it"]),
     ]
     .into_iter()
     .enumerate()
