@@ -1,4 +1,4 @@
-// From what was seen to what is told: the same figures for a table, a plot and results.json.
+// Computes the results from the observations: the same figures for a table, a plot and results.json.
 
 /** Nearest rank; null of nothing. */
 export function percentile(values, share) {
@@ -20,7 +20,7 @@ export function figures(seen, link) {
     };
   };
   return {
-    // Of the picture that was shown, each sample alike, from the first picture on.
+    // Bit rate of the displayed picture, with equal weight for each sample, from the first picture on.
     bitrate_kbps: shown.length === 0 ? null : shown.reduce((sum, kbps) => sum + kbps, 0) / shown.length,
     qualities_loaded_kbps: [...new Set(player.segments.map((segment) => segment.kbps))].sort((a, b) => a - b),
     start_s: player.playing === null ? null : (player.playing - began) / 1000,
@@ -30,7 +30,7 @@ export function figures(seen, link) {
     frames_dropped: player.frames.dropped,
     frames_shown: player.frames.shown,
     bulk_mbps: bulk.from === null ? null : bulk.bytes * 8 / 1e3 / (bulk.to - bulk.from),
-    // Of bodies, without headers; none of them is from a cache of the browser.
+    // Bytes of bodies, without headers; none of them is from the browser's cache.
     cached_loads: player.cached,
     received_bytes: player.bytes + bulk.bytes,
     rtt_ms: round(pings),

@@ -1,4 +1,4 @@
-// Round trips: a datagram of 64 bytes of IP at fixed intervals to an echo, in a thread that does nothing else.
+// Round trips: sends an IP packet of 64 bytes at fixed intervals to an echo server, in a thread of its own.
 
 import dgram from 'node:dgram';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -23,7 +23,7 @@ socket.connect(port, address, () => {
     sent.push({ at: Date.now(), from: now(), rtt: null });
     socket.send(message, () => {});
   }, everyMs);
-  // The last ones get a second to come back.
+  // Wait a second for the last answers.
   parentPort.once('message', () => {
     clearInterval(timer);
     setTimeout(() => {

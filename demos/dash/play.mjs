@@ -1,7 +1,7 @@
 // The side behind the link: `qdelay link ... -- node play.mjs '{"seconds": 40, ...}'`. Plays the stream in a headless Chromium, with
-// a download beside it for a part of the time, measures round trips, and prints what was seen as the last line, JSON.
+// a download beside it for a part of the time, measures round trips, and prints the observations as the last line, JSON.
 //
-// The server can only bind to the link's outer address once the link is there. So this prints that address first, and reads the
+// The server can only bind to the link's outer address once the link is there. So this program prints that address first, and reads the
 // ports from standard input.
 
 import { accessSync, constants } from 'node:fs';
@@ -42,7 +42,7 @@ async function play({ seconds, bulk, pingMs, screenshot }) {
   const profile = await mkdtemp(path.join(tmpdir(), 'qdelay-dash-'));
   let chromium;
   try {
-    // Chromium's own traffic (updates, reports, names) would go through the link as well.
+    // Chromium's own traffic (updates, reports, DNS) would use the link as well.
     chromium = await puppeteer.launch({
       executablePath: browser(),
       userDataDir: profile,
@@ -115,7 +115,7 @@ function firstLine() {
       lines.close();
       process.stdin.destroy();
     });
-    lines.once('close', () => reject(new Error('nobody said where the server is')));
+    lines.once('close', () => reject(new Error('standard input ended before the ports of the server were given')));
   });
 }
 

@@ -1,11 +1,11 @@
-// One HTML page without anything from elsewhere: quality shown, buffer and round trip by time, the disciplines on one axis.
+// One self-contained HTML page: quality shown, buffer and round trip by time, the disciplines on one axis.
 
 const WIDTH = 900;
 const HEIGHT = 200;
 const LEFT = 60;
 const RIGHT = 24;
 const BOTTOM = 28;
-// Okabe and Ito's colours, told apart by everybody.
+// Okabe and Ito's colours, which are distinguishable with any colour vision.
 const COLOURS = ['#d55e00', '#0072b2', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 
 const escape = (text) => String(text).replace(/[&<>"]/g, (one) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[one]);

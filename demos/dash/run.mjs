@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plays a DASH stream through `qdelay link`, once for each queue discipline, and lays what was seen side by side.
+// Plays a DASH stream through `qdelay link`, once for each queue discipline, and shows the results side by side.
 
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -57,7 +57,7 @@ async function main() {
     spin: values.spin,
   };
   const qdelay = command();
-  // Its packages may be missing, which is to be said in words.
+  // Its packages may be missing, which needs a readable message.
   const { serve } = await import('./serve.mjs').catch(missing);
   const { browser } = await import('./play.mjs').catch(missing);
   const { stream } = await import('./stream.mjs');
@@ -78,7 +78,7 @@ async function main() {
   await writeFile(path.join(values.out, 'results.json'), JSON.stringify(results, null, 1));
   await writeFile(path.join(values.out, 'plot.html'), plot(results));
   console.log(table(results));
-  console.log(`\n${path.join(values.out, 'plot.html')} shows it by time, results.json has everything`);
+  console.log(`\n${path.join(values.out, 'plot.html')} shows the results over time, results.json has all of them`);
 }
 
 /** One discipline: the link with the player inside, and the server for it out here. */

@@ -1,4 +1,4 @@
-// The side outside of the link: page, player, stream, a download without end, and an echo for datagrams. All on one address.
+// The server outside the link: page, player, stream, an endless download, and an echo server for datagrams. All on one address.
 //
 //     node serve.mjs ADDRESS [HTTP-PORT [ECHO-PORT]]
 
@@ -11,11 +11,11 @@ import sirv from 'sirv';
 import { stream } from './stream.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-// The page's script is what 'require' would load.
+// The page's script is the file that 'require' would load.
 const PLAYER = path.dirname(createRequire(import.meta.url).resolve('dashjs'));
 const BLOCK = Buffer.alloc(64 * 1024, 'qdelay');
 
-// A segment that the browser has kept would be there at once, without the link.
+// A segment in the browser's cache would be available at once, without the link.
 const FILES = { extensions: [], setHeaders: (response) => response.setHeader('cache-control', 'no-store') };
 
 /** Serves `folder` and the rest on `address`; ports of 0 are chosen. */
@@ -65,7 +65,7 @@ function listen(server, start) {
     server.once('error', reject);
     start(() => {
       server.off('error', reject);
-      // The link may go before its last answer does.
+      // The link may be removed before its last answer is sent.
       server.on('error', () => {});
       resolve();
     });

@@ -1,4 +1,4 @@
-// The stream: made once by ffmpeg into a cache folder, the same from the same ffmpeg. A test picture with its clock and noise, four
+// The stream: generated once by ffmpeg into a cache folder; the same version of ffmpeg gives the same stream. A test picture with clock and noise, four
 // qualities of constant bit rate, segments of 2 s, no sound.
 
 import { execFile } from 'node:child_process';
@@ -30,7 +30,7 @@ export async function stream(seconds, say = () => {}) {
   const folder = path.join(cache, `stream-v${VERSION}-${length}s`);
   if (existsSync(path.join(folder, 'stream.mpd'))) return folder;
   say(`making the stream, ${length} s in ${QUALITIES.length} qualities, once: ${folder}`);
-  // Under another name until it is whole.
+  // Under another name until it is complete.
   const unfinished = `${folder}.${process.pid}`;
   await mkdir(unfinished, { recursive: true });
   try {
@@ -56,7 +56,7 @@ function options(length, file) {
     all.push('-map', `[v${index}]`, `-b:v:${index}`, `${kbit}k`, `-minrate:v:${index}`, `${kbit}k`,
       `-maxrate:v:${index}`, `${kbit}k`, `-bufsize:v:${index}`, `${kbit}k`);
   });
-  // A key frame at each segment's start and nowhere else; filler where the picture needs less than the rate.
+  // A key frame at each segment's start only; filler data if the picture needs less than the rate.
   const every = FRAMES_PER_SECOND * SEGMENT_SECONDS;
   all.push('-c:v', 'libx264', '-preset', 'veryfast', '-profile:v', 'main', '-pix_fmt', 'yuv420p',
     '-x264-params', 'nal-hrd=cbr', '-g', `${every}`, '-keyint_min', `${every}`, '-sc_threshold', '0',
