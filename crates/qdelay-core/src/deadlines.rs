@@ -1,35 +1,36 @@
-//! Who runs next: a tree of minima over one deadline for each slot.
+//! The next event: a tree of minima over one deadline for each slot.
 //!
-//! Cells stand in groups of four. Each cell above the lowest level holds the least of the group below it, together with the
-//! place it belongs to, so that who is next is known at the root without a search. Changing one deadline climbs to the root:
-//! three steps for up to 64 slots, and always all of them, since how far a change goes cannot be foreseen. On the way it
-//! looks at the other cells of each group only, which do not depend on the steps before: so the steps overlap. Measured
-//! faster than two cells to a group, than stopping where nothing changes, than searching for the first from the root, and than
-//! comparing all cells of a group once the new one is in it, which takes fewer instructions but has to wait for it.
-//! Equal deadlines go to the slot that is first in the order.
+//! Entries form groups of four. Each entry above the lowest level holds the minimum of the group below it, together with the
+//! slot it belongs to, so that the root gives the next slot without a search. Changing one deadline climbs to the root: three
+//! steps for up to 64 slots, and always all of them, since the extent of a change cannot be predicted. On the way the climb
+//! reads only the other entries of each group, which do not depend on earlier steps, so the steps overlap. Measured faster
+//! than groups of two, than stopping where nothing changes, than searching for the first slot from the root, and than
+//! comparing all entries of a group after the new one is stored, which takes fewer instructions but has to wait for the
+//! store. Among equal deadlines the slot that is first in the order wins.
 
 use crate::Time;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
-/// Cells in a group.
+/// Entries in a group.
 const WIDTH: usize = 4;
 
-/// Number of the group after those of the two highest levels.
+/// Number of the group after the groups of the two highest levels.
 const TOP: usize = 2 * WIDTH;
 
-/// Number of the first cell of the third level, which every tree has: it is the lowest for up to 64 slots.
+/// Number of the first entry of the third level, which every tree has: it is the lowest for up to 64 slots.
 const THIRD_LEVEL: usize = WIDTH * WIDTH * WIDTH;
 
-/// A deadline, and 32 bits each of the slot's place in the order and of the slot: the smallest is whose turn it is.
+/// A deadline with a tag: 32 bits for the slot's position in the order and 32 bits for the slot. The smallest entry runs
+/// next.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct Entry {
     time: Time,
     tag: u64,
 }
 
-/// Cells, taken apart so that where one is needs no multiplication.
+/// Entries as separate arrays, so that indexing needs no multiplication.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     times: [Time; WIDTH],
@@ -38,38 +39,38 @@ struct Group {
 
 impl Group {
     #[inline(always)]
-    fn cell(&self, lane: usize) -> Cell {
-        Cell { time: self.times[lane], tag: self.tags[lane] }
+    fn entry(&self, lane: usize) -> Entry {
+        Entry { time: self.times[lane], tag: self.tags[lane] }
     }
 
-    /// Puts `value` into `lane`; returns the least.
+    /// Stores `value` in `lane`; returns the minimum.
     #[inline(always)]
-    fn put(&mut self, lane: usize, value: Cell) -> Cell {
+    fn put(&mut self, lane: usize, value: Entry) -> Entry {
         (self.times[lane], self.tags[lane]) = (value.time, value.tag);
         let pair = !lane & 2;
-        let across = self.cell(pair).or_earlier(self.cell(pair + 1));
-        value.or_smaller(self.cell(lane ^ 1).or_smaller(across))
+        let across = self.entry(pair).or_earlier(self.entry(pair + 1));
+        value.or_smaller(self.entry(lane ^ 1).or_smaller(across))
     }
 }
 
-/// Without branches: which one is taken cannot be foreseen.
-impl Cell {
+/// Without branches, because their outcome cannot be predicted.
+impl Entry {
     #[inline(always)]
-    fn or(self, other: Cell, is_other: bool) -> Cell {
-        Cell {
+    fn or(self, other: Entry, is_other: bool) -> Entry {
+        Entry {
             time: select_unpredictable(is_other, other.time, self.time),
             tag: select_unpredictable(is_other, other.tag, self.tag),
         }
     }
     /// The smaller of two.
     #[inline(always)]
-    fn or_smaller(self, other: Cell) -> Cell {
-        let whole = |cell: Cell| u128::from(cell.time.as_nanos()) << 64 | u128::from(cell.tag);
+    fn or_smaller(self, other: Entry) -> Entry {
+        let whole = |entry: Entry| u128::from(entry.time.as_nanos()) << 64 | u128::from(entry.tag);
         self.or(other, whole(other) < whole(self))
     }
-    /// The smaller of two, of which this one is first in the order.
+    /// The smaller of two entries, of which `self` is first in the order.
     #[inline(always)]
-    fn or_earlier(self, other: Cell) -> Cell {
+    fn or_earlier(self, other: Entry) -> Entry {
         self.or(other, other.time < self.time)
     }
 }
@@ -77,15 +78,15 @@ impl Cell {
 /// The deadlines of a fixed number of slots.
 #[derive(Clone, Debug)]
 pub struct Deadlines {
-    /// Group `g` has the cells from `4 g` on and stands below cell `g`. Those that the numbers leave out are not looked at.
+    /// Group `g` has the entries from `4 g` on and is below entry `g`. Groups whose numbers are skipped are never read.
     groups: Vec<Group>,
-    /// In their place, those of the two highest levels: group 1, which is the root's, and the four below it.
+    /// Replaces the groups of the two highest levels: group 1, below the root, and the four below it.
     top: [Group; TOP],
-    /// The least of the root's group.
-    least: Cell,
-    /// Number of the first cell of the lowest level.
+    /// The minimum of the group below the root.
+    least: Entry,
+    /// Number of the first entry of the lowest level.
     lowest: usize,
-    /// The tag of each slot's cell. Its place is that of the cell, counted from the first of the lowest level.
+    /// The tag of each slot's entry. The slot's position is that of the entry, counted from the first of the lowest level.
     tags: Vec<u64>,
 }
 
@@ -95,8 +96,8 @@ impl Deadlines {
         Deadlines::with_order(&(0..slots as u32).collect::<Vec<u32>>())
     }
 
-    /// No deadline for any slot. `order` holds each slot once that will ever have one (no other may be set): among equal
-    /// deadlines, earlier in `order` runs first.
+    /// No deadline for any slot. `order` holds each slot once that will ever have a deadline (no other may be set): among
+    /// equal deadlines, the slot that is earlier in `order` runs first.
     pub fn with_order(order: &[u32]) -> Deadlines {
         let mut lowest = THIRD_LEVEL;
         while lowest < order.len() {
@@ -108,7 +109,7 @@ impl Deadlines {
             tags[slot as usize] = (place as u64) << 32 | u64::from(slot);
         }
         let never = Group { times: [Time::NEVER; WIDTH], tags: [u64::MAX; WIDTH] };
-        let least = Cell { time: Time::NEVER, tag: 0 };
+        let least = Entry { time: Time::NEVER, tag: 0 };
         let mut deadlines =
             Deadlines { groups: vec![never; lowest / 2], top: [never; TOP], least, lowest, tags };
         for &slot in order {
@@ -123,31 +124,31 @@ impl Deadlines {
         self.least.time
     }
 
-    /// The slot that [`Deadlines::next`] belongs to; the first in the order where no slot has one.
+    /// The slot that [`Deadlines::next`] belongs to; the first in the order if no slot has a deadline.
     #[inline]
     pub fn first(&self) -> usize {
         self.least.tag as u32 as usize
     }
 
-    /// Gives `slot` the deadline `time` in place of the one it had.
+    /// Replaces the deadline of `slot` by `time`.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Time) {
         let tag = self.tags[slot];
         let mut number = self.lowest + (tag >> 32) as usize;
-        let mut least = Cell { time, tag };
+        let mut least = Entry { time, tag };
         while number >= THIRD_LEVEL * WIDTH {
             (number, least) = self.climb(number, least);
         }
-        // The last three steps written out: in a loop the compiler makes branches of them.
+        // The last three steps are unrolled: the compiler would make branches of a loop.
         (number, least) = self.climb(number, least);
         least = self.top[number / WIDTH % TOP].put(number % WIDTH, least);
         number /= WIDTH;
         self.least = self.top[1].put(number % WIDTH, least);
     }
 
-    /// Puts `value` into the cell `number`; returns the cell above and the least of its group.
+    /// Stores `value` in the entry `number`; returns the number of the entry above and the minimum of its group.
     #[inline(always)]
-    fn climb(&mut self, number: usize, value: Cell) -> (usize, Cell) {
+    fn climb(&mut self, number: usize, value: Entry) -> (usize, Entry) {
         let above = number / WIDTH;
         (above, self.groups[above].put(number % WIDTH, value))
     }

@@ -1,8 +1,8 @@
-//! What every part of qdelay stands on: units, the packet, the context of a call, and the queue disciplines.
+//! The basis of every part of qdelay: units, the packet, the context of a call, and the queue disciplines.
 //!
-//! * [`units`]: [`Time`], [`Span`], [`Rate`]; time is always an argument and nothing here can ask for it.
-//! * [`packet`]: the 32 bytes a queue needs to know of a packet.
-//! * [`context`]: what a call is given: `now`, a random stream, and the sink for drops and marks.
+//! * [`units`]: [`Time`], [`Span`], [`Rate`]; time is always an argument, and nothing here reads a clock.
+//! * [`packet`]: the 32 bytes of a packet that a queue needs.
+//! * [`context`]: the arguments of every call: `now`, a random stream, and the sink for drops and marks.
 //! * [`component`]: how a component declares its parameters once, for the command line, files and documentation.
 //! * [`dscp`]: names of differentiated services codepoints.
 //! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.

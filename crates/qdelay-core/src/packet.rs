@@ -1,4 +1,4 @@
-//! What a queue needs to know of a packet, and how much a queue holds.
+//! The properties of a packet that a queue needs, and how much a queue holds.
 
 use crate::Time;
 
@@ -6,7 +6,7 @@ use crate::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The sender does not understand marks: the packet must be dropped where another is marked.
+    /// The sender does not support ECN: the packet must be dropped where another would be marked.
     #[default]
     NotEct = 0,
     /// ECN-capable transport, codepoint 1 (RFC 9331 uses it for L4S).
@@ -18,17 +18,17 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a queue may mark this packet in place of dropping it.
+    /// Whether a queue may mark this packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Ecn::NotEct)
     }
 }
 
-/// A packet as a path sees it: 32 bytes, two to a cache line, copied freely. What is inside (a simulated TCP segment, a
-/// kernel buffer, a RAN stack's descriptor) belongs to whoever put it on the path and is known here by `handle` only.
+/// A packet as a path sees it: 32 bytes, two to a cache line, copied freely. Its contents (a simulated TCP segment, a kernel
+/// buffer, a RAN stack's descriptor) belong to the host that put it on the path; a path has only its `handle`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// The host's name for the contents: an index, a pointer, whatever it likes. Never read by a path.
+    /// The host's reference to the contents: an index, a pointer or any other number. Never read by a path.
     pub handle: u64,
     /// When the packet entered the queue it is in. Set by the path at every queue it enters.
     pub arrival: Time,
@@ -36,7 +36,7 @@ pub struct Packet {
     pub bytes: u32,
     /// The flow it belongs to: an index of the host's, or a hash of the 5-tuple.
     pub flow: u32,
-    /// Where a classifier has put it: a QoS flow, a bearer, a priority.
+    /// Class assigned by a classifier: a QoS flow, a bearer, a priority.
     pub class: u16,
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
     pub dscp: u8,

@@ -1,9 +1,9 @@
-//! Random streams that a run can repeat.
+//! Repeatable random streams.
 
 /// A stream of random numbers: xoshiro256++ (Blackman and Vigna 2019), seeded by SplitMix64 as its authors advise.
 ///
-/// Streams are derived from (seed, name of a node, purpose), so that adding a node or a purpose changes nobody
-/// else's draws.
+/// Streams are derived from (seed, name of a node, purpose), so that adding a node or a purpose does not change the draws of
+/// any other.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: [u64; 4],
@@ -12,7 +12,7 @@ pub struct Random {
 impl Random {
     /// The stream of `purpose` at the node called `node`, in the run with this `seed`.
     pub fn derive(seed: u64, node: &str, purpose: &str) -> Random {
-        // FNV-1a over both names with a separator no name can hold.
+        // FNV-1a over both names with a separator that no name can contain.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in node.bytes().chain([0xff]).chain(purpose.bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -1,47 +1,48 @@
-//! BoDe: a packet that has waited longer than a bound is dropped when its turn comes, unless few are left behind it.
+//! BoDe: a packet that has waited longer than a bound is dropped when it reaches the head, unless only a few packets
+//! are behind it.
 //!
 //! Source: "BoDe: Bounding Queue Delay in Cellular Networks", section V-C.
 //!
 //! Parameters:
 //! * `target`, the paper's *BoundedDelay* D: the longest sojourn that is served, in time (20 ms in the paper's tests,
 //!   100 ms for its video calls).
-//! * `min_keep`: served whatever its sojourn when at most this many packets remain behind it (default 2: the paper
-//!   spares the last three, the one in hand included).
-//! * `min_keep_bytes`: the same by bytes (default 0: no such rule).
+//! * `min_keep`: a packet with at most this many packets behind it is served whatever its sojourn (default 2: the
+//!   paper spares the last three packets, the one being judged included).
+//! * `min_keep_bytes`: the same in bytes (default 0: disabled).
 //!
 //! The bound is soft by design. The last packets of a queue are never dropped, and a link that offers one opportunity
 //! a second serves them seconds late.
 //!
 //! Differences from the reference:
-//! * Step 3 speaks of a queue of fewer than three packets, which is two if the packet in hand is counted. The published
-//!   program serves a packet with two behind it, and so does this.
-//! * A sojourn of exactly the bound is served. The paper says "smaller" in its prose; its published program serves
-//!   it.
-//! * The published program also serves a packet behind which at most 1504 bytes remain, which the paper does not
-//!   mention and which spares 15 to 26 packets of a flow of small ones. Here that rule is off unless `min_keep_bytes`
-//!   asks for it.
+//! * Step 3 spares a queue of fewer than three packets, that is two including the packet being judged. The published
+//!   program serves a packet with two behind it, and so does this law.
+//! * A sojourn of exactly the bound is served. The paper's prose says "smaller"; its published program serves the
+//!   packet.
+//! * The published program also serves a packet behind which at most 1504 bytes remain. The paper does not mention
+//!   this rule, which spares 15 to 26 packets of a flow of small ones. Here it is off unless `min_keep_bytes` is set.
 //! * The published program counts whole milliseconds; here time is in nanoseconds.
 
 use super::Verdict;
 use crate::packet::Backlog;
 use crate::{DropReason, Span};
 
-/// The law of BoDe. It has no state: the verdict depends on the packet in hand and on what remains.
+/// The law of BoDe. It has no state: the verdict depends on the packet's sojourn and on the backlog behind
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bode {
     /// The longest sojourn that is served (D).
     pub target: Span,
-    /// With at most this many packets left behind it, a packet is served whatever its sojourn.
+    /// A packet with at most this many packets behind it is served whatever its sojourn.
     pub min_keep: u64,
-    /// With at most this many bytes left behind it, a packet is served whatever its sojourn; 0 for no such rule.
+    /// A packet with at most this many bytes behind it is served whatever its sojourn; 0 disables this rule.
     pub min_keep_bytes: u64,
 }
 
 impl Bode {
-    /// It had waited longer than the queue's bound when its turn came.
+    /// The packet had waited longer than the queue's bound when it reached the head.
     pub const SOJOURN_BOUND: DropReason = DropReason::new("sojourn_bound");
 
-    /// What to do with the packet just taken from the head after `sojourn`, with `remaining` left behind it.
+    /// The verdict on the packet just dequeued after `sojourn`, with `remaining` queued behind it.
     #[inline]
     pub fn decide(&self, sojourn: Span, remaining: Backlog) -> Verdict {
         let in_time = sojourn <= self.target;

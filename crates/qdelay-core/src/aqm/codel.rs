@@ -1,5 +1,5 @@
-//! CoDel: while packets have waited longer than a target for a whole interval, drop one now and then, ever more
-//! often.
+//! CoDel: once every packet has waited longer than a target for a whole interval, packets are dropped at a
+//! slowly rising rate.
 //!
 //! Source: RFC 8289 section 5 (pseudo-code), and Linux `codel_impl.h` for the division between law and queue, for ECN
 //! and for `ce_threshold`, which the RFC leaves open.
@@ -8,23 +8,24 @@
 //! * `target`: the standing sojourn that is acceptable, in time (5 ms, RFC 8289 section 4.3).
 //! * `interval`: how long the sojourn must stay above it, about a worst-case round-trip time (100 ms, section 4.2).
 //! * `mtu`: no packet is dropped when at most this many bytes remain behind it (1500, section 5.5 `maxpacket_`).
-//! * `ecn`: mark ECN-capable packets where others are dropped (off, as in Linux).
+//! * `ecn`: mark ECN-capable packets instead of dropping them (off, as in Linux).
 //! * `ce_threshold`: mark an ECN-capable packet that leaves after a longer sojourn than this (none, as in Linux).
 //!
-//! The host takes a packet from its queue and asks [`Codel::decide`]; as long as the verdict is a drop it takes the
-//! next one and asks again, at the same time. When the queue runs empty it says so with [`Codel::emptied`]. The law
-//! keeps where in the RFC's `deque` it stands between those calls. Nothing on the common path divides or takes a
-//! root.
+//! The host takes a packet from its queue and calls [`Codel::decide`]; as long as the verdict is a drop it takes
+//! the next packet and calls again, at the same time. When the queue runs empty it calls [`Codel::emptied`].
+//! Between those calls the law stores its position in the RFC's `deque`. The common path has no division and no
+//! square root.
 //!
-//! [`CodelFlavour::Linux`] is the same law with the kernel's arithmetic, which is not a detail: one Newton step per
-//! drop towards 1/sqrt(count) puts the third drop 50 ms after the second, where the RFC says 71 ms, and after a
-//! re-entry the reciprocal root may lag far behind the count it belongs to. It also counts time in units of 1024 ns,
-//! and needs `now` strictly beyond the end of the interval.
+//! [`CodelFlavour::Linux`] is the same law with the kernel's arithmetic, and the difference is large: one Newton
+//! step per drop towards 1/sqrt(count) puts the third drop 50 ms after the second, where the RFC has 71 ms, and
+//! after a re-entry the reciprocal root may lag far behind the count it belongs to. Linux also counts time in units
+//! of 1024 ns, and requires `now` to be strictly after the end of the interval.
 //!
 //! Differences from the reference:
-//! * RFC: `maxpacket_` is a parameter, not learned from the packets seen; its text suggests the interface's MTU.
-//! * RFC: a marked packet leaves at once and ends the loop of that dequeue (it has no ECN in its pseudo-code; this is
-//!   Linux's way).
+//! * RFC: `maxpacket_` is a parameter, not learned from the packets seen; the RFC's text suggests the
+//!   interface's MTU.
+//! * RFC: a marked packet leaves at once and ends the loop of that dequeue (as in Linux; the RFC's pseudo-code has no
+//!   ECN).
 //! * RFC: a control-law step is rounded down to a nanosecond.
 //! * Linux: a packet that already carries the mark is not marked again by `ce_threshold` (the kernel counts it once more).
 //! * Linux: `mtu` and the backlog are IP bytes; the kernel counts 14 bytes of Ethernet header per packet in both.
@@ -33,7 +34,7 @@
 use super::Verdict;
 use crate::{DropReason, Ecn, MarkReason, Span, Time};
 
-/// Whose arithmetic.
+/// The implementation whose arithmetic is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodelFlavour {
     /// The RFC's.
@@ -56,7 +57,7 @@ pub struct CodelParameters {
     pub ecn: bool,
     /// Mark ECN-capable packets that leave after a longer sojourn; [`Span::MAX`] for none.
     pub ce_threshold: Span,
-    /// Whose arithmetic.
+    /// The implementation whose arithmetic is used.
     pub flavour: CodelFlavour,
 }
 
@@ -89,36 +90,38 @@ pub struct Codel {
     ecn: bool,
     flavour: CodelFlavour,
     phase: Phase,
-    /// When the sojourn will have been above the target for an interval; 0: it is below (`first_above_time_`).
+    /// When the sojourn will have been above the target for an interval; 0 while it is below
+    /// (`first_above_time_`).
     first_above: u64,
     /// When to drop next (`drop_next_`).
     drop_next: u64,
-    /// Drops since dropping began (`count_`), and what it was then (`lastcount_`).
+    /// Drops since dropping began (`count_`), and their number when it last began (`lastcount_`).
     count: u32,
     last_count: u32,
     /// Linux: 1/sqrt(count) as a fraction of 2^16.
     reciprocal_root: u16,
 }
 
-/// Where in the RFC's `deque` the law stands.
+/// The law's position in the RFC's `deque`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Not dropping.
     Calm,
     /// Dropping, at the start of a dequeue.
     Dropping,
-    /// Dropping has begun with the packet before, in this dequeue: this one goes whatever its sojourn.
+    /// This dequeue entered the dropping state and dropped its first packet: the next packet is sent whatever
+    /// its sojourn.
     Entered,
-    /// The packet before was dropped in the loop of this dequeue.
+    /// The previous packet was dropped in the loop of this dequeue.
     Looping,
 }
 
 impl Codel {
-    /// The control law chose it as it left the queue.
+    /// The control law dropped the packet at the head.
     pub const DROP: DropReason = DropReason::new("codel");
-    /// The control law chose it.
+    /// The control law marked the packet.
     pub const MARK: MarkReason = MarkReason::new("codel");
-    /// It had waited longer than `ce_threshold`.
+    /// The packet had waited longer than `ce_threshold`.
     pub const CE_THRESHOLD: MarkReason = MarkReason::new("ce_threshold");
 
     /// The law at rest.
@@ -140,8 +143,8 @@ impl Codel {
         }
     }
 
-    /// What to do with the packet just taken from the head after `sojourn`, with `backlog_bytes` left behind it.
-    /// After [`Verdict::Drop`] the host takes the next packet and asks again with the same `now`.
+    /// The verdict on the packet just dequeued after `sojourn`, with `backlog_bytes` queued behind it. After
+    /// [`Verdict::Drop`] the host dequeues the next packet and calls again with the same `now`.
     #[inline]
     pub fn decide(&mut self, sojourn: Span, now: Time, backlog_bytes: u64, ecn: Ecn) -> Verdict {
         let sojourn = self.sojourn_ticks(sojourn, now);
@@ -159,7 +162,7 @@ impl Codel {
         Verdict::Forward
     }
 
-    /// The host's queue had no packet to ask about.
+    /// The host tried to dequeue from an empty queue.
     #[inline]
     pub fn emptied(&mut self) {
         self.first_above = 0;
@@ -169,8 +172,8 @@ impl Codel {
         };
     }
 
-    /// The host dropped `packets` by itself, without asking, because the queue was too long: the law's next signals
-    /// come as close together as after that many drops of its own (Linux `fq_codel_drop`).
+    /// The host dropped `packets` on its own because the queue was too long: the law spaces its next signals as
+    /// closely as after that many drops of its own (Linux `fq_codel_drop`).
     pub fn host_dropped(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
@@ -180,7 +183,7 @@ impl Codel {
         self.phase != Phase::Calm
     }
 
-    /// Linux takes the difference of two clock readings, each of them rounded down to a tick.
+    /// Linux subtracts two clock readings, each rounded down to a tick.
     #[inline]
     fn sojourn_ticks(&self, sojourn: Span, now: Time) -> u64 {
         match self.flavour {
@@ -189,7 +192,8 @@ impl Codel {
         }
     }
 
-    /// The RFC's `dodequeue` (Linux: `codel_should_drop`): has the sojourn been too long for an interval?
+    /// The RFC's `dodequeue` (Linux: `codel_should_drop`): whether the sojourn has been too long for an
+    /// interval.
     #[inline]
     fn is_overdue(&mut self, sojourn: u64, now: u64, backlog_bytes: u64) -> bool {
         if sojourn < self.target || backlog_bytes <= self.mtu {
@@ -249,8 +253,8 @@ impl Codel {
         Verdict::Drop
     }
 
-    /// Enters the dropping state. Where dropping ended less than 16 intervals ago, at the rate that controlled the
-    /// queue then.
+    /// Enters the dropping state. If the last dropping state ended less than 16 intervals ago, resumes the rate
+    /// that controlled the queue then.
     fn enter(&mut self, now: u64) {
         let drops = self.count - self.last_count;
         if drops > 1 && now.saturating_sub(self.drop_next) < self.interval.saturating_mul(16) {
@@ -274,8 +278,8 @@ impl Codel {
         })
     }
 
-    /// Linux: one Newton step of r towards 1/sqrt(count), r (3 - count r^2) / 2, with r a fraction of 2^32 while it
-    /// lasts and of 2^16 between the steps.
+    /// Linux: one Newton step of r towards 1/sqrt(count), r (3 - count r^2) / 2. During the step r is a fraction of
+    /// 2^32; it is stored as a fraction of 2^16.
     fn newton_step(&mut self) {
         if self.flavour == CodelFlavour::Rfc {
             return;
@@ -320,11 +324,11 @@ mod tests {
     fn late(law: &mut Codel, now: Time) -> Verdict {
         law.decide(Span::from_millis(50), now, MANY, Ecn::NotEct)
     }
-    /// One dequeue from an endless queue of late packets: how many are dropped before one goes.
+    /// One dequeue from an endless queue of late packets: the number dropped before one is sent.
     fn drops(law: &mut Codel, now: Time) -> u32 {
         (0..).find(|_| late(law, now) == Verdict::Forward).unwrap_or(u32::MAX)
     }
-    /// The times in ms, of every dequeue in steps of `step` ms, at which a packet is dropped.
+    /// The times in ms at which a packet is dropped, among dequeues in steps of `step` ms.
     fn drop_times(law: &mut Codel, from: f64, to: f64, step: f64) -> Vec<f64> {
         let steps = ((to - from) / step) as u32;
         let times = (0..=steps).map(|i| from + f64::from(i) * step);
@@ -349,7 +353,7 @@ mod tests {
         assert_eq!(target(&mut law, 10.0), Verdict::Forward);
         assert_eq!(target(&mut law, 109.999999), Verdict::Forward);
         assert_eq!(target(&mut law, 110.0), Verdict::Drop);
-        assert_eq!(target(&mut law, 110.0), Verdict::Forward, "one packet is dropped to enter, not two");
+        assert_eq!(target(&mut law, 110.0), Verdict::Forward, "entering drops one packet, not two");
         assert!(law.is_dropping());
     }
 
@@ -401,7 +405,7 @@ mod tests {
         drop_times(&mut law, 0.0, 300.0, 1.0);
         assert_eq!(law.decide(Span::from_millis(1), at(301.0), MANY, Ecn::NotEct), Verdict::Forward);
         assert!(!law.is_dropping());
-        assert_eq!(drop_times(&mut law, 302.0, 400.0, 1.0), [0.0; 0], "a whole interval again");
+        assert_eq!(drop_times(&mut law, 302.0, 400.0, 1.0), [0.0; 0], "waits a whole interval again");
     }
 
     #[test]
@@ -413,7 +417,8 @@ mod tests {
         assert!(!law.is_dropping());
     }
 
-    /// Drops for 600 ms, has one packet in time, and returns the gap between the two first drops after that.
+    /// Drops for 600 ms, sends one packet in time, and returns the gap between the two first drops after
+    /// that.
     fn gap_after_reentry(law: &mut Codel, pause_ms: f64) -> f64 {
         drop_times(law, 0.0, 600.0, 0.1);
         law.decide(Span::ZERO, at(600.1), MANY, Ecn::NotEct);

@@ -1,22 +1,23 @@
-//! CoDel as the link emulator mahimahi has it, for comparison with results measured there.
+//! CoDel as implemented in the link emulator mahimahi, for comparison with results measured there.
 //!
 //! Source: mahimahi `codel_packet_queue.cc` (after an early draft of RFC 8289 and Linux 4.4).
 //!
 //! Parameters: `target` and `interval`, in whole milliseconds; `mtu`, as in [`super::Codel`].
 //!
-//! Where CoDel drops the packet at the head and sends the one behind it, mahimahi sends the one at the head, however
-//! stale, and drops those behind it. The host takes the head, asks [`MahimahiCodel::head`], and as long as the answer
-//! is yes takes the next packet, asks [`MahimahiCodel::victim`] about it, and drops it. Then it sends the head.
+//! Where CoDel drops the packet at the head and sends the one behind it, mahimahi sends the packet at the head,
+//! however stale, and drops those behind it. The host takes the head and calls [`MahimahiCodel::head`]; as long as
+//! the answer is `true` it takes the next packet, calls [`MahimahiCodel::victim`] for it, and drops it. Then it sends
+//! the head.
 //!
 //! Differences from the reference:
 //! * mahimahi counts 4 bytes of tunnel header per packet and compares with 1504; here IP bytes are compared with
-//!   `mtu` (1500). For full-size packets that is the same.
+//!   `mtu` (1500). For full-size packets the two are equal.
 //!
 //! Differences from RFC 8289, all of them mahimahi's:
 //! * which packet is dropped (above);
 //! * every time, arrivals included, is rounded down to a millisecond, and so is each step of the control law;
 //! * the last packet of a queue is never judged;
-//! * it starts anew with a count of 1 where the next drop still lies ahead when dropping begins again.
+//! * the count restarts at 1 if the next drop is still in the future when dropping begins again.
 
 use super::millis;
 use crate::{Span, Time};
@@ -24,7 +25,7 @@ use crate::{Span, Time};
 /// The law of mahimahi's CoDel.
 #[derive(Clone, Debug)]
 pub struct MahimahiCodel {
-    /// Milliseconds, as every time below.
+    /// In milliseconds, as every time below.
     target: u64,
     interval: u64,
     mtu: u64,
@@ -33,7 +34,7 @@ pub struct MahimahiCodel {
     count: u32,
     last_count: u32,
     dropping: bool,
-    /// The dropping state began in this dequeue: one victim, whatever its sojourn.
+    /// The dropping state began in this dequeue, which drops one victim whatever its sojourn.
     entered: bool,
 }
 
@@ -125,7 +126,7 @@ mod tests {
     fn law() -> MahimahiCodel {
         MahimahiCodel::new(Span::from_millis(5), Span::from_millis(100), 1500)
     }
-    /// One dequeue at `ms` from an endless queue of packets that have waited 50 ms: how many victims there are.
+    /// One dequeue at `ms` from an endless queue of packets that have waited 50 ms: the number of victims.
     fn victims(law: &mut MahimahiCodel, ms: u64) -> u32 {
         let arrival = at(ms) - Span::from_millis(50);
         if !law.head(arrival, at(ms), MANY) {

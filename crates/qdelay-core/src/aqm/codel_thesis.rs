@@ -1,23 +1,24 @@
-//! CoDel as the emulator of the 5G QoS thesis has it, for comparison with results measured there.
+//! CoDel as implemented in the emulator of the 5G QoS thesis, for comparison with results measured there.
 //!
 //! Source: the program published with the thesis (`mib_queue_codel.c`), after the pseudocode of RFC 8289.
 //!
 //! Parameters: `target` and `interval`, as in [`super::Codel`].
 //!
-//! Where CoDel drops the packet at the head, this one loses two: it forgets the packet in hand, and drops the one behind it. The host
-//! takes the head and asks [`ThesisCodel::head`]; as long as the answer is yes it loses that packet and the next, takes another, and asks
-//! [`ThesisCodel::after_loss`] about it. It tells [`ThesisCodel::emptied`] where there is nothing to take.
+//! Where CoDel drops the packet at the head, this program loses two: it leaks the dequeued packet and drops the one behind it.
+//! The host takes the head and calls [`ThesisCodel::head`]; as long as the answer is `true` it loses that packet and the next,
+//! takes another, and calls [`ThesisCodel::after_loss`] for it. It calls [`ThesisCodel::emptied`] when the queue is empty.
 //!
 //! Differences from the reference:
 //! * Times are nanoseconds, not microseconds.
-//! * The program loses the last two packets of a queue too, and sends nothing. Here a queue that holds packets gives one: with less
-//!   than two behind it the packet in hand is sent, and `emptied` told.
+//! * The program loses the last two packets of a queue too, and sends nothing. Here a dequeue from a non-empty queue always sends
+//!   a packet: with fewer than two behind it, the dequeued packet is sent and `emptied` is called.
 //!
 //! Differences from RFC 8289, all of them the program's:
 //! * two packets are lost for each drop (above);
-//! * the last packets of a queue are judged as any: there is no `mtu`;
-//! * the next drop is reckoned from now, not from when this one was due;
-//! * the count begins with the number of drops of the last time, where the RFC takes two off it.
+//! * the last packets of a queue are judged like all others: there is no `mtu`;
+//! * the next drop is scheduled from the current time, not from when this one was due;
+//! * the count starts at the number of drops of the previous dropping state, where the RFC subtracts two from
+//!   it.
 
 use crate::{Span, Time};
 
@@ -79,7 +80,7 @@ impl ThesisCodel {
         false
     }
 
-    /// There was nothing to take.
+    /// The host tried to dequeue from an empty queue.
     #[inline]
     pub fn emptied(&mut self) {
         self.first_above = None;
@@ -113,7 +114,7 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
     const LATE: Span = Span::from_millis(50);
-    /// How many packets are lost at `ms` of an endless queue of late ones.
+    /// Number of packets lost at `ms` from an endless queue of late packets.
     fn losses(law: &mut ThesisCodel, ms: u64) -> u32 {
         if !law.head(LATE, at(ms)) {
             return 0;
@@ -125,7 +126,7 @@ mod tests {
     fn two_go_an_interval_after_the_first_late_one_and_then_ever_more_often() {
         let mut law = ThesisCodel::new(Span::from_millis(5), Span::from_millis(100));
         let lost: alloc::vec::Vec<u64> = (50..420).filter(|ms| losses(&mut law, *ms) == 2).collect();
-        // 100, 70.7, 57.7, 50, each from the millisecond in which the last one was lost.
+        // 100, 70.7, 57.7, 50, each from the millisecond of the previous loss.
         assert_eq!(lost, [150, 250, 321, 379]);
     }
 

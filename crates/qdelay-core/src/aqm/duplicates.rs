@@ -1,22 +1,24 @@
-//! The virtual queue of duplicate scheduling: what one first-in first-out queue without colours would do to every arrival.
+//! The virtual queue of duplicate scheduling: how a single first-in first-out queue without colours would treat every
+//! arrival.
 //!
 //! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), the section on
-//! duplicate scheduling with deadlines (DSD) and its enqueuing pseudo-code. Each arrival has a duplicate, and no duplicate is
-//! ever sent: it is accepted or refused, and leaves when it would have left. When it would *begin* to be sent is the
-//! deadline of its original.
+//! duplicate scheduling with deadlines (DSD) and its enqueuing pseudo-code. Each arrival has a duplicate, which is never
+//! sent: the virtual queue accepts or refuses it, and computes when it would leave. The time at which its transmission would
+//! *begin* is the deadline of the original packet.
 //!
-//! Places on the link are counted in *units*, from the beginning of the run:
-//! * [`Pace::Rate`], the paper's form: nanoseconds. Duplicates are sent at the link's rate, and the time is the place.
-//! * [`Pace::Service`], for a link whose rate nobody knows: bytes handed to the link. Every byte that the link takes from
-//!   the real queue is a byte for the duplicates, so they advance over the very same opportunities, and "no later than its
-//!   duplicate" becomes "no more bytes before it".
+//! Positions on the link are counted in *units*, from the beginning of the run:
+//! * [`Pace::Rate`], the paper's form: nanoseconds. Duplicates are sent at the link's rate, and the position is the
+//!   time.
+//! * [`Pace::Service`], for a link of unknown rate: bytes handed to the link. Each byte that the link takes from the real
+//!   queue also advances the duplicates, so they use the very same opportunities, and "no later than its duplicate"
+//!   becomes "no more bytes before it".
 //!
-//! Limits count duplicates that wait, not the one that is being sent, as those of a real queue above a link do. In front of them
-//! there may be a RED law, which sees the duplicates that wait.
+//! Limits count the duplicates that wait, not the one being sent, as the limits of a real queue above a link do. A RED law may
+//! precede the limit; it sees the waiting duplicates.
 //!
-//! By service, the place within the packet that is being sent is not known; a duplicate that begins anywhere in it has begun.
-//! And opportunities that found the real queue empty are not heard of: [`Duplicates::restart`] forgets what then is left.
-//! An arrival costs constant time, amortised.
+//! By service, the position within the packet being sent is unknown; a duplicate that begins anywhere in that packet counts
+//! as begun. Opportunities at which the real queue was empty are not reported: [`Duplicates::restart`] discards the
+//! duplicates left over. An arrival costs constant time, amortised.
 //!
 //! Differences from the reference:
 //! * The paper has no form by service.
@@ -26,12 +28,12 @@ use crate::qdisc::{Backlog, Limit};
 use crate::{DropReason, Random, Rate, Time};
 use alloc::collections::VecDeque;
 
-/// What duplicates advance by.
+/// The clock of the duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Time: this rate, more than zero. Units are nanoseconds.
+    /// Time: duplicates are sent at this rate, more than zero. Units are nanoseconds.
     Rate(Rate),
-    /// Bytes that the link takes. Units are bytes.
+    /// Bytes that the link takes from the real queue. Units are bytes.
     Service,
 }
 
@@ -46,30 +48,31 @@ impl Pace {
     }
 }
 
-/// What became of a duplicate.
+/// The fate of a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicate {
-    /// It will begin to be sent at this place. `is_marked`: early detection chose it, and it can carry a mark.
+    /// Its transmission will begin at this position. `is_marked`: early detection chose it, and it can carry a
+    /// mark.
     Accepted {
-        /// Its place, in units.
+        /// Position at which it begins, in units.
         begins: u64,
-        /// Its original is to be marked.
+        /// The original packet is to be marked.
         is_marked: bool,
     },
     /// It is refused.
     Refused(DropReason),
 }
 
-/// An arrival, as its duplicate is.
+/// An arrival, as the virtual queue sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Size in the queue (IP bytes).
     pub bytes: u32,
     /// Size on the link, in bytes.
     pub wire_bytes: u64,
-    /// Whether it may be marked in place of being dropped.
+    /// Whether it may be marked instead of dropped.
     pub is_capable: bool,
-    /// When it comes.
+    /// Time of arrival.
     pub now: Time,
 }
 
@@ -79,36 +82,36 @@ pub struct Duplicates {
     pace: Pace,
     limit: Limit,
     red: Option<Red>,
-    /// Where each waiting duplicate begins, and its bytes.
+    /// Position at which each waiting duplicate begins, and its bytes.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
-    /// Where the last one ends.
+    /// Position at which the last duplicate ends.
     end: u64,
     /// Parts of a nanosecond, in units of 1/rate, that `end` is short of.
     carry: u64,
 }
 
 impl Duplicates {
-    /// An empty queue. With `red` that law decides before the limit does.
+    /// An empty queue. With `red`, that law decides before the limit is applied.
     pub fn new(pace: Pace, limit: Limit, red: Option<Red>) -> Duplicates {
         let waiting = VecDeque::new();
         Duplicates { pace, limit, red, waiting, waiting_bytes: 0, end: 0, carry: 0 }
     }
 
-    /// What duplicates advance by.
+    /// The clock of the duplicates.
     pub fn pace(&self) -> Pace {
         self.pace
     }
-    /// Where the last duplicate ends, in units.
+    /// Position at which the last duplicate ends, in units.
     pub fn end(&self) -> u64 {
         self.end
     }
-    /// Duplicates that have not begun, as of the last call.
+    /// Duplicates whose transmission has not begun, as of the last call.
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len() as u64, bytes: self.waiting_bytes }
     }
 
-    /// Those that begin before `place` have begun. `now` is when, where units are bytes.
+    /// Removes the duplicates that begin before `place`. `now` is the time, for units that are bytes.
     #[inline]
     pub fn advance(&mut self, place: u64, now: Time) {
         let mut last = None;
@@ -123,13 +126,13 @@ impl Duplicates {
         }
     }
 
-    /// Forgets all duplicates: the next begins at `place` at the latest.
+    /// Discards all duplicates: the next begins at `place` at the latest.
     pub fn restart(&mut self, place: u64, now: Time) {
         self.advance(u64::MAX, now);
         self.end = place;
     }
 
-    /// The duplicate of an arrival while the link is at `place`.
+    /// Offers the duplicate of an arrival while the link is at `place`.
     pub fn offer(&mut self, arrival: &Arrival, place: u64, random: &mut Random) -> Duplicate {
         let mut is_marked = false;
         let queued = self.backlog();
@@ -155,7 +158,8 @@ impl Duplicates {
         Duplicate::Accepted { begins, is_marked }
     }
 
-    /// As a line sends: what is left of a nanosecond is kept, so that no time is won over many packets.
+    /// As a line transmits: fractions of a nanosecond are carried over, so that rounding does not speed up
+    /// many packets.
     fn append(&mut self, wire_bytes: u64) {
         let units = match self.pace {
             Pace::Rate(rate) if rate > Rate::ZERO && rate < Rate::INFINITE => {

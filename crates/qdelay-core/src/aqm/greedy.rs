@@ -1,19 +1,22 @@
-//! What a greedy flow of each colour would get: the estimate by which ABE keeps "asking for low delay brings no more throughput".
+//! The throughput that a greedy flow of each colour would get: the estimate by which ABE ensures that asking for low delay does
+//! not increase throughput.
 //!
 //! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), equation 1, after
 //! Padhye and others (1998); RFC 5348 section 3.1 has the same with its parameters named. From the delay and the loss of a colour
 //! at this node follows the throughput of a flow that adapts as TCP does.
 //!
 //! Differences from the reference:
-//! * How delay and loss are estimated is not said. Here: departures, losses and delays of each colour, aged by the host at every
-//!   move of its control; as loss ratio (losses + 1/2) / (losses + departures + 1), because equation 1 has no value without any.
-//! * The timeout (t1) is four round trips, as RFC 5348 recommends; the size of packets is taken to be the same in both
+//! * The paper does not say how delay and loss are estimated. Here: departures, losses and delays of each colour, aged by the
+//!   host at every step of its control; the loss ratio is (losses + 1/2) / (losses + departures + 1), because equation 1 has no
+//!   value without any loss.
+//! * The timeout (t1) is four round trips, as RFC 5348 recommends; the packet size is taken to be the same in both
 //!   colours, and cancels.
-//! * A packet may count for more than another ([`Estimate::served`]'s weight), for a control that counts bytes.
+//! * A packet may have a larger weight than another (the argument `weight` of [`Estimate::served`]), for a
+//!   control that counts bytes.
 
 use crate::Span;
 
-/// What a packet has asked for.
+/// The service that a packet asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Throughput: as little loss as in a plain queue, and no more delay.
@@ -22,31 +25,31 @@ pub enum Colour {
     Green,
 }
 
-/// What is known of one colour.
+/// Statistics of one colour.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimate {
     served: f64,
     lost: f64,
     delay_s: f64,
-    /// Whether there was news since it was last aged.
+    /// Whether a packet was counted since the last ageing.
     pub is_fresh: bool,
 }
 
 impl Estimate {
-    /// A packet that counts for `weight` left after `delay` in the queue.
+    /// A packet of this `weight` left after `delay` in the queue.
     #[inline]
     pub fn served(&mut self, weight: f64, delay: Span) {
         self.served += weight;
         self.delay_s += weight * delay.as_secs_f64();
         self.is_fresh = true;
     }
-    /// A packet that counts for `weight` was dropped or marked.
+    /// A packet of this `weight` was dropped or marked.
     #[inline]
     pub fn lost(&mut self, weight: f64) {
         self.lost += weight;
         self.is_fresh = true;
     }
-    /// Keeps this part of what it knows.
+    /// Multiplies all sums by `keep`.
     pub fn age(&mut self, keep: f64) {
         self.served *= keep;
         self.lost *= keep;
@@ -54,27 +57,27 @@ impl Estimate {
         self.is_fresh = false;
     }
 
-    /// What was served.
+    /// Sum of the weights of served packets.
     pub fn departures(&self) -> f64 {
         self.served
     }
-    /// What was lost.
+    /// Sum of the weights of lost packets.
     pub fn losses(&self) -> f64 {
         self.lost
     }
-    /// Round trip in seconds of a flow that has `base_rtt` without this queue.
+    /// Round trip in seconds of a flow whose round trip without this queue is `base_rtt`.
     pub fn round_trip_s(&self, base_rtt: Span) -> f64 {
         let delay_s = if self.served > 0.0 { self.delay_s / self.served } else { 0.0 };
         base_rtt.as_secs_f64() + delay_s
     }
-    /// Packets a second of a greedy flow.
+    /// Throughput of a greedy flow in packets a second.
     pub fn throughput(&self, base_rtt: Span) -> f64 {
         let loss = (self.lost + 0.5) / (self.served + self.lost + 1.0);
         loss_throughput(self.round_trip_s(base_rtt), loss)
     }
 }
 
-/// Equation 1: packets a second of a flow with this round trip in seconds, and this ratio of loss, both above 0.
+/// Equation 1: packets a second of a flow with this round trip in seconds and this loss ratio, both above 0.
 pub fn loss_throughput(round_trip_s: f64, loss: f64) -> f64 {
     let timeout_s = 4.0 * round_trip_s;
     let recovery = round_trip_s * libm::sqrt(2.0 * loss / 3.0);
@@ -82,11 +85,12 @@ pub fn loss_throughput(round_trip_s: f64, loss: f64) -> f64 {
     1.0 / (recovery + timeouts)
 }
 
-/// Equation 1 the other way round: the ratio of loss at which a flow with this round trip gets so many packets a second; 1 where
-/// it gets more even then.
+/// The inverse of equation 1: the loss ratio at which a flow with this round trip gets so many packets a second; 1 where it gets
+/// more even then.
 pub(super) fn throughput_loss(round_trip_s: f64, throughput: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
-    // It falls from infinity. In steps of the square root, which is what small losses count by.
+    // Equation 1 falls from infinity. Bisects over the square root of the loss, which dominates at small
+    // losses.
     for _ in 0..52 {
         let middle = 0.5 * (low + high);
         match loss_throughput(round_trip_s, middle * middle) > throughput {

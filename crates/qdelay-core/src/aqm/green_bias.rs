@@ -1,20 +1,23 @@
-//! The green bias of ABE: how often a packet that asked for low delay goes first, so that asking brings no more throughput.
+//! The green bias of ABE: how often a packet that asked for low delay goes first, such that asking does not increase
+//! throughput.
 //!
 //! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), the section on the
 //! control loop. Every `period` (T) the throughput that a greedy flow of each colour would have is estimated (`greedy.rs`), and
 //! the bias g moves by `alpha` towards 1/(1 + (gamma theta_green / theta_blue)^k).
 //!
 //! Parameters:
-//! * `period`: between two moves (T, 0.5 s).
-//! * `alpha`: share of the way to go at once (1.1). The paper asks for a value within 0 and 1 and used 1.1 in its simulations; g
-//!   stays within 0 and 1 here, whatever alpha is.
-//! * `k`: how sharply g answers (2), and `gamma`: advantage of blue to aim at (1.1). The paper publishes neither; these are ours.
-//! * `base_rtt`: round trip without this queue's delay, for every flow alike (20 ms). Small is in favour of blue.
-//! * `weight`: of the period just over in the estimates (0.1, ours).
+//! * `period`: between two updates (T, 0.5 s).
+//! * `alpha`: share of the distance to the goal that an update covers (1.1). The paper asks for a value within 0 and 1 and used
+//!   1.1 in its simulations; here g stays within 0 and 1, whatever alpha is.
+//! * `k`: slope of the response of g (2), and `gamma`: intended advantage of blue (1.1). The paper publishes neither; these are
+//!   ours.
+//! * `base_rtt`: round trip without this queue's delay, the same for every flow (20 ms). A small value favours
+//!   blue.
+//! * `weight`: of the last period in the estimates (0.1, ours).
 //!
 //! Differences from the reference:
-//! * Estimates are aged by `1 - weight` at every move.
-//! * While one of the colours has shown no packet since the last move, g stays.
+//! * Estimates are multiplied by `1 - weight` at every update.
+//! * If one of the colours had no packet since the last update, g stays.
 
 use super::greedy::{Colour, Estimate};
 use crate::{Span, Time};
@@ -22,15 +25,15 @@ use crate::{Span, Time};
 /// The parameters of the control loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GreenBiasParameters {
-    /// Between two moves (T); more than zero.
+    /// Between two updates (T); more than zero.
     pub period: Span,
-    /// Share of the way to go at once, above 0, at most 2.
+    /// Share of the distance to the goal that an update covers, above 0, at most 2.
     pub alpha: f64,
     /// Slope (K), above 0.
     pub k: f64,
-    /// Advantage of blue to aim at, above 0.
+    /// Intended advantage of blue, above 0.
     pub gamma: f64,
-    /// Round trip without the queue's delay, more than zero.
+    /// Round trip without this queue's delay, more than zero.
     pub base_rtt: Span,
     /// Weight of the last period in the estimates, above 0, at most 1.
     pub weight: f64,
@@ -60,7 +63,7 @@ pub struct GreenBias {
 }
 
 impl GreenBias {
-    /// A loop whose g is 1 until it first moves.
+    /// A loop whose g is 1 until its first update.
     pub fn new(parameters: GreenBiasParameters) -> GreenBias {
         let (blue, green) = Default::default();
         GreenBias { parameters, g: 1.0, blue, green, next: Time::ZERO + parameters.period }
@@ -71,7 +74,7 @@ impl GreenBias {
         self.g
     }
 
-    /// Runs the moves up to `now`. To be called before anything that happens at `now`.
+    /// Runs the updates that are due up to `now`. Must be called before any event at `now` is reported.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         if now >= self.next {
@@ -98,7 +101,7 @@ impl GreenBias {
         }
     }
 
-    /// One move. Nothing has happened in further periods that are over, so that they move nothing.
+    /// One update. Periods in which nothing happened change nothing and are skipped.
     fn update(&mut self, now: Time) {
         let GreenBiasParameters { period, alpha, k, gamma, base_rtt, weight } = self.parameters;
         let over = now.since(self.next).as_nanos() / period.as_nanos().max(1);
@@ -113,7 +116,7 @@ impl GreenBias {
     }
 }
 
-/// Equation 2: g after one move, where `ratio` is gamma times green's throughput over blue's.
+/// Equation 2: g after one update, where `ratio` is gamma times green's throughput over blue's.
 fn moved(g: f64, ratio: f64, alpha: f64, k: f64) -> f64 {
     let aim = 1.0 / (1.0 + libm::pow(ratio, k));
     ((1.0 - alpha) * g + alpha * aim).clamp(0.0, 1.0)

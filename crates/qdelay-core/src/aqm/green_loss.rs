@@ -1,27 +1,31 @@
-//! The green loss of ABE: how much of what asked for low delay is refused, so that asking brings no more throughput.
+//! The green loss of ABE: which share of the low-delay packets is refused, such that asking for low delay does not
+//! increase throughput.
 //!
 //! Source: ours. The goal is that of the control loop of Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service
-//! within Best Effort" (2001), and so is the estimate of what each colour would get (`greedy.rs`). The means is another. The paper
-//! moves the green bias g, which delays green packets in the hope that some go stale; which ones do, it leaves to chance, and with
-//! packets of several sizes these are small ones behind large ones, whoever sends them. Here green goes first wherever it may
-//! (g = 1), and green packets are refused as they arrive, with a probability that is worked out: every `period`, the loss at which
-//! a greedy flow with green's round trip would have blue's throughput over `gamma` is what green should lose in all. What it loses
-//! anyhow, to the acceptance test and otherwise, is part of it. What is refused has no duplicate: it is as if it had not come, and
-//! blue need not make room for it.
+//! within Best Effort" (2001), and so is the estimate of each colour's throughput (`greedy.rs`). The mechanism is different. The
+//! paper adjusts the green bias g, which delays green packets so that some become stale. Which ones become stale is left to
+//! chance, and among packets of several sizes it is the small ones behind large ones, whichever flow sends them. Here green goes
+//! first wherever it may (g = 1), and green packets are refused on arrival with a computed probability: every `period`, the total
+//! loss due to green is the one at which a greedy flow with green's round trip would have blue's throughput divided by `gamma`.
+//! Losses that green has anyway, by the acceptance test and otherwise, are part of it. A refused packet has no duplicate, as if
+//! it had not arrived, and blue need not make room for it.
 //!
-//! Everything is counted in bytes: a packet of `full_bytes` or more is refused with that probability, a smaller one with its
-//! part of it. A flow of small packets that gets little throughput then also pays little. Who cuts a transfer into small packets
-//! does not gain: at a loss in proportion to the size, the throughput of equation 1 still grows with the square root of the size.
+//! Everything is counted in bytes: a packet of `full_bytes` or more is refused with that probability, a smaller one with a
+//! probability in proportion to its size. A flow of small packets with little throughput therefore also loses little. A sender
+//! that cuts a transfer into small packets does not gain: at a loss in proportion to the size, the throughput of equation 1 still
+//! grows with the square root of the size.
 //!
-//! While no blue packet comes there is nobody to protect, and the probability falls by `weight` each period.
+//! While no blue packet arrives there is no flow to protect, and the probability falls by `weight` each
+//! period.
 //!
 //! Parameters:
-//! * `period`: between two moves (0.5 s).
-//! * `alpha`: share of the way to go at once (1.1); the probability stays within 0 and 1 whatever it is.
-//! * `gamma`: advantage of blue to aim at (1.1).
-//! * `base_rtt`: round trip without this queue's delay, for every flow alike (2 ms). Small is in favour of blue: a green flow whose round
-//!   trip is shorter than that gains by being green, and one whose round trip is longer loses more than it need.
-//! * `weight`: of the period just over in the estimates (0.1).
+//! * `period`: between two updates (0.5 s).
+//! * `alpha`: share of the distance to the goal that an update covers (1.1); the probability stays within 0
+//!   and 1 whatever it is.
+//! * `gamma`: intended advantage of blue (1.1).
+//! * `base_rtt`: round trip without this queue's delay, the same for every flow (2 ms). A small value favours blue: a green flow
+//!   with a shorter round trip gains by being green, and one with a longer round trip loses more than necessary.
+//! * `weight`: of the last period in the estimates (0.1).
 //! * `full_bytes`: size of a full packet (1500).
 
 use super::greedy::{Colour, Estimate, throughput_loss};
@@ -30,13 +34,13 @@ use crate::{DropReason, MarkReason, Random, Span, Time};
 /// The parameters of the green loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GreenLossParameters {
-    /// Between two moves; more than zero.
+    /// Between two updates; more than zero.
     pub period: Span,
-    /// Share of the way to go at once, above 0, at most 2.
+    /// Share of the distance to the goal that an update covers, above 0, at most 2.
     pub alpha: f64,
-    /// Advantage of blue to aim at, above 0.
+    /// Intended advantage of blue, above 0.
     pub gamma: f64,
-    /// Round trip without the queue's delay, more than zero.
+    /// Round trip without this queue's delay, more than zero.
     pub base_rtt: Span,
     /// Weight of the last period in the estimates, above 0, at most 1.
     pub weight: f64,
@@ -45,7 +49,7 @@ pub struct GreenLossParameters {
 }
 
 impl GreenLossParameters {
-    /// `base_rtt` where nothing is known of round trips: conservative from 2 ms on.
+    /// `base_rtt` where round trips are unknown: conservative for flows of 2 ms and more.
     pub const BASE_RTT: Span = Span::from_millis(2);
 }
 
@@ -55,19 +59,19 @@ pub struct GreenLoss {
     parameters: GreenLossParameters,
     probability: f64,
     blue: Estimate,
-    /// Without what this law refused. A sum that had it, to be subtracted later, would leave rounding of a green that is nearly all
-    /// refused.
+    /// Excludes the packets that this law refused. Subtracting them later from a sum that includes them would leave only rounding
+    /// errors where nearly all of green is refused.
     green: Estimate,
     next: Time,
 }
 
 impl GreenLoss {
-    /// It asked for low delay, and was refused so that asking brings no more throughput.
+    /// The packet asked for low delay, and was dropped so that asking does not increase throughput.
     pub const DROP: DropReason = DropReason::new("green_loss");
-    /// It asked for low delay, and was marked so that asking brings no more throughput.
+    /// The packet asked for low delay, and was marked so that asking does not increase throughput.
     pub const MARK: MarkReason = MarkReason::new("green_loss");
 
-    /// A law that refuses nothing until it first moves.
+    /// A law that refuses nothing until its first update.
     pub fn new(parameters: GreenLossParameters) -> GreenLoss {
         let (blue, green) = Default::default();
         let next = Time::ZERO + parameters.period;
@@ -79,7 +83,7 @@ impl GreenLoss {
         self.probability
     }
 
-    /// Runs the moves up to `now`. To be called before anything that happens at `now`.
+    /// Runs the updates that are due up to `now`. Must be called before any event at `now` is reported.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         if now >= self.next {
@@ -87,7 +91,7 @@ impl GreenLoss {
         }
     }
 
-    /// Whether a green packet of so many bytes that has come is to be refused or marked.
+    /// Whether an arriving green packet of so many bytes is to be refused or marked.
     #[inline]
     pub fn chooses(&self, bytes: u32, random: &mut Random) -> bool {
         let probability = self.probability * self.weight(bytes).min(1.0);
@@ -107,7 +111,7 @@ impl GreenLoss {
         self.estimate(colour).served(weight, delay);
     }
 
-    /// A packet of so many bytes was dropped or marked by somebody else.
+    /// A packet of so many bytes was dropped or marked, but not by this law.
     #[inline]
     pub fn lost(&mut self, colour: Colour, bytes: u32) {
         let weight = self.weight(bytes);
@@ -124,7 +128,7 @@ impl GreenLoss {
         }
     }
 
-    /// One move. Nothing has happened in further periods that are over.
+    /// One update. Periods in which nothing happened are skipped.
     fn update(&mut self, now: Time) {
         let GreenLossParameters { period, alpha, gamma, base_rtt, weight, .. } = self.parameters;
         let over = now.since(self.next).as_nanos() / period.as_nanos().max(1);
@@ -145,12 +149,12 @@ impl GreenLoss {
     }
 }
 
-/// What share to refuse so that `due` (0 to 1) is lost in all, where of those that are not refused so many are served and so many lost
-/// anyhow. Nothing where all of them are lost, and `due` where there are none.
+/// The share to refuse such that `due` (0 to 1) is lost in total, where `served` and `lost` count the packets that are not
+/// refused. 0 where all of those are lost, and `due` where there are none.
 ///
-/// It is (due - anyhow) / (1 - anyhow) with anyhow = lost / (served + lost), written without 1 - anyhow: where hardly any are served
-/// that is rounding, and 0 while some are. Rounding of the sums moves the result here by a few parts in 2^52; an error of `due`
-/// moves it by (served + lost) / served as much.
+/// It is (due - anyhow) / (1 - anyhow) with anyhow = lost / (served + lost), written without 1 - anyhow: where hardly any packets
+/// are served that difference is rounding error, or 0. Rounding of the sums changes the result by a few parts in 2^52; an error
+/// of `due` is amplified by (served + lost) / served.
 fn share_to_refuse(due: f64, served: f64, lost: f64) -> f64 {
     let all = served + lost;
     if served > 0.0 {
@@ -178,8 +182,8 @@ mod tests {
     fn at(ms: u64) -> Time {
         Time::from_nanos(ms * 1_000_000)
     }
-    /// Periods of 2000 full packets of each colour that come; blue waits 80 ms and loses 2%, green waits 5 ms and loses `anyhow`
-    /// of 100 that the law does not refuse. Returns what green lost in the last half of the periods.
+    /// Periods with 2000 arriving full packets of each colour; blue waits 80 ms and loses 2%, green waits 5 ms and loses
+    /// `anyhow` of 100 that the law does not refuse. Returns green's loss over the last half of the periods.
     fn run(parameters: GreenLossParameters, anyhow: u64) -> f64 {
         let (mut law, mut random) = (GreenLoss::new(parameters), Random::derive(1, "green", "loss"));
         let (mut lost, mut all) = (0, 0);
@@ -206,7 +210,7 @@ mod tests {
         lost as f64 / all as f64
     }
 
-    /// By equation 1 100 ms and 2% give 73.2 packets a second, as 25 ms and 9.7% do.
+    /// By equation 1, 100 ms and 2% give 73.2 packets a second, as 25 ms and 9.7% do.
     #[test]
     fn green_loses_what_makes_it_even() {
         for anyhow in [0, 3, 8] {
@@ -216,13 +220,14 @@ mod tests {
             assert!((throughput / blue - 1.0).abs() < 0.02, "{anyhow}: {lost} {throughput} {blue}");
         }
         let lost = run(PARAMETERS, 40);
-        assert!((lost - 0.4).abs() < 1e-9, "it loses more anyhow, and nothing is refused: {lost}");
+        assert!((lost - 0.4).abs() < 1e-9, "green's other losses are higher, and nothing is refused: {lost}");
         let more = run(GreenLossParameters { gamma: 1.5, ..PARAMETERS }, 3);
         let ratio = super::super::loss_throughput(0.1, 0.02) / super::super::loss_throughput(0.025, more);
         assert!((ratio - 1.5).abs() < 0.03, "{ratio}");
     }
 
-    /// Blue of a period with which `law` moves at its end: 100 full packets, of which so many are lost.
+    /// Reports blue packets of one period, then runs the update of `law` at its end: 100 full packets, of
+    /// which so many are lost.
     fn move_with_blue(law: &mut GreenLoss, period: &mut u64, losses: u64) {
         for packet in 0..100 {
             match packet < losses {
@@ -234,7 +239,7 @@ mod tests {
         law.advance(at(500 * *period));
     }
 
-    /// What it loses anyhow is a ratio, which does not change while all that comes is refused.
+    /// Green's other losses are a ratio, which does not change while all arrivals are refused.
     #[test]
     fn refusals_leave_what_green_loses_anyhow() {
         let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, ..PARAMETERS });
@@ -253,7 +258,8 @@ mod tests {
         }
     }
 
-    /// Blue gets less than green would at any loss, and a little of green is served: that is refused too, however little it is.
+    /// Blue gets less than green would at any loss, and a few green packets are still served: these are refused too, however
+    /// few.
     #[test]
     fn the_little_that_is_served_is_refused() {
         let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, gamma: 100.0, ..PARAMETERS });
@@ -299,7 +305,7 @@ mod tests {
     fn without_blue_it_lets_go() {
         let mut law = GreenLoss { probability: 0.5, ..GreenLoss::new(PARAMETERS) };
         law.advance(at(500));
-        assert_eq!(law.probability(), 0.5, "no news of anybody");
+        assert_eq!(law.probability(), 0.5, "no packets of either colour");
         for period in 2..60 {
             law.served(Colour::Green, 200, Span::from_millis(1));
             law.advance(at(500 * period));

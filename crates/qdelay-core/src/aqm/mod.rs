@@ -1,7 +1,7 @@
-//! Queue management laws: each decides about a packet from numbers and owns none.
+//! Queue management laws: each decides about a packet from numbers and stores no packet.
 //!
-//! A law is told what happens to somebody's queue (a packet's sojourn, the bytes left behind it, the time) and
-//! answers with a [`Verdict`]. It never sees the queue, so it fits a discipline of [`crate::qdisc`], a radio stack
+//! A law is notified of the events at a queue (a packet's sojourn, the bytes left behind it, the time) and answers
+//! with a [`Verdict`]. It has no access to the queue, so it fits a discipline of [`crate::qdisc`], a radio stack
 //! that keeps its own buffers, and a kernel alike.
 //!
 //! But for [`Duplicates`], which remembers packets, they need no heap.
@@ -36,14 +36,14 @@ pub use red::{Red, RedMode, RedParameters, RedVerdict};
 
 use crate::{MarkReason, Time};
 
-/// What a law says about one packet.
+/// The decision of a law about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on as it is.
+    /// Forward the packet unchanged.
     Forward,
-    /// It goes on with the codepoint "congestion experienced".
+    /// Forward the packet with the codepoint "congestion experienced".
     Mark(MarkReason),
-    /// It is to be dropped.
+    /// Drop the packet.
     Drop,
 }
 

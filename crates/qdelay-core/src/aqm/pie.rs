@@ -1,4 +1,4 @@
-//! PIE: packets are dropped as they arrive, with a probability that a controller steers so that the delay meets a
+//! PIE: packets are dropped on arrival, with a probability that a controller adjusts such that the delay meets a
 //! target.
 //!
 //! Source: RFC 8033 section 4 (the algorithm), section 5.1 (ECN), 5.2 (departure rate), 5.4 (derandomisation), 5.5
@@ -9,15 +9,15 @@
 //! * `tupdate`: how often the probability is recomputed (T_UPDATE, 15 ms).
 //! * `alpha`, `beta`: weights of the distance from the target and of the trend, in 1/s (0.125 and 1.25).
 //! * `max_burst`: how long a burst may go on before the first drop (MAX_BURST, 150 ms).
-//! * `estimator`: where the delay comes from. `timestamp` is the sojourn of the packet that left last, as in the
-//!   basic algorithm of appendix A (and as Linux has it by default); `rate` is Little's law, backlog over departure
-//!   rate, of section 5.2 and appendix B.
+//! * `estimator`: source of the delay. `timestamp` is the sojourn of the packet that left last, as in the basic
+//!   algorithm of appendix A (and by default in Linux); `rate` is Little's law, backlog over departure rate, of
+//!   section 5.2 and appendix B.
 //! * `mtu`: no drop when the backlog is at most two of these (MEAN_PKTSIZE; 1500 bytes, as Linux takes the MTU).
 //! * `ecn`, `ecn_threshold`: mark ECN-capable packets while the probability is below the threshold (off; 10%).
-//! * `derandomize`: no drop soon after the last, and surely one after a long pause (on).
+//! * `derandomize`: no drop soon after the last, and a certain one after a long pause (on).
 //! * `bytemode`: scale the probability by packet size / `mtu`, at most 1 (off).
 //!
-//! The host asks [`Pie::admit`] about every arrival, tells of departures with [`Pie::departed`] and of arrivals it
+//! The host calls [`Pie::admit`] for every arrival, reports departures with [`Pie::departed`] and arrivals that it
 //! refused itself with [`Pie::refused`], and calls [`Pie::run_timer`] at [`Pie::next_update`] or at every call. An
 //! arrival costs an addition and three comparisons; divisions are left to the timer.
 //!
@@ -39,19 +39,20 @@ use crate::{DropReason, Ecn, MarkReason, Random, Span, Time};
 const MEASUREMENT_BYTES: u64 = 1 << 14;
 /// Weight of a new measurement: DQ_THRESHOLD / 2^16.
 const MEASUREMENT_WEIGHT: f64 = 0.25;
-/// Below this accumulated probability nothing is dropped, from the next on everything is (section 5.4).
+/// Below this accumulated probability no packet is dropped; from [`ACCUMULATED_MAX`] on every packet is
+/// (section 5.4).
 const ACCUMULATED_MIN: f64 = 0.85;
 const ACCUMULATED_MAX: f64 = 8.5;
 /// From this probability on, a step up is at most [`STEP_MAX`] (section 5.5).
 const STEP_CAPPED_FROM: f64 = 0.1;
 const STEP_MAX: f64 = 0.02;
-/// What is left of the probability after an update without delay (section 4.2).
+/// Factor on the probability at an update without delay (section 4.2).
 const DECAY: f64 = 0.98;
-/// Below each probability, by how much a step is divided (section 4.2's automatic tuning).
+/// Below each probability, the divisor of a step (section 4.2's automatic tuning).
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 
-/// Where PIE gets the queueing delay from.
+/// The source of the queueing delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PieEstimator {
     /// The sojourn of the packet that left last.
@@ -74,15 +75,15 @@ pub struct PieParameters {
     pub beta: f64,
     /// How long a burst may go on before the first drop (MAX_BURST).
     pub max_burst: Span,
-    /// Where the delay comes from.
+    /// The source of the queueing delay.
     pub estimator: PieEstimator,
     /// No drop when the backlog is at most two of these (IP bytes).
     pub mtu: u64,
-    /// Mark ECN-capable packets in place of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// From this probability on they are dropped all the same, 0 to 1.
+    /// From this probability on ECN-capable packets are dropped all the same, 0 to 1.
     pub ecn_threshold: f64,
-    /// Space the drops out.
+    /// Space the drops evenly.
     pub derandomize: bool,
     /// Scale the probability by packet size.
     pub bytemode: bool,
@@ -118,29 +119,29 @@ pub struct Pie {
     probability: f64,
     /// Sum of the probabilities since the last signal (`accu_prob_`).
     accumulated: f64,
-    /// What is left of the burst allowance (`burst_allowance_`).
+    /// Remaining burst allowance (`burst_allowance_`).
     burst: Span,
     /// With timestamps: the latest sojourn.
     sojourn: Span,
-    /// The delay at the update before (`qdelay_old_`).
+    /// The delay at the previous update (`qdelay_old_`).
     delay_old: Span,
     next_update: Time,
     rate: DepartureRate,
 }
 
-/// How long [`MEASUREMENT_BYTES`] take to leave (section 5.2).
+/// Departure rate, measured as the time that [`MEASUREMENT_BYTES`] take to leave (section 5.2).
 #[derive(Clone, Debug, Default)]
 struct DepartureRate {
-    /// Since when, and how many bytes; `None` outside a measurement.
+    /// Start of the measurement and the bytes since then; `None` outside a measurement.
     running: Option<(Time, u64)>,
     /// Nanoseconds, averaged; 0 before the first measurement.
     average: f64,
 }
 
 impl Pie {
-    /// The drop probability chose it as it arrived.
+    /// The drop probability chose the packet on arrival, to be dropped.
     pub const DROP: DropReason = DropReason::new("pie");
-    /// The drop probability chose it.
+    /// The drop probability chose the packet, to be marked.
     pub const MARK: MarkReason = MarkReason::new("pie");
 
     /// The law at rest at the start of a run.
@@ -158,7 +159,7 @@ impl Pie {
         }
     }
 
-    /// What to do with an arrival of `packet_bytes` at a queue of `backlog_bytes`. Draws from `random` where chance
+    /// The verdict on an arrival of `packet_bytes` at a queue of `backlog_bytes`. Draws from `random` where chance
     /// decides.
     #[inline]
     pub fn admit(&mut self, backlog_bytes: u64, packet_bytes: u32, ecn: Ecn, random: &mut Random) -> Verdict {
@@ -174,13 +175,13 @@ impl Pie {
         }
     }
 
-    /// The host dropped an arrival for lack of room.
+    /// The host dropped an arrival because the queue was full.
     #[inline]
     pub fn refused(&mut self) {
         self.accumulated = 0.0;
     }
 
-    /// A packet of `packet_bytes` left after `sojourn`, with `backlog_bytes` left behind it.
+    /// A packet of `packet_bytes` left after `sojourn`, with `backlog_bytes` queued behind it.
     #[inline]
     pub fn departed(&mut self, sojourn: Span, now: Time, packet_bytes: u32, backlog_bytes: u64) {
         match self.parameters.estimator {
@@ -191,14 +192,14 @@ impl Pie {
         }
     }
 
-    /// When [`Pie::run_timer`] is due. [`Time::NEVER`] while the queue is empty and the law at rest, where an update
-    /// changes nothing.
+    /// When [`Pie::run_timer`] is due. [`Time::NEVER`] while the queue is empty and the law at rest, because an
+    /// update would change nothing.
     #[inline]
     pub fn next_update(&self, backlog_bytes: u64) -> Time {
         if self.is_at_rest(backlog_bytes) { Time::NEVER } else { self.next_update }
     }
 
-    /// Recomputes the probability if that is due; does nothing at any other time.
+    /// Recomputes the probability if an update is due; does nothing at any other time.
     #[inline]
     pub fn run_timer(&mut self, now: Time, backlog_bytes: u64) {
         if now >= self.next_update {
@@ -211,7 +212,7 @@ impl Pie {
         self.probability
     }
 
-    /// Section 4.4: without congestion the whole burst allowance is there again.
+    /// Section 4.4: without congestion the burst allowance is restored in full.
     #[inline]
     fn renew_burst(&mut self, backlog_bytes: u64) {
         if self.probability == 0.0
@@ -327,14 +328,14 @@ mod tests {
     fn law(parameters: PieParameters) -> Pie {
         Pie::new(parameters)
     }
-    /// Congested, past its burst allowance, with this probability.
+    /// Congested, past the burst allowance, with this probability.
     fn congested(parameters: PieParameters, probability: f64) -> Pie {
         Pie { probability, burst: Span::ZERO, sojourn: LATE, delay_old: LATE, ..law(parameters) }
     }
     fn admit(law: &mut Pie, random: &mut Random) -> Verdict {
         law.admit(MANY, 1500, Ecn::NotEct, random)
     }
-    /// How often of `n` arrivals are dropped.
+    /// Number of drops among `n` arrivals.
     fn drops(law: &mut Pie, n: u32) -> u32 {
         let mut random = random();
         (0..n).filter(|_| admit(law, &mut random) == Verdict::Drop).count() as u32
@@ -371,7 +372,7 @@ mod tests {
         assert_eq!(law.burst, Span::from_millis(150));
         let mut law = Pie { burst: Span::ZERO, sojourn: Span::from_millis(8), ..law };
         admit(&mut law, &mut random());
-        assert_eq!(law.burst, Span::ZERO, "the current delay is over half the target");
+        assert_eq!(law.burst, Span::ZERO, "the current delay is above half the target");
     }
 
     #[test]

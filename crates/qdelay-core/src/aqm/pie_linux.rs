@@ -1,34 +1,37 @@
 //! PIE as the Linux kernel computes it, for comparison with results measured on one.
 //!
 //! Source: Linux `sch_pie.c` and `pie.h` (6.12): `pie_drop_early`, `pie_process_dequeue` without the departure-rate
-//! estimator (the kernel's default), `pie_calculate_probability`, `pie_timer`; `kernel/time/timer.c` for when that runs.
+//! estimator (the kernel's default), `pie_calculate_probability`, `pie_timer`; `kernel/time/timer.c` for the time at
+//! which the timer runs.
 //!
 //! Parameters: those of [`super::Pie`] without `estimator` (timestamps), `derandomize` (on) and `ecn_threshold`
 //! (10%), and `hz`: the timer ticks a second that the kernel was built with (250, as Debian's and Ubuntu's are; others have 1000, 300 or 100).
 //!
 //! Differences from RFC 8033, all of them the kernel's:
-//! * An arrival is spared while the *latest* sojourn is under half the target; the RFC looks at that of the update
-//!   before.
+//! * An arrival is spared while the *latest* sojourn is under half the target; the RFC compares that of the
+//!   previous update.
 //! * The burst allowance shrinks by the time between departures, not by `tupdate` per update, and an idle queue keeps
 //!   it.
 //! * A delay over 250 ms adds 2% to every step. The cap of 2% comes before that.
-//! * Two idle updates take 1/64 off the probability. None where packets wait but the delay is zero.
-//! * The probability is not bounded by 1: under lasting overload it grows on, and takes as long to come down.
+//! * Two idle updates subtract 1/64 of the probability. An update at which packets wait but the delay is zero
+//!   subtracts nothing.
+//! * The probability is not bounded by 1: under lasting overload it keeps growing, and takes as long to fall
+//!   again.
 //! * A probability of exactly 10% still marks. A mark that was due (8.5) does not restart the accumulated
 //!   probability.
-//! * Updates come every `tupdate` rounded up to whole timer ticks, and one tick: each is asked for when the one before runs, which
-//!   is at a tick, and the timer wheel adds one to whatever it is asked for, because what was asked for just before a tick would come
-//!   early without. So 15 ms are 20 ms at HZ 250 (4 ticks and 1), 16 ms at 1000, 20 ms at 300 and 30 ms at 100. From 64 ticks on the
-//!   wheel is coarser: steps of 8, from 505 on of 64, and so on.
+//! * Updates come every `tupdate` rounded up to whole timer ticks, plus one tick: each timer is armed when the previous one runs,
+//!   which is at a tick, and the timer wheel adds one tick to every timeout, because one armed just before a tick would otherwise
+//!   expire early. So 15 ms become 20 ms at HZ 250 (4 ticks and 1), 16 ms at 1000, 20 ms at 300 and 30 ms at 100. From 64 ticks
+//!   on the wheel is coarser: steps of 8, from 505 on of 64, and so on.
 //! * No drop while the backlog is *under* two MTUs.
 //!
 //! Differences from the reference:
 //! * The first update comes one period after the run begins. The kernel's comes half a second after the discipline is
-//!   attached, which on a router is long before the traffic that is looked at.
+//!   attached, which on a router is long before the observed traffic.
 //! * IP bytes: the kernel's packets and its MTU count 14 bytes of Ethernet header each, which cancels for full-size
 //!   packets.
 //! * `max_burst` is a parameter; the kernel has 150 ms.
-//! * Every update runs at its tick; the kernel's is late by a tick or more where its processor does not answer interrupts.
+//! * Every update runs at its tick; the kernel's is late by a tick or more while its processor has interrupts disabled.
 //! * Steps saturate: in the kernel a change of more than 100 s in the delay overflows.
 
 use super::{PieParameters, Verdict};
@@ -39,9 +42,10 @@ const ONE: u64 = u64::MAX >> 8;
 /// The kernel's unit of delay is 64 ns.
 const TICK_SHIFT: u32 = 6;
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_SHIFT;
-/// Over this delay every step is 2% larger.
+/// Above this delay every step is 2% larger.
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
-/// Ticks up to which the timer wheel's first level reaches; each further one reaches 8 times as far, in steps 8 times as long.
+/// Ticks up to which the timer wheel's first level reaches; each further level reaches 8 times as far, in steps 8 times as
+/// long.
 const WHEEL_REACH: u128 = 63;
 const WHEEL_FACTOR: u128 = 8;
 
@@ -63,7 +67,7 @@ pub struct LinuxPie {
     burst: u64,
     delay: u64,
     delay_old: u64,
-    /// When a packet left last; `None` since the last reset.
+    /// Time of the last departure; `None` since the last reset.
     last_departure: Option<u64>,
 }
 
@@ -92,7 +96,7 @@ impl LinuxPie {
         }
     }
 
-    /// What to do with an arrival of `packet_bytes` at a queue of `backlog_bytes`.
+    /// The verdict on an arrival of `packet_bytes` at a queue of `backlog_bytes`.
     #[inline]
     pub fn admit(&mut self, backlog_bytes: u64, packet_bytes: u32, ecn: Ecn, random: &mut Random) -> Verdict {
         if !self.chooses(backlog_bytes, packet_bytes, random) {
@@ -105,13 +109,13 @@ impl LinuxPie {
         Verdict::Drop
     }
 
-    /// The host dropped an arrival for lack of room.
+    /// The host dropped an arrival because the queue was full.
     #[inline]
     pub fn refused(&mut self) {
         self.accumulated = 0;
     }
 
-    /// A packet left after `sojourn`, with `backlog_bytes` left behind it.
+    /// A packet left after `sojourn`, with `backlog_bytes` queued behind it.
     #[inline]
     pub fn departed(&mut self, sojourn: Span, now: Time, backlog_bytes: u64) {
         let reading = clock(now);
@@ -126,7 +130,7 @@ impl LinuxPie {
         if self.is_at_rest(backlog_bytes) { Time::NEVER } else { self.next_update }
     }
 
-    /// Recomputes the probability if that is due; does nothing at any other time.
+    /// Recomputes the probability if an update is due; does nothing at any other time.
     #[inline]
     pub fn run_timer(&mut self, now: Time, backlog_bytes: u64) {
         if now >= self.next_update {
@@ -134,7 +138,8 @@ impl LinuxPie {
         }
     }
 
-    /// The probability with which an arrival is dropped or marked: 0, and beyond 1 under lasting overload.
+    /// The probability with which an arrival is dropped or marked; at least 0, and above 1 under lasting
+    /// overload.
     pub fn probability(&self) -> f64 {
         self.probability as f64 / ONE as f64
     }
@@ -207,8 +212,8 @@ impl LinuxPie {
         self.delay_old = self.delay;
     }
 
-    /// By how many bits the weights shrink: 1 under a probability of 10%, and 2 more for each power of ten below,
-    /// down to 10^-6.
+    /// Number of bits by which the weights are shifted: 1 under a probability of 10%, and 2 more for each power
+    /// of ten below, down to 10^-6.
     fn tuning_shift(&self) -> u32 {
         if self.probability >= ONE / 10 {
             return 0;
@@ -223,7 +228,8 @@ impl LinuxPie {
     }
 }
 
-/// From one update to the next. At the beginning of a run a tick is zero, so that all updates lie on steps of their level of the wheel.
+/// Time from one update to the next. At the beginning of a run the tick counter is zero, so all updates lie on steps of their
+/// level of the wheel.
 fn period(tupdate: Span, hz: u32) -> Span {
     const SECOND: u128 = 1_000_000_000;
     let hz = u128::from(hz.max(1));
@@ -272,7 +278,7 @@ mod tests {
     fn admit(law: &mut LinuxPie, backlog_bytes: u64) -> Verdict {
         law.admit(backlog_bytes, 1500, Ecn::NotEct, &mut Random::derive(1, "node", "pie"))
     }
-    /// The step of one update, as a part of one.
+    /// The step of one update, as a fraction of probability one.
     fn step(probability: u64, delay: u64, delay_old: u64, backlog_bytes: u64) -> f64 {
         let mut law = LinuxPie { probability, delay, delay_old, ..law() };
         law.recompute(backlog_bytes);
@@ -342,7 +348,8 @@ mod tests {
                 (pause, dropped) = (0, dropped + 1);
             }
         }
-        // 0.85 / 0.1 without, then 1 in 10: a drop every 18 or so.
+        // Without derandomisation the first drop would come at 0.85 / 0.1, then 1 in 10: a drop every 18 or
+        // so.
         assert!((5200..5900).contains(&dropped), "{dropped}");
     }
 
@@ -397,7 +404,7 @@ mod tests {
         assert!(near(step(percent(0.5), 0, ms(2000), 1), -0.005));
         let mut law = LinuxPie { probability: u64::MAX - 1, delay: ms(300), ..law() };
         law.recompute(1);
-        assert_eq!(law.probability, ONE, "what does not fit starts again at one");
+        assert_eq!(law.probability, ONE, "a step that overflows restarts at one");
     }
 
     #[test]

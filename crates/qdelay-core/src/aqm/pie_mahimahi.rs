@@ -1,14 +1,14 @@
-//! PIE as the link emulator mahimahi has it, for comparison with results measured there.
+//! PIE as implemented in the link emulator mahimahi, for comparison with results measured there.
 //!
 //! Source: mahimahi `pie_packet_queue.cc` (after an early draft of RFC 8033 and Linux 4.4).
 //!
 //! Parameters: `target` and `max_burst` in whole milliseconds (mahimahi's `qdelay_ref` and `max_burst`), `tupdate`
-//! (30 ms there, and not adjustable), `alpha` and `beta` (0.125 and 1.25, per *millisecond*), `mtu`.
+//! (fixed at 30 ms in mahimahi), `alpha` and `beta` (0.125 and 1.25, per *millisecond*), `mtu`.
 //!
 //! Differences from RFC 8033, all of them mahimahi's:
-//! * `alpha` and `beta` multiply milliseconds, so every step is 1000 times as large; its table divides it by 128
+//! * `alpha` and `beta` multiply milliseconds, so every step is 1000 times as large; a table divides it by 128
 //!   below a probability of 1%, by 32 below 10% and by 16 above.
-//! * The probability is recomputed when a packet arrives or leaves, once for each period that has passed by then.
+//! * The probability is recomputed when a packet arrives or leaves, once for each period that has passed since.
 //! * The delay is the backlog over the departure rate, in whole milliseconds of whole bytes per millisecond, and the
 //!   weight of a measurement is 1/8.
 //! * No derandomisation, no ECN, no cap on a step. The burst allowance starts at zero.
@@ -35,11 +35,11 @@ pub struct MahimahiPie {
     mtu: u64,
     state: State,
     last_update: u64,
-    /// Since when, and how many bytes; `None` outside a measurement.
+    /// Start of the measurement and the bytes since then; `None` outside a measurement.
     measuring: Option<(u64, u64)>,
 }
 
-/// What an update changes.
+/// The variables that an update changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct State {
     probability: f64,
@@ -66,7 +66,8 @@ impl MahimahiPie {
         }
     }
 
-    /// What to do with an arrival at a queue of `backlog_bytes`. Call [`MahimahiPie::run_timer`] first.
+    /// The verdict on an arrival at a queue of `backlog_bytes`. [`MahimahiPie::run_timer`] must be called
+    /// first.
     #[inline]
     pub fn admit(&mut self, backlog_bytes: u64, random: &mut Random) -> Verdict {
         let State { probability, burst, delay_old, .. } = self.state;
@@ -78,7 +79,7 @@ impl MahimahiPie {
         }
     }
 
-    /// A packet of `packet_bytes` left, with `backlog_bytes` left behind it.
+    /// A packet of `packet_bytes` left, with `backlog_bytes` queued behind it.
     #[inline]
     pub fn departed(&mut self, now: Time, packet_bytes: u32, backlog_bytes: u64) {
         let now = millis(now);
@@ -94,7 +95,7 @@ impl MahimahiPie {
         self.catch_up(now, backlog_bytes);
     }
 
-    /// Recomputes the probability for every period that has passed, with the backlog as it is.
+    /// Recomputes the probability for every period that has passed, with the present backlog.
     #[inline]
     pub fn run_timer(&mut self, now: Time, backlog_bytes: u64) {
         self.catch_up(millis(now), backlog_bytes);
@@ -123,7 +124,8 @@ impl MahimahiPie {
             self.recompute(backlog_bytes);
             self.last_update += self.tupdate;
             if self.state == before {
-                // Nothing will change until a packet comes or goes: the periods left are as this one.
+                // The remaining periods are identical to this one: the state changes only when a packet
+                // arrives or leaves.
                 let periods = (now - self.last_update).saturating_sub(1) / self.tupdate;
                 self.last_update += periods * self.tupdate;
             }
@@ -197,7 +199,7 @@ mod tests {
         for ms in 0..=10 {
             law.departed(at(ms), 1500, MANY);
         }
-        // 11 packets, 16500 bytes, in 10 ms; the packet that begins a measurement counts.
+        // 11 packets, 16500 bytes, in 10 ms; the packet that begins a measurement is included.
         assert_eq!(law.state.rate, 1650);
         assert_eq!(law.measuring, Some((10, 0)));
         for ms in 11..=21 {

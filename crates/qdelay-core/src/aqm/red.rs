@@ -1,5 +1,5 @@
-//! RED, random early detection: arrivals are dropped or marked at random, the more often the longer the queue is on
-//! average.
+//! RED, random early detection: arrivals are dropped or marked at random, more often the longer the average queue
+//! is.
 //!
 //! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993), section 4 (the
 //! algorithm), section 6 (the average) and section 7 (from probability to decision); Floyd's note "Recommendation on
@@ -9,20 +9,20 @@
 //! Parameters:
 //! * `mode`: whether queue and thresholds are in packets or in bytes (packets).
 //! * `min`, `max`: thresholds on the average, in packets or bytes (5 and 15 packets). Below `min` nothing is dropped.
-//! * `probability`: reached as the average gets to `max` (max_p, 0.1).
+//! * `probability`: reached as the average reaches `max` (max_p, 0.1).
 //! * `weight`: of the present length in the average, per arrival (w_q, 0.002).
-//! * `gentle`: between `max` and twice `max` the probability rises on from `probability` to 1; otherwise every arrival
+//! * `gentle`: between `max` and twice `max` the probability rises from `probability` to 1; otherwise every arrival
 //!   from `max` on is forced out (on).
-//! * `wait`: spread the drops evenly instead of geometrically, by counting the arrivals since the last (section 7's
-//!   second method; on).
-//! * `mtu`: size of a typical packet (1500 bytes); with `rate`, the link's rate (10 Mbit/s), it says how many packets
-//!   an idle link could have sent. The average ages by as many arrivals at an empty queue. In mode `bytes` the
-//!   probability of a packet is scaled by its size over `mtu` too.
+//! * `wait`: spread the drops evenly instead of geometrically, by counting the arrivals since the last drop
+//!   (section 7's second method; on).
+//! * `mtu`: size of a typical packet (1500 bytes); with `rate`, the link's rate (10 Mbit/s), it gives the number of
+//!   packets that an idle link could have sent. The average is aged by as many arrivals at an empty queue. In mode
+//!   `bytes` the probability of a packet is also scaled by its size over `mtu`.
 //!
-//! The host asks [`Red::admit`] about every arrival, whether or not there is room for it, and calls [`Red::emptied`]
-//! when a departure leaves the queue empty. The queue may be a *virtual* one: all that counts is what `admit` is told.
-//! Whether an early verdict is a mark or a drop is the host's to say. An arrival costs some multiplications, one or
-//! two divisions where chance decides, and a power where the queue was empty.
+//! The host calls [`Red::admit`] for every arrival, whether or not there is room for it, and [`Red::emptied`] when a
+//! departure leaves the queue empty. The queue may be a *virtual* one: the law depends only on the arguments of
+//! `admit`. Whether an early verdict becomes a mark or a drop is the host's decision. An arrival costs some
+//! multiplications, one or two divisions where chance decides, and a power where the queue was empty.
 //!
 //! Differences from the reference:
 //! * The arithmetic is in floating point. Linux (`red_calc_qavg`, `red_calc_qavg_from_idle_time`) has fixed point,
@@ -30,16 +30,16 @@
 //! * Linux draws a number per drop (`red_mark_probability`) where the paper's section 4 draws one per arrival, as here.
 //! * Linux has no gentle variant; ns-2 has it off unless asked, ns-3 on, as here.
 //! * `probability` is 0.1, as Floyd's "RED: discussions of setting parameters" (1997) advises; the 1993 paper has 1/50.
-//! * The idle time is counted from the departure that left the queue empty, as in the paper. Linux counts from the
-//!   first dequeue that finds nothing, and only once per idle time: here, as in the paper's pseudo-code, an arrival that is
-//!   dropped at an empty queue leaves the time it became empty as it was, and the next one ages the average by all of it
-//!   again.
+//! * The idle time is counted from the departure that left the queue empty, as in the paper. Linux counts from the first
+//!   dequeue that finds the queue empty, and only once per idle time: here, as in the paper's pseudo-code, an arrival that
+//!   is dropped at an empty queue does not reset the time at which it became empty, and the next arrival ages the average
+//!   by all of it again.
 //! * After an arrival that was forced out the count is 0, as in the paper; Linux sets it to -1 (`red_action`).
 
 use crate::packet::Backlog;
 use crate::{DropReason, MarkReason, Random, Rate, Time};
 
-/// What RED measures a queue in.
+/// The unit in which RED measures a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedMode {
     /// Packets.
@@ -68,7 +68,7 @@ pub struct RedParameters {
     pub wait: bool,
     /// Size of a typical packet (IP bytes), at least 1.
     pub mtu: u64,
-    /// How fast the link sends, more than zero: for the idle time.
+    /// Rate of the link, more than zero: for the idle time.
     pub rate: Rate,
 }
 
@@ -88,14 +88,14 @@ impl Default for RedParameters {
     }
 }
 
-/// What RED says about an arrival.
+/// The verdict of RED on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedVerdict {
-    /// It goes on as it is.
+    /// Forward the packet unchanged.
     Forward,
-    /// Chance chose it: it is to be marked or dropped.
+    /// Chance chose the packet: mark or drop it.
     Early,
-    /// The average is beyond the thresholds: it is to be dropped (RFC 3168 section 7: not marked).
+    /// The average is beyond the thresholds: drop the packet (RFC 3168 section 7: do not mark it).
     Forced,
 }
 
@@ -107,19 +107,19 @@ pub struct Red {
     packet_nanos: f64,
     /// The average length, in packets or bytes (avg).
     average: f64,
-    /// Arrivals since the last verdict that was not to forward, where the average is at least `min`; the paper's
+    /// Arrivals since the last verdict other than to forward, while the average is at least `min`; the paper's
     /// `count`, with `None` for -1.
     since_last: Option<u64>,
-    /// When the queue became empty (q_time); `None` before that ever happened.
+    /// When the queue became empty (q_time); `None` if it never has.
     empty_since: Option<Time>,
 }
 
 impl Red {
-    /// The drop probability chose it as it arrived.
+    /// The drop probability chose the packet on arrival, to be dropped.
     pub const EARLY: DropReason = DropReason::new("red");
-    /// It arrived while the average was above the upper threshold.
+    /// The packet arrived while the average was above the upper threshold.
     pub const FORCED: DropReason = DropReason::new("red_forced");
-    /// The drop probability chose it.
+    /// The drop probability chose the packet, to be marked.
     pub const MARK: MarkReason = MarkReason::new("red");
 
     /// The law at rest, with an average of zero.
@@ -133,8 +133,8 @@ impl Red {
         }
     }
 
-    /// What to do with an arrival of `packet_bytes` at a queue that holds `queued`, without it. Draws from `random`
-    /// exactly once where chance decides.
+    /// The verdict on an arrival of `packet_bytes` at a queue that holds `queued`, without the arrival. Draws from
+    /// `random` exactly once where chance decides.
     #[inline]
     pub fn admit(
         &mut self,
@@ -190,7 +190,7 @@ impl Red {
         }
     }
 
-    /// Section 6: the moving average, and in its place the ageing where the queue was empty.
+    /// Section 6: the moving average, or, where the queue was empty, the ageing.
     #[inline]
     fn update(&mut self, queued: Backlog, now: Time) {
         let keep = 1.0 - self.parameters.weight;
@@ -240,7 +240,7 @@ mod tests {
     fn packets(packets: u64) -> Backlog {
         Backlog { packets, bytes: 1500 * packets }
     }
-    /// With this average, which arrivals do not move.
+    /// A law with this average, which arrivals do not change.
     fn steady(parameters: RedParameters, average: f64) -> Red {
         Red { average, ..Red::new(RedParameters { weight: 0.0, ..parameters }) }
     }

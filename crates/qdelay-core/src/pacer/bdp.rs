@@ -1,25 +1,27 @@
-//! 5G-BDP: what one TTI takes, spread over the TTI.
+//! 5G-BDP: sends the capacity of one TTI, spread over the TTI.
 //!
-//! Source: 5G QoS thesis section 3.3, Algorithm 2. After each TTI the budget for the next is what the TTI just served could
-//! have carried, less what is left in the RLC buffer. At a fraction `e` of the TTI, `e + offset` of the budget may have gone.
+//! Source: 5G QoS thesis section 3.3, Algorithm 2. After each TTI the budget for the next is the capacity of the TTI just
+//! served, less the backlog of the RLC buffer. At a fraction `e` of the TTI, `e + offset` of the budget may have been sent.
 //!
-//! A bearer with nothing to send is not reported, where the thesis sets new values in every TTI: with an empty RLC buffer the
-//! budget is set anew after every TTI without a report, from the capacity reported last and an MTU at least.
+//! A bearer with nothing to send has no report, where the thesis sets new values in every TTI: while the RLC buffer is empty,
+//! the budget is set anew after every TTI without a report, to the capacity reported last and at least an MTU.
 //!
 //! Differences from the reference:
-//! * The capacity is what the bearer could have sent in the TTI, had it had more ([`Served::capacity_bytes`]). Section 3.3 converts the RBs
-//!   that were used last: behind a scheduler that gives no more than there is data for, the budget after a TTI that found little in
-//!   the buffer is that little, and grows by no more than `offset` from one TTI to the next. A host that reports the bytes used in place of the
-//!   capacity has that law. What section 3.4 says of schedulers that are uneven, or look at how much waits, holds for both: a TTI
-//!   without RBs for the bearer leaves no budget.
-//! * The time since the last report counts as one TTI at most: a late report does not make the budget grow without end.
-//! * Above an empty RLC buffer a packet goes from the time on that it was told, also where it is asked for again in a later TTI.
-//!   In the thesis each TTI begins anew: whoever looks once in a TTI, at its beginning, may never send.
-//! * "No budget where the capacity is not above what is left" (line 7) is kept, as such a buffer is served, and reported, in
-//!   the next TTI; the thesis's emulator takes one packet there: `full=mtu`.
-//! * A packet goes when a byte of it may: section 3.4 says that its size is not looked at. The emulator, which counts packets,
-//!   rounds down: `fit=whole`, which in bytes leaves a part of most TTIs unused. An empty RLC buffer takes a packet larger than
-//!   the budget when all of the budget may have gone.
+//! * The capacity is what the bearer could have sent in the TTI with more data ([`Served::capacity_bytes`]). Section 3.3
+//!   converts the RBs that were used last: with a scheduler that grants no more than the data needs, the budget after a TTI
+//!   with little data in the buffer is that little, and grows by no more than `offset` from one TTI to the next. A host that
+//!   reports the bytes sent as the capacity has that law. The statement of section 3.4 about schedulers that are uneven, or
+//!   that take the backlog into account, holds for both: a TTI without RBs for the bearer leaves no budget.
+//! * The time since the last report counts as at most one TTI, so that a late report does not increase the budget without
+//!   bound.
+//! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if the law is called
+//!   again in a later TTI. In the thesis each TTI begins anew: a caller that polls once per TTI, at its beginning, may never
+//!   send.
+//! * "No budget if the capacity is not above the backlog" (line 7) is kept, as such a buffer is served, and reported, in the
+//!   next TTI; the thesis's emulator sends one packet then: `full=mtu`.
+//! * A packet may be sent once its first byte may: section 3.4 says that the packet size is not considered. The emulator,
+//!   which counts packets, rounds down: `fit=whole`, which in bytes leaves a part of most TTIs unused. With an empty RLC
+//!   buffer, a packet larger than the budget is sent when all of the budget may have been sent.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -28,7 +30,7 @@ use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 
-/// What `5g-bdp` is and takes.
+/// Declaration of `5g-bdp` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "5g-bdp",
@@ -60,7 +62,7 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// The budget where as much is left as a TTI takes.
+/// The budget when the backlog is at least the capacity of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Nothing.
@@ -74,17 +76,17 @@ pub enum WhenFull {
 pub struct BdpParameters {
     /// The TTI of the cell.
     pub tti: Span,
-    /// The part of the budget that may go at the beginning of a TTI, 0.01 to 1.
+    /// The part of the budget that may be sent at the beginning of a TTI, 0.01 to 1.
     pub offset: f64,
-    /// The budget where as much is left as a TTI takes.
+    /// The budget when the backlog is at least the capacity of a TTI.
     pub full: WhenFull,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
-    /// When a packet has room within the budget.
+    /// When a packet fits into the budget.
     pub fit: Fit,
 }
 
-/// With no offset an idle bearer's whole budget would be allowed when its next TTI begins, thus never.
+/// With no offset an idle bearer's whole budget would be allowed only when its next TTI begins, thus never.
 const LEAST_OFFSET: f64 = 0.01;
 
 /// The law of 5G-BDP.
@@ -96,7 +98,7 @@ pub struct Bdp {
     budget_bytes: u64,
     /// Sent since `last`.
     sent_bytes: u64,
-    /// When the budget was set.
+    /// When the budget was last set.
     last: Time,
 }
 
@@ -126,7 +128,7 @@ impl Bdp {
         }))
     }
 
-    /// The budget of this TTI, bytes.
+    /// The budget of the current TTI, bytes.
     pub const fn budget_bytes(&self) -> u64 {
         self.budget_bytes
     }
@@ -137,7 +139,7 @@ impl Bdp {
         self.last = now;
     }
 
-    /// Sets the budgets of the TTIs that went by without a report.
+    /// Sets the budgets of the elapsed TTIs that had no report.
     fn catch_up(&mut self, below: &mut Below, now: Time) {
         if below.forget(now) {
             self.set(now, self.capacity_bytes.max(self.parameters.mtu_bytes));
@@ -149,7 +151,7 @@ impl Bdp {
         }
     }
 
-    /// What may have gone at `now` (soll_tx), bytes.
+    /// Bytes that may have been sent by `now` (soll_tx).
     fn may_have_gone(&self, now: Time) -> f64 {
         let elapsed = now.since(self.last).as_nanos() as f64 / self.parameters.tti.as_nanos() as f64;
         (elapsed.min(1.0) + self.parameters.offset) * self.budget_bytes as f64
@@ -160,7 +162,7 @@ impl BearerLaw for Bdp {
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(below, now);
         let (tti, budget) = (self.parameters.tti, self.budget_bytes as f64);
-        // Bytes that must be allowed: at least so many, or more than so many.
+        // Bytes that must be allowed before the packet may be sent: at least so many, or more than so many.
         let (bytes, more) = match self.parameters.fit {
             Fit::Begun => (self.sent_bytes as f64, true),
             Fit::Whole if below.is_empty() => (size_bytes.min(self.budget_bytes) as f64, false),
@@ -171,7 +173,7 @@ impl BearerLaw for Bdp {
         if is_allowed_now || below.is_promised(now, size_bytes) {
             return Eligible::Now;
         }
-        // Without a report nothing more happens after one TTI, but that an empty buffer starts another.
+        // Without a report the allowance stays constant after one TTI, unless an empty buffer starts another TTI.
         let end = self.last + tti;
         let otherwise = if below.is_empty() { end } else { below.deadline() };
         if self.budget_bytes == 0 || now >= end || !is_allowed(self.may_have_gone(end)) {
@@ -209,7 +211,8 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-    /// Asks at the times it names, up to `end`, for packets of `size`; when they went, in microseconds rounded up.
+    /// Calls the law at the times it names, up to `end`, for packets of `size`; returns when they were sent, in microseconds
+    /// rounded up.
     fn drain(law: &mut OverBearer<Bdp>, mut now: Time, end: Time, size: u64) -> Vec<u64> {
         let mut went = Vec::new();
         while now < end {
@@ -246,7 +249,8 @@ mod tests {
         assert_eq!(law.ask(ms(7), 40), Eligible::Now);
     }
 
-    /// The share of the RBs that a bearer with a backlog of small packets uses where a scheduler gives it `rbs` in turn, 88 bytes each.
+    /// The share of the granted RBs that a bearer with a backlog of small packets uses if the scheduler grants `rbs` in turn,
+    /// 88 bytes each.
     fn used(rbs: [u64; 5]) -> f64 {
         let mut law = law("5g-bdp");
         let (mut buffer, mut used, mut given) = (0, 0, 0);
@@ -261,14 +265,16 @@ mod tests {
         used as f64 / given as f64
     }
 
-    /// The two of section 3.4: it does well where RBs are shared out evenly, and less so where they come and go.
+    /// The two cases of section 3.4: the law does well with an even share of RBs in each TTI, and less well with an uneven
+    /// one.
     #[test]
     fn even_and_uneven_schedulers() {
         let (even, uneven) = (used([6, 7, 6, 6, 5]), used([0, 12, 0, 0, 18]));
         assert!(even > 0.99 && uneven < 0.85, "{even} {uneven}");
     }
 
-    /// And the cycle that section 3.4 ends with: a scheduler that gives nothing to a bearer with so little is told nothing more.
+    /// The vicious cycle at the end of section 3.4: a bearer whose backlog is too small to be scheduled gets no further
+    /// packets.
     #[test]
     fn without_rbs_nothing_goes() {
         let mut law = law("5g-bdp");
@@ -278,7 +284,7 @@ mod tests {
         }
     }
 
-    /// What a TTI could have carried is there at once; what it was used for grows by the offset.
+    /// The capacity of a TTI is available at once; the bytes used in a TTI would grow by the offset.
     #[test]
     fn after_a_tti_that_found_little() {
         let mut law = law("5g-bdp");
@@ -290,7 +296,7 @@ mod tests {
 
     #[test]
     fn whole_packets_are_spread_over_the_tti() {
-        // Four packets a TTI of 10 ms: at soll = 1, 2, 3, 4, 5 packets, thus at 0, 0.17, 0.42, 0.67, 0.92 of it.
+        // Four packets a TTI of 10 ms: sent at soll = 1, 2, 3, 4, 5 packets, thus at 0, 0.17, 0.42, 0.67, 0.92 of the TTI.
         let setting = PacerSetting { tti: Span::from_millis(10), mtu_bytes: 1500 };
         let Ok(AnyPacer::Bdp(mut law)) = AnyPacer::parse("5g-bdp:fit=whole", &setting) else { panic!() };
         law.on_signal(ms(100), served(6000, 6000, 0));

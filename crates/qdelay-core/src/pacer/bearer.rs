@@ -1,11 +1,11 @@
-//! A law above the buffer of a radio bearer: what all pacers of one have in common.
+//! A law above the buffer of a radio bearer: the common part of all such pacers.
 
 use super::below::Below;
 use super::{Eligible, Pacer, Served, Signal, Signals};
 use crate::{Span, Time};
 
-/// What a pacer above a radio bearer decides. Of all signals it hears of the bearer's TTIs; what is believed of the buffer below is
-/// kept for it. Each call comes before `below` takes it into account.
+/// The decisions of a pacer above a radio bearer. It is notified only of the bearer's TTIs; an estimate of the buffer below
+/// is maintained for it. Each method is called before `below` is updated.
 pub(super) trait BearerLaw {
     /// As [`Pacer::next_eligible`].
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible;
@@ -16,11 +16,11 @@ pub(super) trait BearerLaw {
         let _ = (below, now, bytes);
     }
 
-    /// The bearer was served, as has been heard at `now`.
+    /// A report at `now`: the bearer was served.
     fn served(&mut self, below: &mut Below, now: Time, served: &Served);
 }
 
-/// The pacer that `L` makes above the buffer of a radio bearer.
+/// The pacer that applies `L` above the buffer of a radio bearer.
 #[derive(Clone, Copy, Debug)]
 pub struct OverBearer<L> {
     pub(super) below: Below,
@@ -28,11 +28,11 @@ pub struct OverBearer<L> {
 }
 
 impl<L> OverBearer<L> {
-    /// `law` above an empty buffer, which is taken for empty again after `silence` without a report.
+    /// `law` above an empty buffer, which is assumed to be empty again after `silence` without a report.
     pub fn new(law: L, silence: Span) -> OverBearer<L> {
         OverBearer { below: Below::new(silence), law }
     }
-    /// What decides.
+    /// The law that decides.
     pub const fn law(&self) -> &L {
         &self.law
     }

@@ -1,39 +1,40 @@
-//! What a pacer believes of the buffer below it: what it was told last, and what it sent since.
+//! A pacer's estimate of the buffer below it: the last report, plus the bytes sent since.
 //!
-//! A bearer with something to send is reported in every TTI, so that a long silence while something was sent means that
-//! it is gone unreported: dropped, or the report was lost. Then the buffer is taken for empty, or nothing would ever go.
+//! A bearer with data is reported in every TTI, so a long silence after bytes were sent means that they left without a
+//! report: they were dropped, or the report was lost. The buffer is then assumed to be empty, or the pacer would stop for
+//! ever.
 //!
-//! Above an empty buffer a packet goes from the time on that was promised, though a law that begins anew in every TTI would then hold
-//! it back again: whoever looks once in a TTI, at its beginning, would else never send.
+//! Above an empty buffer a packet may be sent from the promised time on, even if a law that begins anew in every TTI would
+//! hold it back again: a caller that polls once per TTI, at its beginning, would otherwise never send.
 
 use super::Served;
 use crate::{Span, Time};
 
-/// The buffer below, as far as it is known.
+/// Estimate of the buffer below.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     told_bytes: u64,
     told_packets: u64,
     sent_bytes: u64,
     sent_packets: u64,
-    /// The last report, or when something was sent into the empty buffer.
+    /// Time of the last report, or of the last packet sent into the empty buffer.
     heard: Time,
     patience: Span,
-    /// Since the buffer is empty: from when on a packet of at most so many bytes may go.
+    /// While the buffer is empty: the time from which a packet of at most so many bytes may be sent.
     promise: Option<(Time, u64)>,
 }
 
 impl Below {
-    /// An empty buffer. After `patience` without a report it is empty again.
+    /// An empty buffer. After `patience` without a report it is assumed to be empty again.
     pub(super) fn new(patience: Span) -> Below {
         let (heard, promise) = (Time::ZERO, None);
         Below { told_bytes: 0, told_packets: 0, sent_bytes: 0, sent_packets: 0, heard, patience, promise }
     }
-    /// Bytes it holds.
+    /// Estimated bytes in the buffer.
     pub(super) fn bytes(&self) -> u64 {
         self.told_bytes.saturating_add(self.sent_bytes)
     }
-    /// Packets it holds.
+    /// Estimated packets in the buffer.
     pub(super) fn packets(&self) -> u64 {
         self.told_packets.saturating_add(self.sent_packets)
     }
@@ -55,21 +56,21 @@ impl Below {
         self.heard = now;
         self.promise = None;
     }
-    /// A packet of `bytes` may go at `time`; kept if the buffer is empty now and still is then.
+    /// Promises that a packet of `bytes` may be sent at `time`; valid as long as the buffer is empty.
     pub(super) fn promise(&mut self, time: Time, bytes: u64) {
         if self.is_empty() {
             self.promise = Some((time, bytes));
         }
     }
-    /// Whether a packet of `bytes` was promised that it may go by `now`.
+    /// Whether a packet of `bytes` has been promised for a time up to `now`.
     pub(super) fn is_promised(&self, now: Time, bytes: u64) -> bool {
         self.promise.is_some_and(|(time, most)| time <= now && bytes <= most)
     }
-    /// When the silence will have been too long; never while the buffer is empty.
+    /// When the patience ends; never while the buffer is empty.
     pub(super) fn deadline(&self) -> Time {
         if self.is_empty() { Time::NEVER } else { self.heard + self.patience }
     }
-    /// Takes the buffer for empty if the silence was too long, and says whether it was.
+    /// Assumes an empty buffer if the patience has ended; returns whether it has.
     pub(super) fn forget(&mut self, now: Time) -> bool {
         let is_over = now >= self.deadline();
         if is_over {
@@ -112,7 +113,7 @@ mod tests {
         assert!(below.is_promised(ms(5), 40) && below.is_promised(ms(900), 1400));
         below.forwarded(ms(900), 1400);
         below.promise(ms(901), 40);
-        assert!(!below.is_promised(ms(901), 40), "something is there");
+        assert!(!below.is_promised(ms(901), 40), "the buffer is not empty");
         below.served(ms(901), &Served::default());
         below.promise(ms(902), 40);
         below.served(ms(902), &Served::default());

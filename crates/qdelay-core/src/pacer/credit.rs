@@ -1,16 +1,17 @@
-//! A fixed window of bytes: what goes through takes credit, what a node downstream reports as gone returns it.
+//! A fixed window of bytes: each packet sent takes credit, and a report from downstream that it has left returns the credit.
 //!
-//! Parameter: `window_bytes`, the most that may be between the gate and the place its signals come from, the signals on
-//! their way back included. A packet larger than the window may go while nothing else is out, or it would wait for ever.
+//! Parameter: `window_bytes`, the most bytes between the gate and the node that reports, including bytes whose report is
+//! still on its way back. A packet larger than the window may be sent when nothing else is outstanding; otherwise it would
+//! wait for ever.
 //!
-//! Packets that are lost between the gate and the node that reports are never reported, and their credit does not come
-//! back: take the feedback from the first queue behind the gate, which reports its drops as well.
+//! Packets lost between the gate and the reporting node are never reported, and their credit is never returned. The feedback
+//! should therefore come from the first queue behind the gate, which reports its drops as well.
 
 use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
 use crate::Time;
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 
-/// What `credit` is and takes.
+/// Declaration of `credit` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "credit",
@@ -44,7 +45,7 @@ impl Credit {
     pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<Credit, ComponentError> {
         Ok(Credit::new(arguments.whole("window").unwrap_or(15_000)))
     }
-    /// Bytes that went through and have not been reported as gone.
+    /// Bytes sent that have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {
         self.out_bytes
     }

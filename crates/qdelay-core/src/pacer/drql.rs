@@ -1,19 +1,19 @@
-//! DRQL, Dynamic RLC Queue Limit: a limit on the bytes in the RLC buffer that falls by what was never needed and grows
-//! when the buffer ran empty. It is Linux's dynamic queue limits (BQL) in steps of the TTI.
+//! DRQL, Dynamic RLC Queue Limit: a limit on the bytes in the RLC buffer that falls by the bytes that were never needed and
+//! grows when the buffer ran empty. It is Linux's dynamic queue limits (BQL) in steps of the TTI.
 //!
-//! Source: 5G QoS thesis section 3.2, Algorithm 1. After each TTI: where nothing is left and the limit had held a packet
-//! back, the limit grows by `increase`. Where something is left, the least that was left over an `interval` is taken off
-//! it, down to an MTU. Otherwise the interval begins anew.
+//! Source: 5G QoS thesis section 3.2, Algorithm 1. After each TTI: if the buffer is empty and the limit had held a packet
+//! back, the limit grows by `increase`. If bytes are left, the smallest remainder over an `interval` is subtracted from the
+//! limit, down to an MTU. Otherwise the interval begins anew.
 //!
 //! Differences from the reference:
-//! * Lines 14 and 19 test that the interval is *not* over; here it is over when `interval` has passed. The interval is no
-//!   TTI (line 1) but ten, which gives the published curves. Where nothing was left and nothing held back it always begins
-//!   anew, without line 19's condition.
-//! * The thesis does not say by how much the limit grows: by a factor of 1.2, rounded up to a byte, and the interval begins
-//!   anew, as in its emulator.
-//! * "The limit was reached" is remembered from a packet that was held back to the next report, rather than compared at the
-//!   report.
-//! * A packet that is larger than the limit goes into an empty buffer.
+//! * Lines 14 and 19 test that the interval is *not* over; here it is over when `interval` has passed. The interval is not
+//!   one TTI (line 1) but ten, which gives the published curves. If the buffer is empty and no packet was held back, the
+//!   interval always begins anew, without line 19's condition.
+//! * The thesis does not state the growth of the limit: here it is a factor of 1.2, rounded up to a byte, and the interval
+//!   begins anew, as in the thesis's emulator.
+//! * "The limit was reached" is recorded when a packet is held back and kept until the next report, rather than compared at
+//!   the report.
+//! * A packet that is larger than the limit is sent into an empty buffer.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -22,7 +22,7 @@ use super::{Eligible, Served};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 
-/// What `drql` is and takes.
+/// Declaration of `drql` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "drql",
@@ -67,9 +67,9 @@ pub static COMPONENT: Component = Component {
 /// The parameters of DRQL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrqlParameters {
-    /// Over which the least that was left is sought.
+    /// Period over which the smallest remainder is taken.
     pub interval: Span,
-    /// What the limit is multiplied by, at least 1.
+    /// Factor by which the limit grows, at least 1.
     pub increase: f64,
     /// A limit that grew is rounded up to a multiple of this, bytes, at least 1.
     pub round_bytes: u64,
@@ -77,7 +77,7 @@ pub struct DrqlParameters {
     pub max_bytes: u64,
     /// Least limit, bytes.
     pub mtu_bytes: u64,
-    /// When a packet has room within the limit.
+    /// When a packet fits into the limit.
     pub fit: Fit,
 }
 
@@ -86,7 +86,7 @@ pub struct DrqlParameters {
 pub struct Drql {
     parameters: DrqlParameters,
     limit_bytes: u64,
-    /// The least that was left in this interval; nothing yet.
+    /// Smallest remainder in this interval; `None` before the first.
     least_bytes: Option<u64>,
     /// When the interval began.
     last: Time,
@@ -175,7 +175,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-    /// Sends full packets until one is held back; how many went.
+    /// Sends full packets until one is held back; returns how many were sent.
     fn fill(law: &mut OverBearer<Drql>, now: Time) -> u64 {
         let mut count = 0;
         while law.ask(now, 1500) == Eligible::Now {
@@ -210,7 +210,7 @@ mod tests {
         law.on_signal(ms(2), served(2289, 1500, 0));
         assert_eq!(law.limit_bytes(), 1802, "1801.2 rounded up");
         law.on_signal(ms(3), served(2289, 1500, 0));
-        assert_eq!((law.limit_bytes(), law.last), (1802, ms(3)), "nobody was held back");
+        assert_eq!((law.limit_bytes(), law.last), (1802, ms(3)), "no packet was held back");
         for tti in 4..10 {
             fill(&mut law, ms(tti));
             law.on_signal(ms(tti), served(2289, 1500, 0));
@@ -250,7 +250,7 @@ mod tests {
         law.on_signal(ms(1), served(500, 500, 2500));
         assert_eq!(law.ask(ms(1), 1500), Eligible::Now);
         assert_eq!(law.ask(ms(1), 1501), Eligible::At(ms(21)));
-        assert_eq!(law.ask(ms(21), 1501), Eligible::Now, "nobody reported for 20 ms");
+        assert_eq!(law.ask(ms(21), 1501), Eligible::Now, "no report for 20 ms");
     }
 
     #[test]

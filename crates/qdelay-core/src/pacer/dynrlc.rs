@@ -1,15 +1,16 @@
-//! DynRLC: a limit on the packets in the RLC buffer that follows how long they stay there.
+//! DynRLC: a limit on the packets in the RLC buffer that follows their sojourn there.
 //!
-//! Source: 5G QoS thesis sections 3.1, 3.6.1 and 3.6.4, which describe the algorithm of Kumar, Francini, Panwar and
-//! Sharma ("Dynamic Control of RLC Buffer Size for Latency Minimization in Mobile RAN", 2018). Every `interval` the mean
-//! sojourn of the packets that left is held against `target`: at or below it the limit grows by `alpha` times its distance
-//! to `max`, above it shrinks by `alpha` times its distance to `min`. A packet goes where it leaves at most the limit.
+//! Source: 5G QoS thesis sections 3.1, 3.6.1 and 3.6.4, which describe the algorithm of Kumar, Francini, Panwar and Sharma
+//! ("Dynamic Control of RLC Buffer Size for Latency Minimization in Mobile RAN", 2018). Every `interval` the mean sojourn of
+//! the packets that left is compared with `target`: at or below it the limit grows by `alpha` times its distance to `max`,
+//! above it the limit shrinks by `alpha` times its distance to `min`. A packet is sent if the buffer then holds at most the
+//! limit.
 //!
 //! Differences from the reference:
-//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, which passes `max`.
-//! * The thesis's testbed is described by growth of 1 + `alpha` an interval, which is `step=factor`.
-//! * An interval in which no packet left says nothing of the sojourn: it goes on until one did.
-//! * An empty buffer takes a packet whatever the limit.
+//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, which exceeds `max`.
+//! * The thesis's testbed is described with growth by 1 + `alpha` per interval, which is `step=factor`.
+//! * An interval without a departure gives no sojourn: it is extended until a packet has left.
+//! * An empty buffer accepts a packet whatever the limit.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -19,7 +20,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Un
 use crate::{Span, Time};
 use alloc::format;
 
-/// What `dynrlc` is and takes.
+/// Declaration of `dynrlc` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "dynrlc",
@@ -94,19 +95,19 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// What a step of the limit is a part of.
+/// The base of a step of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The distance to the bound it goes to.
+    /// A step is a part of the distance to the bound that the limit moves to.
     Distance,
-    /// The limit.
+    /// A step is a part of the limit itself.
     Factor,
 }
 
 /// The parameters of DynRLC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DynRlcParameters {
-    /// How often the limit is set anew.
+    /// How often the limit is updated.
     pub interval: Span,
     /// Mean sojourn in the RLC buffer up to which the limit grows.
     pub target: Span,
@@ -118,7 +119,7 @@ pub struct DynRlcParameters {
     pub max_packets: u64,
     /// First limit, packets; clamped to the bounds.
     pub start_packets: f64,
-    /// What a step is a part of.
+    /// The base of a step.
     pub step: Step,
 }
 
@@ -127,7 +128,7 @@ pub struct DynRlcParameters {
 pub struct DynRlc {
     parameters: DynRlcParameters,
     limit_packets: f64,
-    /// When the limit was set last.
+    /// When the limit was last updated.
     last: Time,
     left_packets: u64,
     left_sojourn: Span,
@@ -227,7 +228,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-    /// `packets` left after a mean sojourn of `sojourn_ms`; `remaining` are left.
+    /// Reports that `packets` left after a mean sojourn of `sojourn_ms`, with `remaining` still queued.
     fn left(law: &mut OverBearer<DynRlc>, at: u64, packets: u32, sojourn_ms: u64, remaining: u64) {
         let served = Served {
             left_packets: packets,
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(law.ask(ms(2), 40), Eligible::Now);
         law.forwarded(ms(2), 40);
         assert_eq!(law.ask(ms(21), 40), Eligible::At(ms(22)));
-        assert_eq!(law.ask(ms(22), 40), Eligible::Now, "nobody reported for 20 ms");
+        assert_eq!(law.ask(ms(22), 40), Eligible::Now, "no report for 20 ms");
     }
 
     #[test]

@@ -1,28 +1,31 @@
-//! e5G-BDP: paces by an average of what the RLC buffer sent, and holds large packets back until late in the TTI.
+//! e5G-BDP: paces by the average throughput of the RLC buffer, and holds large packets back until late in the TTI.
 //!
 //! Source: 5G QoS thesis section 3.4, Algorithms 3 to 5 and the example of Figure 3.4. After each `period` the bytes that the
-//! MAC took in it enter a moving average, the bandwidth. The bytes that may be in the RLC buffer ("paced bytes") grow with the
-//! time since then, a little faster than the bandwidth. A packet goes where
+//! MAC took in it enter a moving average, the bandwidth. The bytes that may be in the RLC buffer ("paced bytes") grow with
+//! the time since then, a little faster than the bandwidth. A packet is sent if
 //!
-//! * what went and what was left do not exceed what one period can carry, and either
-//! * `reduce` times the paced bytes exceed what went and the packet, whatever was left; or
-//! * the paced bytes reach what went, what was left, and a part of the packet: a third, or a fifth where nothing went yet or
-//!   nothing was left.
+//! * the bytes sent in this period and the backlog at its beginning do not exceed the capacity of one period, and either
+//! * `reduce` times the paced bytes exceed the bytes sent plus the packet, whatever the backlog; or
+//! * the paced bytes reach the sum of the bytes sent, the backlog, and a part of the packet: a third, or a fifth if nothing
+//!   has been sent yet or the backlog was zero.
 //!
-//! A bearer with nothing to send is not reported, where the thesis calculates in every TTI: with an empty RLC buffer every
-//! period without a report counts as one in which nothing was sent.
+//! A bearer with nothing to send has no report, where the thesis calculates in every TTI: while the RLC buffer is empty,
+//! every period without a report counts as one in which nothing was sent.
 //!
 //! Differences from the reference:
-//! * Above an empty RLC buffer a packet goes from the time on that it was told, also where it is asked for again in a later period.
-//!   In the thesis each period begins anew: whoever looks once in a period, at its beginning, never sends.
-//! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as Figure 3.4 has it, not Algorithm 5.
-//! * Neither the average nor `reduce` have numbers in the thesis: a normalised average of one pole, and 0.65, as the second rule
-//!   ignores what is left and a value near 1 lets a queue stand.
-//! * The bytes that the MAC took are those reported rather than calculated from what was sent and left, which counts packets that
-//!   the RLC buffer dropped. They are divided by the periods that really passed.
-//! * An average below `idle` counts as zero: it never is zero, and below 65 bytes a TTI a full packet would wait for ever.
-//! * The part of a packet larger than the MTU is that of the MTU.
-//! * The period is 1 ms, as the thesis says, or the TTI where that is longer.
+//! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if the law is called
+//!   again in a later period. In the thesis each period begins anew: a caller that polls once per period, at its beginning,
+//!   never sends.
+//! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as in Figure 3.4, not as in Algorithm
+//!   5.
+//! * The thesis gives no numbers for the average or for `reduce`: here a normalised average with one pole, and 0.65, as the
+//!   second rule ignores the backlog and a value near 1 lets a standing queue form.
+//! * The bytes that the MAC took are those reported, not calculated from the bytes sent and the backlog, which would include
+//!   packets that the RLC buffer dropped. They are divided by the number of elapsed periods.
+//! * An average below `idle` counts as zero: the average never reaches zero, and below 65 bytes a TTI a full packet would
+//!   wait for ever.
+//! * For a packet larger than the MTU, the part is that of the MTU.
+//! * The period is 1 ms, as in the thesis, or the TTI if that is longer.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -32,7 +35,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Un
 use crate::{Span, Time};
 use alloc::format;
 
-/// What `e5g-bdp` is and takes.
+/// Declaration of `e5g-bdp` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "e5g-bdp",
@@ -105,17 +108,18 @@ pub static COMPONENT: Component = Component {
 pub struct EnhancedBdpParameters {
     /// The TTI of the cell.
     pub tti: Span,
-    /// Between calculations of the bandwidth; at least a TTI.
+    /// Interval between calculations of the bandwidth; at least a TTI.
     pub period: Span,
     /// Weight of the last period in the average, above 0 and at most 1.
     pub alpha: f64,
-    /// Part of the paced bytes up to which packets go whatever is left, 0 to 1.
+    /// Part of the paced bytes up to which packets are sent whatever the backlog, 0 to 1.
     pub reduce: f64,
     /// A bandwidth below this counts as none, bytes in a period; a twentieth of the MTU at least.
     pub idle_bytes: u64,
-    /// From this part of the period on, 0 to 1, packets go while less is below than a period can carry; none for no such rule.
+    /// From this part of the period on, 0 to 1, packets are sent while the backlog below is less than a period can carry;
+    /// `None` disables this rule.
     pub fill: Option<f64>,
-    /// Nothing goes while more bytes than this are below; none for what the last period carried.
+    /// Nothing is sent while the backlog below exceeds this; `None` for the capacity of the last period.
     pub most_bytes: Option<u64>,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
@@ -127,9 +131,9 @@ pub struct EnhancedBdp {
     parameters: EnhancedBdpParameters,
     /// Bytes in a period, on average.
     bandwidth: f64,
-    /// Most bytes that one period carries; nothing told yet.
+    /// Most bytes that one period carries; `None` before the first report.
     max_bytes: Option<u64>,
-    /// The same of the last periods that were told of, in turn, and whose turn it is.
+    /// Bytes carried in each of the last reported periods, as a ring, and the index of the next entry.
     carried_bytes: [u64; FILL_PERIODS],
     turn: usize,
     /// Sent by the gate since `last` (srs_bytes).
@@ -154,7 +158,7 @@ impl EnhancedBdp {
             reduce: parameters.reduce.clamp(0.0, 1.0),
             fill: parameters.fill.map(|part| part.clamp(0.0, 1.0)),
             mtu_bytes,
-            // Below a twenty-third of the MTU a full packet would wait in vain for the paced bytes to reach a fifth of it.
+            // With a bandwidth below a twenty-third of the MTU the paced bytes would never reach a fifth of a full packet.
             idle_bytes: parameters.idle_bytes.max(mtu_bytes / 20 + 1),
             ..parameters
         };
@@ -199,7 +203,7 @@ impl EnhancedBdp {
         self.bandwidth
     }
 
-    /// The bytes that may be in the RLC buffer at `now`, as far as they are paced (Algorithm 5).
+    /// The paced bytes at `now`: the bytes that may be in the RLC buffer (Algorithm 5).
     pub fn paced_bytes(&self, now: Time) -> f64 {
         let elapsed = now.since(self.last).as_nanos() as f64 / self.parameters.period.as_nanos() as f64;
         if !self.is_idle() {
@@ -212,7 +216,7 @@ impl EnhancedBdp {
         }
     }
 
-    /// From when on packets go to fill the next TTI, with `queued` bytes below.
+    /// The time from which packets are sent to fill the next TTI, with `queued` bytes below.
     fn filling(&self, queued: u64) -> Option<Time> {
         let most = self.carried_bytes.iter().copied().max().unwrap_or(0);
         let part = self.parameters.fill.filter(|_| queued < most)?;
@@ -224,7 +228,7 @@ impl EnhancedBdp {
         self.bandwidth < self.parameters.idle_bytes as f64
     }
 
-    /// Ends `periods`, over the first `spread` of which the bytes that were taken are spread (Algorithm 4).
+    /// Ends `periods`; the bytes taken are spread over the first `spread` of them (Algorithm 4).
     fn calculate(&mut self, spread: u64, periods: u64, left_bytes: u64) {
         let average = |bandwidth: f64, bytes: f64, periods: u64| {
             let kept = match periods {
@@ -241,7 +245,7 @@ impl EnhancedBdp {
         (self.sent_bytes, self.taken_bytes) = (0, 0);
     }
 
-    /// Ends the periods that went by without a report.
+    /// Ends the elapsed periods that had no report.
     fn catch_up(&mut self, below: &mut Below, now: Time) {
         if below.forget(now) {
             self.calculate(1, 1, 0);
@@ -256,16 +260,16 @@ impl EnhancedBdp {
     }
 }
 
-/// How much faster than the bandwidth the paced bytes grow, in the first and in the second half of a period (Algorithm 5).
+/// Growth of the paced bytes relative to the bandwidth, in the first and in the second half of a period (Algorithm 5).
 const FIRST_HALF: f64 = 1.2;
 const SECOND_HALF: f64 = 1.33;
-/// How many periods the best is of: a frame of LTE, in which some TTIs carry less than others.
+/// Number of periods over which the maximum is taken: a frame of LTE, in which some TTIs carry less than others.
 const FILL_PERIODS: usize = 10;
 
 impl BearerLaw for EnhancedBdp {
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(below, now);
-        // An empty buffer starts another period by itself; a report ends one otherwise.
+        // An empty buffer starts another period by itself; otherwise a report ends the period.
         let end = self.last + self.parameters.period;
         let otherwise = if below.is_empty() { end } else { below.deadline() };
         let queued = self.sent_bytes.saturating_add(self.left_bytes);
@@ -289,7 +293,7 @@ impl BearerLaw for EnhancedBdp {
         if may_go(now) || below.is_promised(now, size_bytes) {
             return Eligible::Now;
         }
-        // The time from which the paced bytes suffice: in the first half, at its end, where they jump, or in the second.
+        // The time from which the paced bytes suffice: in the first half, at its end, where they jump, or in the second half.
         let period = self.parameters.period.as_nanos() as f64;
         let half = libm::floor(period / 2.0) + 1.0;
         let first = if self.is_idle() {
@@ -350,7 +354,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-    /// As it stands in Figure 3.4: 1000 bytes a TTI, 600 left, at 5 ms.
+    /// The state of Figure 3.4: 1000 bytes a TTI, 600 left, at 5 ms.
     fn figure() -> OverBearer<EnhancedBdp> {
         let mut law = law("e5g-bdp");
         law.last = ms(4);
@@ -426,7 +430,7 @@ mod tests {
             law.forwarded(us(500), 1500);
             law.on_signal(ms(1), served(700, 700, 800));
             assert_eq!(law.max_bytes, Some(most), "{text}");
-            assert_eq!(law.carried_bytes[0], 700, "what is carried is another matter");
+            assert_eq!(law.carried_bytes[0], 700, "the carried bytes are independent of `most`");
         }
     }
 
@@ -443,7 +447,7 @@ mod tests {
         assert!((law.bandwidth - 312.5 * 0.5625).abs() < 1e-9 && law.last == ms(4));
         law.on_signal(ms(5), served(2289, 400, 0));
         assert!((law.bandwidth - (312.5 * 0.421_875 + 100.0)).abs() < 1e-9);
-        // A report that is a TTI late stands for two.
+        // A report that is a TTI late covers two TTIs.
         law.forwarded(us(5500), 400);
         law.on_signal(ms(7), served(2289, 400, 0));
         let expected = (312.5 * 0.421_875 + 100.0) * 0.5625 + 0.4375 * 200.0;
@@ -457,7 +461,7 @@ mod tests {
         assert_eq!(law.ask(Time::from_nanos(7_500_001), 1500), Eligible::Now);
         law.forwarded(us(7600), 1500);
         assert_eq!(law.ask(us(7700), 40), Eligible::At(us(27_600)), "1500 of 375 went");
-        // 99 bytes a TTI count as none, 100 do not; something is left.
+        // A bandwidth of 99 bytes a TTI counts as none, 100 bytes do not; the buffer is not empty.
         law.on_signal(ms(8), served(2289, 1, 1499));
         law.bandwidth = 99.9;
         assert_eq!((law.paced_bytes(us(8900)), law.ask(us(8900), 40)), (0.0, Eligible::At(ms(28))));
@@ -483,7 +487,8 @@ mod tests {
 
     #[test]
     fn whoever_looks_once_in_a_period_sends_at_the_second_look() {
-        // Divisors and multiples of a TTI, and others; from 5.4 ms on the odd ones look almost at the same place of each TTI.
+        // Polling periods that divide a TTI, multiples of it, and others; from 5.4 ms on the odd ones poll at almost the same
+        // phase of each TTI.
         for polling in [50, 100, 200, 250, 500, 1000, 2000, 3000, 10_000, 370, 999, 1001, 7_777] {
             for phase in [0, 400, 500, 501] {
                 for bandwidth in [0.0, 100.0, 2289.0] {
@@ -505,7 +510,8 @@ mod tests {
     fn a_promise_is_for_no_larger_packet_and_ends_with_a_report() {
         let mut law = law("e5g-bdp:reduce=0");
         (law.bandwidth, law.last) = (100.0, ms(5));
-        // 500 bytes: above 100 in a fifth of it, which the 214 of the beginning cover; 1500 need 300, at 86 / 133.
+        // 500 bytes: more than 100, a fifth of the packet, must be paced, and the 214 at the beginning suffice; 1500 need
+        // 300, at 86 / 133.
         assert_eq!(law.ask(us(5100), 500), Eligible::Now);
         assert_eq!(law.ask(us(5100), 1400), Eligible::At(Time::from_nanos(5_500_001)));
         assert_ne!(law.clone().ask(us(6100), 1500), Eligible::Now);
@@ -526,7 +532,7 @@ mod tests {
         law.on_signal(us(1000), served(700, 600, 600));
         assert!((law.bandwidth - 0.7 * 2400.0).abs() < 1e-9);
         assert_eq!((law.left_bytes, law.max_bytes, law.last), (600, Some(2800), ms(1)));
-        // What was taken before the bearer became idle counts in the period it was taken in.
+        // Bytes taken before the bearer became idle count in the period in which they were taken.
         law.on_signal(us(1250), served(700, 600, 0));
         law.ask(us(3100), 1500);
         assert_eq!(law.last, ms(3));
@@ -542,13 +548,13 @@ mod tests {
         law.on_signal(ms(1), served(2289, 2289, 57_711));
         assert_eq!(law.filling(2289), None);
         assert_eq!(law.filling(2288), Some(us(1900)));
-        // A TTI that carries less: the average finds 2288 too much, and more than the last TTI carried.
+        // A TTI with less capacity: 2288 bytes are too much for the average, and more than the last TTI carried.
         law.on_signal(ms(2), served(1569, 1569, 2288));
         assert_eq!(law.ask(us(2800), 1500), Eligible::At(us(2900)));
         assert_eq!(law.ask(us(2900), 1500), Eligible::Now);
         law.forwarded(us(2900), 1);
         assert_eq!(law.ask(us(2900), 1500), Eligible::At(ms(22)), "its silence");
-        // Ten such TTIs later the better one is forgotten.
+        // Ten such TTIs later the larger one has left the maximum.
         for tti in 3..=10 {
             law.on_signal(ms(tti), served(1569, 1569, 1569));
         }

@@ -1,10 +1,10 @@
-//! What the pacers of a cell share: what they are told of it, and the parameters that several of them have.
+//! The common part of the pacers of a cell: the properties of the cell, and the parameters that several pacers have.
 
 use crate::component::{Arguments, ComponentError, Parameter, Unit};
 use crate::{Span, Time};
 use alloc::format;
 
-/// What a pacer has to know of the cell below it.
+/// Properties of the cell that a pacer depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacerSetting {
     /// The transmission time interval of the cell.
@@ -25,11 +25,11 @@ impl PacerSetting {
     pub(super) fn tti(&self) -> Span {
         self.tti.max(Span::from_nanos(1))
     }
-    /// The MTU that `arguments` name, or the cell's; never zero.
+    /// The MTU of `arguments`, or the cell's; never zero.
     pub(super) fn mtu(&self, arguments: &Arguments) -> u64 {
         arguments.whole("mtu").unwrap_or(self.mtu_bytes).max(1)
     }
-    /// The `max` and the MTU that `arguments` name, bytes.
+    /// The `max` and the MTU of `arguments`, bytes.
     ///
     /// # Errors
     /// A `max` below the MTU.
@@ -40,30 +40,30 @@ impl PacerSetting {
         }
         Ok((max, mtu))
     }
-    /// The patience that `arguments` name: by default 20 TTIs and at least 20 ms.
+    /// The patience of `arguments`: by default 20 TTIs and at least 20 ms.
     pub(super) fn silence(&self, arguments: &Arguments) -> Span {
         arguments.span("silence").unwrap_or((self.tti() * 20).max(Span::from_millis(20)))
     }
 }
 
-/// When a packet has room in what is left of a limit or a budget.
+/// When a packet fits into the remainder of a limit or a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// When all of it fits.
     Whole,
-    /// When a byte of it fits: the limit may be passed by less than a packet.
+    /// When its first byte fits: the limit may be exceeded by less than a packet.
     Begun,
 }
 
 impl Fit {
-    /// Whether a packet of `size` has room where `used` of `limit` are used.
+    /// Whether a packet of `size` fits when `used` of `limit` are used.
     pub(super) fn has_room(self, used: u64, size: u64, limit: u64) -> bool {
         match self {
             Fit::Whole => used.saturating_add(size) <= limit,
             Fit::Begun => used < limit,
         }
     }
-    /// The fit that `arguments` name.
+    /// The fit of `arguments`.
     pub(super) fn of(arguments: &Arguments) -> Fit {
         if arguments.text("fit") == Some("whole") { Fit::Whole } else { Fit::Begun }
     }
@@ -82,7 +82,7 @@ pub(super) const fn fit(default: &'static str, source: &'static str) -> Paramete
     }
 }
 
-/// `max`: bytes. `about` says of what it is the greatest.
+/// `max`: bytes. `about` names the quantity that it bounds.
 pub(super) const fn max(about: &'static str) -> Parameter {
     Parameter {
         name: "max",
@@ -118,11 +118,11 @@ pub(super) const SILENCE: Parameter = Parameter {
     source: "none: reports that are lost must not stop a bearer",
 };
 
-/// The first nanosecond from `start` on at which `holds`, which never stops holding before it begins again. `estimate`
-/// is the answer in nanoseconds after `start`, but for the rounding of its arithmetic.
+/// The first nanosecond from `start` on at which `holds` is true; `holds` must be false before that time and true after it.
+/// `estimate` is the answer in nanoseconds after `start`, except for rounding errors.
 pub(super) fn first_time(start: Time, estimate: f64, holds: impl Fn(Time) -> bool) -> Time {
     const NANOSECOND: Span = Span::from_nanos(1);
-    // A cast to an unsigned number ends at its bounds; not-a-number becomes 0.
+    // A float-to-integer cast saturates; not-a-number becomes 0.
     let mut time = start + Span::from_nanos(libm::ceil(estimate) as u64);
     for _ in 0..2 {
         if !holds(time) {

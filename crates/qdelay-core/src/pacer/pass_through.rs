@@ -1,4 +1,4 @@
-//! No pacer: everything goes on to the next queue at once, as in a 3GPP stack.
+//! No pacer: every packet passes to the next queue at once, as in a 3GPP stack.
 //!
 //! Source: 5G QoS thesis section 3.6.1 (Vanilla). It has no parameters.
 
@@ -6,7 +6,7 @@ use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
 use crate::Time;
 use crate::component::{Arguments, Component, ComponentError, Kind};
 
-/// What `vanilla` is: it takes nothing.
+/// Declaration of `vanilla`, which has no parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "vanilla",
@@ -16,12 +16,12 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Lets everything through at once: what a 3GPP stack does without a pacer.
+/// Passes every packet at once, as a 3GPP stack without a pacer does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PassThrough;
 
 impl PassThrough {
-    /// There is nothing to describe.
+    /// There are no parameters to read.
     pub(super) fn build(_: &Arguments, _: &PacerSetting) -> Result<PassThrough, ComponentError> {
         Ok(PassThrough)
     }

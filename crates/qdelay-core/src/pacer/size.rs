@@ -1,25 +1,25 @@
-//! What a packet counts as, where sizes are compared with capacity.
+//! The unit in which packet sizes are counted when they are compared with a capacity.
 
-/// In which unit sizes and capacities are counted. Both are told in bytes.
+/// The unit of sizes and capacities. Both are passed in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SizeUnit {
-    /// Each packet as the bytes it has.
+    /// A packet counts as its own size.
     #[default]
     Bytes,
-    /// Each packet as [`PACKET_BYTES`], whatever its size: what an emulator that counts packets does.
+    /// A packet counts as [`PACKET_BYTES`], whatever its size, as in an emulator that counts packets.
     Packets,
 }
 
-/// What a packet counts as where packets are the unit: an Ethernet payload, in bytes.
+/// Bytes that a packet counts as where packets are the unit: an Ethernet payload.
 pub const PACKET_BYTES: u64 = 1500;
 
 impl SizeUnit {
-    /// What one packet of `bytes` IP bytes counts as, in bytes.
+    /// Bytes that one packet of `bytes` IP bytes counts as.
     #[inline]
     pub const fn of(self, bytes: u64) -> u64 {
         self.of_all(1, bytes)
     }
-    /// What `packets` packets of `bytes` IP bytes altogether count as, in bytes.
+    /// Bytes that `packets` packets of `bytes` IP bytes in total count as.
     #[inline]
     pub const fn of_all(self, packets: u64, bytes: u64) -> u64 {
         match self {

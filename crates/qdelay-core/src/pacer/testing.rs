@@ -1,4 +1,4 @@
-//! What the tests of the pacers share.
+//! Helpers for the tests of the pacers.
 
 use super::{AnyPacer, Eligible, OverBearer, Pacer, PacerSetting, Served, Signal};
 use crate::Time;
@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> AnyPacer {
     AnyPacer::parse(text, &PacerSetting::default()).unwrap()
 }
 
-/// The error that `text` makes.
+/// The error of parsing `text`.
 pub fn refused(text: &str) -> String {
     AnyPacer::parse(text, &PacerSetting::default()).map(|_| ()).unwrap_err().to_string()
 }
@@ -34,7 +34,7 @@ pub fn served(capacity: u64, sent: u64, remaining: u64) -> Signal {
     })
 }
 
-/// Asks twice: asking changes no answer.
+/// Calls the law twice: a query must not change the answer.
 pub trait Asked {
     fn ask(&mut self, now: Time, size: u64) -> Eligible;
 }

@@ -1,26 +1,26 @@
-//! USP, UPF-SDAP pacer: keeps in the SDAP queue what the RLC buffer accepts between two looks of the UPF.
+//! USP, UPF-SDAP pacer: keeps in the SDAP queue the bytes that the RLC buffer accepts between two polls of the UPF.
 //!
-//! Source: 5G QoS thesis section 3.5, Algorithms 6 and 7. It stands between the UPF and the SDAP and hears of the gate below:
-//! what went through it, and when it held a packet back ("saturation"). After a saturation the optimal occupancy is calculated
-//! anew: the bytes that went down in an `interval`, over the number of times that the UPF looks in it. Packets go while the SDAP
-//! queue holds less; in the second half of an interval, less than twice as much.
+//! Source: 5G QoS thesis section 3.5, Algorithms 6 and 7. It is located between the UPF and the SDAP and is notified by the
+//! gate below of every packet that passes it, and of every packet that it holds back ("saturation"). After a saturation the
+//! optimal occupancy is calculated anew: the bytes that passed in an `interval`, divided by the number of times that the UPF
+//! polls in it. Packets are sent while the SDAP queue holds less; in the second half of an interval, less than twice as much.
 //!
 //! Differences from the reference:
-//! * The thesis has no formula for the occupancy; this one is in its prose. Its emulator takes a tenth of the packets that
+//! * The thesis has no formula for the occupancy; this one follows its prose. Its emulator takes a tenth of the packets that
 //!   entered the SDAP since the last saturation, and keeps the doubled value.
-//! * The bytes are measured over an interval at least, and brought to exactly one: saturations come many times in a TTI where the
-//!   gate below spreads its packets.
-//! * The UPF does not look now and then, it is told: `looks` says how often it would.
-//! * An empty SDAP queue takes a packet whatever the occupancy.
-//! * Where the gate below is silent for `silence` after it let a packet through, the SDAP queue is taken for empty (it may have
-//!   dropped packets, of which the gate tells nothing); where it held one back last, after ten times as long.
+//! * The bytes are measured over at least an interval, and scaled to exactly one: saturations occur many times in a TTI if
+//!   the gate below spreads its packets.
+//! * The UPF does not poll but is notified: `looks` is the number of times that it would poll.
+//! * An empty SDAP queue accepts a packet whatever the occupancy.
+//! * If the gate below is silent for `silence` after a packet passed it, the SDAP queue is assumed to be empty (it may have
+//!   dropped packets, which the gate does not report); if the gate's last signal was a saturation, after ten times as long.
 
 use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
 use super::{Eligible, Pacer, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use crate::{Span, Time};
 
-/// What `usp` is and takes.
+/// Declaration of `usp` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Pacer,
     name: "usp",
@@ -56,17 +56,17 @@ pub static COMPONENT: Component = Component {
 /// The parameters of USP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UspParameters {
-    /// Over which the accepted bytes are measured.
+    /// Interval over which the accepted bytes are measured.
     pub interval: Span,
-    /// Times that the UPF looks in an interval, at least 1.
+    /// Times that the UPF polls in an interval, at least 1.
     pub looks: u64,
     /// Greatest occupancy, bytes; at least `mtu_bytes`.
     pub max_bytes: u64,
     /// Least occupancy, bytes.
     pub mtu_bytes: u64,
-    /// When a packet has room within the occupancy.
+    /// When a packet fits into the occupancy.
     pub fit: Fit,
-    /// After this long without a signal the SDAP queue is taken for empty.
+    /// After this long without a signal the SDAP queue is assumed to be empty.
     pub silence: Span,
 }
 
@@ -74,22 +74,22 @@ pub struct UspParameters {
 #[derive(Clone, Copy, Debug)]
 pub struct Usp {
     parameters: UspParameters,
-    /// In the SDAP queue: what went there and was not reported as gone.
+    /// In the SDAP queue: bytes sent to it that were not reported as gone.
     queued_bytes: u64,
-    /// The last signal, or when something was sent into the empty queue.
+    /// Time of the last signal, or of the last packet sent into the empty queue.
     heard: Time,
-    /// The gate below held a packet back, and nothing went through it since.
+    /// The gate below held a packet back, and no packet has passed it since.
     is_held: bool,
     occupancy_bytes: u64,
-    /// The gate below held a packet back since the occupancy was calculated.
+    /// The gate below held a packet back since the occupancy was last calculated.
     is_saturated: bool,
-    /// What went down since `last`.
+    /// Bytes that passed the gate below since `last`.
     accepted_bytes: u64,
     /// When the measurement began.
     last: Time,
 }
 
-/// How many times `silence` a gate may hold a packet back before it is taken for gone.
+/// Multiple of `silence` for which a gate may hold a packet back before it is considered gone.
 const HELD: u64 = 10;
 
 impl Usp {
@@ -139,13 +139,13 @@ impl Usp {
         bytes.clamp(self.parameters.mtu_bytes, self.parameters.max_bytes)
     }
 
-    /// `bytes` went through the gate below (Algorithm 6).
+    /// `bytes` passed the gate below (Algorithm 6).
     fn dequeued(&mut self, now: Time, bytes: u64) {
         let interval = self.parameters.interval;
         if now >= self.last + interval {
             if self.is_saturated {
                 self.is_saturated = false;
-                // Accepted in exactly one interval, over the looks in it, rounded up.
+                // Scaled to exactly one interval and divided by its number of polls, rounded up.
                 let accepted = u128::from(self.accepted_bytes) * u128::from(interval.as_nanos());
                 let share = u128::from(now.since(self.last).as_nanos()) * u128::from(self.parameters.looks);
                 let bytes = accepted.div_ceil(share.max(1));
@@ -159,7 +159,7 @@ impl Usp {
         (self.heard, self.is_held) = (now, false);
     }
 
-    /// When the silence will have been too long.
+    /// When the silence becomes too long.
     fn deadline(&self) -> Time {
         self.heard + self.parameters.silence * if self.is_held { HELD } else { 1 }
     }

@@ -1,4 +1,4 @@
-//! BoDe: a first-in first-out queue that drops at dequeue what has waited too long.
+//! BoDe: a first-in first-out queue that drops packets at dequeue that have waited too long.
 //!
 //! Source, parameters and differences: [`crate::aqm::Bode`]. An arrival at a full queue is dropped.
 
@@ -9,7 +9,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Un
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
-/// What `bode` is and takes.
+/// Declaration of `bode` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "bode",
@@ -49,9 +49,9 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Bode::SOJOURN_BOUND];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The law of BoDe over one queue.
@@ -62,7 +62,7 @@ impl Bode {
     /// The law that `arguments` describe.
     ///
     /// # Errors
-    /// `min_keep` that leaves nothing to drop within `limit`.
+    /// A `min_keep` or `min_keep_bytes` that spares every packet within the limit.
     pub(super) fn build(arguments: &Arguments) -> Result<Bode, ComponentError> {
         let limit = limits::limit(arguments);
         let law = aqm::Bode {
@@ -130,7 +130,7 @@ mod tests {
         let mut bench = Bench::new("bode:target=20ms:limit=100");
         bench.overload(500, 3);
         assert!(bench.drops(aqm::Bode::SOJOURN_BOUND) > 0);
-        assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 0, "20 ms of 3 packets never fill it");
+        assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 0, "the 3 packets of 20 ms never fill it");
         (0..200).for_each(|_| bench.enqueue(501, 1500));
         assert!(bench.drops(DropReason::TAIL_LIMIT) > 0);
     }

@@ -1,4 +1,4 @@
-//! CoDel: a first-in first-out queue that drops at dequeue, as its law says.
+//! CoDel: a first-in first-out queue that drops packets at dequeue, as its law decides.
 //!
 //! Source, parameters and differences: [`crate::aqm::Codel`] for the variants `rfc` and `linux`,
 //! [`crate::aqm::MahimahiCodel`] for `mahimahi`, [`crate::aqm::ThesisCodel`] for `thesis`. An arrival at a full queue is dropped.
@@ -47,7 +47,7 @@ pub(super) const CE_THRESHOLD: Parameter = Parameter {
     source: "Linux codel (ce_threshold disabled)",
 };
 
-/// What `codel` is and takes.
+/// Declaration of `codel` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "codel",
@@ -74,9 +74,9 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Codel::DROP];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
 /// The laws of CoDel over one queue.
@@ -118,7 +118,7 @@ impl Codel {
     }
 }
 
-/// What `arguments` say of the RFC's law, or of Linux's where that is the variant.
+/// The parameters in `arguments`: the RFC's law, or Linux's if the variant says so.
 ///
 /// # Errors
 /// A target longer than the interval.
@@ -153,7 +153,7 @@ impl FifoLaw for Codel {
     }
 }
 
-/// Takes packets until the law lets one go.
+/// Dequeues packets until the law forwards one.
 #[inline]
 fn dequeue_standard<S: Sink>(
     ring: &mut Ring,
@@ -177,7 +177,7 @@ fn dequeue_standard<S: Sink>(
     }
 }
 
-/// Sends the head, and drops behind it what the law says.
+/// Sends the head, and drops the packets behind it that the law chooses.
 fn dequeue_mahimahi<S: Sink>(
     ring: &mut Ring,
     law: &mut MahimahiCodel,
@@ -193,7 +193,7 @@ fn dequeue_mahimahi<S: Sink>(
     Some(head)
 }
 
-/// Loses the head and the packet behind it as long as the law says so and another is left to send.
+/// Loses the head and the packet behind it as long as the law decides so and another packet is left to send.
 fn dequeue_thesis<S: Sink>(
     ring: &mut Ring,
     law: &mut ThesisCodel,
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(bench.dequeue(10), Some(0));
         assert_eq!(bench.dequeue(110), Some(3));
         assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP), (2, aqm::Codel::DROP)]);
-        // Nothing would be left to send.
+        // No packet would be left to send.
         assert_eq!(bench.dequeue(210), Some(4));
         assert_eq!(bench.log.dropped.len(), 2);
     }

@@ -1,4 +1,5 @@
-//! Which packets are green, as a user says it: by codepoints of the DS field (RFC 2474), or by ECT(1) (RFC 9331's sign).
+//! Which packets are green, as configured by the user: by codepoints of the DS field (RFC 2474), or by ECT(1) (the identifier
+//! of RFC 9331).
 
 use crate::aqm::Colour;
 use crate::component::{Parameter, Unit};
@@ -6,13 +7,13 @@ use crate::{DropReason, Ecn, Packet, dscp};
 use alloc::format;
 use alloc::string::String;
 
-/// The word for the ECN codepoint.
+/// The keyword for the ECN codepoint.
 const ECT1: &str = "ect1";
 
-/// It asked for low delay, and would not have been served within the bound.
+/// The packet asked for low delay, and would not have been served within the bound.
 pub const WOULD_BE_LATE: DropReason = DropReason::new("would_be_late");
 
-/// `green`: who has asked for low delay.
+/// `green`: the packets that ask for low delay.
 pub(super) const GREEN: Parameter = Parameter {
     name: "green",
     unit: Unit::Text,
@@ -23,7 +24,7 @@ pub(super) const GREEN: Parameter = Parameter {
     source: "ABE paper, interworking and migration: without a colour, blue",
 };
 
-/// `bound`: how long they may wait.
+/// `bound`: the longest wait of green packets.
 pub(super) const BOUND: Parameter = Parameter {
     name: "bound",
     unit: Unit::Span,
@@ -34,7 +35,7 @@ pub(super) const BOUND: Parameter = Parameter {
     source: "ABE paper: 5 to 20 ms expected, 40 ms in its simulations",
 };
 
-/// `rate`: the link's.
+/// `rate`: the link's rate.
 pub(super) const RATE: Parameter = Parameter {
     name: "rate",
     unit: Unit::Rate,
@@ -45,7 +46,7 @@ pub(super) const RATE: Parameter = Parameter {
     source: "ABE paper",
 };
 
-/// `overhead`: what a link adds.
+/// `overhead`: bytes that the link adds to each packet.
 pub(super) const OVERHEAD: Parameter = Parameter {
     name: "overhead",
     unit: Unit::Bytes,
@@ -56,7 +57,7 @@ pub(super) const OVERHEAD: Parameter = Parameter {
     source: "",
 };
 
-/// `window`: memory of the estimated rate.
+/// `window`: time constant of the estimated rate.
 pub(super) const WINDOW: Parameter = Parameter {
     name: "window",
     unit: Unit::Span,
@@ -67,16 +68,16 @@ pub(super) const WINDOW: Parameter = Parameter {
     source: "",
 };
 
-/// The signs of green.
+/// The marking that makes a packet green.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Green {
-    /// A bit for each codepoint.
+    /// One bit for each codepoint.
     codepoints: u64,
     is_ect1: bool,
 }
 
 impl Green {
-    /// `ef/va`, `ect1`, `8-15/46`.
+    /// Parses `ef/va`, `ect1`, `8-15/46`.
     pub(super) fn parse(text: &str) -> Result<Green, String> {
         let mut green = Green::default();
         for item in text.split('/') {
@@ -104,7 +105,7 @@ impl Green {
 
     #[inline]
     pub(super) fn colour_of(&self, packet: &Packet) -> Colour {
-        // Of a codepoint the six bits it has.
+        // The codepoint is masked to six bits.
         let is_named = self.codepoints >> (packet.dscp & 63) & 1 == 1;
         if is_named || self.is_ect1 && packet.ecn == Ecn::Ect1 { Colour::Green } else { Colour::Blue }
     }

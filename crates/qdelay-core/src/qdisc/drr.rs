@@ -1,17 +1,17 @@
-//! DRR, deficit round robin: flows take turns, and what a flow may not send now is put to its account.
+//! DRR, deficit round robin: flows take turns, and unused bytes of a turn are carried over in the flow's deficit.
 //!
 //! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995 and IEEE/ACM
 //! Transactions on Networking 4(3), 1996 (the section on DRR and its pseudo-code: the enqueuing module with
 //! `FreeBuffer`, and the dequeuing module); buffer stealing after P. McKenney, "Stochastic Fairness Queueing", INFOCOM
 //! 1990. Linux `net/sched/sch_drr.c` (`drr_enqueue`, `drr_dequeue`) for cross reading.
 //!
-//! A bucket that gets a packet joins the end of the active list. In its turn its deficit grows by `quantum`, and it
-//! sends while its head fits into the deficit; then it goes to the end of the list and keeps the rest. A bucket that
-//! is empty leaves the list and loses the rest. A packet that finds no room stays all the same, and the newest packets
-//! of whichever bucket then holds the most bytes are dropped until all fit: that may be the arrival itself.
+//! A bucket that gets a packet joins the end of the active list. At its turn its deficit grows by `quantum`, and it sends
+//! while its head fits into the deficit; then it moves to the end of the list and keeps the remaining deficit. An empty
+//! bucket leaves the list and loses its deficit. A packet that arrives at a full queue is stored, and the newest packets of
+//! the bucket that then holds the most bytes are dropped until the limits hold: that may be the arrival itself.
 //!
 //! Parameters:
-//! * `by`: what a bucket is: the hash of a flow, one of the 64 codepoints of DiffServ, or the class that a classifier
+//! * `by`: what a bucket holds: the flows with one hash, one of the 64 codepoints of DiffServ, or the class that a classifier
 //!   set, modulo 256 (flow).
 //! * `flows`: buckets of `by=flow` (1024); `quantum`: bytes per turn (1514), to which each packet counts with `overhead`
 //!   bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514; the paper has none).
@@ -21,13 +21,14 @@
 //! a few times log2(buckets) steps.
 //!
 //! Differences from the reference:
-//! * The deficit is credited when a turn ends, and at activation, rather than when the next turn begins, as in
-//!   `drr_dequeue`; which packet goes when is the same.
-//! * The paper takes a buffer before it stores the arrival; here the arrival counts as stored when the longest bucket
-//!   is looked for, so that a flow that holds the most loses its own packet. Ties go to the lowest bucket.
-//! * A bucket that buffer stealing has emptied stays in the list, with its deficit, until its turn comes, and one whose
-//!   first packet was the longest and went at once joins the list all the same.
-//! * Linux: its classes have a limit each, no shared one, and filters put packets into them; it steals from nobody.
+//! * The deficit is credited when a turn ends, and at activation, rather than when the next turn begins, as in `drr_dequeue`;
+//!   the order of departures is the same.
+//! * The paper frees a buffer before it stores the arrival; here the arrival counts as stored when the longest bucket is
+//!   determined, so that a flow that holds the most bytes loses its own packet. Ties go to the lowest bucket.
+//! * A bucket emptied by buffer stealing stays in the list, with its deficit, until its turn. A bucket joins the list even if
+//!   its first packet made it the longest and was dropped at once.
+//! * Linux: each class has its own limit and there is no shared one; filters assign packets to classes; there is no buffer
+//!   stealing.
 
 use super::flow_hash::{self, FLOWS};
 use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
@@ -37,7 +38,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Un
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::format;
 
-/// What `drr` is and takes.
+/// Declaration of `drr` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "drr",
@@ -66,12 +67,12 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// What makes packets one flow.
+/// The criterion that assigns packets to buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DrrBy {
     /// The hash of [`Packet::flow`].
@@ -95,8 +96,8 @@ pub struct Drr {
 }
 
 impl Drr {
-    /// Empty buckets: `flows` of them (1 to 65536) where they are flows. `quantum` in bytes, at least 1; each
-    /// packet counts with `overhead` more than its IP bytes.
+    /// Empty buckets: `flows` of them (1 to 65536) if `by` is the flow. `quantum` in bytes, at least 1; each packet counts
+    /// with `overhead` bytes more than its IP bytes.
     pub fn new(limit: Limit, by: DrrBy, flows: u32, quantum: u32, overhead: u32) -> Drr {
         let buckets = match by {
             DrrBy::Flow => flows.max(1),
@@ -116,7 +117,7 @@ impl Drr {
     /// The queue that `arguments` describe.
     ///
     /// # Errors
-    /// `flows` where the buckets are no flows.
+    /// `flows` where the buckets are not flows.
     pub fn build(arguments: &Arguments) -> Result<Drr, ComponentError> {
         let whole =
             |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
@@ -142,7 +143,7 @@ impl Drr {
         }
     }
 
-    /// What a packet takes from its bucket's deficit.
+    /// Bytes that a packet takes from its bucket's deficit.
     #[inline]
     fn cost(&self, packet: &Packet) -> i64 {
         i64::from(packet.bytes) + self.overhead
@@ -224,8 +225,8 @@ mod tests {
     use super::super::testing::{Bench, error, fair_in_random_traffic};
     use super::*;
 
-    /// The example of the paper's figures: a quantum of 500, and a first flow with packets of 200, 750 and 20,
-    /// whose 750 wait for the second round and the 300 that the first round left.
+    /// The example of the paper's figures: a quantum of 500, and a first flow with packets of 200, 750 and 20, whose 750 wait
+    /// for the second round and use the 300 left from the first round.
     #[test]
     fn what_is_left_of_a_turn_is_kept_for_the_next() {
         let mut bench = Bench::new("drr:overhead=0:quantum=500b");
@@ -241,7 +242,7 @@ mod tests {
         bench.enqueue_flow(2, 0, &[600]);
         assert_eq!(bench.dequeue(0), Some(0));
         bench.enqueue_flow(1, 0, &[600]);
-        // Flow 2 has had 500 by then and gets its 600 in the second turn; so does flow 1, whose 400 are gone.
+        // Flow 2 has used 500 by then and sends its 600 in the second turn; so does flow 1, whose 400 have left.
         assert_eq!(bench.dequeue_many(0, 9), [1, 2]);
     }
 
@@ -301,7 +302,7 @@ mod tests {
         let mut bench = Bench::new("drr:overhead=0:quantum=500b:limit_bytes=1500b");
         bench.enqueue_flow(1, 0, &[100, 900]);
         assert_eq!(bench.dequeue(0), Some(0));
-        // Flow 1 has 400 left in this turn, and loses its 900 to flow 2 and 3, who hold less each.
+        // Flow 1 has 400 left in this turn, and loses its 900 to flows 2 and 3, which hold less each.
         bench.enqueue_flow(2, 0, &[400]);
         bench.enqueue_flow(3, 0, &[400]);
         assert_eq!(bench.log.dropped, [(1, LONGEST_FLOW)]);

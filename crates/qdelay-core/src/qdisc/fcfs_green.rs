@@ -1,10 +1,10 @@
-//! One first-in first-out queue in which green packets are accepted only if they will wait no longer than a bound: what ABE's
-//! duplicate scheduling ([`super::Dsd`]) is better than.
+//! One first-in first-out queue in which green packets are accepted only if they will wait no longer than a bound: the
+//! baseline for ABE's duplicate scheduling ([`super::Dsd`]).
 //!
 //! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), the section on
-//! implementation: a first-come first-served queue with a threshold for green. A blue packet is accepted where there is room;
-//! a green one where all that is queued, and what is left of the packet that is being sent, will be sent within `bound`.
-//! Blue loses nothing by it, and green gets what is left: at a queue that is longer than the bound, nothing.
+//! implementation: a first-come first-served queue with a threshold for green. A blue packet is accepted if there is room; a
+//! green one if the whole backlog, and the remainder of the packet being sent, will be sent within `bound`. Blue loses
+//! nothing by it, and green gets only what blue leaves: nothing, while the queue is longer than the bound.
 //!
 //! Parameters: `rate` and `overhead` of the link, or `window` of the estimate that takes their place, `bound` (20 ms), `green`, `limit`
 //! and `limit_bytes`.
@@ -21,7 +21,7 @@ use crate::aqm::Colour;
 use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 
-/// What `fcfs_green` is and takes.
+/// Declaration of `fcfs_green` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "fcfs_green",
@@ -31,14 +31,14 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, WOULD_BE_LATE];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 #[derive(Clone, Debug)]
 enum Clock {
-    /// The rate, and when the packet that left last is sent.
+    /// The rate, and when the last departure is fully sent.
     Rate(Rate, Time),
     Service(ServiceRate),
 }
@@ -56,7 +56,7 @@ impl FcfsGreen {
     /// The threshold that `arguments` describe.
     ///
     /// # Errors
-    /// Signs of green that cannot be read; `window` beside `rate`.
+    /// An invalid marking of green; `window` beside `rate`.
     pub(super) fn build(arguments: &Arguments) -> Result<FcfsGreen, ComponentError> {
         let green = Green::parse(arguments.text("green").unwrap_or_default());
         let window = arguments.span("window").unwrap_or(Span::from_millis(100));

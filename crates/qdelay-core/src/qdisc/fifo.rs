@@ -1,15 +1,15 @@
-//! One first-in first-out queue under a law: what all disciplines with a single queue have in common.
+//! One first-in first-out queue under a law: the common part of all disciplines with a single queue.
 
 use super::{Backlog, Limit, Qdisc, Ring};
 use crate::{Context, DropReason, Packet, Rate, Sink, Time};
 
-/// What a discipline with one queue decides. Without more said it lets in what has room, and lets all of it out again.
+/// The decisions of a discipline with one queue. By default it accepts every packet for which there is room, and forwards all
+/// of them.
 pub trait FifoLaw {
-    /// Whether `packet` may join `ring`, at its tail; otherwise why it is dropped. It may mark the packet, or make room by
-    /// dropping others.
+    /// Whether `packet` may join `ring`, at its tail. It may mark the packet, or make room by dropping others.
     ///
     /// # Errors
-    /// Why it is dropped.
+    /// The reason for which `packet` is dropped.
     #[inline]
     fn admit<S: Sink>(
         &mut self,
@@ -52,7 +52,7 @@ pub trait FifoLaw {
     }
 }
 
-/// The discipline that `L` makes of one first-in first-out queue.
+/// The discipline that applies `L` to one first-in first-out queue.
 #[derive(Clone, Debug)]
 pub struct Fifo<L> {
     ring: Ring,
@@ -64,7 +64,7 @@ impl<L> Fifo<L> {
     pub fn new(limit: Limit, law: L) -> Fifo<L> {
         Fifo { ring: Ring::new(limit), law }
     }
-    /// What decides.
+    /// The law that decides.
     pub fn law(&self) -> &L {
         &self.law
     }

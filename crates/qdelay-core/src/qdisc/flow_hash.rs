@@ -1,12 +1,12 @@
-//! Which bucket a flow's packets go to.
+//! The bucket to which the packets of a flow are assigned.
 //!
-//! [`Packet::flow`](crate::Packet::flow) stands for the 5-tuple: a hash of it, or a host's index. Hosts count flows
-//! from 0, so it is mixed before it is scaled down to the buckets; flows then collide as often as those of a kernel do
-//! (RFC 8290 section 5.3), and always the same ones.
+//! [`Packet::flow`](crate::Packet::flow) stands for the 5-tuple: a hash of it, or a host's index. Hosts number flows from 0,
+//! so the number is mixed before it is scaled down to the buckets; flows then collide as often as those of a kernel (RFC 8290
+//! section 5.3), and always the same ones.
 
 use crate::component::{Parameter, Unit};
 
-/// `flows`: buckets.
+/// `flows`: number of buckets.
 pub(super) const FLOWS: Parameter = Parameter {
     name: "flows",
     unit: Unit::Count("buckets"),
@@ -19,9 +19,9 @@ pub(super) const FLOWS: Parameter = Parameter {
 
 /// The bucket, below `buckets`, of `flow`.
 ///
-/// The mixer is the finaliser of SplitMix64 (Steele, Lea and Flood 2014, figure 16) over the flow and `perturbation`,
-/// without the generator's step, so that flow 0 under perturbation 0 goes to bucket 0. Its upper half is scaled by
-/// multiplication, as in Linux's `reciprocal_scale`: nothing divides, and no count of buckets is better than another.
+/// The mixer is the finaliser of SplitMix64 (Steele, Lea and Flood 2014, figure 16) over the flow and `perturbation`, without
+/// the generator's step, so that flow 0 under perturbation 0 goes to bucket 0. Its upper half is scaled by multiplication, as
+/// in Linux's `reciprocal_scale`: there is no division, and every number of buckets works equally well.
 #[inline]
 pub(super) fn bucket(flow: u32, perturbation: u64, buckets: u32) -> u32 {
     let mut x = u64::from(flow) ^ perturbation;

@@ -1,12 +1,12 @@
-//! The store under the fair disciplines: many first-in first-out queues ("buckets") in one pool of packets.
+//! The packet store of the fair disciplines: many first-in first-out queues ("buckets") in one pool of packets.
 //!
-//! A bucket is a doubly linked list through the pool, and buckets are themselves linked into the lists that are served
-//! in turn. 1024 buckets cost 40 KiB whatever they hold, the pool grows to the most packets ever queued at once, and
-//! nothing is allocated after that. A place that was freed is used again first, so that a short queue stays in cache.
+//! A bucket is a doubly linked list through the pool, and buckets are themselves linked into the lists that are served in
+//! turn. 1024 buckets cost 40 KiB whatever they hold, the pool grows to the most packets ever queued at once, and nothing is
+//! allocated after that. The entry freed last is reused first, so that a short queue stays in cache.
 //!
-//! The longest bucket is known by a [`Longest`], which is made at the first question and told of changed buckets only
-//! at the next: who never overflows pays a branch per packet, and under lasting overload a drop costs a few times
-//! log2(buckets) steps, with no scan of the buckets.
+//! The longest bucket is tracked by a [`Longest`], which is created at the first query and updated with the changed buckets
+//! only at the next: a queue that never overflows pays a branch per packet, and under lasting overload a drop costs a few
+//! times log2(buckets) steps, with no scan of the buckets.
 
 use super::Backlog;
 use super::longest::Longest;
@@ -16,10 +16,10 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The queue was full and it stood in the flow that held the most.
+/// The queue was full, and the packet was in the flow that held the most.
 pub const LONGEST_FLOW: DropReason = DropReason::new("longest_flow");
 
-/// `quantum`: bytes a bucket may send in its turn.
+/// `quantum`: bytes that a bucket may send in its turn.
 pub(super) const QUANTUM: Parameter = Parameter {
     name: "quantum",
     unit: Unit::Bytes,
@@ -30,8 +30,9 @@ pub(super) const QUANTUM: Parameter = Parameter {
     source: "Linux (the MTU and an Ethernet header)",
 };
 
-/// `overhead`: what every packet counts for in a turn beside its IP bytes. Linux's quantum is one of frames, and so is the size that
-/// it takes from a deficit: 1514 bytes are one full packet. Counted in IP bytes 14 of them would be left for another.
+/// `overhead`: bytes that a packet counts in addition to its IP bytes. Linux's quantum is counted in frames, and so is the
+/// size that it subtracts from a deficit: 1514 bytes are one full packet. Counted in IP bytes, 14 of them would be left for
+/// the next packet.
 pub(super) const OVERHEAD: Parameter = Parameter {
     name: "overhead",
     unit: Unit::Bytes,
@@ -45,17 +46,17 @@ pub(super) const OVERHEAD: Parameter = Parameter {
 /// [`OVERHEAD`]'s default, in bytes.
 pub(super) const ETHERNET_HEADER: u32 = 14;
 
-/// What makes a bucket the longest.
+/// The measure by which a bucket is the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     Packets,
     Bytes,
 }
 
-/// No packet, no bucket.
+/// Null index: no packet, no bucket.
 const NONE: u32 = u32::MAX;
 
-/// A place of the pool. In the list of free places only `next` counts.
+/// An entry of the pool. In the list of free entries only `next` is used.
 #[derive(Clone, Debug)]
 struct Place {
     packet: Packet,
@@ -72,10 +73,10 @@ struct Bucket {
     next: u32,
     previous: u32,
     is_listed: bool,
-    /// Its length is not what the tournament was told.
+    /// Its length differs from the one stored in the tournament.
     is_changed: bool,
     bytes: u64,
-    /// Bytes it may send before its turn ends; what that means is the discipline's.
+    /// Bytes that it may send before its turn ends; the exact meaning is the discipline's.
     deficit: i64,
 }
 
@@ -87,15 +88,15 @@ pub(super) struct FlowQueues {
     free: u32,
     total: Backlog,
     measure: Measure,
-    /// Made at the first question. Boxed, so that it takes no room in a discipline that never overflows.
+    /// Created at the first query. Boxed, so that it takes little space in a discipline that never overflows.
     longest: Option<Box<Tracked>>,
 }
 
-/// The tournament, and what it was not told yet.
+/// The tournament, and its pending updates.
 #[derive(Clone, Debug)]
 struct Tracked {
     longest: Longest,
-    /// Buckets that changed since the last question, each once.
+    /// Buckets that changed since the last query, each once.
     changed: Vec<u32>,
 }
 
@@ -123,17 +124,17 @@ impl FlowQueues {
         }
     }
 
-    /// How many buckets there are.
+    /// Number of buckets.
     #[inline]
     pub(super) fn len(&self) -> u32 {
         self.buckets.len() as u32
     }
-    /// What all buckets hold.
+    /// Backlog of all buckets.
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
         self.total
     }
-    /// What one bucket holds.
+    /// Backlog of one bucket.
     #[inline]
     pub(super) fn backlog_of(&self, bucket: u32) -> Backlog {
         let bucket = &self.buckets[bucket as usize];
@@ -162,7 +163,7 @@ impl FlowQueues {
         self.buckets[bucket as usize].is_listed
     }
 
-    /// Appends to a bucket.
+    /// Appends a packet to a bucket.
     #[inline]
     pub(super) fn push(&mut self, bucket: u32, packet: Packet) {
         self.touch(bucket);
@@ -189,7 +190,7 @@ impl FlowQueues {
         self.total.bytes += u64::from(packet.bytes);
     }
 
-    /// Takes a bucket's oldest packet.
+    /// Removes a bucket's oldest packet.
     #[inline]
     pub(super) fn pop_head(&mut self, bucket: u32) -> Option<Packet> {
         let queue = &mut self.buckets[bucket as usize];
@@ -206,7 +207,7 @@ impl FlowQueues {
         Some(packet)
     }
 
-    /// Takes a bucket's newest packet.
+    /// Removes a bucket's newest packet.
     #[inline]
     pub(super) fn pop_tail(&mut self, bucket: u32) -> Option<Packet> {
         let queue = &mut self.buckets[bucket as usize];
@@ -253,7 +254,7 @@ impl FlowQueues {
         self.total.bytes -= u64::from(bytes);
     }
 
-    /// Notes that the bucket's length is about to change.
+    /// Records that the bucket's length is about to change.
     #[inline]
     fn touch(&mut self, bucket: u32) {
         if let Some(tracked) = &mut self.longest {
@@ -270,13 +271,13 @@ impl Bucket {
     fn length(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Packets => u64::from(self.packets),
-            // One more where it holds anything, so that packets of no bytes are longer than nothing.
+            // One more if it holds any packet, so that packets of zero bytes are longer than an empty bucket.
             Measure::Bytes => 2 * self.bytes + u64::from(self.packets > 0),
         }
     }
 }
 
-/// Buckets in the order in which their turns come. The links are in the buckets, so a bucket is in at most one list.
+/// Buckets in the order of their turns. The links are in the buckets, so a bucket is in at most one list.
 #[derive(Clone, Debug)]
 pub(super) struct FlowList {
     first: u32,
@@ -309,7 +310,7 @@ impl FlowList {
         }
     }
 
-    /// Takes a bucket of this list out of it.
+    /// Removes a bucket from this list.
     #[inline]
     pub(super) fn remove(&mut self, queues: &mut FlowQueues, bucket: u32) {
         let entry = &mut queues.buckets[bucket as usize];
@@ -326,7 +327,7 @@ impl FlowList {
         }
     }
 
-    /// Puts the first bucket last.
+    /// Moves the first bucket to the end.
     #[inline]
     pub(super) fn rotate(&mut self, queues: &mut FlowQueues) {
         if self.first != self.last {
@@ -336,12 +337,12 @@ impl FlowList {
         }
     }
 
-    /// Who sends next where every turn that cannot begin costs its bucket a rotation and brings it `quantum`: the
-    /// bucket with the fewest such turns before its deficit is at least what `needed` says of its head, and of several
-    /// the first. Returns that number too. Empty buckets are passed over.
+    /// The bucket that sends next, if every turn that cannot begin moves its bucket to the end and credits it with `quantum`:
+    /// the bucket with the fewest such turns before its deficit is at least what `needed` requires for its head, and of
+    /// several the first. Also returns that number of turns. Empty buckets are skipped.
     ///
-    /// Looks no further than the first bucket that is ready, which is nearly always one of the first two where the
-    /// quantum is a full packet; a smaller one makes it a walk over more.
+    /// Stops at the first bucket that is ready, which is nearly always one of the first two if the quantum is a full packet;
+    /// with a smaller quantum it visits more.
     #[inline]
     pub(super) fn next_ready(
         &self,
@@ -378,7 +379,7 @@ mod tests {
         Packet { handle, bytes, ..Packet::default() }
     }
 
-    /// Against a deque for each bucket, over random operations; the pool is no larger than the most that was queued.
+    /// Against a deque for each bucket, over random operations; the pool never exceeds the largest number of queued packets.
     #[test]
     fn buckets_are_queues_and_places_are_used_again() {
         for measure in [Measure::Packets, Measure::Bytes] {

@@ -1,34 +1,34 @@
-//! FQ-CoDel: flows hashed to queues that take turns, those that come anew first, and a CoDel for each.
+//! FQ-CoDel: flows hashed to queues that take turns, new ones first, with a CoDel for each.
 //!
 //! Source: RFC 8290 section 4 (enqueue 4.1, dequeue 4.2) and Linux `net/sched/sch_fq_codel.c` (`fq_codel_enqueue`,
 //! `fq_codel_dequeue`, `fq_codel_drop`) for what the RFC leaves open. The law is [`crate::aqm::Codel`].
 //!
-//! A bucket that becomes active joins the *new* list with a deficit of `quantum`. Dequeue looks at the first bucket of
-//! the new list, or of the *old* one where that is empty. A bucket whose deficit is used up gets another quantum and
-//! goes to the end of the old list; otherwise its CoDel takes packets until one may go, whose bytes are taken from the
-//! deficit. A bucket that is found empty leaves, but from the new list by way of the old one, so that a flow that sends
-//! a packet now and then cannot keep the others waiting.
+//! A bucket that becomes active joins the *new* list with a deficit of `quantum`. Dequeue takes the first bucket of the new
+//! list, or of the *old* one if the new list is empty. A bucket whose deficit is used up gets another quantum and moves to
+//! the end of the old list; otherwise its CoDel dequeues packets until it forwards one, whose bytes are subtracted from the
+//! deficit. A bucket found empty leaves its list, but one in the new list moves to the old list first, so that a flow that
+//! sends a packet now and then cannot starve the others.
 //!
 //! Parameters:
 //! * `flows`: buckets (1024, section 5.2.5); `quantum`: bytes per turn (1514, section 5.2.4), to which each
 //!   packet counts with `overhead` bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514).
 //! * `target`, `interval`, `ecn` (on, section 5.2.6), `ce_threshold`, `mtu`, `variant`: CoDel's.
 //! * `limit`: packets in all buckets (10240, section 5.2.3); `memory`: bytes in all buckets (32 MB).
-//! * `drop_batch`: when either is exceeded, half of the bytes of the bucket that holds the most are dropped from its
+//! * `drop_batch`: when either limit is exceeded, half of the bytes of the bucket that holds the most are dropped from its
 //!   head, but no more than this many packets (64, section 4.1).
 //!
-//! Cost: a packet touches its bucket, its place in the pool and one law; [`Qdisc::head`] looks at one or two buckets
-//! where the quantum is a full packet. The bucket that holds the most is found by a tournament, not by a scan.
+//! Cost: a packet touches its bucket, its entry in the pool and one law; [`Qdisc::head`] reads one or two buckets if the
+//! quantum is a full packet. The bucket that holds the most is found by a tournament, not by a scan.
 //!
 //! Differences from the reference:
-//! * `memory`, and which bucket holds the most, are counted in IP bytes. Linux counts the kernel's buffers in the one and
-//!   frames in the other, and its 32 MB are 2^25 bytes.
+//! * `memory` and the size of a bucket are counted in IP bytes. Linux counts the kernel's buffers for the former and frames
+//!   for the latter, and its 32 MB are 2^25 bytes.
 //! * RFC: no packet is dropped while at most `mtu` bytes remain in all buckets together, as in Linux; the RFC's CoDel
-//!   looks at its own queue.
+//!   considers only its own queue.
 //! * RFC: a batch also raises that CoDel's count of drops, as in Linux since 4.16.
 //! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`) and its seed does not change; Linux hashes
 //!   the addresses and ports with a seed drawn at boot. There are no filters.
-//! * Where two buckets hold as much the lower is taken, as in Linux. One without packets is never taken.
+//! * Of two buckets of equal size the lower is taken, as in Linux. An empty bucket is never taken.
 //! * `variant=linux` is [`crate::aqm::Codel`]'s, with the differences listed there.
 
 use super::flow_hash::{self, FLOWS};
@@ -41,7 +41,7 @@ use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What `fq_codel` is and takes.
+/// Declaration of `fq_codel` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "fq_codel",
@@ -101,9 +101,9 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW, aqm::Codel::DROP];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
 /// The parameters of FQ-CoDel; [`FqCodelParameters::default`] are the RFC's.
@@ -113,9 +113,9 @@ pub struct FqCodelParameters {
     pub flows: u32,
     /// Bytes a bucket may send in its turn, at least 1.
     pub quantum: u32,
-    /// What each packet counts for beside its IP bytes.
+    /// Bytes that each packet counts in addition to its IP bytes.
     pub overhead: u32,
-    /// What all buckets together hold.
+    /// The limits of all buckets together.
     pub limit: Limit,
     /// Most packets dropped at once, at least 1.
     pub drop_batch: u32,
@@ -189,7 +189,7 @@ impl FqCodel {
         }))
     }
 
-    /// Half of the fattest bucket goes, from its head, but no more packets than a batch has.
+    /// Drops half of the bytes of the largest bucket, from its head, but at most one batch of packets.
     #[cold]
     fn drop_batch<S: Sink>(&mut self, sink: &mut S) {
         let bucket = self.queues.longest();
@@ -206,7 +206,7 @@ impl FqCodel {
         self.laws[bucket as usize].host_dropped(packets);
     }
 
-    /// Takes packets from one bucket until its law lets one go.
+    /// Dequeues packets from one bucket until its law forwards one.
     #[inline]
     fn dequeue_from<S: Sink>(&mut self, bucket: u32, context: &mut Context<'_, S>) -> Option<Packet> {
         let law = &mut self.laws[bucket as usize];
@@ -236,7 +236,7 @@ impl FqCodel {
         }
     }
 
-    /// The first bucket goes to the end of the old list.
+    /// Moves the first bucket to the end of the old list.
     #[inline]
     fn move_to_old(&mut self, bucket: u32, is_new: bool) {
         if is_new {
@@ -295,7 +295,7 @@ impl Qdisc for FqCodel {
         let ready = |list: &FlowList| list.next_ready(&self.queues, self.quantum, |_| 1);
         let bucket = match ready(&self.new_flows) {
             Some((0, bucket)) => bucket,
-            // With its first turn over, a new bucket stands behind all old ones.
+            // After its first turn a new bucket is behind all old ones.
             new => match (new, ready(&self.old_flows)) {
                 (Some((turns, bucket)), Some((old_turns, _))) if turns <= old_turns => bucket,
                 (_, Some((_, bucket))) => bucket,
@@ -320,7 +320,7 @@ mod tests {
     use crate::Ecn;
     use alloc::string::String;
 
-    /// Flows 0 to 9 are in buckets of their own, and these are in their order.
+    /// Flows 0 to 9 are in separate buckets, and these are in the same order.
     #[test]
     fn the_flows_of_these_tests_do_not_collide() {
         let mut buckets: Vec<u32> = (0..10).map(|flow| flow_hash::bucket(flow, 0, 1024)).collect();
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(bench.log.marked[0], (0, aqm::Codel::CE_THRESHOLD));
     }
 
-    /// What is left is counted over all buckets: 2000 bytes of another flow are enough for a drop.
+    /// The backlog that is spared is counted over all buckets: 2000 bytes of another flow suffice for a drop.
     #[test]
     fn the_last_bytes_that_are_spared_are_those_of_all_flows() {
         for (others, drops) in [(0, 0), (2, 1)] {

@@ -1,18 +1,18 @@
-//! HeadDrop: first in, first out; an arrival at a full queue pushes the oldest packets out.
+//! HeadDrop: first in, first out; an arrival at a full queue displaces the oldest packets.
 //!
 //! Source: BoDe paper section VI; Linux `pfifo_head_drop`; mahimahi `drop_head_packet_queue.hh`.
 //!
 //! Parameters: `limit` in packets (1000) and `limit_bytes` (none).
 //!
 //! Differences from the reference:
-//! * A packet larger than the byte limit itself is refused; in mahimahi it would empty the queue and be dropped last.
+//! * A packet larger than the byte limit itself is refused; in mahimahi it would empty the queue and then be dropped.
 
 use super::limits::{LIMIT, LIMIT_BYTES};
 use super::{FifoLaw, Ring};
 use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 
-/// What `headdrop` is and takes.
+/// Declaration of `headdrop` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "headdrop",
@@ -22,9 +22,9 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// Drops at the head until an arrival has room.
@@ -32,7 +32,7 @@ pub(super) const MARKS: &[MarkReason] = &[];
 pub struct HeadDrop;
 
 impl HeadDrop {
-    /// There is nothing to describe but the limits.
+    /// There are no parameters but the limits.
     pub(super) fn build(_: &Arguments) -> Result<HeadDrop, ComponentError> {
         Ok(HeadDrop)
     }

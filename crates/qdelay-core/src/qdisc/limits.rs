@@ -1,4 +1,4 @@
-//! The parameters every discipline has: how much it holds.
+//! The parameters that every discipline has: its limits.
 
 use super::Limit;
 use crate::component::{Arguments, Parameter, Unit};
@@ -25,7 +25,7 @@ pub const LIMIT_BYTES: Parameter = Parameter {
     source: "",
 };
 
-/// The smallest packet a discipline spares or never judges: the interface's MTU.
+/// The MTU of the interface: a backlog up to it, or to twice it, is spared.
 pub(super) const MTU: Parameter = Parameter {
     name: "mtu",
     unit: Unit::Bytes,

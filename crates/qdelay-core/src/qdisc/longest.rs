@@ -1,16 +1,16 @@
-//! Which of many buckets is the longest: a tournament over their lengths.
+//! The longest of many buckets: a tournament over their lengths.
 //!
-//! Every bucket is a leaf of a complete binary tree, and every node above holds the longer of its two children, the
-//! lower one where they are as long. A changed length plays its way up again, at most log2(buckets) matches, and stops
-//! at the first node that another bucket held before and holds still.
+//! Every bucket is a leaf of a complete binary tree, and every node above holds the longer of its two children, and of equal
+//! ones the lower. A changed length is compared upwards again, at most log2(buckets) times, up to the first node whose winner
+//! is another bucket and stays so.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The tournament. Lengths are what was told last by [`Longest::set`].
+/// The tournament. Lengths are those passed last to [`Longest::set`].
 #[derive(Clone, Debug)]
 pub(super) struct Longest {
-    /// By bucket, filled up with zeros to a power of two.
+    /// By bucket, padded with zeros to a power of two.
     lengths: Vec<u64>,
     /// Node `i` has the children `2 i` and `2 i + 1`; leaf `b` is node `lengths.len() + b` and needs no entry.
     winners: Vec<u32>,
@@ -28,7 +28,7 @@ impl Longest {
         longest
     }
 
-    /// `bucket` is `length` long now.
+    /// Sets the length of `bucket`.
     #[inline]
     pub(super) fn set(&mut self, bucket: u32, length: u64) {
         if core::mem::replace(&mut self.lengths[bucket as usize], length) == length {

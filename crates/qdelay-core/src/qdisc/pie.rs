@@ -1,8 +1,7 @@
-//! PIE: a first-in first-out queue that drops arrivals at random, as its law says.
+//! PIE: a first-in first-out queue that drops arrivals at random, as its law decides.
 //!
 //! Source, parameters and differences: [`crate::aqm::Pie`] for the variant `rfc`, [`crate::aqm::LinuxPie`] for
-//! `linux`, [`crate::aqm::MahimahiPie`] for `mahimahi`. An arrival at a full queue is dropped before the law is
-//! asked.
+//! `linux`, [`crate::aqm::MahimahiPie`] for `mahimahi`. An arrival at a full queue is dropped without a call to the law.
 //!
 //! The law's timer runs in [`FifoLaw::poll`], and before anything else at every enqueue and dequeue: a packet and an
 //! update of the same time always come in that order.
@@ -20,7 +19,7 @@ const SPAN: Parameter =
 const WEIGHT: Parameter = Parameter { unit: Unit::Number, min: "0", max: "1000", ..SPAN };
 const SWITCH: Parameter = Parameter { unit: Unit::Switch, default: "off", min: "", max: "", ..SPAN };
 
-/// What `pie` is and takes.
+/// Declaration of `pie` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "pie",
@@ -122,9 +121,9 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Pie::DROP];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Pie::MARK];
 
 /// The laws of PIE over one queue.
@@ -200,7 +199,7 @@ fn parameters(arguments: &Arguments) -> PieParameters {
     }
 }
 
-/// Refuses what the variant does not have.
+/// Refuses keys that the variant does not have.
 fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Result<(), String> {
     let (fixed, marks): (&[&str], bool) = match variant {
         "linux" => (&["estimator", "ecn_threshold", "derandomize"], true),
@@ -272,7 +271,7 @@ impl FifoLaw for Pie {
         match self {
             Pie::Rfc(law) => law.departed(sojourn, now, packet.bytes, backlog_bytes),
             Pie::Linux(law) => law.departed(sojourn, now, backlog_bytes),
-            // mahimahi recomputes after the departure, with what is left.
+            // mahimahi recomputes after the departure, with the remaining backlog.
             Pie::Mahimahi(law) => law.departed(now, packet.bytes, backlog_bytes),
         }
         Some(packet)
@@ -314,8 +313,8 @@ mod tests {
             let left = bench.overload(20_000, 2);
             assert!((19_900..=20_000).contains(&left), "{text}");
             assert!(bench.drops(aqm::Pie::DROP) > 10_000, "{text}");
-            // Against an overload that does not yield it holds near the target, a packet being a millisecond.
-            // mahimahi's steps of a whole probability make it swing.
+            // Under an unresponsive overload the delay stays near the target, at a millisecond per packet. mahimahi's large
+            // steps of the probability make it oscillate.
             let most = if text.contains("mahimahi") { 500 } else { 100 };
             let backlog = bench.qdisc.backlog().packets;
             assert!(backlog < most, "{text}: {backlog}");
@@ -354,7 +353,7 @@ mod tests {
             let mut bench = Bench::new(text);
             bench.ecn = Ecn::Ect0;
             for ms in 0..5000 {
-                // One packet in twenty too many.
+                // An overload of one packet in twenty.
                 (0..1 + u64::from(ms % 20 == 0)).for_each(|_| bench.enqueue(ms, 1500));
                 bench.dequeue(ms);
             }

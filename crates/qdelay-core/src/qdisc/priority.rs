@@ -1,21 +1,21 @@
-//! Priority: one discipline for each class of codepoints, and the first class that holds anything is served.
+//! Priority: one discipline for each class of codepoints; the first non-empty class is served.
 //!
 //! Source: RFC 2474 (the codepoint in each packet), RFC 2475 (classes at a node, told apart by it), RFC 4594 section
 //! 1.4.1.1 (priority queuing), Linux `prio`; the BoDe paper section VII-C, where the classes with a bound on their delay
 //! have a BoDe each and the rest a TailDrop: `priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop`.
 //!
 //! Parameters:
-//! * `classes`: the classes, joined by `+`, the one that is served first in front. Each is `CODEPOINTS@DISCIPLINE`.
-//!   Codepoints are names ([`dscp`]), numbers from 0 to 63 or ranges (`8-15`), joined by `/`; exactly one class has
-//!   `rest`, all that no class names. A discipline with parameters stands in square brackets, and may be another
-//!   priority, four deep at most.
-//! * `limit`: packets that each class holds where its own discipline gives no `limit`; without it, the default of each.
+//! * `classes`: the classes, joined by `+`, in the order of service. Each is `CODEPOINTS@DISCIPLINE`. Codepoints are names
+//!   ([`dscp`]), numbers from 0 to 63 or ranges (`8-15`), joined by `/`; exactly one class has `rest`, all codepoints that no
+//!   other class has. A discipline with parameters is written in square brackets, and may be another priority, at most four
+//!   deep.
+//! * `limit`: packets that each class holds if its own discipline has no `limit`; without it, the default of each.
 //!
-//! It holds no packet itself: limits, drops, marks and timers are those of the classes.
+//! It stores no packet itself: limits, drops, marks and timers are those of the classes.
 //!
 //! Differences from the reference:
-//! * A class that holds nothing is not asked when a packet is taken, so its discipline learns nothing of that; Linux
-//!   (`prio_dequeue`) asks every band in turn.
+//! * An empty class is not called at a dequeue, so its discipline is not notified that it is empty; Linux (`prio_dequeue`)
+//!   calls every band in turn.
 //! * Linux's default bands follow the four bits of the old type of service (RFC 1349), through `priomap`.
 
 use super::limits::LIMIT;
@@ -31,12 +31,12 @@ use alloc::vec::Vec;
 
 /// Most classes of one priority.
 const CLASSES_MAX: usize = 16;
-/// Most priorities within each other, the outermost included.
+/// Most nested priorities, the outermost included.
 const DEPTH_MAX: usize = 4;
-/// The word for all codepoints that no class names.
+/// The keyword for all codepoints that no class names.
 const REST: &str = "rest";
 
-/// What `priority` is and takes.
+/// Declaration of `priority` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "priority",
@@ -63,15 +63,15 @@ pub static COMPONENT: Component = Component {
     positional: Some("classes"),
 };
 
-/// Why it drops, beside its classes.
+/// Drop reasons besides those of its classes.
 pub(super) const DROPS: &[DropReason] = &[];
-/// Why it marks, beside its classes.
+/// Mark reasons besides those of its classes.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The priority discipline.
 #[derive(Clone, Debug)]
 pub struct Priority {
-    /// First served first.
+    /// In the order of service.
     classes: Vec<AnyQdisc>,
     /// For each codepoint, its class.
     class_of: [u8; dscp::CODEPOINTS],
@@ -81,17 +81,17 @@ impl Priority {
     /// The queues that `arguments` describe.
     ///
     /// # Errors
-    /// Classes that cannot be read; a codepoint of two classes; not exactly one class for the rest; a class whose
-    /// discipline cannot be built; too many classes, or priorities within each other.
+    /// Invalid classes; a codepoint in two classes; not exactly one class for the rest; a class whose discipline cannot be
+    /// built; too many classes, or priorities nested too deeply.
     pub fn build(arguments: &Arguments) -> Result<Priority, ComponentError> {
         build(arguments, 1).map_err(|message| arguments.fail(message))
     }
 }
 
-/// The `depth`th priority, counted from the outermost.
+/// Builds the `depth`th priority, counted from the outermost.
 fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
     if depth > DEPTH_MAX {
-        return Err(format!("more than {DEPTH_MAX} priorities within each other"));
+        return Err(format!("more than {DEPTH_MAX} nested priorities"));
     }
     let text = arguments.text("classes").unwrap_or_default();
     let texts = split_outside_brackets(text, '+')?;
@@ -102,7 +102,7 @@ fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
     let mut classes = Vec::with_capacity(texts.len());
     for (number, text) in texts.into_iter().enumerate() {
         let (codepoints, discipline) = halves(text)?;
-        // CLASSES_MAX keeps it within 8 bits.
+        // At most CLASSES_MAX, so it fits into 8 bits.
         owners.claim(codepoints, number as u8).map_err(|message| format!("class '{text}': {message}"))?;
         let class = child(discipline, arguments, depth);
         classes.push(class.map_err(|message| format!("class '{codepoints}': {message}"))?);
@@ -132,7 +132,7 @@ fn child(text: &str, priority: &Arguments, depth: usize) -> Result<AnyQdisc, Str
     AnyQdisc::build(&arguments).map_err(|error| error.to_string())
 }
 
-/// Which class each codepoint belongs to, while that is being read.
+/// The class of each codepoint, during parsing.
 struct Owners {
     named: [Option<u8>; dscp::CODEPOINTS],
     rest: Option<u8>,
@@ -145,7 +145,7 @@ impl Default for Owners {
 }
 
 impl Owners {
-    /// Gives all of `codepoints` to `class`.
+    /// Assigns all of `codepoints` to `class`.
     fn claim(&mut self, codepoints: &str, class: u8) -> Result<(), String> {
         for item in codepoints.split('/') {
             if item == REST {
@@ -195,15 +195,15 @@ fn range(text: &str) -> Result<(u8, u8), String> {
 
 impl Qdisc for Priority {
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
-        // Of a codepoint the six bits it has; `class_of` holds indices of `classes` alone.
+        // The codepoint is masked to six bits; `class_of` holds only valid indices of `classes`.
         let class = self.class_of[usize::from(packet.dscp) % dscp::CODEPOINTS];
         self.classes[usize::from(class)].enqueue(context, packet);
     }
-    /// A class may drop all it has when it is asked; then the next one is.
+    /// A class may drop all its packets when it is called; then the next class is called.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.classes.iter_mut().find_map(|class| class.take(context))
     }
-    /// [`Qdisc::dequeue`] asks no class that holds nothing either.
+    /// [`Qdisc::dequeue`] does not call empty classes either.
     fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.dequeue(context)
     }
@@ -333,7 +333,7 @@ mod tests {
         assert!(!has_timer(BODE));
         assert!(has_timer("priority:ef@bode+rest@pie"));
         let mut bench = Bench::new("priority:ef@[pie:tupdate=20ms]+rest@[pie:tupdate=30ms]");
-        assert_eq!(bench.qdisc.next_deadline(), Time::NEVER, "both are at rest");
+        assert_eq!(bench.qdisc.next_deadline(), Time::NEVER, "both laws are at rest");
         bench.enqueue(1, 1500);
         assert_eq!(bench.qdisc.next_deadline(), at(30));
         bench.dscp = 46;
@@ -388,8 +388,8 @@ mod tests {
         let nested =
             |depth| (0..depth).fold("taildrop".to_string(), |inner, _| format!("priority:rest@[{inner}]"));
         Bench::new(&nested(4)).enqueue(0, 100);
-        assert!(error(&nested(5)).contains("more than 4 priorities within each other"));
-        assert!(error(&nested(500)).contains("more than 4 priorities within each other"));
+        assert!(error(&nested(5)).contains("more than 4 nested priorities"));
+        assert!(error(&nested(500)).contains("more than 4 nested priorities"));
         Bench::new("priority:rest@priority").enqueue(0, 100);
     }
 }

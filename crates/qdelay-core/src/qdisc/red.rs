@@ -1,14 +1,14 @@
-//! RED: a first-in first-out queue that drops or marks arrivals at random, as its law says.
+//! RED: a first-in first-out queue that drops or marks arrivals at random, as its law decides.
 //!
-//! Source, parameters and differences of the law: [`crate::aqm::Red`]. The law is asked about every arrival, before the
-//! limits are: what it chooses early is dropped, or with `ecn` marked where the packet is capable of it; what it forces
-//! out is dropped whatever the packet is capable of (RFC 3168 section 7). An arrival that passes and finds no room is
-//! dropped for the limit, and no mark is told.
+//! Source, parameters and differences of the law: [`crate::aqm::Red`]. The law is called for every arrival, before the limits
+//! are checked: a packet with an early verdict is dropped, or with `ecn` marked if it is ECN-capable; a packet that is forced
+//! out is dropped even if it is ECN-capable (RFC 3168 section 7). An arrival that passes the law but has no room is dropped
+//! for the limit, and no mark is reported.
 //!
 //! Parameters: those of the law, `ecn` (off), `limit` in packets (1000) and `limit_bytes` (none).
 //!
 //! Differences from the reference:
-//! * Linux (`red_enqueue`) also marks what is forced out where `ecn` is on, unless `harddrop` asks for drops.
+//! * Linux (`red_enqueue`) also marks packets that are forced out if `ecn` is on, unless `harddrop` is set.
 //! * Linux's only limit is in bytes.
 
 use super::limits::{LIMIT, LIMIT_BYTES, MTU};
@@ -30,7 +30,7 @@ const THRESHOLD: Parameter = Parameter {
 const FACTOR: Parameter = Parameter { min: "0.000001", max: "1", ..THRESHOLD };
 const SWITCH: Parameter = Parameter { unit: Unit::Switch, default: "on", min: "", max: "", ..THRESHOLD };
 
-/// What `red` is and takes.
+/// Declaration of `red` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "red",
@@ -110,17 +110,17 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Red::EARLY, aqm::Red::FORCED];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Red::MARK];
 
 /// The law of RED over one queue.
 #[derive(Clone, Debug)]
 pub struct Red {
-    /// What chooses.
+    /// The law that decides.
     pub law: aqm::Red,
-    /// Marks what it chooses early where the packet is capable of it.
+    /// Marks packets with an early verdict that are ECN-capable.
     pub ecn: bool,
 }
 
@@ -199,8 +199,8 @@ mod tests {
     use super::*;
     use crate::Ecn;
 
-    /// The average is the length itself. With one packet queued, and one arrival since the last drop, the probability
-    /// (one half) becomes 1; so it is from two packets on, until four are beyond the thresholds.
+    /// The average is the length itself. With one packet queued, and one arrival since the last drop, the probability (one
+    /// half) becomes 1; the same holds from two packets on, until four are beyond the thresholds.
     const SHARP: &str = "red:weight=1:min=0:max=2:probability=1";
 
     fn average(bench: &Bench) -> f64 {

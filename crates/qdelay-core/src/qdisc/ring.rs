@@ -1,11 +1,11 @@
-//! The first-in first-out store under the single-queue disciplines.
+//! The first-in first-out packet store of the single-queue disciplines.
 
 use super::Backlog;
 use crate::{DropReason, Packet};
 use alloc::collections::VecDeque;
 
-/// A first-in first-out queue of packets with its byte count and its limits. It grows to what it needs, at most to its
-/// packet limit, and allocates nothing after that.
+/// A first-in first-out queue of packets with its byte count and its limits. It grows as needed, at most to its packet limit,
+/// and allocates nothing after that.
 #[derive(Clone, Debug)]
 pub struct Ring {
     packets: VecDeque<Packet>,
@@ -13,7 +13,7 @@ pub struct Ring {
     limit: Limit,
 }
 
-/// How much a queue holds.
+/// Capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Packets, at least 1.
@@ -35,7 +35,7 @@ impl Ring {
     pub fn new(limit: Limit) -> Ring {
         Ring { packets: VecDeque::new(), bytes: 0, limit }
     }
-    /// Whether `packet` can join without breaking a limit.
+    /// Whether `packet` can join without exceeding a limit.
     #[inline]
     pub fn has_room_for(&self, packet: &Packet) -> bool {
         (self.packets.len() as u64) < self.limit.packets
@@ -49,27 +49,27 @@ impl Ring {
     pub fn check_room(&self, packet: &Packet) -> Result<(), DropReason> {
         if self.has_room_for(packet) { Ok(()) } else { Err(DropReason::TAIL_LIMIT) }
     }
-    /// Adds at the tail. The caller has asked [`Ring::has_room_for`] first.
+    /// Appends at the tail. The caller must have checked [`Ring::has_room_for`].
     #[inline]
     pub fn push(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.bytes);
         self.packets.push_back(packet);
     }
-    /// Takes the head.
+    /// Removes the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
-        // A copy and then a pop: an `Option` of a packet would be taken apart to see whether there is one.
+        // A copy and then a pop, because returning the popped `Option` would be unpacked for the test of its presence.
         let packet = *self.packets.front()?;
         self.packets.pop_front();
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
     }
-    /// Looks at the head.
+    /// The packet at the head.
     #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.packets.front()
     }
-    /// Writes the bytes of the packets from number `from` on into `sizes`; returns how many there were.
+    /// Writes the bytes of the packets from index `from` on into `sizes`; returns how many were written.
     pub fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
         let known = self.packets.range(from.min(self.packets.len())..);
         known.zip(sizes).map(|(packet, size)| *size = packet.bytes).count()
@@ -89,7 +89,7 @@ impl Ring {
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
-    /// The limits it was made with.
+    /// The limits it was created with.
     #[inline]
     pub fn limit(&self) -> Limit {
         self.limit

@@ -1,8 +1,8 @@
-//! How fast a link takes packets, learned from when it takes them.
+//! The service rate of a link, estimated from the departures.
 //!
-//! Between two departures with something left in the queue the link was busy with the first packet. Bytes and times of
-//! such pairs are added up, each aged by exp(-t / window) with the time t that it took; their ratio is the rate. Departures at
-//! one time (a burst of a slot) count in bytes alone, so that bursts do not bias it.
+//! Between two departures with a non-empty queue the link was busy with the first packet. Bytes and times of such pairs are
+//! summed, each aged by exp(-t / window) with the pair's duration t; their ratio is the rate. Of departures at the same time
+//! (a burst in a slot) only the bytes are summed, so that bursts do not bias the estimate.
 
 use crate::{Span, Time};
 
@@ -12,19 +12,19 @@ pub(super) struct ServiceRate {
     window_nanos: f64,
     bytes: f64,
     nanos: f64,
-    /// When the last packet left, and its size.
+    /// Time and size of the last departure.
     last: Option<(Time, u64)>,
     was_left: bool,
 }
 
 impl ServiceRate {
-    /// Nothing is known. `window` is more than zero.
+    /// An estimate without data. `window` is more than zero.
     pub(super) fn new(window: Span) -> ServiceRate {
         let window_nanos = window.as_nanos() as f64;
         ServiceRate { window_nanos, bytes: 0.0, nanos: 0.0, last: None, was_left: false }
     }
 
-    /// A packet of `bytes` leaves; `is_left` says whether others remain.
+    /// A packet of `bytes` leaves; `is_left` is whether others remain.
     pub(super) fn departed(&mut self, now: Time, bytes: u64, is_left: bool) {
         if let (Some((then, sent)), true) = (self.last, self.was_left) {
             let took = now.since(then).as_nanos() as f64;
@@ -36,7 +36,7 @@ impl ServiceRate {
         self.was_left = is_left;
     }
 
-    /// Bytes per nanosecond; `None` as long as nothing is known.
+    /// Bytes per nanosecond; `None` while there is no estimate.
     pub(super) fn per_nano(&self) -> Option<f64> {
         (self.nanos > 0.0 && self.bytes > 0.0).then(|| self.bytes / self.nanos)
     }
@@ -46,12 +46,12 @@ impl ServiceRate {
         self.per_nano().map(|rate| libm::round(rate * span.as_nanos() as f64) as u64)
     }
 
-    /// The time that `bytes` take; none as long as nothing is known.
+    /// The time that `bytes` take; zero while there is no estimate.
     pub(super) fn time_for(&self, bytes: u64) -> Span {
         self.per_nano().map_or(Span::ZERO, |rate| Span::from_nanos(libm::round(bytes as f64 / rate) as u64))
     }
 
-    /// Bytes of the last packet that the link has probably not sent yet.
+    /// Estimated bytes of the last packet that the link has not sent yet.
     pub(super) fn residual(&self, now: Time) -> u64 {
         let (Some((then, bytes)), Some(rate)) = (self.last, self.per_nano()) else { return 0 };
         bytes.saturating_sub(libm::round(rate * now.since(then).as_nanos() as f64) as u64)
@@ -76,7 +76,7 @@ mod tests {
             bursts.departed(at(n / 10 * 10), 1000, true);
         }
         assert!((even.per_nano().unwrap() - 1e-3).abs() < 1e-9);
-        // Nine of the last ten of a burst have no time of their own yet.
+        // The durations of nine of the last ten packets of a burst are not counted yet.
         assert!((bursts.per_nano().unwrap() - 1e-3).abs() < 1.1e-4, "{:?}", bursts.per_nano());
         assert_eq!(even.residual(at(999)), 1000);
         assert_eq!(even.residual(at(1001)), 0);

@@ -3,9 +3,9 @@
 //! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (hashing, perturbation, buffer stealing), in the
 //! form of Linux `net/sched/sch_sfq.c` (`sfq_enqueue`, `sfq_dequeue`, `sfq_drop`, `sfq_rehash`), without its RED.
 //!
-//! A bucket that gets its first packet joins the end of the ring with an allotment of `quantum`. The first bucket sends
-//! while its allotment is above zero, which the last packet may overdraw; then it gets another quantum and goes to the
-//! end. An empty bucket leaves at once.
+//! A bucket that gets its first packet joins the end of the ring with an allotment of `quantum`. The first bucket sends while
+//! its allotment is above zero, which the last packet may overdraw; then it gets another quantum and moves to the end. An
+//! empty bucket leaves the ring at once.
 //!
 //! Parameters:
 //! * `flows`: buckets (1024, Linux's divisor); `quantum`: bytes per turn (1514), to which each packet counts with
@@ -13,19 +13,19 @@
 //! * `depth`: packets a bucket may hold (127); an arrival beyond is dropped, or with `headdrop` the bucket's oldest.
 //! * `limit`: packets in all buckets (127, as in Linux); beyond it the bucket with the most packets loses its newest,
 //!   or with `headdrop` its oldest.
-//! * `perturb`: after each such time the hash changes, and what is queued is put where it now belongs (0: never).
+//! * `perturb`: after each such period the hash changes, and queued packets are moved to their new buckets (0: never).
 //!
-//! Cost: constant per packet where `quantum` is a full packet. A drop costs a few times log2(buckets) steps, and a
-//! perturbation goes over all that is queued, once per `perturb`.
+//! Cost: constant per packet if `quantum` is a full packet. A drop costs a few times log2(buckets) steps, and a perturbation
+//! visits all queued packets, once per `perturb`.
 //!
 //! Differences from the reference:
 //! * McKenney's queues take turns by packets; here and in Linux, by bytes.
 //! * Linux: the allotment is counted in bytes; older kernels count units of 8, rounded up.
-//! * Linux: any number of buckets up to `flows` may be active; the kernel has a table of `flows` (128) active ones
-//!   beside its divisor and drops what finds none free.
-//! * Linux: of buckets with as many packets the lowest loses; the kernel takes the one that came to that length
-//!   last, and where none has more than one packet the next to be served.
-//! * Linux: a perturbation moves packets in the order of the ring; the kernel goes by its slots.
+//! * Linux: any number of buckets up to `flows` may be active; the kernel has a table of `flows` (128) active ones beside its
+//!   divisor and drops an arrival that finds no free slot.
+//! * Linux: of buckets with equally many packets the lowest loses; the kernel takes the one that reached that length last,
+//!   and if none has more than one packet the next to be served.
+//! * Linux: a perturbation moves packets in the order of the ring; the kernel in the order of its slots.
 //! * Linux: `limit` may exceed what `flows` times `depth` hold; the kernel lowers it.
 //! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`), the first one unseeded. There are no filters.
 
@@ -38,7 +38,7 @@ use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// What `sfq` is and takes.
+/// Declaration of `sfq` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "sfq",
@@ -80,9 +80,9 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT, LONGEST_FLOW];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The parameters of SFQ; [`SfqParameters::default`] are Linux's.
@@ -94,11 +94,11 @@ pub struct SfqParameters {
     pub depth: u64,
     /// Bytes a bucket may send in its turn, at least 1.
     pub quantum: u32,
-    /// What each packet counts for beside its IP bytes.
+    /// Bytes that each packet counts in addition to its IP bytes.
     pub overhead: u32,
     /// Most packets in all buckets, at least 1.
     pub limit: u64,
-    /// Drop the oldest packet of a bucket in place of the newest.
+    /// Drop the oldest packet of a bucket instead of the newest.
     pub headdrop: bool,
     /// How often the hash changes; [`Span::ZERO`] for never.
     pub perturb: Span,
@@ -125,9 +125,9 @@ pub struct Sfq {
     ring: FlowList,
     parameters: SfqParameters,
     perturbation: u64,
-    /// When the hash changes next; never where it does not, and before the first packet.
+    /// When the hash changes next; `Time::NEVER` if it does not change, and before the first packet.
     deadline: Time,
-    /// Where packets wait while they are moved; kept for its room.
+    /// Temporary store of the packets being moved; kept for its allocation.
     moving: Vec<Packet>,
 }
 
@@ -147,7 +147,7 @@ impl Sfq {
     /// The queue that `arguments` describe.
     ///
     /// # Errors
-    /// A `perturb` so short that nothing else would happen.
+    /// A `perturb` above 0 and below 1 us.
     pub fn build(arguments: &Arguments) -> Result<Sfq, ComponentError> {
         let defaults = SfqParameters::default();
         let whole =
@@ -182,7 +182,7 @@ impl Sfq {
         self.queues.backlog_of(bucket).packets >= self.parameters.depth.max(1)
     }
 
-    /// Appends to the bucket, and the bucket to the ring where it is not in it.
+    /// Appends to the bucket, and adds the bucket to the ring if it is not in it.
     #[inline]
     fn append(&mut self, bucket: u32, packet: Packet) {
         self.queues.push(bucket, packet);
@@ -199,7 +199,7 @@ impl Sfq {
         }
     }
 
-    /// The bucket is full: the arrival goes, or it takes the place of the oldest.
+    /// The bucket is full: drops the arrival, or the oldest packet in its place.
     #[cold]
     fn refuse<S: Sink>(&mut self, bucket: u32, packet: Packet, sink: &mut S) {
         if !self.parameters.headdrop {
@@ -224,7 +224,7 @@ impl Sfq {
         }
     }
 
-    /// Takes everything out in the order of the ring and puts it where the hash now says.
+    /// Removes all packets in the order of the ring and stores them in the buckets of the new hash.
     fn rehash<S: Sink>(&mut self, sink: &mut S) {
         let mut moving = core::mem::take(&mut self.moving);
         while let Some(bucket) = self.ring.first() {
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(bench.random.bits(), draws[2], "one draw for each");
     }
 
-    /// Two flows in one bucket are parted, keep their order, and stand in the ring in the order they were seen.
+    /// Two flows in one bucket are separated, keep their order, and join the ring in the order in which they are met.
     #[test]
     fn a_perturbation_moves_what_is_queued() {
         let mut bench = Bench::new("sfq:flows=2:perturb=1s:quantum=100b:overhead=0");

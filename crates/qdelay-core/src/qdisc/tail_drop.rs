@@ -11,7 +11,7 @@ use super::limits::{LIMIT, LIMIT_BYTES};
 use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{DropReason, MarkReason};
 
-/// What `taildrop` is and takes.
+/// Declaration of `taildrop` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "taildrop",
@@ -21,17 +21,17 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// Drops at the tail what has no room.
+/// Drops an arrival for which there is no room.
 #[derive(Clone, Copy, Debug)]
 pub struct TailDrop;
 
 impl TailDrop {
-    /// There is nothing to describe but the limits.
+    /// There are no parameters but the limits.
     pub(super) fn build(_: &Arguments) -> Result<TailDrop, ComponentError> {
         Ok(TailDrop)
     }
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!((bench.qdisc.sizes(0, &mut sizes), sizes), (2, [200, 300, 0, 0]));
         assert_eq!((bench.qdisc.sizes(1, &mut sizes[..1]), sizes[0]), (1, 300));
         assert_eq!((bench.qdisc.sizes(2, &mut sizes), bench.qdisc.sizes(9, &mut sizes)), (0, 0));
-        // Who serves flows in turns knows only who is next.
+        // A discipline that serves flows in turns reports only the next packet.
         let mut bench = Bench::new("drr");
         [100, 200].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
         assert_eq!((bench.qdisc.sizes(0, &mut sizes), sizes[0]), (1, 100));

@@ -1,4 +1,4 @@
-//! What the tests of the disciplines share: a queue, its clock, and a list of what was dropped and marked.
+//! Helpers for the tests of the disciplines: a queue, its clock, and a list of drops and marks.
 
 use super::{AnyQdisc, Backlog, Qdisc};
 use crate::{Context, DropReason, Ecn, MarkReason, Packet, Random, Sink, Time};
@@ -66,7 +66,7 @@ impl Bench {
         self.flow = flow;
         sizes.iter().for_each(|bytes| self.enqueue(ms, *bytes));
     }
-    /// The handles of the packets that leave in the next `count` dequeues; fewer where the queue runs empty.
+    /// The handles of the packets that leave in the next `count` dequeues; fewer if the queue runs empty.
     pub fn dequeue_many(&mut self, ms: u64, count: usize) -> Vec<u64> {
         (0..count).map_while(|_| self.dequeue(ms)).collect()
     }
@@ -82,8 +82,8 @@ impl Bench {
     pub fn drops(&self, reason: DropReason) -> usize {
         self.log.dropped.iter().filter(|(_, r)| *r == reason).count()
     }
-    /// Offers `load` packets a millisecond to a link of one, for `ms` milliseconds, and checks that every packet ends
-    /// in one place. Returns how many left.
+    /// Offers `load` packets a millisecond to a link of one, for `ms` milliseconds, and checks that every packet is accounted
+    /// for once. Returns how many left.
     pub fn overload(&mut self, ms: u64, load: u64) -> u64 {
         let mut left = 0;
         for now in 0..ms {
@@ -101,8 +101,8 @@ impl Bench {
     }
 }
 
-/// Random arrivals of ten flows and dequeues, polled when due: at most `packets` are queued, whoever is at the head
-/// leaves next where nothing is dropped on the way out, every packet ends in one place, and each flow's leave in order.
+/// Random arrivals of ten flows and dequeues, polled when due: at most `packets` are queued, the packet at the head leaves
+/// next unless packets are dropped at dequeue, every packet is accounted for once, and each flow's packets leave in order.
 pub fn fair_in_random_traffic(text: &str, packets: u64) {
     let mut bench = Bench::new(text);
     let mut choice = Random::derive(7, text, "test");
@@ -140,7 +140,7 @@ pub fn at(ms: u64) -> Time {
     Time::from_nanos(ms * 1_000_000)
 }
 
-/// The error that `text` makes.
+/// The error of parsing `text`.
 pub fn error(text: &str) -> String {
     AnyQdisc::parse(text).unwrap_err().to_string()
 }

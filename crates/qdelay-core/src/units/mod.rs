@@ -1,4 +1,4 @@
-//! Time, duration and rate as types of their own, and how people write them.
+//! Types for time, duration and rate, and their notation.
 
 mod rate;
 mod text;

@@ -8,9 +8,9 @@ use core::fmt;
 pub struct Rate(u64);
 
 impl Rate {
-    /// No rate at all: nothing ever gets through.
+    /// Zero rate: no packet is ever sent.
     pub const ZERO: Rate = Rate(0);
-    /// Faster than anything: no time is spent on any packet.
+    /// Infinite rate: no time is spent on any packet.
     pub const INFINITE: Rate = Rate(u64::MAX);
 
     /// `n` bits per second.

@@ -1,16 +1,16 @@
-//! Reading spans, rates and sizes as people write them, as `tc` does: `20ms`, `10mbit`, `1504b`.
+//! Parsing of spans, rates and sizes in the notation of `tc`: `20ms`, `10mbit`, `1504b`.
 
 use super::{Rate, Span};
 use core::fmt;
 
-/// Why a value was not understood. `Display` says what was expected.
+/// The error of parsing a value. `Display` says what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitError {
     /// No number at the front.
     Number(&'static str),
     /// A number without one of the units.
     Unit(&'static str),
-    /// More than the type can hold.
+    /// The value exceeds the range of the type.
     TooLarge,
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A point in time: nanoseconds since the run began. Whoever holds the clock makes it; nothing else can.
+/// A point in time: nanoseconds since the run began. Only the owner of the clock creates one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -14,7 +14,7 @@ pub struct Span(u64);
 impl Time {
     /// The beginning of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than anything: "never".
+    /// Later than any other time: "never".
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The point `nanos` ns after the run began.
@@ -36,9 +36,9 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Span = Span(0);
-    /// The longest span there is.
+    /// The longest span.
     pub const MAX: Span = Span(u64::MAX);
 
     /// A span of `n` nanoseconds.
@@ -85,7 +85,7 @@ impl Span {
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }
-    /// Whether this is no time at all.
+    /// Whether the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

@@ -5,70 +5,71 @@
 //! DSD with its pseudo-code and table 1. The virtual queue is [`crate::aqm::Duplicates`], the control of the green bias
 //! [`crate::aqm::GreenBias`], with their sources and differences.
 //!
-//! Of each arrival a duplicate goes to the virtual queue. A blue packet is dropped where its duplicate is; otherwise it must begin
-//! no later than its duplicate. A green packet is dropped if the acceptance test says that it would wait too long;
-//! otherwise it may wait until `bound` after its arrival, and is dropped as soon as that is over (stale). At a departure, where
-//! both colours are queued: blue, if green before it would make it late; else green, if blue before it would make it
-//! stale; else green with probability g.
+//! The duplicate of each arrival is offered to the virtual queue. A blue packet is dropped if its duplicate is; otherwise its
+//! transmission must begin no later than its duplicate's. A green packet is dropped if the acceptance test finds that it
+//! would wait too long; otherwise it may wait until `bound` after its arrival, and is dropped as soon as that time has passed
+//! (stale). At a departure with both colours queued: blue is sent if green before it would make it late; else green if blue
+//! before it would make it stale; else green with probability g.
 //!
 //! # With a rate and without
 //!
-//! With `rate` (c) places are times, as in the paper, and the link must send at that rate. Without it they are bytes that the link has
-//! taken ([`crate::aqm::Pace::Service`]): duplicates advance by what really leaves, over the very opportunities of the link,
-//! whatever they are. Then a blue packet leaves no later than its duplicate on *any* link, because it never has more bytes before it.
+//! With `rate` (c) positions are times, as in the paper, and the link must send at that rate. Without it positions are bytes
+//! that the link has taken ([`crate::aqm::Pace::Service`]): duplicates advance with the actual departures, over the very
+//! opportunities of the link. A blue packet then leaves no later than its duplicate on *any* link, because it never has more
+//! bytes before it.
 //!
 //! Why no blue packet misses its deadline, in either form:
+//! 1. The backlog and the packet being sent never exceed what the duplicates have before them (in units: `end` is at least
+//! `free` plus all that is queued). Arrivals add to both, or to the duplicates alone; a green packet whose duplicate was
+//! refused is accepted only if the inequality still holds. Departures and losses only reduce the real queue.
+//! 2. If green goes first while a blue packet is queued, that blue packet can still begin at its deadline or before; the blue
+//! packets behind it have deadlines that are later by at least the units before them.
+//! 3. If no blue packet is queued, one that arrives meanwhile has, by (1), a deadline after the green packet's end.
 //!
-//! 1. What waits and what is being sent never is more than what the duplicates have before them (in units: `end` is at least
-//!    `free` plus all that is queued). Arrivals add to both, or to the duplicates alone; a green packet whose duplicate was refused
-//!    is accepted only if that leaves it true. Departures and losses only take from the real queue.
-//! 2. If green goes first while a blue packet is queued, that one can begin at its deadline or before; those behind it have
-//!    deadlines that are later by at least what is before them.
-//! 3. If none is queued, one that arrives meanwhile has, by (1), a deadline after the green packet's end.
-//!
-//! That is against the duplicates. Whether one queue would have accepted the same packets is known exactly where packets have one
-//! size and opportunities are for whole packets. Otherwise two things are not heard of: how far the link is within a packet, so that a duplicate
-//! that begins anywhere in it has begun; and opportunities that pass while our queue is empty (all that one queue would hold
-//! was green and dropped), so that all duplicates are forgotten when a packet comes to an empty queue. Both make deadlines
-//! earlier and let more in. A packet that is let in so can put those behind it later than in one queue, under a limit in bytes by three
-//! packets at most, and take the room of another; more are let in than lose their room. The rate serves only the
-//! acceptance test and the rule for green that cannot wait, as an estimate; stale packets are known by the clock.
+//! This is relative to the duplicates. Whether a single queue would have accepted the same packets is known exactly if all
+//! packets have one size and opportunities are for whole packets. Otherwise two things are not observed: the link's position
+//! within a packet, so that a duplicate that begins anywhere in it counts as begun; and opportunities that pass while our
+//! queue is empty (all packets that a single queue would hold were green and dropped), so that all duplicates are discarded
+//! when a packet arrives at an empty queue. Both make deadlines earlier and accept more packets. A packet accepted in this
+//! way can delay those behind it beyond their time in a single queue, under a limit in bytes by at most three packets, and
+//! take the room of another; more packets gain than lose their room. The rate is used only for the acceptance test and for
+//! the rule about green packets that cannot wait, as an estimate; stale packets are found by the clock.
 //!
 //! # The acceptance test
 //!
-//! * `test=printed`: green bytes, this one's included, and blue bytes with a deadline before t + d + p (p its own transmission)
-//!   are at most c(d + p).
-//! * `test=residual`: as printed, and what is left of the packet that is being sent is added: without that, packets are
-//!   accepted that go stale even with g = 1.
-//! * `test=exact`: with g = 1 the blue packets that must go before an arrival are known, by bisection; accepted are
-//!   exactly those that will begin in time. The paper says that of its own test; but that counts blue packets which could
-//!   still go after the green one, so that it refuses some that would make it, unless all sizes are equal and all times
-//!   are multiples of one transmission.
+//! * `test=printed`: green bytes, including this packet's, and blue bytes with a deadline before t + d + p (p its own
+//!   transmission) are at most c(d + p).
+//! * `test=residual`: as printed, plus the remainder of the packet being sent: without it, some accepted packets become stale
+//!   even with g = 1.
+//! * `test=exact`: with g = 1 the blue packets that must go before an arrival are known, by bisection; exactly those green
+//!   packets are accepted whose transmission will begin in time. The paper claims this for its own test; but that test counts
+//!   blue packets which could still go after the green one, so that it refuses some packets that would be in time, unless all
+//!   sizes are equal and all times are multiples of one transmission.
 //! * `test=off`: none.
 //!
 //! # What keeps green from gaining throughput
 //!
-//! `control=bias`, the paper's: a loop moves g ([`crate::aqm::GreenBias`]). `control=loss`, ours: g is 1, and some of
-//! what arrives is refused ([`crate::aqm::GreenLoss`]) before it has a duplicate, or marked where duplicates are and the packet can be. Neither
-//! touches what is shown above, of the arrivals that are not refused.
+//! `control=bias`, the paper's: a loop adjusts g ([`crate::aqm::GreenBias`]). `control=loss`, ours: g is 1, and some green
+//! arrivals are refused ([`crate::aqm::GreenLoss`]) before they have a duplicate, or marked if duplicates are marked and the
+//! packet is ECN-capable. Neither affects the argument above, for the arrivals that are not refused.
 //!
 //! Parameters: `rate`, `overhead`, `bound` (d), `green`, `test`, `control`, `g` (by the control unless given), `period` (T), `alpha`, `k`,
 //! `gamma`, `base_rtt`, `weight`, `virtual` (the virtual queue: `taildrop` or a `red`), `window`, `limit` and `limit_bytes` (Buff).
 //!
-//! A packet costs a constant time, amortised, and the test a bisection of the blue queue.
+//! A packet costs constant time, amortised, plus a bisection of the blue queue for the test.
 //!
 //! Differences from the reference:
-//! * The pseudo-code compares with `c * d + pg`, which adds bits and seconds; it is c(d + pg), as in the text.
-//! * Of deadlines at t + d + p exactly the text says that they count, the pseudo-code that they do not. They do not: such a
+//! * The pseudo-code compares with `c * d + pg`, which adds bits and seconds; here it is c(d + pg), as in the text.
+//! * Deadlines at exactly t + d + p count by the paper's text, and do not count by its pseudo-code. Here they do not: such a
 //!   packet can still begin in time after the green one.
-//! * A green packet whose duplicate was refused is also refused where it would hold up blue packets to come (step 1). With the paper's
-//!   drop-tail, equal sizes and a bound well below the buffer that never happens; behind RED it does.
-//! * The limits hold for real packets together, whatever their sizes: green is refused at full queues, and a blue packet that
-//!   its duplicate admits makes room by the newest green one.
-//! * Stale packets are looked for at green arrivals too, so that the test does not count them.
-//! * With `virtual=[red:ecn=on]` marks are those of the duplicates, in both colours.
+//! * A green packet whose duplicate was refused is also refused if it would delay future blue packets (step 1). With the
+//!   paper's drop-tail, equal sizes and a bound well below the buffer that never happens; behind RED it does.
+//! * The limits apply to all real packets together, whatever their sizes: green is refused at full queues, and a blue packet
+//!   whose duplicate was admitted displaces the newest green one.
+//! * Stale packets are removed at green arrivals too, so that the test does not count them.
+//! * With `virtual=[red:ecn=on]` packets of both colours are marked if their duplicates are.
 //! * Deadlines are in whole nanoseconds, which a blue packet may miss by one where the rate does not divide.
-//! * [`Qdisc::head`] names the older of both heads. The other may leave, or none if all that is left is stale.
+//! * [`Qdisc::head`] returns the older of both heads. The other may leave first, or neither if all queued packets are stale.
 
 mod parameters;
 mod queues;
@@ -83,13 +84,13 @@ use crate::aqm::{Arrival, Bode, Colour, Duplicate, Duplicates, GreenBias, GreenL
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 use queues::{BlueQueue, GreenQueue};
 
-/// Why it drops.
+/// Its drop reasons.
 pub(super) const DROPS: &[DropReason] =
     &[DropReason::TAIL_LIMIT, Bode::SOJOURN_BOUND, WOULD_BE_LATE, Red::EARLY, Red::FORCED, GreenLoss::DROP];
-/// Why it marks.
+/// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[Red::MARK, GreenLoss::MARK];
 
-/// What keeps green from gaining throughput.
+/// The control that keeps green from gaining throughput.
 #[derive(Clone, Debug)]
 enum Control {
     /// Nothing: a fixed g.
@@ -100,23 +101,23 @@ enum Control {
     Loss(GreenLoss),
 }
 
-/// Where the link is, and how fast.
+/// The link's position and rate.
 #[derive(Clone, Debug)]
 enum Clock {
-    /// It sends at a known rate; when the packet that left last is sent.
+    /// The link sends at a known rate; `busy_until` is the end of the transmission of the last departure.
     Rate { pace: Pace, busy_until: Time },
-    /// It has taken so many bytes.
+    /// The link has taken so many bytes.
     Service { taken: u64, rate: ServiceRate },
 }
 
-/// How things stand at an arrival, in units.
+/// The state at an arrival, in units.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
-    /// The place at which the link is free.
+    /// The position at which the link becomes free.
     free: u64,
-    /// What is left of the packet that is being sent.
+    /// The remainder of the packet being sent.
     residual: u64,
-    /// How far the link gets within the bound; `None` as long as nobody knows.
+    /// The distance that the link advances within the bound; `None` while its rate is unknown.
     budget: Option<u64>,
 }
 
@@ -131,14 +132,14 @@ pub struct Dsd {
     bound: Span,
     overhead_bytes: u64,
     test: GreenTest,
-    /// Duplicates are marked in place of being dropped early.
+    /// Duplicates are marked instead of being dropped early.
     marks: bool,
     signs: Green,
     control: Control,
 }
 
 impl Dsd {
-    /// Empty queues. `red` decides about duplicates in front of their limit, and with `true` it marks.
+    /// Empty queues. `red` decides about duplicates before their limit is applied, and with `true` it marks.
     fn with(parameters: &DsdParameters, signs: Green, red: Option<(Red, bool)>) -> Dsd {
         let marks = red.as_ref().is_some_and(|(_, marks)| *marks);
         let red = red.map(|(law, _)| law);
@@ -171,7 +172,7 @@ impl Dsd {
         }
     }
 
-    /// The probability that green goes first where both can wait (g).
+    /// The probability that green goes first if both colours can wait (g).
     fn bias(&self) -> f64 {
         match &self.control {
             Control::Fixed(g) => *g,
@@ -179,7 +180,7 @@ impl Dsd {
             Control::Loss(_) => 1.0,
         }
     }
-    /// The probability that a full green packet is refused as it arrives; 0 unless `control=loss`.
+    /// The probability that a full green packet is refused on arrival; 0 unless `control=loss`.
     pub fn green_loss(&self) -> f64 {
         match &self.control {
             Control::Loss(law) => law.probability(),
@@ -212,9 +213,9 @@ impl Dsd {
         }
     }
 
-    /// The duplicates get as far as the link is.
+    /// Advances the duplicates to the link's position.
     fn advance(&mut self, now: Time) {
-        // By service they advanced with the last departure.
+        // By service they were advanced at the last departure.
         if let Clock::Rate { .. } = self.clock {
             self.duplicates.advance(now.as_nanos().saturating_add(1), now);
         }
@@ -239,7 +240,7 @@ impl Dsd {
         self.duplicates.offer(&arrival, place, context.random)
     }
 
-    /// Whether the acceptance test lets a green packet of so many units in.
+    /// Whether the acceptance test accepts a green packet of so many units.
     fn passes(&self, standing: &Standing, units: u64) -> bool {
         let Standing { free, residual, budget: Some(budget) } = *standing else { return true };
         let ahead = self.green.units();
@@ -259,7 +260,7 @@ impl Dsd {
         }
     }
 
-    /// Whether a green packet without a duplicate leaves enough of the virtual queue for blue packets to come.
+    /// Whether a green packet without a duplicate leaves enough of the virtual queue for future blue packets.
     fn fits_below_duplicates(&self, standing: &Standing, units: u64) -> bool {
         let queued = self.green.units().saturating_add(self.blue.units());
         standing.free.saturating_add(queued).saturating_add(units) <= self.duplicates.end()
@@ -321,7 +322,7 @@ impl Dsd {
         };
         while self.is_full_for(&packet) {
             let Some(newest) = self.green.pop_newest() else {
-                // Only a link slower than `rate`, or sizes that its queue counts otherwise, come to this.
+                // Only reached with a link slower than `rate`, or with a link that counts sizes differently.
                 return self.drop(context, Colour::Blue, &packet, DropReason::TAIL_LIMIT);
             };
             self.drop(context, Colour::Green, &newest, DropReason::TAIL_LIMIT);
@@ -362,7 +363,7 @@ impl Dsd {
         self.green.push(packet, units);
     }
 
-    /// Table 1: whose head goes now.
+    /// Table 1: the colour whose head is sent now.
     fn choose<S: Sink>(&self, context: &mut Context<'_, S>) -> Option<Colour> {
         let (blue, green) = match (self.blue.head(), self.green.head()) {
             (None, None) => return None,
@@ -385,7 +386,7 @@ impl Dsd {
         })
     }
 
-    /// `packet` of this colour begins to be sent.
+    /// The transmission of `packet`, of this colour, begins.
     fn departs(&mut self, now: Time, colour: Colour, packet: &Packet) {
         let wire = self.wire(packet);
         let is_left = self.backlog().packets > 0;
@@ -443,7 +444,7 @@ impl Qdisc for Dsd {
         Backlog { packets: blue.packets + green.packets, bytes: blue.bytes + green.bytes }
     }
 
-    /// The control loop looks at the clock whenever it is asked something.
+    /// The control loop is updated at every call.
     fn has_timer(&self) -> bool {
         false
     }
@@ -466,7 +467,7 @@ mod tests {
 
     const LINE: &str = "dsd:rate=8mbit:bound=3ms:limit=10:green=1";
 
-    /// Blue and green packets of 1 ms each come at 0, while another is on the line.
+    /// Blue and green packets of 1 ms each arrive at 0, while another is being sent.
     fn waiting(text: &str, colours: &[Colour]) -> Bench {
         let mut bench = Bench::new(text);
         bench.enqueue(0, 1000);

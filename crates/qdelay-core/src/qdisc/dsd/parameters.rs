@@ -1,4 +1,4 @@
-//! What `dsd` takes, and how it is read.
+//! The parameters of `dsd` and how they are read.
 
 use super::super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
 use super::super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
@@ -13,7 +13,7 @@ use alloc::string::{String, ToString};
 const NUMBER: Parameter =
     Parameter { name: "", unit: Unit::Number, default: "", min: "0.000001", max: "1", about: "", source: "" };
 
-/// What `dsd` is and takes.
+/// Declaration of `dsd` and its parameters.
 pub static COMPONENT: Component = Component {
     kind: Kind::Qdisc,
     name: "dsd",
@@ -123,24 +123,24 @@ pub static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Which test green packets must pass.
+/// The test that green packets must pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GreenTest {
-    /// None.
+    /// No test.
     Off,
     /// As printed in the paper.
     Printed,
-    /// With what is left of the packet that is being sent.
+    /// With the remainder of the packet being sent.
     #[default]
     Residual,
     /// Exactly, for a green bias of 1.
     Exact,
 }
 
-/// What keeps green from gaining throughput.
+/// The control that keeps green from gaining throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DsdControl {
-    /// Nothing: the green bias, 0 to 1.
+    /// No control: a fixed green bias, 0 to 1.
     Fixed(f64),
     /// The control loop of the green bias.
     Bias(GreenBiasParameters),
@@ -148,7 +148,7 @@ pub enum DsdControl {
     Loss(GreenLossParameters),
 }
 
-/// The parameters of DSD but for the signs of green and the law in front of the virtual queue.
+/// The parameters of DSD except the marking of green packets and the law in front of the virtual queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DsdParameters {
     /// The link's rate, more than zero, if it has a constant one.
@@ -159,7 +159,7 @@ pub struct DsdParameters {
     pub bound: Span,
     /// The acceptance test.
     pub test: GreenTest,
-    /// What keeps green from gaining throughput.
+    /// The control that keeps green from gaining throughput.
     pub control: DsdControl,
     /// Time constant of the estimated rate, more than zero.
     pub window: Span,
@@ -171,8 +171,8 @@ impl Dsd {
     /// The queues that `arguments` describe.
     ///
     /// # Errors
-    /// Signs of green or a virtual queue that cannot be read; a `bound` longer than the buffer lasts at `rate`; keys of the
-    /// control loop beside `g`; `window` beside `rate`.
+    /// An invalid marking of green or virtual queue; a `bound` longer than the buffer lasts at `rate`; keys of the control
+    /// loop beside `g`; `window` beside `rate`.
     pub fn build(arguments: &Arguments) -> Result<Dsd, ComponentError> {
         build(arguments).map_err(|message| arguments.fail(message))
     }
@@ -251,7 +251,7 @@ fn mtu(arguments: &Arguments) -> u64 {
     arguments.whole("mtu").unwrap_or(1500)
 }
 
-/// The test lets in more than the buffer holds if the bound is longer than the buffer lasts.
+/// The test accepts more than the buffer holds if the bound is longer than the buffer lasts.
 fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) -> Result<(), String> {
     let bytes = parameters.limit.packets.saturating_mul(mtu(arguments)).min(parameters.limit.bytes);
     let lasts = rate.time_for(bytes);
@@ -264,7 +264,7 @@ fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) ->
     Ok(())
 }
 
-/// The law in front of the virtual queue, and whether it marks.
+/// The law in front of the virtual queue, and whether it marks packets.
 fn law(text: &str, parameters: &DsdParameters) -> Result<Option<(aqm::Red, bool)>, String> {
     let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
     let mut arguments = Arguments::parse(COMPONENTS, bare).map_err(|error| format!("virtual: {error}"))?;
@@ -291,7 +291,7 @@ fn law(text: &str, parameters: &DsdParameters) -> Result<Option<(aqm::Red, bool)
 mod tests {
     use super::*;
 
-    /// The paper's for its own control; for ours one that is not above anybody's round trip.
+    /// The paper's value for its own control; for ours, a value not above any flow's round trip.
     #[test]
     fn the_round_trip_that_is_assumed() {
         let base_rtt = |text: &str| match parameters(&Arguments::parse(COMPONENTS, text).unwrap()).control {

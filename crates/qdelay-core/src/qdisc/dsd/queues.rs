@@ -1,4 +1,4 @@
-//! The two queues of real packets. Each knows how many units it holds, and the blue one how many of them precede a place.
+//! The two queues of real packets. Each counts the units it holds, and the blue one also those that precede a position.
 
 use super::super::Backlog;
 use crate::Packet;
@@ -22,7 +22,7 @@ impl GreenQueue {
         let taken = self.packets.pop_front();
         self.without(taken)
     }
-    /// The one that came last.
+    /// The packet that arrived last.
     pub(super) fn pop_newest(&mut self) -> Option<Packet> {
         let taken = self.packets.pop_back();
         self.without(taken)
@@ -36,7 +36,7 @@ impl GreenQueue {
     pub(super) fn head(&self) -> Option<&Packet> {
         self.packets.front().map(|(packet, _)| packet)
     }
-    /// Units of all.
+    /// Units of all packets.
     pub(super) fn units(&self) -> u64 {
         self.units
     }
@@ -49,18 +49,18 @@ impl GreenQueue {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blue {
     pub(super) packet: Packet,
-    /// Where its duplicate begins: its deadline.
+    /// Position at which its duplicate begins: its deadline.
     pub(super) begins: u64,
-    /// Units of all blue packets before it since the beginning.
+    /// Units of all blue packets that arrived before it since the beginning.
     before: u64,
 }
 
-/// Blue packets, oldest first, and so by their deadlines.
+/// Blue packets, oldest first, which is the order of their deadlines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlueQueue {
     packets: VecDeque<Blue>,
     bytes: u64,
-    /// Units of all that ever came.
+    /// Units of all packets that ever arrived.
     came: u64,
 }
 
@@ -81,22 +81,23 @@ impl BlueQueue {
     pub(super) fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
-    /// Units of all.
+    /// Units of all packets.
     pub(super) fn units(&self) -> u64 {
         self.units_of_first(self.packets.len())
     }
-    /// Units of those whose deadline is before `place`.
+    /// Units of the packets whose deadline is before `place`.
     pub(super) fn units_due_before(&self, place: u64) -> u64 {
         self.units_of_first(self.packets.partition_point(|blue| blue.begins < place))
     }
-    /// Units of those that cannot wait for green until `end`, where the green one would end without them. Each before it moves
-    /// that end by its own units; its deadline is later by at least as much, so that what cannot wait stands in front.
+    /// Units of the packets that cannot wait for a green packet which, without them, would end at `end`. Each packet before
+    /// it delays that end by its own units; its deadline is later by at least as much, so the packets that cannot wait are at
+    /// the front.
     pub(super) fn units_forced_before(&self, end: u64) -> u64 {
         let gone = self.gone();
         let is_forced = |blue: &Blue| blue.begins < end.saturating_add(blue.before - gone);
         self.units_of_first(self.packets.partition_point(is_forced))
     }
-    /// Units of those that have left.
+    /// Units of the packets that have left.
     fn gone(&self) -> u64 {
         self.packets.front().map_or(self.came, |head| head.before)
     }
