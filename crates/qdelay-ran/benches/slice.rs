@@ -8,7 +8,7 @@
 //! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
 
 use qdelay_core::Random;
-use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceSetting, Slices, Tti};
+use qdelay_ran::slice::{Eqp, Head, Queues, RbgCapacity, Share, SliceSetting, Slices, Tti};
 use std::hint::black_box;
 
 const PACKETS: usize = 20;
@@ -65,8 +65,8 @@ fn line(sizes: &'static str, queues: usize, rbs: u32, rbg_rbs: u32, ttis: u64) {
     };
     let groups = (rbs / rbg_rbs) as u16;
     let per_rb = |mcs: usize| 16 + 72 * mcs as u32 / (CHANNELS as u32 - 1);
-    let channels: Vec<Channel> = (0..CHANNELS)
-        .map(|mcs| Channel::new(groups, |groups| u32::from(groups) * rbg_rbs * per_rb(mcs)))
+    let channels: Vec<RbgCapacity> = (0..CHANNELS)
+        .map(|mcs| RbgCapacity::new(groups, |groups| u32::from(groups) * rbg_rbs * per_rb(mcs)))
         .collect();
     let drbs: Vec<Vec<usize>> =
         (0..SLICES).map(|slice| (0..queues).filter(|queue| queue % SLICES == slice).collect()).collect();

@@ -1,15 +1,15 @@
 //! Hybrid automatic repeat request (HARQ, TS 36.321 clause 5.3.2, TS 38.321 clause 5.3.2): blocks that are lost on the air
-//! are sent again, with the same bytes.
+//! are retransmitted with the same bytes.
 //!
-//! Whether a block is lost is drawn when it is sent, from the stream of its UE. It is decoded or not after its time on the
-//! air. A lost one is repeated a round trip after it was sent, as often as the setting says, before any new data; if it fails
-//! once more, its bearers are told so at the time it should have been decoded.
+//! Whether a block is lost is drawn from the random stream of its UE when the block is sent. The result is known after its
+//! time on the air. A lost block is retransmitted one round trip after it was sent, up to the configured number of times,
+//! before any new data; if the last retransmission fails too, its bearers are notified at the time of its decoding.
 //!
 //! # Differences from the reference
-//! * There is no number of processes: LTE's 8 (FDD) and NR's 16 are as many as a round trip of as many slots needs.
+//! * The number of processes is not limited: LTE's 8 (FDD) and NR's 16 are as many as a round trip of as many slots needs.
 //! * A UE sends no new block in a TTI in which it repeats one (no spatial multiplexing of two blocks).
-//! * A repetition fills as many groups as the block did, wherever they are free, and waits where they are not. Its
-//!   acknowledgement always arrives, and is right.
+//! * A repetition fills as many groups as the original block, wherever they are free, and waits if they are not. Its
+//!   acknowledgement always arrives, and is correct.
 //! * Soft combining is a shift of the MCS, not a sum of energies.
 
 use crate::radio::{Bler, Quality};
@@ -18,20 +18,19 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// How blocks are lost on the air and repeated.
+/// Block losses on the air and their repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HarqSetting {
-    /// How likely a block is to be lost.
+    /// The block error rate.
     pub bler: Bler,
-    /// From the beginning of a block to that of its repetition, rounded up to whole TTIs. `None`: with TTIs of a slot 8 ms in
-    /// LTE (FDD: answered after 4, TS 36.213 clause 7.3.1, repeated after 4 more), in NR 4 slots, or 6 where they are shorter
-    /// than 0.5 ms: as long for the cell as for the UE.
+    /// Time from the beginning of a block to that of its repetition, rounded up to whole TTIs. `None`: with TTIs of a slot 8
+    /// ms in LTE (FDD: answered after 4, TS 36.213 clause 7.3.1, repeated after 4 more), in NR 4 slots, or 6 if they are
+    /// shorter than 0.5 ms: the cell takes as long as the UE.
     pub rtt: Option<Span>,
-    /// How often a block is repeated at most; then it is lost. 3 by default: four transmissions, as is usual.
+    /// Most repetitions of a block, after which it is lost. Default 3, that is four transmissions, as is common.
     pub retransmissions: u8,
-    /// By how many steps of the MCS each repetition is easier to receive, because the UE adds up what it has heard (chase
-    /// combining: twice the energy is 3 dB, about 3 steps). It tells only where a block was sent above what the channel
-    /// takes.
+    /// Number of MCS steps by which each repetition is easier to decode, because the UE combines all transmissions (chase
+    /// combining: twice the energy is 3 dB, about 3 steps). It matters only for blocks sent with an MCS above the channel's.
     pub combining_mcs: u8,
 }
 
@@ -41,40 +40,40 @@ impl Default for HarqSetting {
     }
 }
 
-/// A transport block, from when it is first sent until it is decoded or given up.
+/// A transport block, from its first transmission until it is decoded or given up.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub ue: u32,
-    /// What the cell took the channel for when it first sent it: its MCS stays.
+    /// The channel quality assumed at the first transmission: its MCS stays.
     pub chosen: Quality,
-    /// Groups it fills.
+    /// Number of groups it fills.
     pub groups: u16,
-    /// How often it was repeated.
+    /// Number of repetitions so far.
     pub repeated: u8,
-    /// What was sent last does not arrive.
+    /// The last transmission was lost.
     pub is_lost: bool,
-    /// The TTI it was sent in last.
+    /// The TTI of the last transmission.
     pub tti: u64,
-    /// What bearers have in it.
+    /// The parts of its bearers.
     pub parts: Vec<(u32, BlockId)>,
 }
 
-/// The blocks of a cell. All are as long on the air, and all are repeated after the same time, so that two queues hold them
+/// The blocks of a cell. All have the same time on the air and the same time until repetition, so that two queues hold them
 /// in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
     free: Vec<u32>,
-    /// When the blocks on the air are decoded.
+    /// Blocks on the air, with the time of their decoding.
     flying: VecDeque<(Time, u32)>,
-    /// The first TTI in which the lost ones may be repeated.
+    /// Lost blocks, with the first TTI in which they may be repeated.
     waiting: VecDeque<(u64, u32)>,
-    /// Those that could not, for what it has allocated.
+    /// Blocks that could not be repeated in this TTI; kept for its allocation.
     kept: Vec<(u64, u32)>,
 }
 
 impl Blocks {
-    /// A new block of `ue`, which has no part yet.
+    /// Adds a block of `ue`, without any part yet.
     pub fn open(&mut self, ue: u32, chosen: Quality, groups: u16, tti: u64) -> u32 {
         let number = match self.free.pop() {
             Some(number) => number,
@@ -96,30 +95,30 @@ impl Blocks {
         (block.repeated, block.is_lost) = (0, false);
         number
     }
-    /// One that [`Blocks::open`] gave and that was not closed.
+    /// A block that was opened and not closed.
     pub fn get(&mut self, number: u32) -> &mut Block {
         &mut self.blocks[number as usize]
     }
-    /// It is over.
+    /// Removes a block.
     pub fn close(&mut self, number: u32) {
         self.blocks[number as usize].parts.clear();
         self.free.push(number);
     }
 
-    /// It is on the air until `decoded`, which is never before that of another one.
+    /// Puts a block on the air until `decoded`, which must not precede that of an earlier call.
     pub fn send(&mut self, number: u32, decoded: Time) {
         self.flying.push_back((decoded, number));
     }
-    /// When the next block is decoded.
+    /// The time at which the next block is decoded.
     pub fn next_decoded(&self) -> Time {
         self.flying.front().map_or(Time::NEVER, |&(time, _)| time)
     }
-    /// A block that is decoded by `now`.
+    /// Removes and returns a block that is decoded by `now`.
     pub fn decoded(&mut self, now: Time) -> Option<u32> {
         self.flying.pop_front_if(|&mut (time, _)| time <= now).map(|(_, number)| number)
     }
 
-    /// It is to be repeated from TTI `tti` on, which is never before that of another one.
+    /// Schedules a block for repetition from TTI `tti` on, which must not precede that of an earlier call.
     pub fn repeat(&mut self, number: u32, tti: u64) {
         self.waiting.push_back((tti, number));
     }
@@ -127,15 +126,15 @@ impl Blocks {
     pub fn next_repetition(&self) -> Option<u64> {
         self.waiting.front().map(|&(tti, _)| tti)
     }
-    /// The next block that may be repeated in TTI `tti` and was not kept. Each is sent or kept; then [`Blocks::end`].
+    /// The next block that may be repeated in TTI `tti` and was not kept. Each must be sent or kept before [`Blocks::end`].
     pub fn due(&mut self, tti: u64) -> Option<u32> {
         self.waiting.pop_front_if(|&mut (first, _)| first <= tti).map(|(_, number)| number)
     }
-    /// It cannot be repeated in this TTI.
+    /// The block cannot be repeated in this TTI.
     pub fn keep(&mut self, number: u32, tti: u64) {
         self.kept.push((tti, number));
     }
-    /// What was kept is first in the next TTI.
+    /// Ends a TTI: kept blocks go first in the next TTI.
     pub fn end(&mut self) {
         while let Some(kept) = self.kept.pop() {
             self.waiting.push_front(kept);
@@ -144,7 +143,7 @@ impl Blocks {
 }
 
 impl HarqSetting {
-    /// How likely it is that a block, repeated `repeated` times, is lost on a channel that is `truth`.
+    /// The probability that a block, repeated `repeated` times, is lost on a channel of quality `truth`.
     pub(crate) fn loss(&self, chosen: Quality, repeated: u8, truth: Quality) -> f64 {
         let mcs = match chosen {
             Quality::Mcs(mcs) => mcs,
@@ -186,7 +185,7 @@ mod tests {
         let harq = HarqSetting { bler: Bler::new(0.1, 2.2).unwrap(), ..HarqSetting::default() };
         let loss = |repeated, truth| harq.loss(Quality::Mcs(12), repeated, Quality::Mcs(truth));
         assert_eq!((loss(0, 12), loss(1, 12)), (0.1, 0.1));
-        assert_eq!(loss(1, 9), 0.1, "three steps too high, made up for");
+        assert_eq!(loss(1, 9), 0.1, "three steps too high, compensated by combining");
         assert!(loss(0, 9) >= loss(1, 9));
     }
 }

@@ -1,12 +1,12 @@
-//! The radio access network below the last queue: how many bytes a cell carries in each transmission time interval (TTI),
-//! whose they are, and what becomes of them on the air.
+//! The radio access network below the last queue: how many bytes a cell carries in each transmission time interval (TTI), for
+//! which UE, and whether they are lost on the air.
 //!
 //! * [`tables`]: CQI to MCS to transport block size (TS 36.213, TS 38.214), resource blocks and their groups.
-//! * [`radio`]: the channel of a UE, and what of it the cell knows.
+//! * [`radio`]: the channel of a UE, and the cell's knowledge of it.
 //! * [`rlc`]: radio link control (TS 36.322, TS 38.322): segmentation, reassembly, retransmission.
-//! * [`mac`]: schedulers: which UE gets which resource blocks.
-//! * [`mod@slice`](mod@slice): who of several tenants gets how many of the resource blocks.
-//! * [`cell`]: all of it, a TTI at a time.
+//! * [`mac`]: schedulers, which assign resource blocks to UEs.
+//! * [`mod@slice`](mod@slice): the division of resource blocks among several tenants.
+//! * [`cell`]: the whole cell, one TTI at a time.
 #![no_std]
 extern crate alloc;
 

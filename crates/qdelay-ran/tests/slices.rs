@@ -8,7 +8,7 @@ use crate::slicing::oracle::{self, Best};
 use crate::slicing::{Case, Size};
 use proptest::prelude::*;
 use qdelay_core::Random;
-use qdelay_ran::slice::{Channel, Eqp, FixedPartition, Grant, MOST_PACKETS, SliceError, Tti};
+use qdelay_ran::slice::{Eqp, FixedPartition, Grant, MOST_PACKETS, RbgCapacity, SliceError, Tti};
 use qdelay_testing::for_each_seed;
 
 /// Checks what EQP chose against what the oracle says is due: the whole choice.
@@ -308,7 +308,7 @@ fn what_cannot_be() {
     assert!(error(500_001, 1).contains("expected 1, which is a group, to 500000"));
     let mut eqp = case.eqp();
     let before = eqp.quanta().to_vec();
-    let mut decide = |tti, channels: &[Channel], case: &Case| {
+    let mut decide = |tti, channels: &[RbgCapacity], case: &Case| {
         eqp.decide(tti, channels, case).map(<[Grant]>::len).unwrap_err().to_string()
     };
     let channels = case.channels();

@@ -10,7 +10,7 @@
 
 use crate::cli::BenchEqp;
 use qdelay_core::Random;
-use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceError, SliceSetting, Slices, Tti};
+use qdelay_ran::slice::{Eqp, Head, Queues, RbgCapacity, Share, SliceError, SliceSetting, Slices, Tti};
 use qdelay_study::cost;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_terminal::error::Failure;
@@ -177,9 +177,9 @@ fn line(sizes: Sizes, queues: usize, (rbs, rbg_rbs): (u32, u32), ttis: u64) -> R
     let mut backlog = Backlog::new(sizes, queues, &mut random);
     let channel = |mcs: u32| {
         let rb_bytes = 16 + 72 * mcs / (CHANNELS - 1);
-        Channel::new((rbs / rbg_rbs) as u16, |groups| u32::from(groups) * rbg_rbs * rb_bytes)
+        RbgCapacity::new((rbs / rbg_rbs) as u16, |groups| u32::from(groups) * rbg_rbs * rb_bytes)
     };
-    let channels: Vec<Channel> = (0..CHANNELS).map(channel).collect();
+    let channels: Vec<RbgCapacity> = (0..CHANNELS).map(channel).collect();
     // A slice has to have a bearer.
     let drbs = queues.max(SLICES);
     let of_slice: Vec<Vec<usize>> =

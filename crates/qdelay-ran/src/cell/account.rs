@@ -1,14 +1,14 @@
-//! What became of the resource blocks, TTIs without anything to send included.
+//! Usage of the resource blocks, idle TTIs included.
 //!
-//! Such TTIs make no events. They are counted when the next one with data comes, or when somebody asks: resource blocks by
-//! multiplying, and bytes too where the channel is constant; else TTI by TTI from the channel.
+//! TTIs in which no UE has data create no events. They are counted when the next TTI with data comes, or on a query: resource
+//! blocks by multiplication, and bytes too if the channel is constant; otherwise TTI by TTI from the channel.
 
 use super::CellUsage;
 use crate::mac::Grid;
 use crate::radio::Radio;
 use qdelay_core::{Span, Time};
 
-/// When TTIs begin.
+/// The times at which TTIs begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub phase: Span,
@@ -31,25 +31,25 @@ impl Clock {
     }
 }
 
-/// A UE whose channel says what idle TTIs would have carried.
+/// The UE whose channel determines the capacity of idle TTIs.
 pub(super) struct Idle<'a> {
     pub radio: &'a mut Radio,
-    /// It never changes.
+    /// The channel never changes.
     pub is_constant: bool,
 }
 
-/// The account of a cell.
+/// The resource block account of a cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     pub usage: CellUsage,
-    /// The first TTI that is not counted.
+    /// The first TTI that has not been counted.
     pub next: u64,
     /// The UE that was served last.
     pub last_ue: u32,
 }
 
 impl Account {
-    /// Nobody had anything to send in the TTIs before `until` that are not counted yet.
+    /// Counts the TTIs before `until` that have not been counted, in which no UE had data.
     pub fn idle(&mut self, until: u64, grid: &Grid, clock: Clock, idle: Idle<'_>) {
         if until <= self.next {
             return;
@@ -72,14 +72,14 @@ impl Account {
     }
 }
 
-/// The sum over TTIs of what repeats after `period` of them.
+/// The sum over TTIs of a quantity that repeats after `period` TTIs.
 pub(super) fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
     let rounds = (until - from) / period.max(1);
     if rounds < 2 {
         return sum(from, until, of);
     }
     let round = sum(from, from + period, &mut of);
-    // A round later is the same, and no time is asked for twice.
+    // Every round has the same sum, and no TTI is evaluated twice.
     round.saturating_mul(rounds).saturating_add(sum(from + rounds * period, until, of))
 }
 

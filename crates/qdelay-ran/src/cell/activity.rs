@@ -1,13 +1,13 @@
-//! Which bearers have something to send.
+//! The bearers with data to send.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A bit for each bearer, and one for each UE with any. A UE has at most 32 bearers.
+/// A bit for each bearer with data, and one for each UE with any such bearer. A UE has at most 32 bearers.
 #[derive(Clone, Debug)]
 pub(super) struct Activity {
     bearers: Vec<u32>,
-    /// 64 UEs each.
+    /// One bit per UE, 64 UEs per word.
     ues: Vec<u64>,
     /// UEs with a bit.
     count: usize,
@@ -17,7 +17,7 @@ impl Activity {
     pub fn new(ues: usize) -> Activity {
         Activity { bearers: vec![0; ues], ues: vec![0; ues.div_ceil(64)], count: 0 }
     }
-    /// Bearer `bearer` of `ue` has something to send.
+    /// Bearer `bearer` of `ue` now has data.
     #[inline]
     pub fn begin(&mut self, ue: usize, bearer: usize) {
         if self.bearers[ue] == 0 {
@@ -26,7 +26,7 @@ impl Activity {
         }
         self.bearers[ue] |= 1 << bearer;
     }
-    /// It has not any more.
+    /// Bearer `bearer` of `ue` has no data left.
     #[inline]
     pub fn end(&mut self, ue: usize, bearer: usize) {
         let before = self.bearers[ue];
@@ -40,16 +40,16 @@ impl Activity {
     pub fn has(&self, ue: usize, bearer: usize) -> bool {
         self.bearers[ue] & 1 << bearer != 0
     }
-    /// The bearers of `ue` that have something to send, by bit.
+    /// The bearers of `ue` with data, as bits.
     #[inline]
     pub fn bearers(&self, ue: usize) -> u32 {
         self.bearers[ue]
     }
-    /// Nobody has anything to send.
+    /// Whether no UE has data.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
-    /// The first UE from `from` on that has something to send.
+    /// The first UE from `from` on with data.
     #[inline]
     pub fn first_from(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;

@@ -1,17 +1,17 @@
-//! The host of a cell, as a bearer sees it.
+//! The host of a cell, as seen by a bearer.
 
 use super::{Source, Split};
 use crate::rlc::{Receiver, Supply};
 use qdelay_core::{DropReason, Packet, Span, Time};
 
-/// The queue of one bearer, while it sends.
+/// The queue of one bearer, during a transmission.
 pub(super) struct Queue<'a, S> {
     pub source: &'a mut S,
     pub bearer: usize,
     pub now: Time,
     /// Packets whose last byte was taken.
     pub left_packets: u32,
-    /// How long they were in the queue and partly taken, altogether.
+    /// The sum of their times in the queue and partly taken.
     pub left_sojourn: Span,
 }
 
@@ -32,7 +32,7 @@ impl<S: Source> Supply for Queue<'_, S> {
     }
 }
 
-/// Where the packets of one bearer go.
+/// The destination of one bearer's packets.
 pub(super) struct Output<'a, S> {
     pub source: &'a mut S,
     pub bearer: usize,

@@ -1,37 +1,37 @@
-//! A cell: resource blocks to UEs and their bearers, a TTI at a time.
+//! A cell: assigns resource blocks to UEs and their bearers, one TTI at a time.
 //!
-//! The packets that wait are not the cell's: they stand in queues of the host's, one for each bearer, and are taken through
-//! [`Source`]. The cell holds what is partly sent, on the air or not yet whole.
+//! Waiting packets are not stored in the cell: they are in queues of the host, one for each bearer, and are taken through
+//! [`Source`]. The cell stores packets that are partly sent, on the air or not yet reassembled.
 //!
-//! TTI number `k` begins at `phase + k tti`. What happens at one time happens in this order: blocks are decoded, timers of
-//! bearers run out, the TTI begins. A packet that comes at the time a TTI begins is too late for it. In a TTI
+//! TTI number `k` begins at `phase + k tti`. Events at the same time run in this order: blocks are decoded, timers of bearers
+//! expire, the TTI begins. A packet that arrives at the time at which a TTI begins is too late for it. In a TTI
 //!
 //! 1. blocks that were lost are repeated, oldest first ([`harq`](crate::harq));
-//! 2. the scheduler shares what is left among the UEs with data, by what it knows of their channels ([`mac`](crate::mac));
-//!    resource blocks are given in groups (RBG), which stand one behind the other from the first on;
+//! 2. the scheduler shares the remaining resource blocks among the UEs with data, based on their reported channels
+//! ([`mac`](crate::mac)); resource blocks are assigned in contiguous groups (RBG), from the first on;
 //! 3. a UE's bearers fill its block in the order of their priorities ([`Sharing`]), each through its
 //!    RLC ([`rlc`](crate::rlc)); the rest of the block is padding;
-//! 4. every bearer that had something to send is told what the TTI did for it ([`Source::served`]), and every resource
-//!    block is counted ([`CellUsage`]).
+//! 4. every bearer that had data receives a report of the TTI ([`Source::served`]), and every resource block is counted
+//! ([`CellUsage`]).
 //!
-//! Blocks of fewer than [`LEAST_BYTES`] are not sent while there is more to send: a header would eat them up. A UE that does
-//! not get that much waits, and its turn comes first in round robin.
+//! Blocks of fewer than [`LEAST_BYTES`] are not sent while a UE has more data than that: they would carry little but headers.
+//! A UE that is not granted that much waits, and goes first in the next round of round robin.
 //!
-//! A cell may be divided among slices ([`Partition`]); `slicing` says how.
+//! A cell may be divided among slices ([`Partition`]), as described in `slicing`.
 //!
-//! Nothing is done for UEs without data, and nothing at all in TTIs in which nobody has any.
+//! No work is done for UEs without data, and none at all in TTIs in which no UE has data.
 //!
-//! # What `Served` says
+//! # The signal `Served`
 //!
-//! `capacity_bytes` is what the bearer's block would have held had it had as much data as it likes: the groups its UE got,
-//! those nobody used, less what the UE's other bearers used. Headers of MAC, RLC and PDCP are part of it, as they are of a
-//! block; `sent_bytes` and `remaining_bytes` are bytes of packets. It is zero in an outage, and where the UE repeated a
+//! `capacity_bytes` is the size that the bearer's block would have had with unlimited data: the groups assigned to its UE and
+//! the unused groups, less the bytes of the UE's other bearers. Headers of MAC, RLC and PDCP are included, as in a block;
+//! `sent_bytes` and `remaining_bytes` are bytes of packets. The capacity is zero in an outage, and if the UE repeated a
 //! block.
 //!
 //! # Differences from the reference
-//! * One carrier, one direction, one block a UE and TTI. Uplink and control channels are spans of time, and are not lost.
-//! * Every UE may be served in every TTI: the control channel has room for all (LTE has room for 5 to 10 of them).
-//! * Bearers have no prioritised bit rate (TS 36.321 clause 5.4.3.1), which the standard asks of the uplink only.
+//! * One carrier, one direction, one block per UE and TTI. Uplink and control channels are only delays, and lose nothing.
+//! * Every UE may be served in every TTI: the control channel has room for all of them (LTE has room for 5 to 10).
+//! * Bearers have no prioritised bit rate (TS 36.321 clause 5.4.3.1), which the standard requires for the uplink only.
 
 mod account;
 mod activity;
@@ -43,7 +43,7 @@ mod tti;
 
 pub use partition::{CellSlice, Elastic, Fixed, PARTITIONS, Partition};
 pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
-pub use slicing::{Quanta, SliceUsage};
+pub use slicing::{QuantumHistogram, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Sharing, State, Turns};
@@ -61,21 +61,21 @@ use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Random, Span, Time};
 use slicing::Slicing;
 
-/// The smallest block that is worth its headers, in bytes; where a bearer has less than that to send, as little as it has.
-/// It holds the largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
+/// The smallest block worth its headers, in bytes; for a bearer with less data than that, the data it has. It holds the
+/// largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
 pub const LEAST_BYTES: u64 = 32;
 
 pub use crate::rlc::Split;
 
-/// What a cell takes packets from and tells what became of them. Bearers are numbered over all UEs, in the order they were
-/// declared.
+/// The source of a cell's packets, which is also notified of each packet's fate. Bearers are numbered over all UEs, in the
+/// order of their declaration.
 pub trait Source {
-    /// What waits in the queue of `bearer`.
+    /// The backlog of the queue of `bearer`.
     fn backlog(&self, bearer: usize) -> Backlog;
-    /// Writes the IP bytes of the packets from number `from` on in the queue of `bearer`, the next one to be pulled being
-    /// number 0, into `sizes`, and returns how many it knows. Asked where packets decide who gets what
-    /// ([`Partition::Elastic`]). They are a guess where the queue drops packets as they leave. Without more said, a single
-    /// packet is known by the bytes that wait.
+    /// Writes the IP bytes of the packets from index `from` on in the queue of `bearer` into `sizes`, where index 0 is the
+    /// next packet to be pulled, and returns how many sizes are known. Called by partitions that decide by packets
+    /// ([`Partition::Elastic`]). The sizes are estimates if the queue drops packets at dequeue. The default returns the size
+    /// of a single packet, as the bytes of the backlog.
     fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
         let queue = self.backlog(bearer);
         match (queue.packets, from, sizes.first_mut()) {
@@ -86,42 +86,42 @@ pub trait Source {
             _ => 0,
         }
     }
-    /// Takes the next packet from the queue of `bearer`, which may drop others on the way. [`Packet::arrival`] is when it
-    /// entered that queue.
+    /// Takes the next packet from the queue of `bearer`, which may drop others before it. [`Packet::arrival`] is the time at
+    /// which it entered that queue.
     fn pull(&mut self, bearer: usize) -> Option<Packet>;
     /// The last byte of `packet` was taken by the MAC.
     fn departed(&mut self, bearer: usize, packet: &Packet);
-    /// `packet` is whole at the UE and was handed up.
+    /// `packet` was reassembled at the UE and delivered to its upper layers.
     fn delivered(&mut self, bearer: usize, packet: Packet, split: Split);
     /// `packet` is lost.
     fn dropped(&mut self, bearer: usize, packet: &Packet, reason: DropReason);
-    /// What this TTI did for `bearer`. Told once for each TTI in which the bearer had something to send at its beginning.
+    /// The service of `bearer` in this TTI. Called once for each TTI at whose beginning the bearer had data.
     fn served(&mut self, bearer: usize, served: Served);
 }
 
-/// What became of the resource blocks: `used + wasted + unfit = offered`, in every TTI.
+/// Usage of the resource blocks: `used + wasted + unfit = offered`, in every TTI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellUsage {
     /// Resource blocks that could carry data.
     pub offered_rbs: u64,
     /// Resource blocks that carried data, retransmissions and padding within a granted block included.
     pub used_rbs: u64,
-    /// Resource blocks that nobody had data for.
+    /// Resource blocks that were unused because no UE had data for them.
     pub wasted_rbs: u64,
-    /// Resource blocks left while somebody had data, because no whole group or whole header fitted, because its channel was
-    /// out, or because it repeated a block.
+    /// Resource blocks that were unused while a UE had data, because no whole group or whole header fitted, because its
+    /// channel was in outage, or because it repeated a block.
     pub unfit_rbs: u64,
-    /// Of the used: those that repeated an earlier transport block.
+    /// Of the used resource blocks: those that repeated an earlier transport block.
     pub repeated_rbs: u64,
-    /// Bytes that the offered resource blocks would have carried for the UEs that were served, each weighted by what it was
-    /// served (in a TTI without any: for the one served last). By the channel as the scheduler knew it.
+    /// Bytes that the offered resource blocks would have carried for the served UEs, weighted by the resource blocks of each
+    /// (in a TTI without served UEs: for the UE served last). Based on the channel known to the scheduler.
     pub offered_bytes: u64,
-    /// Bytes of packets that were taken, in the cell's unit.
+    /// Bytes of packets that were taken from the queues, in the cell's unit.
     pub sent_bytes: u64,
 }
 
 impl CellUsage {
-    /// Without what `earlier` has, which is what this was at some time before.
+    /// The difference to `earlier`, an earlier value of the same account.
     #[must_use]
     pub const fn since(&self, earlier: &CellUsage) -> CellUsage {
         CellUsage {
@@ -136,14 +136,14 @@ impl CellUsage {
     }
 }
 
-/// A cell. Told the time by its host, as a path is: [`Cell::next_deadline`] may be early, never late.
+/// A cell. The host passes the time, as with a path: [`Cell::next_deadline`] may be early, never late.
 #[derive(Clone, Debug)]
 pub struct Cell {
     clock: Clock,
     grid: Grid,
     harq: HarqSetting,
     sharing: Sharing,
-    /// From the beginning of a block to when it is decoded.
+    /// From the beginning of a block to its decoding.
     air: Span,
     /// TTIs from a block to its repetition.
     harq_ttis: u64,
@@ -155,15 +155,15 @@ pub struct Cell {
     blocks: Blocks,
     timers: Deadlines,
     account: Account,
-    /// The next TTI that has something to do; the highest number for none.
+    /// The next TTI with work to do; the highest number if there is none.
     tti: u64,
     next: Time,
-    /// Of the TTI in hand, kept for what they have allocated.
+    /// Lists of the current TTI, kept for their allocations.
     candidates: Vec<Candidate>,
     /// In the order of the candidates.
     loads: Vec<Load>,
     plan: Vec<u32>,
-    /// Where it is divided among slices.
+    /// The slices, if the cell is divided.
     slicing: Option<Box<Slicing>>,
 }
 
@@ -176,34 +176,34 @@ struct Ue {
     /// Its first bearer.
     first: usize,
     turns: Turns,
-    /// The TTI after the one in which it last repeated a block; 0 for none.
+    /// The TTI after the one in which the UE last repeated a block; 0 if it has not.
     repeated: u64,
 }
 
-/// What every TTI asks of all bearers with data, close together: a line of a cache each.
+/// The state of a bearer that every TTI reads, kept compact: one cache line each.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct BearerState {
     ue: u32,
-    /// Smaller blocks are of no use.
+    /// Smaller blocks are not useful.
     least_bytes: u32,
-    /// What is left of a packet that is partly taken, as RLC says.
+    /// Remainder of a packet that is partly taken, as RLC reports it.
     partly: Backlog,
-    /// What waited when RLC was last asked what it wants, and its answer, which stays the same until RLC sends something or
-    /// one of its timers runs out.
+    /// The backlog for which RLC's `wanted_bytes` were last computed, and the result, which stays valid until RLC sends data
+    /// or one of its timers expires.
     asked: Option<Backlog>,
     wanted_bytes: u64,
-    /// When RLC has something to do by itself.
+    /// Deadline of RLC's timers.
     deadline: Time,
 }
 
-/// A bearer that had something to send at the beginning of the TTI in hand.
+/// A bearer that had data at the beginning of the current TTI.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     bearer: u32,
-    /// Its number within its UE.
+    /// Its index within its UE.
     local: u8,
-    /// What of its block it used.
+    /// Bytes of its block that it used.
     used_bytes: u64,
     /// As in [`Served`].
     sent_bytes: u64,
@@ -214,10 +214,10 @@ struct Load {
 }
 
 impl Cell {
-    /// The cell that `setting` describes. Random streams are derived from `seed` and `name`, for each UE its own.
+    /// Builds the cell of `setting`. Random streams are derived from `seed` and `name`, one for each UE.
     ///
     /// # Errors
-    /// The first thing wrong with the setting, with what was expected.
+    /// The first invalid setting, with the expected value.
     pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
         setting.check()?;
         let slicing = Slicing::new(&setting)?.map(Box::new);
@@ -273,36 +273,36 @@ impl Cell {
             },
         })
     }
-    /// How many bearers it has: the host connects as many queues, in their order.
+    /// Number of bearers: the host connects as many queues, in their order.
     pub fn bearers(&self) -> usize {
         self.bearers.len()
     }
-    /// A packet has come into the empty queue of `bearer`. To say so of a queue that is not empty does no harm.
+    /// A packet has arrived at the empty queue of `bearer`. A call for a non-empty queue has no effect.
     pub fn wake(&mut self, now: Time, bearer: usize) {
         let Some(state) = self.bearers.get(bearer) else { return };
         let ue = state.ue as usize;
         self.activity.begin(ue, bearer - self.ues[ue].first);
         let after = self.clock.after(now);
         if self.tti >= after {
-            // The TTI that begins now, if one does, is over for this packet.
+            // A TTI that begins at this very time cannot serve this packet.
             self.count_idle(after);
             self.tti = self.account.next;
             self.next = self.next.min(self.clock.time(self.tti));
         }
     }
-    /// As [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has come into the queue of `bearer`, empty or not.
+    /// As [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has arrived at the queue of `bearer`, empty or not.
     pub fn announce(&mut self, bearer: usize, packet_bytes: u32) {
         if let (Some(rlc), Some(state)) = (self.rlcs.get_mut(bearer), self.bearers.get_mut(bearer)) {
             rlc.announce(packet_bytes);
             state.asked = None;
         }
     }
-    /// When there is something to do next.
+    /// The time of the next event.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.next
     }
-    /// Does what is due at `now`: receptions, timers, a TTI. At any other time it does nothing.
+    /// Runs the events due at `now`: receptions, timers, a TTI. Does nothing at any other time.
     pub fn run<S: Source>(&mut self, now: Time, source: &mut S) {
         while self.next <= now && self.next < Time::NEVER {
             let at = self.next;
@@ -322,20 +322,20 @@ impl Cell {
             self.next = tti.min(self.blocks.next_decoded()).min(self.timers.next());
         }
     }
-    /// Packets it holds: partly sent, on the air, not yet whole, or kept until they are acknowledged and not yet delivered.
+    /// Packets in the cell: partly sent, on the air, not yet reassembled, or kept for retransmission and not yet delivered.
     pub fn inside(&self) -> Backlog {
         self.rlcs.iter().map(Bearer::inside).fold(Backlog::default(), |all, one| Backlog {
             packets: all.packets + one.packets,
             bytes: all.bytes + one.bytes,
         })
     }
-    /// What is left of the packet of `bearer` that is partly taken; nothing where none is, and for a bearer that there is not.
+    /// Remainder of the packet of `bearer` that is partly taken; zero if there is none, or no such bearer.
     #[inline]
     pub fn partly(&self, bearer: usize) -> Backlog {
         self.bearers.get(bearer).map_or(Backlog::default(), |state| state.partly)
     }
-    /// What became of the resource blocks from the beginning of the run to `now`, TTIs without anything to send included,
-    /// and the one that begins at `now` too. Its cost grows with the time since the last TTI with data.
+    /// Usage of the resource blocks from the beginning of the run to `now`, including idle TTIs and the TTI that begins at
+    /// `now`. The cost grows with the time since the last TTI with data.
     pub fn usage(&self, now: Time) -> CellUsage {
         let mut account = self.account.clone();
         if let Some(ue) = self.ues.get(account.last_ue as usize) {
@@ -345,15 +345,15 @@ impl Cell {
         account.usage
     }
 
-    /// What each slice got until `now`, as [`Cell::usage`] counts; none where the cell is not divided.
+    /// Usage of each slice until `now`, counted as in [`Cell::usage`]; empty if the cell is not divided.
     pub fn slices(&self, now: Time) -> Vec<SliceUsage> {
         let Some(mut slicing) = self.slicing.clone() else { return Vec::new() };
         slicing.idle(self.account.next, self.clock.after(now), &self.grid);
         slicing.usages()
     }
 
-    /// The MCS that the scheduler takes the channels of UEs for at `now`, their mean; without those in an outage, and `None`
-    /// where no channel has an MCS. `now` is not before what the cell was told last.
+    /// Mean over the UEs of the MCS by which the scheduler assesses their channels at `now`; UEs in outage are excluded, and
+    /// `None` if no channel has an MCS. `now` must not precede the time of the last call.
     pub fn mcs(&self, now: Time) -> Option<f64> {
         let known = self.ues.iter().filter_map(|ue| match ue.radio.clone().known(now) {
             Quality::Mcs(mcs) => Some(f64::from(mcs)),
@@ -363,7 +363,7 @@ impl Cell {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// Counts TTIs before `until` that are not counted: nobody had anything to send in them.
+    /// Counts the TTIs before `until` that have not been counted, in which no UE had data.
     fn count_idle(&mut self, until: u64) {
         if let Some(slicing) = &mut self.slicing {
             slicing.idle(self.account.next, until, &self.grid);
@@ -374,7 +374,7 @@ impl Cell {
         }
     }
 
-    /// Blocks whose time on the air is over.
+    /// Decodes the blocks whose time on the air is over.
     fn decode<S: Source>(&mut self, now: Time, source: &mut S) {
         while let Some(number) = self.blocks.decoded(now) {
             let block = self.blocks.get(number);
@@ -392,7 +392,7 @@ impl Cell {
                 } else {
                     rlc.received(now, id, &mut output);
                 }
-                // What it has to send is the same as before.
+                // The data it has to send is unchanged.
                 self.set_timer(bearer);
             }
             self.blocks.get(number).parts = parts;
@@ -400,7 +400,7 @@ impl Cell {
         }
     }
 
-    /// A timer of the RLC of `bearer` has run out: it may have something to send.
+    /// A timer of the RLC of `bearer` has expired: the bearer may have data to send.
     fn follow<S: Source>(&mut self, bearer: usize, source: &S) {
         let state = &mut self.bearers[bearer];
         (state.partly, state.asked) = (self.rlcs[bearer].remaining(), None);
@@ -411,7 +411,7 @@ impl Cell {
         }
     }
 
-    /// As [`Bearer::wanted_bytes`], which is asked only where the answer may be another one.
+    /// As [`Bearer::wanted_bytes`], which is called only if its result may have changed.
     #[inline]
     fn wanted_bytes(&mut self, bearer: usize, queue: Backlog) -> u64 {
         let state = &mut self.bearers[bearer];
@@ -430,7 +430,7 @@ impl Cell {
         }
     }
 
-    /// The next TTI that has something to do, from `now` on.
+    /// Finds the next TTI with work to do, from `now` on.
     fn find_tti(&mut self, now: Time) {
         let least = self.account.next.max(self.clock.from(now));
         let repetition = self.blocks.next_repetition().map_or(u64::MAX, |tti| tti.max(least));
@@ -438,10 +438,10 @@ impl Cell {
     }
 }
 
-/// The smallest block that is of use to a bearer that has as much to send.
+/// The smallest block that is useful to a bearer with at least as much data.
 fn least_bytes(rlc: &RlcSetting) -> u32 {
     match rlc.mode {
-        // A packet goes whole: any but the largest fits, and those need more.
+        // Packets are not segmented: any but the largest fits, and those need more.
         Mode::Transparent { counted_bytes } => counted_bytes.unwrap_or(1500),
         Mode::LteUm(_) | Mode::NrUm(_) | Mode::LteAm(_) | Mode::NrAm(_) => LEAST_BYTES as u32,
     }

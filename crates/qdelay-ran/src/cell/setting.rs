@@ -1,4 +1,4 @@
-//! What a cell is made of.
+//! The settings of a cell.
 
 use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
@@ -22,7 +22,7 @@ pub(super) struct BearerSetting {
     pub priority: u8,
 }
 
-/// A UE: its channel, what of it the cell knows, and its bearers.
+/// A UE: its channel, the cell's knowledge of that channel, and its bearers.
 #[derive(Clone, Debug)]
 pub struct UeSetting {
     pub(super) channel: Channel,
@@ -31,7 +31,7 @@ pub struct UeSetting {
 }
 
 impl UeSetting {
-    /// A UE without bearers, whose channel the cell knows at once.
+    /// A UE without bearers, whose channel is known to the cell without delay.
     pub const fn new(channel: Channel) -> UeSetting {
         UeSetting {
             channel,
@@ -39,26 +39,26 @@ impl UeSetting {
             bearers: Vec::new(),
         }
     }
-    /// How late the cell learns of the channel.
+    /// The delay and period of channel reports.
     #[must_use]
     pub fn reported(self, reported: Reported) -> UeSetting {
         UeSetting { reported, ..self }
     }
-    /// One bearer more. Bearers with a lower `priority` are served first, as logical channels are (TS 36.321 clause
-    /// 5.4.3.1, TS 38.321 clause 5.4.3.1); those with the same take turns.
+    /// Adds a bearer. Bearers with a lower `priority` are served first, as logical channels are (TS 36.321 clause 5.4.3.1, TS
+    /// 38.321 clause 5.4.3.1); those with equal priority take turns.
     #[must_use]
     pub fn bearer(mut self, rlc: RlcSetting, priority: u8) -> UeSetting {
         self.bearers.push(BearerSetting { rlc, priority });
         self
     }
-    /// How many bearers it has.
+    /// Number of bearers.
     pub fn bearers(&self) -> usize {
         self.bearers.len()
     }
 }
 
-/// A cell. What is not said: TTIs of one slot, round robin, strict priority of bearers, no loss on the air, data in all
-/// resource blocks, bytes as the unit, and the first TTI at the beginning of the run.
+/// A cell. Defaults: TTIs of one slot, round robin, strict priority of bearers, no loss on the air, data in all resource
+/// blocks, bytes as the unit, and the first TTI at the beginning of the run.
 #[derive(Clone, Debug)]
 pub struct CellSetting {
     pub(super) carrier: Carrier,
@@ -93,77 +93,77 @@ impl CellSetting {
             slices: Vec::new(),
         }
     }
-    /// How far decisions are apart: a whole multiple of the carrier's slot. The blocks of one decision then carry what that
-    /// many slots do.
+    /// The interval between scheduling decisions: a whole multiple of the carrier's slot. The blocks of one decision then
+    /// span that many slots.
     #[must_use]
     pub fn tti(self, tti: Span) -> CellSetting {
         CellSetting { tti, ..self }
     }
-    /// Which UE gets which resource blocks.
+    /// The MAC scheduler.
     #[must_use]
     pub fn scheduler(self, scheduler: impl Into<Scheduler>) -> CellSetting {
         let scheduler = scheduler.into();
         CellSetting { scheduler, ..self }
     }
-    /// How the bearers of a UE share what it gets.
+    /// The sharing of a UE's block among its bearers.
     #[must_use]
     pub fn sharing(self, sharing: Sharing) -> CellSetting {
         CellSetting { sharing, ..self }
     }
-    /// Losses on the air and repetitions.
+    /// Block losses on the air and their repetitions.
     #[must_use]
     pub fn harq(self, harq: HarqSetting) -> CellSetting {
         CellSetting { harq, ..self }
     }
-    /// From the beginning of a block to when the UE has decoded it; it may be zero. Where it is not said, the TTI itself and
-    /// the time until the UE must answer: in LTE three slots, which makes 4 ms (TS 36.213 clause 7.3.1); in NR one slot, or
-    /// two where slots are shorter than 0.5 ms (`N1` of TS 38.214 Table 5.3-1, in whole slots).
+    /// Time from the beginning of a block to its decoding at the UE; it may be zero. The default is the TTI itself plus the
+    /// time until the UE must answer: in LTE three slots, which makes 4 ms (TS 36.213 clause 7.3.1); in NR one slot, or two
+    /// if slots are shorter than 0.5 ms (`N1` of TS 38.214 Table 5.3-1, in whole slots).
     #[must_use]
     pub fn air(self, air: Span) -> CellSetting {
         CellSetting { air: Some(air), ..self }
     }
-    /// Slots in which fewer resource blocks carry data. Slots count from that of the first TTI.
+    /// Slots in which fewer resource blocks carry data. Slots are numbered from that of the first TTI.
     #[must_use]
     pub fn control(self, control: Control) -> CellSetting {
         CellSetting { control, ..self }
     }
-    /// What a packet counts as. With [`SizeUnit::Packets`] every bearer is [`RlcSetting::whole_packets`], and what does not
-    /// fill a whole packet in a TTI is unfit.
+    /// The unit in which packets are counted. With [`SizeUnit::Packets`] every bearer must be [`RlcSetting::whole_packets`],
+    /// and resource blocks that do not fill a whole packet in a TTI are unfit.
     #[must_use]
     pub fn unit(self, unit: SizeUnit) -> CellSetting {
         CellSetting { unit, ..self }
     }
-    /// When the first TTI begins.
+    /// Time at which the first TTI begins.
     #[must_use]
     pub fn phase(self, phase: Span) -> CellSetting {
         CellSetting { phase, ..self }
     }
-    /// One UE more.
+    /// Adds a UE.
     #[must_use]
     pub fn ue(mut self, ue: UeSetting) -> CellSetting {
         self.ues.push(ue);
         self
     }
-    /// Divides it among its slices. TTIs have one slot then, or no control.
+    /// Divides the cell among its slices. TTIs must then have one slot, or no slot with control.
     #[must_use]
     pub fn partition(self, partition: Partition) -> CellSetting {
         CellSetting { partition: Some(partition), ..self }
     }
-    /// One slice more. Without a partition slices mean nothing.
+    /// Adds a slice. Slices have no effect without a partition.
     #[must_use]
     pub fn with_slice(mut self, slice: CellSlice) -> CellSetting {
         self.slices.push(slice);
         self
     }
-    /// Its slices, whether it is divided among them or not.
+    /// The slices, whether or not the cell is divided.
     pub fn slices(&self) -> &[CellSlice] {
         &self.slices
     }
-    /// How it is divided; `None` where it is not.
+    /// The partition; `None` if the cell is not divided.
     pub fn partitioned(&self) -> Option<Partition> {
         self.partition
     }
-    /// Bearers of all UEs.
+    /// Number of bearers of all UEs.
     pub fn bearers(&self) -> usize {
         self.ues.iter().map(UeSetting::bearers).sum()
     }
@@ -176,7 +176,7 @@ impl CellSetting {
     pub(super) fn slots(&self) -> u64 {
         self.tti.as_nanos() / self.carrier.slot().as_nanos().max(1)
     }
-    /// From the end of a block to when it is decoded, in slots.
+    /// Time from the end of a block to its decoding, in slots.
     fn decoding_slots(&self) -> u64 {
         match self.carrier.is_lte() {
             true => 3,
@@ -194,7 +194,7 @@ impl CellSetting {
         rtt.as_nanos().div_ceil(self.tti.as_nanos().max(1)).max(1)
     }
 
-    /// The first thing wrong with it, if any.
+    /// Checks the settings and returns the first error.
     pub(super) fn check(&self) -> Result<(), CellError> {
         let slot = self.carrier.slot();
         if self.tti.is_zero()
@@ -242,7 +242,7 @@ impl CellSetting {
     }
 }
 
-/// What is wrong with a setting. UEs and their bearers are numbered from 0.
+/// An invalid setting. UEs and their bearers are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CellError {
@@ -252,10 +252,10 @@ pub enum CellError {
     Bearers {
         /// The UE.
         ue: usize,
-        /// How many it has.
+        /// Number of bearers.
         found: usize,
     },
-    /// The TTI is no whole number of slots, or of more than 1000.
+    /// The TTI is not a whole number of slots, or longer than 1000 slots.
     Tti {
         /// The TTI.
         tti: Span,
@@ -269,34 +269,34 @@ pub enum CellError {
         /// The TTI.
         tti: Span,
     },
-    /// Slices, where a TTI has several slots of which some carry less.
+    /// Slices in a cell whose TTIs have several slots of which some carry less data.
     Partition {
         /// The TTI.
         tti: Span,
     },
-    /// A cell with slices, or a slice, whose scheduler would make slices itself.
+    /// A scheduler that makes slices itself, in a cell with slices or for a slice.
     SchedulerOfSlice,
-    /// Slices that cannot be. Bearers are numbered over all UEs.
+    /// Invalid slices. Bearers are numbered over all UEs.
     Slices(SliceError),
-    /// A share that is rounded to nothing in each TTI.
+    /// A share that is rounded down to nothing in each TTI.
     ShareOfNothing {
         /// The slice.
         slice: usize,
-        /// What it has agreed on.
+        /// Its agreed share.
         share: Share,
-        /// RBs of a TTI.
+        /// RBs in a TTI.
         rbs: u32,
-        /// RBs that a share has to have at least.
+        /// Least RBs of a share.
         least_rbs: u32,
     },
-    /// A block would be repeated before it can have failed.
+    /// A block would be repeated before its decoding can have failed.
     HarqRtt {
-        /// From a block to its repetition.
+        /// Time from a block to its repetition.
         rtt: Span,
-        /// From a block to when it is decoded.
+        /// Time from a block to its decoding.
         air: Span,
     },
-    /// Packets are the unit, and a bearer splits them.
+    /// Packets are the unit, but a bearer segments them.
     Unit {
         /// The UE.
         ue: usize,
@@ -307,16 +307,16 @@ pub enum CellError {
     Radio {
         /// The UE.
         ue: usize,
-        /// What is wrong with it.
+        /// The error of the channel.
         error: RadioError,
     },
-    /// A bearer that cannot be.
+    /// A bearer with invalid settings.
     Rlc {
         /// The UE.
         ue: usize,
         /// Its bearer.
         bearer: usize,
-        /// What is wrong with it.
+        /// The error of the settings.
         error: RlcError,
     },
 }
@@ -337,11 +337,11 @@ impl fmt::Display for CellError {
             CellError::Partition { tti } => {
                 write!(
                     f,
-                    "a TTI of {tti} has several slots, of which some carry control; expected one slot, or no control, where there are slices"
+                    "a TTI of {tti} has several slots, of which some carry control; expected one slot, or no control, in a cell with slices"
                 )
             }
             CellError::SchedulerOfSlice => f.write_str(
-                "eqp makes each UE a slice; expected another scheduler where there is a partition",
+                "eqp makes each UE a slice; expected another scheduler in a cell with a partition",
             ),
             CellError::Slices(error) => write!(f, "{error}"),
             CellError::ShareOfNothing { share, rbs, least_rbs, .. } => {

@@ -1,4 +1,4 @@
-//! One TTI: repetitions, the plan of the scheduler, blocks, and what everybody is told.
+//! One TTI: repetitions, the plan of the scheduler, blocks, and the reports.
 
 use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
@@ -8,7 +8,7 @@ use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{Span, Time};
 
-/// What became of the resource blocks of the TTI in hand.
+/// Usage of the resource blocks of the current TTI.
 #[derive(Default)]
 pub(super) struct Filled {
     /// Groups, from the first on.
@@ -17,11 +17,11 @@ pub(super) struct Filled {
     pub rbs: u64,
     /// Of these, in repetitions.
     repeated_rbs: u64,
-    /// Sum of resource blocks, times bytes that the whole carrier would have carried for whom they were given to.
+    /// Sum of resource blocks, times the bytes that the whole carrier would have carried for the UEs they were assigned to.
     weighted_bytes: u128,
     /// Bytes of packets.
     pub sent_bytes: u64,
-    /// A block was to be repeated and found no room.
+    /// A block that was due for repetition found no room.
     is_kept: bool,
 }
 
@@ -54,7 +54,7 @@ impl Load {
     }
 }
 
-/// Asks the radios.
+/// Queries the channels of the UEs.
 pub(super) struct Radios<'a> {
     pub ues: &'a mut [Ue],
     pub frame: Frame<'a>,
@@ -83,11 +83,11 @@ impl Look for Radios<'_> {
 }
 
 impl Cell {
-    /// TTI number `self.tti`, which begins at `now`.
+    /// Runs TTI number `self.tti`, which begins at `now`.
     pub(super) fn run_tti<S: Source>(&mut self, now: Time, source: &mut S) {
         let tti = self.tti;
         self.count_idle(tti);
-        // Borrowed apart from the rest of the cell.
+        // Cloned, so that the rest of the cell can be borrowed mutably.
         let grid = self.grid.clone();
         let frame = grid.frame(tti);
         let mut filled = Filled::default();
@@ -112,7 +112,7 @@ impl Cell {
         self.count(frame, &filled, self.candidates.iter().all(is_content));
     }
 
-    /// Repeats the blocks that are due and find room.
+    /// Repeats the blocks that are due, as far as there is room.
     fn repeat(&mut self, tti: u64, now: Time, frame: Frame<'_>, filled: &mut Filled) {
         while let Some(number) = self.blocks.due(tti) {
             let block = self.blocks.get(number);
@@ -135,7 +135,7 @@ impl Cell {
         self.blocks.end();
     }
 
-    /// Puts a block on the air, and draws whether it arrives.
+    /// Sends a block, and draws whether it is lost.
     pub(super) fn send(&mut self, number: u32, now: Time) {
         let block = self.blocks.get(number);
         let ue = &mut self.ues[block.ue as usize];
@@ -144,7 +144,7 @@ impl Cell {
         self.blocks.send(number, now + self.air);
     }
 
-    /// The UEs and bearers that have something to send.
+    /// Collects the UEs and bearers with data.
     fn collect<S: Source>(&mut self, tti: u64, source: &S) {
         self.candidates.clear();
         self.loads.clear();
@@ -180,7 +180,7 @@ impl Cell {
             self.candidates.push(Candidate {
                 bearers: bearers as u32,
                 first_bearer: first_bearer as u32,
-                // Who repeats a block sends no other: as in an outage.
+                // A UE that repeats a block sends no new one: it is treated as in outage.
                 looked: repeated == tti + 1,
                 ..Candidate::new(number as u32, wanted, least)
             });
@@ -206,7 +206,7 @@ impl Cell {
             let mut prbs = frame.prbs(filled.groups, groups);
             let mut bytes = frame.bytes(quality, prbs);
             if spare > 0 {
-                // Groups further up may be smaller than the first ones, which the plan counted with.
+                // Groups further up may be smaller than the first ones, with which the plan was made.
                 let aim = candidate.wanted_bytes.min(frame.bytes(quality, frame.prbs(0, groups)));
                 while bytes < aim && groups < candidate.groups + spare {
                     groups += 1;
@@ -296,7 +296,7 @@ impl Cell {
         done
     }
 
-    /// Tells every bearer that had something to send what the TTI did for it, and forgets those that have nothing left.
+    /// Reports the TTI to every bearer that had data, and removes those that have none left.
     fn settle<S: Source>(&mut self, now: Time, frame: Frame<'_>, source: &mut S, filled: &Filled) {
         let left_groups = frame.groups() - filled.groups;
         let left = frame.prbs(filled.groups, left_groups);
@@ -317,7 +317,7 @@ impl Cell {
                     Sharing::EqualShare => whole / u64::from(candidate.bearers),
                 };
                 self.tell(place, capacity_bytes, source);
-                // What it was told may have brought new packets.
+                // The host may have enqueued new packets during the report.
                 if candidate.groups > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
                     self.activity.end(candidate.ue as usize, usize::from(load.local));
                 }
@@ -326,7 +326,7 @@ impl Cell {
         self.candidates = candidates;
     }
 
-    /// Tells a bearer that had something to send what the TTI did for it, which could have carried this much for it.
+    /// Reports the TTI to a bearer that had data, with this capacity.
     #[inline]
     pub(super) fn tell<S: Source>(&self, load: usize, capacity_bytes: u64, source: &mut S) {
         let load = &self.loads[load];
@@ -341,7 +341,7 @@ impl Cell {
         source.served(load.bearer as usize, served);
     }
 
-    /// Counts the resource blocks; `is_content` where all got as much as they wanted.
+    /// Counts the resource blocks; `is_content` if all demands were met.
     pub(super) fn count(&mut self, frame: Frame<'_>, filled: &Filled, is_content: bool) {
         let all = frame.count(frame.all());
         let left = all - filled.rbs;

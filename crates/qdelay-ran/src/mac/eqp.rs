@@ -1,9 +1,9 @@
-//! Elastic quantum partition as a scheduler: each UE is a slice of its own of the same share (5G QoS thesis, sections 4.4 and
-//! 4.6), so that bearers whose packets go whole are as many as possible.
+//! Elastic quantum partition as a scheduler: each UE is a slice of its own with the same share (5G QoS thesis, sections 4.4
+//! and 4.6), so that as many packets as possible are sent whole.
 //!
-//! The partition decides all ([`crate::slice`]); nothing is planned here.
+//! The partition makes all decisions ([`crate::slice`]); there is no plan here.
 //!
-//! No model: that of slices judges the partition.
+//! No model: the model of slices covers the partition.
 
 use super::Setting;
 use super::round_robin::{Law, RoundRobin};
@@ -20,7 +20,7 @@ pub(super) static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// To bearers whose packets go whole, as many as possible. Of a cell that is not divided otherwise.
+/// Sends as many whole packets as possible. Only for a cell without slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eqp {
     /// The most resource blocks that a UE may have borrowed.

@@ -1,7 +1,7 @@
 //! The resource blocks of one TTI.
 //!
-//! A TTI is one slot or several. In a slot with control fewer resource blocks carry data; so there are two sorts of slots,
-//! and what a UE gets is the same groups in each slot of the TTI.
+//! A TTI has one or more slots. In a slot with control fewer resource blocks carry data; so there are two kinds of slots, and
+//! a UE is assigned the same groups in each slot of the TTI.
 
 use crate::radio::{Control, Quality};
 use crate::tables::Carrier;
@@ -24,7 +24,7 @@ impl Add for Prbs {
     }
 }
 
-/// What does not change from TTI to TTI.
+/// The properties that are the same in every TTI.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
     pub carrier: Carrier,
@@ -40,7 +40,7 @@ pub(crate) struct Frame<'a> {
     grid: &'a Grid,
     full_slots: u64,
     reduced_slots: u64,
-    /// All that carry data.
+    /// All resource blocks that carry data.
     all: Prbs,
 }
 
@@ -63,7 +63,7 @@ impl Grid {
         Frame { grid: self, full_slots, reduced_slots, all }
     }
 
-    /// After how many TTIs frames repeat.
+    /// Number of TTIs after which frames repeat.
     pub fn period(&self) -> u64 {
         let slots = u64::from(self.control.period_slots());
         let (mut a, mut b) = (slots, self.slots);
@@ -79,11 +79,11 @@ impl Frame<'_> {
     pub fn all(&self) -> Prbs {
         self.all
     }
-    /// How many groups they make.
+    /// Number of groups of all resource blocks.
     pub fn groups(&self) -> u16 {
         self.all.full.max(self.all.reduced).div_ceil(self.grid.carrier.rbg_prbs().max(1))
     }
-    /// Those of `groups` groups from group `at` on.
+    /// The resource blocks of `groups` groups from group `at` on.
     #[inline]
     pub fn prbs(&self, at: u16, groups: u16) -> Prbs {
         let size = u32::from(self.grid.carrier.rbg_prbs());
@@ -94,12 +94,12 @@ impl Frame<'_> {
         };
         Prbs { full: within(self.all.full), reduced: within(self.all.reduced) }
     }
-    /// Resource blocks over all slots.
+    /// Number of resource blocks over all slots.
     #[inline]
     pub fn count(&self, prbs: Prbs) -> u64 {
         self.full_slots * u64::from(prbs.full) + self.reduced_slots * u64::from(prbs.reduced)
     }
-    /// Bytes they carry for a UE with this channel.
+    /// Bytes that the resource blocks carry for a UE with this channel.
     #[inline]
     pub fn bytes(&self, quality: Quality, prbs: Prbs) -> u64 {
         let bytes = match quality {
@@ -126,16 +126,15 @@ impl Frame<'_> {
             SizeUnit::Packets => bytes - bytes % PACKET_BYTES,
         }
     }
-    /// Bytes that `groups` groups carry that are whole, on a carrier that has them.
+    /// Bytes that `groups` whole groups carry, on a carrier that has them.
     pub fn whole_bytes(&self, quality: Quality, groups: u16) -> u64 {
         let rbg_prbs = self.grid.carrier.rbg_prbs();
         let prbs = groups.saturating_mul(rbg_prbs);
-        // Where they are fewer in slots with control, a TTI has one slot.
+        // A TTI has only one slot if slots with control have fewer groups.
         let part = |slots: u64| if slots > 0 { prbs } else { 0 };
         self.bytes(quality, Prbs { full: part(self.full_slots), reduced: part(self.reduced_slots) })
     }
-    /// The least number of groups from group `at` on that carry `bytes`; all of them where that is too few. None in an
-    /// outage.
+    /// The least number of groups from group `at` on that carry `bytes`; all of them if they carry less. None in an outage.
     pub fn groups_for(&self, quality: Quality, at: u16, bytes: u64) -> u16 {
         if matches!(quality, Quality::Outage | Quality::Bytes(0)) {
             return 0;
@@ -144,7 +143,7 @@ impl Frame<'_> {
         if let Quality::Mcs(mcs) = quality
             && (self.full_slots, self.reduced_slots, self.grid.unit) == (1, 0, SizeUnit::Bytes)
         {
-            // The usual TTI: what so many resource blocks carry stands in one row of a table.
+            // The usual TTI: the bytes of all numbers of resource blocks are one row of a table.
             let (row, size) = (self.grid.carrier.blocks_bytes(mcs), self.grid.carrier.rbg_prbs());
             let from = (usize::from(at) * usize::from(size)).min(usize::from(self.all.full));
             let carried = |groups: u16| {
@@ -158,11 +157,11 @@ impl Frame<'_> {
     }
 }
 
-/// The first number of groups that are `enough`; `most` where none are.
+/// The first number of groups that are `enough`; `most` if none are.
 #[inline]
 fn first(most: u16, enough: impl Fn(u16) -> bool) -> u16 {
     let (mut low, mut high) = (0, most);
-    // More resource blocks carry more, but for one: I_TBS 6 carries 328 bits in one PRB, and 176 in two.
+    // More resource blocks carry more bytes, with one exception: I_TBS 6 carries 328 bits in one PRB, and 176 in two.
     let mut middle = 1.min(high);
     while low < high {
         if enough(middle) {

@@ -1,5 +1,5 @@
-//! Maximum throughput: to the UE with the highest rate as much as it wants, then to the next; equals take turns. The others may
-//! starve (ns-3's `lte`, maximum throughput).
+//! Maximum throughput: the UE with the highest rate is granted all it needs, then the next; equal rates take turns. The other
+//! UEs may starve (ns-3's `lte`, maximum throughput).
 
 use super::{Candidate, Look, Setting, ranked};
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ pub(super) static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// To whom has the highest rate, as much as it wants; then to the next.
+/// Grants the UE with the highest rate all it needs, then the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxThroughput;
 

@@ -1,16 +1,17 @@
-//! Proportional fair (Jalali, Padovani and Pankaj, "Data throughput of CDMA-HDR", VTC 2000): to the UE whose rate now is
-//! highest for the throughput `T` it had lately.
+//! Proportional fair (Jalali, Padovani and Pankaj, "Data throughput of CDMA-HDR", VTC 2000): serves the UE whose current rate
+//! is highest relative to its recent throughput `T`.
 //!
-//! `T` decays with the window and grows with the bytes of new blocks. A rate counts for the whole carrier; repetitions do
-//! not count. UEs without data are not looked at, but their `T` decays as that of the others does.
+//! `T` decays with the window and grows with the bytes of new blocks. A rate is that of the whole carrier; repetitions do not
+//! count. UEs without data are not evaluated, but their `T` decays as that of the others does.
 //!
 //! # Differences from the reference
-//! * The weight of a TTI is `1 - exp(-TTI / window)` in place of `TTI / window`, so that any window from a TTI on is good.
-//! * `T` is held one byte above its average, so that who never got anything has a finite metric.
-//! * All `T` decay by the same factor, which changes no order. So instead, what is added is multiplied by a weight that
-//!   grows from TTI to TTI, and nothing is done for UEs that are not served.
-//! * A UE gets as many groups as its data needs, not one at a time: with a channel that is as good in all groups, and `T`
-//!   taken at the beginning of the TTI, that is the same.
+//! * The weight of a TTI is `1 - exp(-TTI / window)` instead of `TTI / window`, so that any window of at least a TTI is
+//!   valid.
+//! * `T` is one byte above its average, so that a UE that was never served has a finite metric.
+//! * All `T` decay by the same factor, which does not change their order. Instead of applying it, added bytes are multiplied
+//!   by a weight that grows from TTI to TTI, so that UEs that are not served cost nothing.
+//! * A UE is assigned as many groups as its data needs, not one at a time: with a channel that is equal in all groups, and
+//!   `T` taken at the beginning of the TTI, the result is the same.
 
 use super::ranked::Next;
 use super::{Candidate, Look, Setting};
@@ -36,10 +37,10 @@ pub(super) static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// To whom has the highest rate for what it got lately, as much as it wants; then to the next.
+/// Grants the UE with the highest rate relative to its recent throughput all it needs, then the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProportionalFair {
-    /// Over how long "lately" is. At least a TTI.
+    /// Averaging window of the recent throughput. At least a TTI.
     pub window: Span,
 }
 
@@ -57,19 +58,19 @@ impl Setting for ProportionalFair {
     }
 }
 
-/// Weights begin anew at this power of e, far below where they overflow.
+/// Weights restart at this power of e, far below their overflow.
 const HIGHEST_EXPONENT: f64 = 300.0;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     next: Next,
-    /// `T` of each UE, times the weight of now.
+    /// `T` of each UE, times the current weight.
     weighted: Vec<f64>,
     /// Powers of e that a TTI decays by.
     decay: f64,
     /// The TTI whose weight is 1.
     base: u64,
-    /// Of the TTI in hand.
+    /// Weight of the current TTI.
     weight: f64,
 }
 
@@ -127,7 +128,7 @@ mod tests {
     use super::super::testing::{Known, candidates};
     use super::*;
 
-    /// Bytes each of the UEs, all with more data than fits, gets in `ttis` TTIs.
+    /// Bytes that each of the UEs, all with more data than fits, is served in `ttis` TTIs.
     fn run(rates: &[u64], window: Span, ttis: u64) -> Vec<u64> {
         let mut law = Law::new(rates.len(), Span::from_millis(1), window);
         let wanted: Vec<(u32, u16, u16)> = (0..rates.len() as u32).map(|ue| (ue, 99, 1)).collect();
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn equal_time_whatever_the_rate() {
         let rates = [1000, 10_000, 3000, 7000];
-        // Long enough for the weights to begin anew.
+        // Long enough for the weights to restart.
         let served = run(&rates, Span::from_millis(100), 80_000);
         for (served, rate) in served.iter().zip(rates) {
             let share = *served as f64 / (rate * 80_000) as f64;

@@ -1,9 +1,9 @@
-//! To the UE with the highest metric as many groups as it wants, then to the next.
+//! Grants the UE with the highest metric as many groups as it needs, then the next.
 
 use super::{Candidate, Look};
 use alloc::vec::Vec;
 
-/// Who comes first among equals: the one behind whom was served last.
+/// The UE that goes first among equal metrics: the one after the UE served last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Next(u32);
 
@@ -74,6 +74,6 @@ mod tests {
     fn too_little_is_given_to_nobody() {
         let wanted = [(0, 9, 4), (1, 2, 1), (2, 0, 0)];
         assert_eq!(plan(&mut Next::default(), &wanted, &[9, 8, 7], 3), [(1, 2)]);
-        assert_eq!(plan(&mut Next::default(), &wanted, &[8, 9, 7], 5), [(1, 2)], "3 are of no use to 0");
+        assert_eq!(plan(&mut Next::default(), &wanted, &[8, 9, 7], 5), [(1, 2)], "UE 0 needs more than 3");
     }
 }

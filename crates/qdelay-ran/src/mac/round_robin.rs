@@ -1,8 +1,9 @@
-//! Round robin: the same number of groups to each UE with data, up to what it wants.
+//! Round robin: the same number of groups for each UE with data, up to its demand.
 //!
-//! UEs come in turn. Each gets the least that is of use to it first; while groups are left, whoever has fewest gets one
-//! more. The next TTI begins behind the UE that got the last group, so that over time all get as many; or with the first
-//! one that got none because what was left was of no use to it, so that nobody starves who needs most of the carrier.
+//! UEs take turns. Each is first assigned its smallest useful grant; the remaining groups go one by one to the UE with the
+//! fewest. The next TTI begins after the UE that got the last group, so that over time all get the same number; or with the
+//! first UE that got none because the remainder was below its smallest useful grant, so that a UE that needs most of the
+//! carrier does not starve.
 
 use super::{Candidate, Look, Setting};
 use alloc::vec::Vec;
@@ -18,7 +19,7 @@ pub(super) static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// The same number of groups to each, up to what it wants; who gets one more takes turns.
+/// The same number of groups for each UE, up to its demand; the UE that gets one more changes from TTI to TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundRobin;
 
@@ -37,7 +38,7 @@ impl Setting for RoundRobin {
 pub(crate) struct Law {
     /// The first UE of the next TTI.
     next: u32,
-    /// It was left out, and comes first whatever else.
+    /// `next` was left out, and goes first in any case.
     held: bool,
 }
 
@@ -78,7 +79,7 @@ impl super::Law for Law {
         }
         let mut level = 2;
         while left > 0 {
-            // Nobody is above `level` who could get more, and it ends at the most that anybody needs.
+            // No UE above `level` could take more, and the loop ends at the largest demand.
             let mut most = 0;
             for &number in plan.iter() {
                 let candidate = &mut candidates[number as usize];

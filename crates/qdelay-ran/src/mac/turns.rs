@@ -2,17 +2,17 @@
 
 use alloc::vec::Vec;
 
-/// Bearers of a UE, numbered from 0, in the order they are served.
+/// The bearers of a UE, numbered from 0, in the order of service.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     order: Vec<u8>,
-    /// By bearer.
+    /// Priority of each bearer.
     priorities: Vec<u8>,
     has_equals: bool,
 }
 
 impl Turns {
-    /// In the order of their priorities; among equals, in the order they are numbered. No more than 32.
+    /// Bearers in the order of their priorities; among equals, in the order of their numbers. At most 32.
     pub fn new(priorities: Vec<u8>) -> Turns {
         let mut order: Vec<u8> = (0..priorities.len()).map(|bearer| bearer as u8).collect();
         order.sort_by_key(|&bearer| priorities[usize::from(bearer)]);
@@ -24,13 +24,13 @@ impl Turns {
     pub fn len(&self) -> usize {
         self.order.len()
     }
-    /// The bearer at `place`.
+    /// The bearer at position `place`.
     pub fn at(&self, place: usize) -> usize {
         self.order.get(place).copied().map_or(0, usize::from)
     }
 
-    /// In this TTI the bearers of `sent` (bit by bearer) sent something: among equals, the first of them goes behind the
-    /// others.
+    /// Ends a TTI in which the bearers of `sent` (one bit each) sent data: among equal priorities, the first of them moves
+    /// behind the others.
     pub fn end(&mut self, sent: u32) {
         if !self.has_equals {
             return;

@@ -1,19 +1,19 @@
-//! How likely a transport block is to be lost.
+//! Block error rate: the probability that a transport block is lost.
 //!
-//! A block that is sent with an MCS that the channel takes is lost at a base rate. Above that, the loss follows the shape that
-//! link simulations show for any code on one fading block: a logistic curve in the signal's strength, and steps of the MCS are
-//! about equally far apart in dB. It starts where the CQI is defined (TS 36.213 7.2.3, TS 38.214 5.2.2.1), at one block in ten
-//! for the channel's own MCS; with the default slope of 2.2 for each step, which is one of about 1 dB, the next MCS loses half
-//! of its blocks, the one after nine of ten.
+//! A block sent with an MCS up to the channel's is lost at a base rate. Above that, the loss follows the curve that link
+//! simulations show for any code on one fading block: a logistic function of the signal strength, where steps of the MCS are
+//! about equally far apart in dB. The curve starts at the definition of the CQI (TS 36.213 7.2.3, TS 38.214 5.2.2.1), at one
+//! block in ten for the channel's own MCS; with the default slope of 2.2 for each step, which is about 1 dB, the next MCS
+//! loses half of its blocks, the one after that nine of ten.
 //!
-//! Retransmissions are judged alike and independently: what combining them would gain is not modelled.
+//! Retransmissions are evaluated in the same way and independently: the gain of combining them is not modelled here.
 
 use super::{Quality, RadioError};
 
 /// The loss at the definition of the CQI.
 const DEFINED: f64 = 0.1;
 
-/// The block error rate by how far the MCS is above what the channel takes.
+/// The block error rate as a function of the distance between the MCS and the channel's MCS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bler {
     base: f64,
@@ -27,16 +27,15 @@ impl Default for Bler {
 }
 
 impl Bler {
-    /// How much the logarithm of the odds of loss rises with each step of the MCS, unless one says otherwise.
+    /// Default increase of the log odds of loss with each step of the MCS.
     pub const SLOPE: f64 = 2.2;
-    /// Nothing is lost but what is sent with an MCS above the channel's.
+    /// No loss, except for blocks sent with an MCS above the channel's.
     pub const NONE: Bler = Bler { base: 0.0, slope: Bler::SLOPE };
 
-    /// A loss of `base` (0 to 1) up to the channel's MCS, and from there a rise by `slope` (above 0) for each step, in the
-    /// logarithm of the odds.
+    /// A loss of `base` (0 to 1) up to the channel's MCS; above it the log odds rise by `slope` (above 0) for each step.
     ///
     /// # Errors
-    /// A base that is no probability, a slope that is not above 0.
+    /// A base that is not a probability, a slope that is not above 0.
     pub fn new(base: f64, slope: f64) -> Result<Bler, RadioError> {
         if !(0.0..=1.0).contains(&base) {
             return Err(RadioError::Number { what: "block error rate", found: base, expected: "0 to 1" });
@@ -48,15 +47,15 @@ impl Bler {
         Ok(Bler { base, slope })
     }
 
-    /// The probability that a block sent with the MCS `chosen` is lost on a channel that is `truth`. The base rate for
-    /// [`Quality::Bytes`], where there is no MCS; one in an outage.
+    /// The probability that a block sent with the MCS `chosen` is lost on a channel of quality `truth`. The base rate for
+    /// [`Quality::Bytes`], which has no MCS; 1 in an outage.
     pub fn probability(&self, chosen: u8, truth: Quality) -> f64 {
         match truth {
             Quality::Outage => 1.0,
             Quality::Mcs(mcs) if chosen > mcs => {
                 let defined = libm::log(DEFINED / (1.0 - DEFINED));
                 let odds = libm::exp(defined + self.slope * f64::from(chosen - mcs));
-                // Of infinite odds, the share is one.
+                // For infinite odds the probability is one.
                 let lost = if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 };
                 lost.max(self.base)
             }

@@ -1,4 +1,4 @@
-//! Channels that say how many bytes a TTI carries, whatever the MCS: thesis capacity files and traces of links.
+//! Channels that define how many bytes a TTI carries, whatever the MCS: thesis capacity files and traces of links.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,10 +7,10 @@ use qdelay_core::Time;
 use qdelay_trace::capacity::{CapacitySteps, HOLD, PACKET_BYTES, TICK};
 use qdelay_trace::{Cursor, Opportunities, RateCursor, RateStep, RateSteps, Schedule};
 
-/// 10^-9 bits in a byte: what a rate in bit/s times nanoseconds is counted in.
+/// 10^-9 bits in a byte: the unit of a rate in bit/s times nanoseconds.
 const NANOBITS: u128 = 8_000_000_000;
 
-/// Counts the bytes that pass, from any time to any later one.
+/// Counts the bytes between any time and any later one.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes {
     flow: Flow,
@@ -19,7 +19,7 @@ pub(super) struct Bytes {
 
 #[derive(Clone, Debug)]
 enum Flow {
-    /// All at the beginning of each tick of 10 ms.
+    /// All bytes at the beginning of each tick of 10 ms.
     Ticks(Ticks),
     Rates(Rates),
     Opportunities(Peekable<Cursor>),
@@ -28,7 +28,7 @@ enum Flow {
 #[derive(Clone, Debug)]
 struct Ticks {
     trace: CapacitySteps,
-    /// The sum of the values before each second, and of all.
+    /// The sum of the values before each second, and the total.
     sums: Arc<Vec<u64>>,
     repeat: bool,
 }
@@ -36,10 +36,10 @@ struct Ticks {
 #[derive(Clone, Debug)]
 struct Rates {
     cursor: RateCursor,
-    /// The step that holds, and the one that follows.
+    /// The current step, and the next one.
     now: Option<RateStep>,
     next: Option<RateStep>,
-    /// Less than a byte, kept for the next call.
+    /// A fraction of a byte, carried over to the next call.
     rest: u128,
 }
 
@@ -55,7 +55,7 @@ impl Bytes {
         let ticks = Ticks { trace: trace.clone(), sums: Arc::new(sums), repeat };
         Bytes { flow: Flow::Ticks(ticks), at: Time::ZERO }
     }
-    /// Each tick's packets spread evenly over its 10 ms.
+    /// The packets of each tick spread evenly over its 10 ms.
     pub(super) fn of_spread_ticks(trace: &CapacitySteps, repeat: bool) -> Bytes {
         match trace.rates() {
             Ok(rates) => Bytes::of_rates(&rates, repeat),
@@ -72,16 +72,16 @@ impl Bytes {
         Bytes { flow: Flow::Opportunities(schedule.cursor(repeat).peekable()), at: Time::ZERO }
     }
 
-    /// The bytes that pass from `from` (inclusive) to `to` (exclusive). What passed before `from` and was not asked for is
-    /// gone; a time before the last `to` counts as that.
-    /// `to` is a time that is reached: on a trace that repeats, every round until then is walked through.
+    /// The bytes between `from` (inclusive) and `to` (exclusive). Bytes before `from` that were not queried are lost; a
+    /// `from` before the last `to` counts as that `to`. On a trace that repeats, the cost grows with the number of rounds up
+    /// to `to`.
     pub(super) fn between(&mut self, from: Time, to: Time) -> u64 {
         let from = from.max(self.at);
         self.pass(from);
         self.pass(to.max(from))
     }
 
-    /// Goes on to `to` and counts what passes.
+    /// Advances to `to` and counts the bytes.
     fn pass(&mut self, to: Time) -> u64 {
         let from = self.at;
         self.at = to;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     proptest! {
-        /// However it is cut, and whatever was skipped, the bytes are those of the rate's integral.
+        /// However the time is divided, and whatever was skipped, the bytes are the integral of the rate.
         #[test]
         fn rates_lose_nothing(
             rates in prop::collection::vec((1_u64..50_000_000, 0_u64..2_000_000_000), 1..8),
@@ -226,7 +226,7 @@ mod tests {
                 at += cut;
                 prop_assert_eq!(sum, integral(at) / NANOBITS);
             }
-            // Skipping keeps the clock: what follows is within a byte of its own integral.
+            // Skipping keeps the position: the following bytes are within one byte of their own integral.
             let (from, to) = (at + 3_000_000, at + 9_000_000);
             let found = u128::from(bytes.between(Time::from_nanos(from), Time::from_nanos(to)));
             let expected = (integral(to) - integral(from)) / NANOBITS;

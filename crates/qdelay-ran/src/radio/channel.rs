@@ -1,4 +1,4 @@
-//! A channel as a cell asks it.
+//! A channel as queried by a cell.
 
 use super::capacity::Bytes;
 use super::quality::Quality;
@@ -6,22 +6,22 @@ use super::{Channel, Process, RadioError, Walk as _};
 use crate::tables::Carrier;
 use qdelay_core::{Span, Time};
 
-/// What the scheduler knows of a channel: how it was some time ago. The default is the truth. Without effect on
+/// The scheduler's knowledge of a channel: its state some time ago. The default is no delay. Without effect on
 /// [`Quality::Bytes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
-    /// How old a report is when the scheduler first uses it.
+    /// Age of a report when the scheduler first uses it.
     pub delay: Span,
-    /// How far the times are apart that reports speak of, the first being 0; zero: every TTI.
+    /// Interval between reports, of which the first is taken at 0; zero: every TTI.
     pub period: Span,
 }
 
 impl Channel {
-    /// The channel on `carrier`, for TTIs of `tti`. The random stream is that of (`seed`, `name`, "fading"): UEs have names of
-    /// their own.
+    /// Starts the channel on `carrier`, for TTIs of `tti`. The random stream is that of (`seed`, `name`, "fading"), so each
+    /// UE needs its own name.
     ///
     /// # Errors
-    /// An MCS, a CQI or a mapping that the carrier does not have; fading out of its ranges; a TTI of no length.
+    /// An MCS, a CQI or a mapping that the carrier does not have; fading parameters out of range; a TTI of zero.
     pub fn start(
         &self,
         carrier: &Carrier,
@@ -42,15 +42,15 @@ impl Channel {
     }
 }
 
-/// A channel while it runs. A query costs O(1), but for the steps, opportunities or fading blocks that passed since the last.
+/// A running channel. A query costs O(1), plus the steps, opportunities or fading blocks that passed since the last one.
 #[derive(Clone, Debug)]
 pub struct Radio {
     source: Source,
-    /// The same channel some time ago, where that is not the present.
+    /// The same channel with the report's delay, if that is not zero.
     known: Option<Process>,
     reported: Reported,
     tti: Span,
-    /// The last answer of a channel of bytes, which can be counted only once.
+    /// The last result of a channel of bytes, which can be counted only once.
     last: Option<(Time, u64)>,
 }
 
@@ -61,8 +61,9 @@ pub(super) enum Source {
 }
 
 impl Radio {
-    /// How good the channel is in the TTI that begins at `now`. Times never decrease from call to call; at the same time the
-    /// answer is the same. Bytes are those from `now` until a TTI later: what passed in TTIs that were not asked for is lost.
+    /// The quality of the channel in the TTI that begins at `now`. Times must not decrease from call to call; at the same
+    /// time the result is the same. Bytes are those from `now` until a TTI later: bytes in TTIs that were not queried are
+    /// lost.
     pub fn quality(&mut self, now: Time) -> Quality {
         match &mut self.source {
             Source::Process(process) => process.at(now),
@@ -79,8 +80,9 @@ impl Radio {
         }
     }
 
-    /// What the scheduler takes it for in that TTI: the channel at the time of the newest report that has arrived, before the
-    /// first one as it was at time 0. Times never decrease from call to call. On a channel of bytes, the truth.
+    /// The quality known to the scheduler in that TTI: the channel at the time of the newest report that has arrived; before
+    /// the first report, the channel at time 0. Times must not decrease from call to call. On a channel of bytes, the true
+    /// quality.
     pub fn known(&mut self, now: Time) -> Quality {
         let Some(known) = &mut self.known else { return self.quality(now) };
         let seen = now - self.reported.delay;
@@ -91,8 +93,9 @@ impl Radio {
         known.at(seen - Span::from_nanos(since))
     }
 
-    /// On a channel of bytes, what the carrier carries from `from` (inclusive) to `to` (exclusive), for TTIs that are not
-    /// asked for one by one; times never decrease from call to call, of [`Radio::quality`] and this one. `None` on others.
+    /// On a channel of bytes, the bytes that the carrier carries from `from` (inclusive) to `to` (exclusive), for TTIs that are
+    /// not queried one by one; times must not decrease over the calls of [`Radio::quality`] and this method. `None` on other
+    /// channels.
     pub fn bytes_between(&mut self, from: Time, to: Time) -> Option<u64> {
         match &mut self.source {
             Source::Process(_) => None,

@@ -1,12 +1,12 @@
 //! Slots in which fewer resource blocks carry data.
 //!
-//! In LTE the synchronisation signals (TS 36.211 6.11) stand in the middle six PRBs of subframes 0 and 5, the broadcast channel
-//! (6.6.4) in those of subframe 0. A scheduler that gives resource blocks in groups leaves every group out that they touch.
+//! In LTE the synchronisation signals (TS 36.211 6.11) are in the middle six PRBs of subframes 0 and 5, the broadcast channel
+//! (6.6.4) in those of subframe 0. A scheduler that assigns resource blocks in groups skips every group that overlaps them.
 
 use super::RadioError;
 
-/// In `count` of every `period_slots` slots, one after the other from slot `first` on, `reserved_prbs` resource blocks carry
-/// no data. Slots count from the beginning of the run, whatever the length of a TTI.
+/// In `count` of every `period_slots` slots, consecutively from slot `first` on, `reserved_prbs` resource blocks carry no
+/// data. Slots are numbered from the beginning of the run, whatever the length of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     period_slots: u32,
@@ -28,7 +28,7 @@ impl Control {
     /// do not carry data, and a transport block of MCS 28 has 1572 bytes instead of 2292 (1569 and 2289 without its header).
     pub const TESTBED: Control = Control { period_slots: 5, first: 0, count: 1, reserved_prbs: 8 };
 
-    /// Such slots.
+    /// Slots with control, as described at the type.
     ///
     /// # Errors
     /// A period of 0, or a first slot or a count that is not within the period.
@@ -47,7 +47,7 @@ impl Control {
         Ok(Control { period_slots, first, count, reserved_prbs })
     }
 
-    /// After how many slots it repeats; at least 1.
+    /// The period in slots; at least 1.
     pub const fn period_slots(&self) -> u32 {
         self.period_slots
     }
@@ -59,18 +59,18 @@ impl Control {
         if at < u64::from(self.count) { prbs.saturating_sub(self.reserved_prbs) } else { prbs }
     }
 
-    /// How many resource blocks carry data in `slots` slots from `slot` on, at once: `data_prbs` summed.
+    /// The sum of `data_prbs` over `slots` slots from `slot` on.
     pub fn data_prbs_of(&self, slot: u64, slots: u64, prbs: u16) -> u64 {
         let period = u64::from(self.period_slots);
         let reserved = u64::from(prbs.min(self.reserved_prbs));
         let start = slot % period;
-        // Of the whole periods each has `count`; the rest is looked at from its beginning to its end.
+        // Each whole period has `count` such slots; the remainder is counted from its beginning to its end.
         let (rounds, rest) = (slots / period, slots % period);
         let controlled = rounds * u64::from(self.count) + self.before(start + rest) - self.before(start);
         slots * u64::from(prbs) - controlled * reserved
     }
 
-    /// How many of the slots before `slot` have control.
+    /// Number of slots with control before `slot`.
     fn before(&self, slot: u64) -> u64 {
         let (period, first, count) =
             (u64::from(self.period_slots), u64::from(self.first), u64::from(self.count));
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(Control::TESTBED.data_prbs(0, 6), 0);
     }
 
-    /// PRBs from 0 on that the middle 72 subcarriers of 25 x 12 touch, by groups of two.
+    /// PRBs from 0 on that overlap the middle 72 subcarriers of 25 x 12, in groups of two.
     #[test]
     fn the_testbeds_eight_prbs_are_four_groups() {
         let (first, last) = ((300 - 72) / 2 / 12, ((300 + 72) / 2 - 1) / 12);

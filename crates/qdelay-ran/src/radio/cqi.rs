@@ -1,4 +1,4 @@
-//! Always the same channel quality indicator.
+//! A constant channel quality indicator.
 
 use super::schemes::{MAPPING, mapping, of, schemes};
 use super::{Constant, Declared, Named, RadioError};
@@ -31,13 +31,13 @@ pub(super) static COMPONENT: Component = Component {
 pub struct Cqi {
     /// The CQI.
     pub cqi: u8,
-    /// The MCS it stands for; `None`: [`Carrier::usual_mapping`].
+    /// The MCS for this CQI; `None`: [`Carrier::usual_mapping`].
     pub mapping: Option<CqiToMcs>,
 }
 
 impl Named for Cqi {
     fn build(arguments: &Arguments) -> Cqi {
-        // The declared range ends at 15, so that nothing is cut.
+        // The declared range ends at 15, so the conversion is exact.
         let cqi = arguments.whole("cqi").and_then(|cqi| u8::try_from(cqi).ok()).unwrap_or(15);
         Cqi { cqi, mapping: mapping(arguments) }
     }

@@ -1,9 +1,9 @@
-//! What is wrong with a channel.
+//! Errors of a channel.
 
 use core::fmt;
 use qdelay_core::Span;
 
-/// A channel that cannot be, or not on its carrier, with what was expected.
+/// An invalid channel, or one that does not fit its carrier, with the expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RadioError {
     /// An MCS that the carrier does not have.
@@ -22,7 +22,7 @@ pub enum RadioError {
     Mapping,
     /// A number out of its range.
     Number {
-        /// What it is.
+        /// Its name.
         what: &'static str,
         /// The number.
         found: f64,
@@ -31,7 +31,7 @@ pub enum RadioError {
     },
     /// A time out of its range.
     Span {
-        /// What it is.
+        /// Its name.
         what: &'static str,
         /// The time.
         found: Span,

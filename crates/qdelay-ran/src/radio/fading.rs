@@ -1,14 +1,14 @@
-//! A fading channel: a signal-to-noise ratio (SNR) that wanders around its mean, as a CQI.
+//! A fading channel: a signal-to-noise ratio (SNR) that varies around its mean, converted to a CQI.
 //!
 //! The SNR of a block of time is, in dB, the sum of
 //! * a mean,
-//! * shadowing: normal around 0 with a standard deviation, correlated from block to block as Gudmundson has it (Electronics
+//! * shadowing: normal around 0 with a standard deviation, correlated from block to block by Gudmundson's model (Electronics
 //!   Letters 27(23), 1991: exponentially; TR 36.942 and TR 38.901 7.4.4 use it too), a first-order autoregressive process,
 //! * fast fading: the power of a complex normal amplitude with mean power 1 (Rayleigh fading), whose two parts are such
 //!   processes too, with a shorter memory.
 //!
-//! The CQI is the highest whose spectral efficiency is not above `share * log2(1 + SNR)`, the attenuated bound of Shannon of
-//! TR 36.942 Annex A; below that of CQI 1 nothing is received. A share of 0.75 puts CQI 1 at -8 dB and CQI 15 at 22 dB, where
+//! The CQI is the highest whose spectral efficiency is not above `share * log2(1 + SNR)`, the attenuated Shannon bound of TR
+//! 36.942 Annex A; below that of CQI 1 nothing is received. A share of 0.75 puts CQI 1 at -8 dB and CQI 15 at 22 dB, where
 //! link simulations have about -7 and 23.
 //!
 //! | parameter | unit | meaning |
@@ -21,12 +21,12 @@
 //! | `block` | s | how long the SNR stays the same |
 //! | `share` | 1 | of Shannon's bound |
 //!
-//! Cost: a few random draws for each block that passes, whether somebody looks or not, so that the channel at some time does
-//! not depend on when it was asked before.
+//! Cost: a few random draws for each block that passes, whether or not it is queried, so that the channel at a given time
+//! does not depend on earlier queries.
 //!
-//! Differences from the references: the whole carrier fades alike, while real fading differs over its frequencies, which evens
-//! out on wide carriers: use `fast=none` there. Rayleigh fading's correlation decays exponentially instead of as a Bessel
-//! function (Clarke's model).
+//! Differences from the references: the whole carrier fades uniformly, while real fading differs over the frequencies and
+//! averages out on wide carriers: use `fast=none` there. Rayleigh fading's correlation decays exponentially instead of as a
+//! Bessel function (Clarke's model).
 
 use super::schemes::{MAPPING, Schemes, mapping, of, schemes};
 use super::{Declared, Named, Quality, RadioError, Walk};
@@ -147,7 +147,7 @@ impl Default for Fading {
 }
 
 impl Fading {
-    /// Refuses what is out of range.
+    /// Checks the ranges of all fields.
     pub(super) fn check(&self) -> Result<(), RadioError> {
         let number = |what, found, expected| Err(RadioError::Number { what, found, expected });
         let span = |what, found, expected| Err(RadioError::Span { what, found, expected });
@@ -209,7 +209,7 @@ impl Declared for Fading {
     }
 }
 
-/// The quality that the CQI of a fading channel stands for.
+/// The quality for the CQI of a fading channel.
 #[derive(Clone, Debug)]
 pub(crate) struct FadedCqi(Box<Faded>, Schemes);
 
@@ -219,29 +219,29 @@ impl Walk for FadedCqi {
     }
 }
 
-/// A fading channel while it runs.
+/// A running fading channel.
 #[derive(Clone, Debug)]
 pub(super) struct Faded {
     fading: Fading,
     thresholds: [f64; 15],
     random: Random,
-    /// How much of a process each block takes over from the one before.
+    /// The part of each process that is carried over from block to block.
     keep_shadow: Keep,
     keep_fast: Keep,
     /// Standard normal processes: shadowing, and both parts of the amplitude.
     shadow: f64,
     amplitude: [f64; 2],
-    /// The block that the state is of, when the next one begins, and its CQI.
+    /// The block of the current state, when the next one begins, and its CQI.
     block: u64,
     next_block: Time,
     cqi: u8,
 }
 
-/// What a process takes over from one block to the next.
+/// The coefficients of a process from one block to the next.
 #[derive(Clone, Copy, Debug)]
 struct Keep {
     part: f64,
-    /// What a new standard normal number is multiplied with, so that the variance stays 1.
+    /// Factor on a new standard normal number, such that the variance stays 1.
     rest: f64,
 }
 
@@ -305,7 +305,7 @@ impl Faded {
             }
             self.block += 1;
         }
-        // At the end of time, which is never reached, a span is cut.
+        // A span saturates at the end of time, which is never reached.
         self.next_block = Time::ZERO + self.fading.block * self.block.saturating_add(1);
         self.cqi = self.now();
         self.cqi
@@ -386,7 +386,7 @@ mod tests {
         assert!((correlation - libm::exp(-1.0)).abs() < 0.03, "{correlation}");
     }
 
-    /// What it is at some time does not depend on when it was asked before, and streams are by seed and name.
+    /// The state at a given time does not depend on earlier queries, and streams depend on seed and name.
     #[test]
     fn the_same_however_it_is_asked() {
         let fading = Fading::default();

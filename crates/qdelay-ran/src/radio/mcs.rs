@@ -1,4 +1,4 @@
-//! Always the same modulation and coding scheme.
+//! A constant modulation and coding scheme.
 
 use super::{Constant, Declared, Named, Quality, RadioError};
 use crate::tables::Carrier;
@@ -27,7 +27,7 @@ pub struct Mcs(pub u8);
 
 impl Named for Mcs {
     fn build(arguments: &Arguments) -> Mcs {
-        // The declared range ends at 28, so that nothing is cut.
+        // The declared range ends at 28, so the conversion is exact.
         Mcs(arguments.whole("mcs").and_then(|mcs| u8::try_from(mcs).ok()).unwrap_or(28))
     }
 }

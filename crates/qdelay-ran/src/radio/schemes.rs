@@ -1,10 +1,10 @@
-//! The MCS that a CQI stands for, which those who name a channel may choose.
+//! The MCS for each CQI, by a mapping that a channel's parameters may choose.
 
 use super::{Quality, RadioError};
 use crate::tables::{Carrier, CqiToMcs};
 use qdelay_core::component::{Arguments, Parameter, Unit};
 
-/// The MCS that a CQI of 0 to 15 stands for; `None` where nothing is received.
+/// The MCS for a CQI of 0 to 15; `None` if nothing is received.
 pub(super) type Schemes = [Option<u8>; 16];
 
 /// The key of every channel that has a CQI.
@@ -18,7 +18,7 @@ pub(super) const MAPPING: Parameter = Parameter {
     max: "",
 };
 
-/// What is given for [`MAPPING`]; `None`: [`Carrier::usual_mapping`].
+/// The value of [`MAPPING`]; `None`: [`Carrier::usual_mapping`].
 pub(super) fn mapping(arguments: &Arguments) -> Option<CqiToMcs> {
     match arguments.text("mapping") {
         Some("oai") => Some(CqiToMcs::Oai),
@@ -28,7 +28,7 @@ pub(super) fn mapping(arguments: &Arguments) -> Option<CqiToMcs> {
     }
 }
 
-/// Which MCS each CQI stands for on the carrier.
+/// The MCS for each CQI on the carrier.
 pub(super) fn schemes(carrier: &Carrier, mapping: Option<CqiToMcs>) -> Result<Schemes, RadioError> {
     let mapping = mapping.unwrap_or(carrier.usual_mapping());
     if mapping != CqiToMcs::Efficiency && !carrier.is_lte() {
@@ -37,7 +37,7 @@ pub(super) fn schemes(carrier: &Carrier, mapping: Option<CqiToMcs>) -> Result<Sc
     Ok(core::array::from_fn(|cqi| carrier.mcs(mapping, cqi as u8)))
 }
 
-/// The quality that a CQI stands for.
+/// The quality for a CQI.
 pub(super) fn of(schemes: &Schemes, cqi: u8) -> Quality {
     schemes.get(usize::from(cqi)).copied().flatten().map_or(Quality::Outage, Quality::Mcs)
 }

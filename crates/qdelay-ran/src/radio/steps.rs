@@ -11,7 +11,7 @@ use qdelay_trace::{CqiCursor, CqiStep, CqiSteps};
 pub struct CqiTrace {
     /// The CQI.
     pub trace: CqiSteps,
-    /// Whether it starts over at its end, rather than nothing being received after it.
+    /// Whether it starts over at its end; otherwise nothing is received after it.
     pub repeat: bool,
     /// As for [`Cqi`](super::Cqi).
     pub mapping: Option<CqiToMcs>,
@@ -28,7 +28,7 @@ impl Declared for CqiTrace {
     }
 }
 
-/// A walk through the steps of a CQI.
+/// Position in the steps of a CQI trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
     cursor: CqiCursor,
@@ -46,7 +46,7 @@ impl Steps {
 }
 
 impl Walk for Steps {
-    /// After the end of a trace that does not repeat nothing is received.
+    /// After the end of a trace that does not repeat, nothing is received.
     fn at(&mut self, now: Time) -> Quality {
         while let Some(next) = self.next.filter(|next| next.start <= now) {
             self.now = Some(next);

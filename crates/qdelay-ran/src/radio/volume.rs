@@ -1,4 +1,4 @@
-//! Channels that say how many bytes a TTI carries, as they are declared; `capacity` counts them.
+//! The declarations of channels that define how many bytes a TTI carries; `capacity` counts them.
 
 use super::capacity::Bytes;
 use qdelay_trace::{CapacitySteps, RateSteps, Schedule};
@@ -8,10 +8,10 @@ use qdelay_trace::{CapacitySteps, RateSteps, Schedule};
 pub struct Capacity {
     /// The numbers.
     pub trace: CapacitySteps,
-    /// Whether a tick's packets are spread evenly over its 10 ms, rather than all carried in the TTI in which it begins.
-    /// With TTIs of 10 ms it is the same.
+    /// Whether a tick's packets are spread evenly over its 10 ms; otherwise all are carried in the TTI in which it begins.
+    /// With TTIs of 10 ms there is no difference.
     pub spread: bool,
-    /// Whether it starts over at its end, rather than nothing being carried after it.
+    /// Whether it starts over at its end; otherwise nothing is carried after it.
     pub repeat: bool,
 }
 
@@ -24,7 +24,7 @@ impl Capacity {
     }
 }
 
-/// A rate that changes in steps: a TTI carries what the rate makes of it.
+/// A rate that changes in steps: a TTI carries the rate's integral over it.
 #[derive(Clone, Debug)]
 pub struct Rates {
     /// The rates.

@@ -1,52 +1,52 @@
 //! Acknowledged mode: sender, receiver, and the reports between them.
 //!
-//! Source: TS 36.322 clauses 5.1.3, 5.2 and 7.1; TS 38.322 clauses 5.2.3, 5.3 and 7.1. Both are one program here: what LTE
-//! numbers is a PDU of its own making, what NR numbers is a packet, and either is called a unit below. NR's names of
-//! variables are used: TX_Next_Ack (VT(A)), TX_Next (VT(S)); RX_Next (VR(R)), RX_Next_Status_Trigger (VR(X)),
-//! RX_Highest_Status (VR(MS)), RX_Next_Highest (VR(H)).
+//! Source: TS 36.322 clauses 5.1.3, 5.2 and 7.1; TS 38.322 clauses 5.2.3, 5.3 and 7.1. Both are one program here: LTE numbers
+//! PDUs that it builds, NR numbers packets, and either is called a unit below. The names of variables are NR's: TX_Next_Ack
+//! (VT(A)), TX_Next (VT(S)); RX_Next (VR(R)), RX_Next_Status_Trigger (VR(X)), RX_Highest_Status (VR(MS)), RX_Next_Highest
+//! (VR(H)).
 //!
 //! # Differences from the reference
-//! * Reports are not lost on their way up, and take no room of anybody's; the data of the other direction carries none.
-//! * Reaching maxRetxThreshold is told to RRC, which would establish the connection anew after a search for cells. Here the
-//!   entity is established anew at once. LTE's receiver delivers what its whole PDUs hold (the reference: what segments
-//!   hold too); then the unit's packets are dropped, and so is all else that the entity holds: upper layers do not repeat
-//!   anything.
-//! * When t-PollRetransmit has run out, whether anything else could carry the poll is seen at the next opportunity to send,
-//!   not at once; then a unit is repeated for it. A block that polls because nothing is left, or because that timer has run
-//!   out, does so in its last PDU.
-//! * LTE counts a retransmission for every gap of a report, NR once for each packet in a report; here both do the latter.
+//! * Status reports are not lost on the uplink, and use no resources of other data; data in the other direction carries none.
+//! * When maxRetxThreshold is reached, RRC would be notified and would re-establish the connection after a cell search. Here
+//!   the entity is re-established at once. LTE's receiver delivers the packets of its complete PDUs (the reference: those of
+//!   segments too); then the unit's packets are dropped, and so are all others that the entity holds: upper layers do not
+//!   retransmit.
+//! * When t-PollRetransmit has expired, the sender checks at the next transmission opportunity, not at once, whether other
+//!   data could carry the poll; if not, a unit is retransmitted for it. A block that polls because no data is left, or
+//!   because that timer has expired, does so in its last PDU.
+//! * LTE counts a retransmission for every gap in a report, NR once for each packet in a report; here both use the latter.
 
 use super::am_receiver::AmReceiver;
 use super::am_sender::AmSender;
-use super::am_units::{Units, World};
+use super::am_units::{Rat, Units};
 use super::blocks::Part;
 use super::concatenation::Pdus;
 use super::prefixes::Prefixes;
 use super::setting::{Am, RlcSetting};
-use super::status::StatusMail;
+use super::status::StatusQueue;
 use super::{AmCounts, Common, Receiver, Supply, Transmitted};
 use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
 
-/// Both entities.
+/// The sending and the receiving entity.
 #[derive(Clone, Debug)]
 pub(super) struct Acknowledged {
     am: Am,
     units: Units,
     pub sender: AmSender,
     receiver: AmReceiver,
-    mail: StatusMail,
+    in_transit: StatusQueue,
     pub counts: AmCounts,
 }
 
 impl Acknowledged {
-    pub fn new(setting: &RlcSetting, am: Am, world: World) -> Acknowledged {
+    pub fn new(setting: &RlcSetting, am: Am, rat: Rat) -> Acknowledged {
         Acknowledged {
             am,
-            units: Units { world, pdus: Pdus::default() },
+            units: Units { rat, pdus: Pdus::default() },
             sender: AmSender::new(setting, am),
             receiver: AmReceiver::new(am),
-            mail: StatusMail::default(),
+            in_transit: StatusQueue::default(),
             counts: AmCounts::default(),
         }
     }
@@ -75,7 +75,7 @@ impl Acknowledged {
         self.sender.transmit(&mut self.units, common, now, grant_bytes, supply)
     }
 
-    /// A part has arrived, or is lost. A `void` one was sent before the entity was established anew.
+    /// A part has arrived, or is lost. A `void` one was sent before the entity was re-established.
     pub fn ended<R: Receiver>(
         &mut self,
         common: &mut Common,
@@ -93,21 +93,21 @@ impl Acknowledged {
     }
 
     pub fn next_deadline(&self) -> Time {
-        self.receiver.next_deadline().min(self.mail.next_arrival()).min(self.sender.next_deadline())
+        self.receiver.next_deadline().min(self.in_transit.next_arrival()).min(self.sender.next_deadline())
     }
 
     pub fn poll<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
-        self.receiver.poll(self.units.world, now);
+        self.receiver.poll(self.units.rat, now);
         if self.receiver.status_is_due(now) {
-            let mut status = self.mail.blank();
-            self.receiver.write_status(self.units.world, now, &mut status);
+            let mut status = self.in_transit.blank();
+            self.receiver.write_status(self.units.rat, now, &mut status);
             self.counts.reports += 1;
             self.counts.report_bytes += status.bytes();
-            self.mail.send(now + self.am.uplink.air, status);
+            self.in_transit.send(now + self.am.uplink.air, status);
         }
-        while let Some(status) = self.mail.receive(now) {
+        while let Some(status) = self.in_transit.receive(now) {
             self.sender.on_status(&mut self.units, common, &status, receiver);
-            self.mail.discard(status);
+            self.in_transit.discard(status);
         }
         self.sender.poll(now);
         if let Some(unit) = self.sender.failed() {
@@ -115,15 +115,16 @@ impl Acknowledged {
         }
     }
 
-    /// Both entities begin anew (TS 36.322 clause 5.4, TS 38.322 clause 5.1.2), because of `failed`. That unit may have
-    /// arrived by its last retransmission: the receiver delivers what it has before anything is dropped.
+    /// Re-establishes both entities (TS 36.322 clause 5.4, TS 38.322 clause 5.1.2) because unit `failed` reached its limit.
+    /// The last retransmission of that unit may have arrived: the receiver delivers its complete packets before any is
+    /// dropped.
     fn reestablish<R: Receiver>(&mut self, common: &mut Common, now: Time, failed: u32, receiver: &mut R) {
         self.counts.reestablished += 1;
         self.receiver.reset(&mut self.units, common, now, receiver);
         self.units.end(common, failed, super::MAX_RETRANSMISSIONS, receiver);
         common.ledger.end_all(super::REESTABLISHED, receiver);
         self.sender.reset(&mut self.units, common, receiver);
-        self.mail.clear();
+        self.in_transit.clear();
         common.blocks.void();
     }
 

@@ -1,8 +1,8 @@
-//! The receiver of acknowledged mode: window, gaps and status reports. [`super::am`] says what it follows.
+//! The receiver of acknowledged mode: window, gaps and status reports. Its sources are listed in [`super::am`].
 
 use super::Common;
 use super::Receiver;
-use super::am_units::{Units, World};
+use super::am_units::{Rat, Units};
 use super::assembly::Assemblies;
 use super::blocks::Part;
 use super::concatenation::InSequence;
@@ -13,17 +13,17 @@ use super::status::{Gap, Status};
 use alloc::collections::VecDeque;
 use qdelay_core::Time;
 
-/// A number of the window.
+/// A sequence number of the window.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Held, until it is whole (NR) or its turn has come (LTE); `NONE` before its first part.
+    /// Held until it is complete (NR) or next in order (LTE); `NONE` before its first part.
     unit: u32,
-    /// What is there of it; `NONE` once it is whole.
+    /// The received ranges; `NONE` once it is complete.
     assembly: u32,
     whole: bool,
-    /// A report is wanted once this number counts as missing or has come.
+    /// A status report is due once this number counts as missing or has arrived.
     poll: bool,
-    /// LTE: bytes that have gone on to be put together.
+    /// LTE: bytes already passed to reassembly.
     fed: u32,
 }
 
@@ -44,9 +44,9 @@ pub(super) struct AmReceiver {
     timer: Time,
     assemblies: Assemblies,
     in_sequence: InSequence,
-    /// When the report that is wanted is written.
+    /// Time at which the pending report is written.
     status_at: Time,
-    /// When t-StatusProhibit runs out.
+    /// Time at which t-StatusProhibit expires.
     prohibited_until: Time,
 }
 
@@ -71,7 +71,7 @@ impl AmReceiver {
         self.next + self.slots.len() as u64
     }
 
-    /// A part has come, held for this entity.
+    /// A part has arrived, held for this entity.
     pub fn place<R: Receiver>(
         &mut self,
         units: &mut Units,
@@ -86,7 +86,7 @@ impl AmReceiver {
             || self.slots.get(place).is_some_and(|slot| slot.whole)
             || !self.add(units, common, (place, part), receiver)
         {
-            // Out of the window, or nothing new: what it asks for is answered all the same.
+            // Outside the window, or a duplicate: its poll is answered all the same.
             units.release(common, part.unit, receiver);
             if part.poll {
                 self.want_status(now);
@@ -103,7 +103,7 @@ impl AmReceiver {
         if self.assemblies.get(slot.assembly).is_whole() {
             self.assemblies.remove(slot.assembly);
             (slot.assembly, slot.whole) = (NONE, true);
-            if units.world == World::Nr {
+            if units.rat == Rat::Nr {
                 let unit = core::mem::replace(&mut slot.unit, NONE);
                 common.hand_up(unit, now, receiver);
                 common.ledger.release(unit, receiver);
@@ -111,14 +111,14 @@ impl AmReceiver {
             self.report_to(self.highest_status, now);
             self.move_on(units, common, now, receiver);
         }
-        if units.world == World::Lte {
+        if units.rat == Rat::Lte {
             self.feed_front(units, common, now, receiver);
         }
-        self.stop_timer(units.world);
-        self.start_timer(units.world, self.next, now);
+        self.stop_timer(units.rat);
+        self.start_timer(units.rat, self.next, now);
     }
 
-    /// Enters a part into its slot. False where all of it was there before.
+    /// Records a part in its slot. Returns false for a complete duplicate.
     fn add<R: Receiver>(
         &mut self,
         units: &mut Units,
@@ -142,7 +142,7 @@ impl AmReceiver {
         is_new
     }
 
-    /// RX_Highest_Status is at least `from`, and passes what is whole there. Polls that waited for it are answered.
+    /// Advances RX_Highest_Status to at least `from`, and past complete numbers. Answers polls that waited for it.
     fn report_to(&mut self, from: u64, now: Time) {
         let mut to = from.max(self.next);
         while to < self.highest() && self.slots[(to - self.next) as usize].whole {
@@ -157,7 +157,7 @@ impl AmReceiver {
         }
     }
 
-    /// RX_Next passes what is whole; LTE's packets go up.
+    /// Advances RX_Next past complete numbers; delivers LTE's packets.
     fn move_on<R: Receiver>(&mut self, units: &mut Units, common: &mut Common, now: Time, receiver: &mut R) {
         while let Some(&slot) = self.slots.front().filter(|slot| slot.whole) {
             if slot.unit != NONE {
@@ -171,7 +171,7 @@ impl AmReceiver {
         }
     }
 
-    /// LTE: what is there without a gap of the first PDU that is not whole.
+    /// LTE: passes the gapless bytes of the first incomplete PDU to reassembly.
     fn feed_front<R: Receiver>(&mut self, units: &Units, common: &mut Common, now: Time, receiver: &mut R) {
         let Some(slot) = self.slots.front_mut().filter(|slot| slot.assembly != NONE) else { return };
         let prefix = self.assemblies.get(slot.assembly).prefix();
@@ -182,7 +182,7 @@ impl AmReceiver {
         }
     }
 
-    /// NR: bytes are missing before the last that has come of the number `number`, the last one there is.
+    /// NR: bytes are missing before the last received byte of `number`, the highest number received.
     fn has_hole(&self, number: u64) -> bool {
         number
             .checked_sub(self.next)
@@ -190,11 +190,11 @@ impl AmReceiver {
             .is_some_and(|slot| slot.assembly != NONE && self.assemblies.get(slot.assembly).has_hole())
     }
 
-    fn stop_timer(&mut self, world: World) {
+    fn stop_timer(&mut self, rat: Rat) {
         let end = self.next + window(self.am.sn_bits);
-        let reached = match world {
-            World::Lte => self.trigger == self.next,
-            World::Nr => {
+        let reached = match rat {
+            Rat::Lte => self.trigger == self.next,
+            Rat::Nr => {
                 self.trigger == self.next || self.trigger == self.next + 1 && !self.has_hole(self.next)
             }
         };
@@ -203,11 +203,11 @@ impl AmReceiver {
         }
     }
 
-    /// Starts the timer if something is missing from the number `from` on.
-    fn start_timer(&mut self, world: World, from: u64, now: Time) {
-        let missing = match world {
-            World::Lte => self.highest() > from,
-            World::Nr => self.highest() > from + 1 || self.highest() == from + 1 && self.has_hole(from),
+    /// Starts the timer if data is missing from number `from` on.
+    fn start_timer(&mut self, rat: Rat, from: u64, now: Time) {
+        let missing = match rat {
+            Rat::Lte => self.highest() > from,
+            Rat::Nr => self.highest() > from + 1 || self.highest() == from + 1 && self.has_hole(from),
         };
         if self.timer == Time::NEVER && missing {
             self.trigger = self.highest();
@@ -225,12 +225,12 @@ impl AmReceiver {
         self.timer.min(self.status_at)
     }
 
-    /// t-Reassembly (t-Reordering) may have run out.
-    pub fn poll(&mut self, world: World, now: Time) {
+    /// Handles an expiry of t-Reassembly (t-Reordering).
+    pub fn poll(&mut self, rat: Rat, now: Time) {
         if self.timer <= now {
             self.timer = Time::NEVER;
             self.report_to(self.trigger, now);
-            self.start_timer(world, self.highest_status, now);
+            self.start_timer(rat, self.highest_status, now);
             self.want_status(now);
         }
     }
@@ -241,11 +241,11 @@ impl AmReceiver {
     }
 
     /// Writes a report.
-    pub fn write_status(&mut self, world: World, now: Time, status: &mut Status) {
+    pub fn write_status(&mut self, rat: Rat, now: Time, status: &mut Status) {
         self.status_at = Time::NEVER;
         self.prohibited_until = now + self.am.t_status_prohibit;
         let bits = self.am.sn_bits;
-        status.clear(world == World::Lte, bits);
+        status.clear(rat == Rat::Lte, bits);
         let mut ack = self.highest_status;
         'all: for number in self.next..self.highest_status {
             let Some(slot) = self.slots.get((number - self.next) as usize) else { break };
@@ -263,7 +263,7 @@ impl AmReceiver {
             }
             for (place, (from, to)) in self.assemblies.get(slot.assembly).gaps().enumerate() {
                 if !status.add(Gap { sn, count: 1, from, to }, limit) {
-                    // With a gap of it told the whole number counts as missing.
+                    // If a gap of this number was reported, the whole number counts as missing.
                     ack = number + u64::from(place > 0);
                     break 'all;
                 }
@@ -272,7 +272,7 @@ impl AmReceiver {
         status.ack_sn = on_the_air(ack, bits);
     }
 
-    /// Begins anew. LTE puts together what it can first.
+    /// Re-establishes the entity. LTE first reassembles what it can.
     pub fn reset<R: Receiver>(
         &mut self,
         units: &mut Units,

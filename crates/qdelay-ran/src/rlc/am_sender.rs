@@ -1,6 +1,7 @@
-//! The sender of acknowledged mode: window, polls, retransmissions and their segments. [`super::am`] says what it follows.
+//! The sender of acknowledged mode: window, polls, retransmissions and their segments. Its sources are listed in
+//! [`super::am`].
 
-use super::am_units::{Units, World};
+use super::am_units::{Rat, Units};
 use super::blocks::Part;
 use super::header::{lte_am_bytes, nr_am_bytes};
 use super::intake::Intake;
@@ -13,20 +14,20 @@ use alloc::collections::VecDeque;
 use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
 
-/// A unit that is not acknowledged together with all before it. Held until it is.
+/// A unit that is not acknowledged together with all units before it. Held until it is.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     unit: u32,
-    /// Bytes of it.
+    /// Its size in bytes.
     bytes: u32,
-    /// Of them, those sent at least once.
+    /// Bytes sent at least once.
     sent: u32,
-    /// RETX_COUNT and one: 0 before the first.
+    /// RETX_COUNT plus one: 0 before the first retransmission.
     retransmissions: u32,
     acknowledged: bool,
 }
 
-/// Bytes to send again.
+/// Bytes to retransmit.
 #[derive(Clone, Copy, Debug)]
 struct Again {
     number: u64,
@@ -53,7 +54,7 @@ pub(super) struct AmSender {
     poll_timer: Time,
     /// t-PollRetransmit has run out: the next PDU polls.
     poll_due: bool,
-    /// A unit that was to be sent once more than it may.
+    /// A unit that exceeded its retransmissions.
     failed: Option<u32>,
 }
 
@@ -80,23 +81,24 @@ impl AmSender {
         self.next_ack + self.sent.len() as u64
     }
 
-    /// No further unit may get a number.
+    /// Whether the window is full: no further unit may get a number.
     fn is_stalled(&self) -> bool {
         self.sent.len() as u64 >= window(self.am.sn_bits)
     }
 
-    /// Nothing new can be sent, were the queue `empty` or not. NR's open packet has its number already; LTE's has none yet.
-    fn nothing_new(&self, world: World, empty: bool) -> bool {
-        match (world, self.intake.is_open()) {
-            (World::Nr, true) => false,
-            (World::Lte, true) => self.is_stalled(),
+    /// Whether no new data can be sent, given whether the queue is `empty`. NR's open packet already has a number; LTE's has
+    /// none yet.
+    fn nothing_new(&self, rat: Rat, empty: bool) -> bool {
+        match (rat, self.intake.is_open()) {
+            (Rat::Nr, true) => false,
+            (Rat::Lte, true) => self.is_stalled(),
             (_, false) => empty || self.is_stalled(),
         }
     }
 
-    /// The unit to send again for want of anything else that could carry a poll.
-    fn unit_to_poll_with(&self, world: World, empty: bool) -> Option<usize> {
-        if !self.poll_due || !self.again.is_empty() || !self.nothing_new(world, empty) {
+    /// The unit to retransmit if no other data can carry a poll.
+    fn unit_to_poll_with(&self, rat: Rat, empty: bool) -> Option<usize> {
+        if !self.poll_due || !self.again.is_empty() || !self.nothing_new(rat, empty) {
             return None;
         }
         self.sent.iter().rposition(|sent| !sent.acknowledged)
@@ -110,17 +112,17 @@ impl AmSender {
         for again in &self.again {
             wanted += self.again_bytes(units, *again);
         }
-        if let Some(index) = self.unit_to_poll_with(units.world, queue.packets == 0) {
+        if let Some(index) = self.unit_to_poll_with(units.rat, queue.packets == 0) {
             let number = self.next_ack + index as u64;
             wanted += self.again_bytes(units, Again { number, from: 0, to: self.sent[index].sent });
         }
-        if !self.nothing_new(units.world, queue.packets == 0) {
-            wanted += match units.world {
-                World::Lte => {
+        if !self.nothing_new(units.rat, queue.packets == 0) {
+            wanted += match units.rat {
+                Rat::Lte => {
                     let fixed = lte_am_bytes(false);
                     units.pdus.wanted_bytes(&common.ledger, &self.intake, fixed, self.mac, queue)
                 }
-                World::Nr => {
+                Rat::Nr => {
                     let mut new = 0;
                     if self.intake.is_open() {
                         let pdu = nr_am_bytes(self.am.sn_bits, 1) + self.intake.rest_bytes(&common.ledger);
@@ -157,12 +159,12 @@ impl AmSender {
         }
         let rest = self.intake.rest_bytes(&common.ledger);
         let numbers = window(self.am.sn_bits).saturating_sub(self.sent.len() as u64);
-        match units.world {
-            World::Lte => {
+        match units.rat {
+            Rat::Lte => {
                 let shape = (lte_am_bytes(false), self.mac, self.intake.overhead_bytes());
                 prefixes::concatenated(shape, (used, rest, numbers), prefixes);
             }
-            World::Nr => {
+            Rat::Nr => {
                 let header = |from| nr_am_bytes(self.am.sn_bits, from);
                 let shape = (self.mac, self.intake.overhead_bytes());
                 prefixes::apart(shape, (used, rest, numbers), header, header, prefixes);
@@ -170,12 +172,12 @@ impl AmSender {
         }
     }
 
-    /// A retransmission's bytes in a grant that holds it in one piece.
+    /// The bytes of a retransmission in a grant that holds it in one piece.
     fn again_bytes(&self, units: &Units, again: Again) -> u64 {
         let Some(sent) = self.sent.get((again.number - self.next_ack) as usize) else { return 0 };
-        let pdu = match units.world {
-            World::Nr => nr_am_bytes(self.am.sn_bits, again.from) + u64::from(again.to - again.from),
-            World::Lte => {
+        let pdu = match units.rat {
+            Rat::Nr => nr_am_bytes(self.am.sn_bits, again.from) + u64::from(again.to - again.from),
+            Rat::Lte => {
                 let header = lte_am_bytes(again.from > 0 || again.to < sent.bytes);
                 let all = units.pdus.segment(sent.unit, (again.from, again.to), header, u64::MAX);
                 all.map_or(0, |(_, bytes)| bytes)
@@ -193,7 +195,7 @@ impl AmSender {
         supply: &mut S,
     ) -> Transmitted {
         let mut done = Transmitted::default();
-        if let Some(index) = self.unit_to_poll_with(units.world, supply.is_empty()) {
+        if let Some(index) = self.unit_to_poll_with(units.rat, supply.is_empty()) {
             let to = self.sent[index].sent;
             self.consider(self.next_ack + index as u64, (0, to), true);
         }
@@ -202,13 +204,13 @@ impl AmSender {
         }
         while self.repeat(units, common, grant_bytes, &mut done) {}
         if self.again.is_empty() {
-            match units.world {
-                World::Lte => while self.send_pdu(units, common, now, grant_bytes, supply, &mut done) {},
-                World::Nr => while self.send_segment(common, now, grant_bytes, supply, &mut done) {},
+            match units.rat {
+                Rat::Lte => while self.send_pdu(units, common, now, grant_bytes, supply, &mut done) {},
+                Rat::Nr => while self.send_segment(common, now, grant_bytes, supply, &mut done) {},
             }
         }
         if !common.parts.is_empty() {
-            let nothing_left = self.again.is_empty() && self.nothing_new(units.world, supply.is_empty());
+            let nothing_left = self.again.is_empty() && self.nothing_new(units.rat, supply.is_empty());
             if let Some(part) = common.parts.last_mut()
                 && !part.poll
                 && (self.poll_due || nothing_left)
@@ -220,7 +222,7 @@ impl AmSender {
         done
     }
 
-    /// Sends the first of the retransmission buffer, or what fits of it. False where nothing was sent.
+    /// Sends the first entry of the retransmission buffer, or the part of it that fits. Returns false if nothing was sent.
     fn repeat(
         &mut self,
         units: &mut Units,
@@ -232,15 +234,15 @@ impl AmSender {
         let Some(sent) = self.sent.get((again.number - self.next_ack) as usize) else { return false };
         let limit = self.mac.fits(grant_bytes - done.used_bytes);
         let Again { from, to, .. } = *again;
-        let fits = match units.world {
-            World::Lte => {
+        let fits = match units.rat {
+            Rat::Lte => {
                 let whole = (from == 0 && to == sent.bytes)
                     .then(|| units.pdus.segment(sent.unit, (from, to), lte_am_bytes(false), limit))
                     .flatten()
                     .filter(|&(end, _)| end == to);
                 whole.or_else(|| units.pdus.segment(sent.unit, (from, to), lte_am_bytes(true), limit))
             }
-            World::Nr => {
+            Rat::Nr => {
                 let header = nr_am_bytes(self.am.sn_bits, from);
                 let bytes = limit.saturating_sub(header).min(u64::from(to - from));
                 (bytes > 0).then_some((from + bytes as u32, header + bytes))
@@ -265,7 +267,7 @@ impl AmSender {
         true
     }
 
-    /// LTE: a new PDU with as much as fits.
+    /// LTE: sends a new PDU with as much data as fits.
     fn send_pdu<S: Supply>(
         &mut self,
         units: &mut Units,
@@ -285,7 +287,7 @@ impl AmSender {
         let data = units.pdus.get(unit).bytes;
         let sn = on_the_air(self.next(), self.am.sn_bits);
         self.sent.push_back(Sent { unit, bytes: data, sent: data, retransmissions: 0, acknowledged: false });
-        // Held for the sender since it was made, and now for the block.
+        // Held for the sender since its creation, and now for the block.
         units.pdus.hold(unit);
         done.used_bytes += bytes + self.mac.bytes(bytes);
         let poll = self.counts(now, u64::from(data));
@@ -293,7 +295,7 @@ impl AmSender {
         true
     }
 
-    /// NR: a packet, or as much as fits of it.
+    /// NR: sends a packet, or as much of it as fits.
     fn send_segment<S: Supply>(
         &mut self,
         common: &mut Common,
@@ -315,7 +317,7 @@ impl AmSender {
         let unit = bite.sdu;
         if is_new {
             self.sent.push_back(Sent { unit, bytes: end, sent: 0, retransmissions: 0, acknowledged: false });
-            // For as long as it is not acknowledged.
+            // Held until it is acknowledged.
             common.ledger.hold(unit);
         }
         if let Some(sent) = self.sent.back_mut() {
@@ -329,7 +331,7 @@ impl AmSender {
         true
     }
 
-    /// A PDU with `bytes` new bytes goes out: whether it polls because enough went without.
+    /// A PDU with `bytes` new bytes is sent: returns whether it polls because of pollPDU or pollByte.
     fn counts(&mut self, now: Time, bytes: u64) -> bool {
         self.pdus_without_poll += 1;
         self.bytes_without_poll += bytes;
@@ -341,7 +343,7 @@ impl AmSender {
         poll
     }
 
-    /// The PDU that was numbered last, or one of the same block, polls.
+    /// The PDU that was numbered last, or one of the same block, carries a poll.
     fn polled(&mut self, now: Time) {
         (self.pdus_without_poll, self.bytes_without_poll) = (0, 0);
         self.poll_due = false;
@@ -349,8 +351,8 @@ impl AmSender {
         self.poll_timer = now + self.am.t_poll_retransmit;
     }
 
-    /// Puts bytes of a unit into the retransmission buffer. True where not all of them were there; this counts as a
-    /// retransmission if `count` says so, which it does once for each report.
+    /// Puts bytes of a unit into the retransmission buffer. Returns true if some of them were not in it; this counts as a
+    /// retransmission if `count` is set, which is once for each report.
     fn consider(&mut self, number: u64, (from, to): (u32, u32), count: bool) -> bool {
         let Some(sent) = self.sent.get_mut((number - self.next_ack) as usize) else { return false };
         let to = to.min(sent.sent);
@@ -378,7 +380,7 @@ impl AmSender {
         true
     }
 
-    /// A report has arrived.
+    /// A status report has arrived.
     pub fn on_status<R: Receiver>(
         &mut self,
         units: &mut Units,
@@ -392,7 +394,7 @@ impl AmSender {
             return;
         }
         let number_of = |gap: &Gap, base| at_or_above(base, gap.sn, bits);
-        // What is acknowledged, between the gaps.
+        // Acknowledges the units between the gaps.
         let mut number = self.next_ack;
         let mut any = false;
         for place in 0..=status.gaps.len() {
@@ -450,7 +452,7 @@ impl AmSender {
         if self.failed.is_some() { Time::ZERO } else { self.poll_timer }
     }
 
-    /// t-PollRetransmit may have run out.
+    /// Handles an expiry of t-PollRetransmit.
     pub fn poll(&mut self, now: Time) {
         if self.poll_timer <= now {
             self.poll_timer = Time::NEVER;
@@ -458,12 +460,12 @@ impl AmSender {
         }
     }
 
-    /// The unit that was repeated as often as it may.
+    /// The unit that reached its limit of retransmissions.
     pub fn failed(&self) -> Option<u32> {
         self.failed
     }
 
-    /// Begins anew, without anything to send.
+    /// Re-establishes the entity, without data to send.
     pub fn reset<R: Receiver>(&mut self, units: &mut Units, common: &mut Common, receiver: &mut R) {
         for sent in self.sent.drain(..).filter(|sent| !sent.acknowledged) {
             units.release(common, sent.unit, receiver);

@@ -1,17 +1,17 @@
-//! Which bytes of a unit have arrived: of a packet in NR, of a PDU that was segmented anew in LTE.
+//! The received bytes of a unit: of a packet in NR, of a re-segmented PDU in LTE.
 
 use alloc::vec::Vec;
 
-/// The bytes of one unit that are there, as ranges in their order that neither overlap nor touch.
+/// The received bytes of one unit, as ordered ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     ranges: Vec<(u32, u32)>,
-    /// Size of the unit, once its last segment has come.
+    /// Size of the unit, known once its last segment has arrived.
     end: Option<u32>,
 }
 
 impl Assembly {
-    /// `from..to` has arrived, the unit's end if `last`. False where all of it was there before.
+    /// `from..to` has arrived, with the unit's end if `last`. Returns false for a complete duplicate.
     pub fn add(&mut self, from: u32, to: u32, last: bool) -> bool {
         if last {
             self.end = Some(to);
@@ -31,17 +31,17 @@ impl Assembly {
         true
     }
 
-    /// Every byte is there.
+    /// Whether every byte has arrived.
     pub fn is_whole(&self) -> bool {
         self.end.is_some_and(|end| self.ranges.as_slice() == [(0, end)])
     }
 
-    /// A byte is missing before the last one that is there.
+    /// Whether a byte before the last received one is missing.
     pub fn has_hole(&self) -> bool {
         !matches!(self.ranges.as_slice(), [] | [(0, _)])
     }
 
-    /// Bytes from the first on without a gap.
+    /// Number of bytes from the first on without a gap.
     pub fn prefix(&self) -> u32 {
         match self.ranges.first() {
             Some(&(0, to)) => to,
@@ -49,7 +49,7 @@ impl Assembly {
         }
     }
 
-    /// What is missing: ranges, the last of them without an end (`None`) where the unit's is not known.
+    /// The missing ranges; the last has no end (`None`) if the size of the unit is unknown.
     pub fn gaps(&self) -> impl Iterator<Item = (u32, Option<u32>)> + '_ {
         let before = self.ranges.iter().scan(0, |from, &(start, stop)| {
             let gap = (*from, Some(start));
@@ -62,10 +62,10 @@ impl Assembly {
     }
 }
 
-/// More ranges than this at a time are rare: as many segments of one unit would have to be missing.
+/// More ranges than this at a time are rare: they require as many missing segments of one unit.
 const USUAL_RANGES: usize = 4;
 
-/// Assemblies in use, reused with what they have allocated.
+/// Assemblies in use, reused with their allocations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assemblies {
     all: Vec<Assembly>,
@@ -73,12 +73,12 @@ pub(super) struct Assemblies {
 }
 
 impl Assemblies {
-    /// An empty one.
+    /// Adds an empty assembly.
     pub fn add(&mut self) -> u32 {
         match self.free.pop() {
             Some(id) => id,
             None => {
-                // Room for as many as there usually are, so that using it again never allocates.
+                // Capacity for the usual number, so that reuse never allocates.
                 self.all.push(Assembly { ranges: Vec::with_capacity(USUAL_RANGES), end: None });
                 self.all.len() as u32 - 1
             }
@@ -92,7 +92,7 @@ impl Assemblies {
     pub fn get_mut(&mut self, id: u32) -> &mut Assembly {
         &mut self.all[id as usize]
     }
-    /// Done with `id`.
+    /// Removes `id`.
     pub fn remove(&mut self, id: u32) {
         let assembly = &mut self.all[id as usize];
         assembly.ranges.clear();

@@ -1,4 +1,4 @@
-//! What is on the air: for each transport block the parts that this bearer has in it.
+//! The transport blocks on the air: for each one the parts of this bearer.
 
 use super::BlockId;
 use super::chains::{Chain, Chains, Places};
@@ -7,24 +7,24 @@ use alloc::vec::Vec;
 /// A PDU in a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// What it is a part of: a packet (NR, transparent), or a PDU with its concatenated packets (LTE).
+    /// Its unit: a packet (NR, transparent), or a PDU with its concatenated packets (LTE).
     pub unit: u32,
-    /// Sequence number as the header carries it.
+    /// Sequence number as in the header.
     pub sn: u32,
     /// First byte of the unit.
     pub from: u32,
     /// The byte after the last.
     pub to: u32,
-    /// The unit ends with it.
+    /// It includes the end of the unit.
     pub last: bool,
-    /// The sender asks for a status report.
+    /// The sender requests a status report.
     pub poll: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Block {
     parts: Chain,
-    /// The entity was established anew since.
+    /// The entity has been re-established since.
     void: bool,
     used: bool,
 }
@@ -46,8 +46,8 @@ impl Blocks {
         BlockId(self.blocks.add(Block { parts: chain, void: false, used: true }))
     }
 
-    /// Ends `id` and moves its parts to `parts`, which must be empty. Whether they mean nothing any more, as where there
-    /// is no such block.
+    /// Removes `id` and moves its parts to `parts`, which must be empty. Returns whether they are void, also if there is no
+    /// such block.
     pub fn take(&mut self, id: BlockId, parts: &mut Vec<Part>) -> bool {
         let Some(block) = self.blocks.find_mut(id.0).filter(|block| block.used) else { return true };
         block.used = false;
@@ -58,7 +58,7 @@ impl Blocks {
         void
     }
 
-    /// What is on the air means nothing any more.
+    /// Marks everything on the air as void.
     pub fn void(&mut self) {
         for id in 0..self.blocks.len() as u32 {
             self.blocks.get_mut(id).void = true;

@@ -1,16 +1,16 @@
-//! Places that are used again, and short lists, many of them, out of one store. A store allocates when it holds more than ever
-//! before, and not when one list is longer than ever before; which places are free stands in these places.
+//! Reusable slots, and many short lists out of one store. A store allocates when its total exceeds its earlier maximum, and
+//! not when one list is longer than before; free slots are linked through the slots themselves.
 
 use alloc::vec::Vec;
 
 /// No item.
 const END: u32 = u32::MAX;
 
-/// Numbered places for items.
+/// Numbered slots for items.
 #[derive(Clone, Debug)]
 pub(super) struct Places<T> {
     items: Vec<(T, u32)>,
-    /// The first free place, which says the next.
+    /// The first free slot, which stores the next one.
     free: u32,
     #[cfg(test)]
     used: usize,
@@ -28,7 +28,7 @@ impl<T> Default for Places<T> {
 }
 
 impl<T> Places<T> {
-    /// Gives `item` a place: the one that was freed last, if any is free.
+    /// Stores `item` in a slot: the one freed last, if any is free.
     #[inline]
     pub fn add(&mut self, item: T) -> u32 {
         #[cfg(test)]
@@ -45,14 +45,14 @@ impl<T> Places<T> {
             }
         }
     }
-    /// The place is free. What is in it stays until it is used again.
+    /// Frees the slot. Its item stays until the slot is reused.
     #[inline]
     pub fn remove(&mut self, place: u32) {
         #[cfg(test)]
         (self.used -= 1);
         self.items[place as usize].1 = core::mem::replace(&mut self.free, place);
     }
-    /// The item of a place that is used, or was once.
+    /// The item of a slot that is or was in use.
     #[inline]
     pub fn get(&self, place: u32) -> &T {
         &self.items[place as usize].0
@@ -61,17 +61,17 @@ impl<T> Places<T> {
     pub fn get_mut(&mut self, place: u32) -> &mut T {
         &mut self.items[place as usize].0
     }
-    /// The same of any number; `None` where there never was one.
+    /// As [`Places::get_mut`], for any number; `None` if there was never such a slot.
     #[inline]
     pub fn find_mut(&mut self, place: u32) -> Option<&mut T> {
         self.items.get_mut(place as usize).map(|slot| &mut slot.0)
     }
-    /// Places, free or not.
+    /// Number of slots, free or not.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
-    /// Places that are not free.
+    /// Number of slots in use.
     #[cfg(test)]
     pub fn used(&self) -> usize {
         self.used
@@ -87,7 +87,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Without an item.
+    /// The empty list.
     pub const EMPTY: Chain = Chain { first: END, last: END, len: 0 };
 
     #[inline]
@@ -96,11 +96,11 @@ impl Chain {
     }
 }
 
-/// The items of all lists, each with the place of the one after it.
+/// The items of all lists, each with the slot of the next item.
 #[derive(Clone, Debug)]
 pub(super) struct Chains<T> {
     items: Vec<(T, u32)>,
-    /// The first of those that are in no list.
+    /// The first slot that is in no list.
     free: u32,
 }
 
@@ -111,7 +111,7 @@ impl<T> Default for Chains<T> {
 }
 
 impl<T: Copy> Chains<T> {
-    /// Puts `item` at the end of `chain`.
+    /// Appends `item` to `chain`.
     #[inline]
     pub fn push(&mut self, chain: &mut Chain, item: T) {
         let place = match self.items.get_mut(self.free as usize) {

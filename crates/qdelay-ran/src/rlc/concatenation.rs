@@ -1,4 +1,4 @@
-//! LTE's PDUs: pieces of several packets in one (TS 36.322 clauses 5.1.2.1, 5.1.3.1 and 6.2.1).
+//! LTE's PDUs: segments of several packets in one (TS 36.322 clauses 5.1.2.1, 5.1.3.1 and 6.2.1).
 
 use super::chains::{Chain, Chains, Places};
 use super::header::{LTE_LI_MAX, lte_indicators_bytes};
@@ -9,7 +9,7 @@ use super::{Receiver, Supply, Transmitted};
 use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
 
-/// Number of a PDU among those of a bearer.
+/// Index of a PDU among those of a bearer.
 pub(super) type PduId = u32;
 
 /// A data field. Holds an SDU once for each of its elements.
@@ -26,13 +26,13 @@ pub(super) struct Pdu {
 pub(super) struct Pdus {
     pdus: Places<Pdu>,
     elements: Chains<Bite>,
-    /// There was an SDU that is longer than a length indicator can say.
+    /// An SDU has occurred that is longer than a length indicator can express.
     long_sdus: bool,
 }
 
 impl Pdus {
-    /// A PDU of at most `limit_bytes` with a header of `fixed_bytes` and length indicators, held once. `None` where there
-    /// is nothing to send, or no room for a byte of it. Gives its number and its size with header.
+    /// Builds a PDU of at most `limit_bytes` with a header of `fixed_bytes` and length indicators, held once. `None` if there
+    /// is no data, or no room for a byte of it. Returns its index and its size with header.
     pub fn fill<S: Supply>(
         &mut self,
         ledger: &mut Ledger,
@@ -46,7 +46,7 @@ impl Pdus {
         let mut pdu = Pdu { elements: Chain::EMPTY, bytes: 0, holders: 1 };
         let mut header_bytes = 0;
         loop {
-            // The element before needs an indicator if another one follows.
+            // The previous element needs an indicator if another one follows.
             let with_indicators = lte_indicators_bytes(pdu.elements.len() as u64);
             let used = with_indicators + u64::from(pdu.bytes);
             if used >= room || intake.open(ledger, supply).is_none() {
@@ -68,7 +68,7 @@ impl Pdus {
         Some((self.pdus.add(pdu), fixed_bytes + header_bytes + u64::from(pdu.bytes)))
     }
 
-    /// An SDU of `sdu_bytes` waits.
+    /// An SDU of `sdu_bytes` has been queued.
     pub fn announce(&mut self, sdu_bytes: u64) {
         self.long_sdus |= sdu_bytes > LTE_LI_MAX;
     }
@@ -88,7 +88,7 @@ impl Pdus {
             return 0;
         }
         let pdu = fixed_bytes + lte_indicators_bytes(elements - 1) + data;
-        // Further PDUs, where long elements or the length field of MAC make some: each may pad its indicators too.
+        // Further PDUs, required by long elements or by MAC's length field: each may pad its indicators too.
         let further = pdu / 32_768 + if self.long_sdus { data / (LTE_LI_MAX + 1) } else { 0 };
         pdu + mac.bytes(pdu) + further * (fixed_bytes + 1 + mac.bytes(u64::MAX))
     }
@@ -104,13 +104,13 @@ impl Pdus {
         self.elements.iter(self.pdus.get(id).elements)
     }
 
-    /// One more holder.
+    /// Adds a holder.
     #[inline]
     pub fn hold(&mut self, id: PduId) {
         self.pdus.get_mut(id).holders += 1;
     }
 
-    /// One holder less; without any it lets go of its SDUs.
+    /// Removes a holder; the last one releases its SDUs.
     pub fn release<R: Receiver>(&mut self, id: PduId, ledger: &mut Ledger, receiver: &mut R) {
         let pdu = self.pdus.get_mut(id);
         pdu.holders -= 1;
@@ -123,8 +123,8 @@ impl Pdus {
         }
     }
 
-    /// The size with header of the bytes `from..to` of the data field, behind a header of `fixed_bytes`, where it is at
-    /// most `limit_bytes`; otherwise of as many of them as fit. Gives the end and the size; `None` where not one fits.
+    /// The size with header of the bytes `from..to` of the data field, with a header of `fixed_bytes`, if it is at most
+    /// `limit_bytes`; otherwise that of as many bytes as fit. Returns the end and the size; `None` if not one byte fits.
     pub fn segment(
         &self,
         id: PduId,
@@ -158,22 +158,22 @@ impl Pdus {
         (end > from).then_some((end, header_bytes + u64::from(end - from)))
     }
 
-    /// PDUs that somebody holds.
+    /// Number of PDUs with a holder.
     #[cfg(test)]
     pub fn held(&self) -> usize {
         self.pdus.used()
     }
 }
 
-/// Puts packets together again from data fields in their order. Holds the SDU that is open.
+/// Reassembles packets from data fields in order. Holds the open SDU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InSequence {
     open: Option<(SduId, u32)>,
 }
 
 impl InSequence {
-    /// The bytes `from..to` of the data field of `id` come next. What is whole is delivered; what has no beginning is
-    /// left out.
+    /// Passes the bytes `from..to` of the data field of `id`, the next in order. Delivers complete packets; ignores packets
+    /// without a beginning.
     pub fn feed<R: Receiver>(
         &mut self,
         (pdus, ledger): (&Pdus, &mut Ledger),
@@ -203,7 +203,7 @@ impl InSequence {
                 ledger.deliver(element.sdu, now, receiver);
                 self.gap(ledger, receiver);
             } else if first == 0 && ledger.is_doomed(element.sdu) {
-                // Its rest has been before it: numbers have come round.
+                // Its end has been seen before: sequence numbers have wrapped around.
             } else {
                 if first == 0 {
                     ledger.hold(element.sdu);
@@ -213,7 +213,7 @@ impl InSequence {
         }
     }
 
-    /// What comes next does not follow on what came last.
+    /// The next data does not follow the last.
     pub fn gap<R: Receiver>(&mut self, ledger: &mut Ledger, receiver: &mut R) {
         if let Some((sdu, _)) = self.open.take() {
             ledger.doom(sdu, super::REASSEMBLY);

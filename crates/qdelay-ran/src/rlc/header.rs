@@ -13,8 +13,8 @@ impl MacHeader {
         }
     }
 
-    /// The largest PDU that fits `room_bytes` together with its subheader; 0 where none does. Never more than its length
-    /// field can say.
+    /// The largest PDU that fits into `room_bytes` together with its subheader; 0 if none does. Limited by the subheader's
+    /// length field.
     #[inline]
     pub const fn fits(self, room_bytes: u64) -> u64 {
         let (short, long) = match self {
@@ -33,7 +33,7 @@ impl MacHeader {
     }
 }
 
-/// The longest element of an LTE PDU that another one may follow: what a length indicator of 11 bits can say.
+/// The longest element of an LTE PDU that another one may follow: the limit of a length indicator of 11 bits.
 pub(super) const LTE_LI_MAX: u64 = 2047;
 
 /// Bytes of `indicators` length indicators with their extension bits: 12 bits each, padded to a whole byte (TS 36.322
@@ -49,14 +49,14 @@ pub const fn lte_um_bytes(sn_bits: u8) -> u64 {
     if sn_bits > 5 { 2 } else { 1 }
 }
 
-/// The fixed part of a header of LTE's acknowledged mode: of a whole PDU, or of a segment of one (TS 36.322 clauses 6.2.1.4
+/// The fixed part of a header of LTE's acknowledged mode: for a whole PDU, or for a segment of one (TS 36.322 clauses 6.2.1.4
 /// and 6.2.1.5).
 #[inline]
 pub const fn lte_am_bytes(segment: bool) -> u64 {
     if segment { 4 } else { 2 }
 }
 
-/// A header of NR's unacknowledged mode: of a whole packet without number, of a first segment without offset, of another
+/// A header of NR's unacknowledged mode: for a whole packet without number, for a first segment without offset, for another
 /// segment (TS 38.322 clause 6.2.2.3).
 #[inline]
 pub const fn nr_um_bytes(sn_bits: u8, from: u32, last: bool) -> u64 {
@@ -78,7 +78,8 @@ pub(super) const fn status_bits(lte: bool) -> u64 {
     if lte { 15 } else { 24 }
 }
 
-/// Bits of a gap in a status report: its number, whether offsets say which bytes, whether it counts further PDUs.
+/// Bits of a gap in a status report: its number, optionally the offsets of the missing bytes, and optionally a count of
+/// further PDUs.
 pub(super) const fn gap_bits(lte: bool, sn_bits: u8, offsets: bool, range: bool) -> u64 {
     match lte {
         true => 12 + if offsets { 30 } else { 0 },

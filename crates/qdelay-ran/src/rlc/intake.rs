@@ -1,22 +1,22 @@
-//! What the sender takes from the queue: one packet after the other, in as many bites as grants make of it.
+//! The sender's intake from the queue: one packet after the other, in as many segments as the grants require.
 
 use super::ledger::{Ledger, SduId};
 use super::{Supply, Transmitted};
 use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
 
-/// Bytes of one SDU.
+/// A segment of one SDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bite {
     pub sdu: SduId,
     pub from: u32,
     /// The byte after the last.
     pub to: u32,
-    /// The SDU ends with it.
+    /// It includes the end of the SDU.
     pub last: bool,
 }
 
-/// The sender's end of the queue. Holds the SDU that is open.
+/// The sender's end of the queue. Holds the open SDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Intake {
     overhead_bytes: u32,
@@ -28,7 +28,7 @@ impl Intake {
         Intake { overhead_bytes, open: None }
     }
 
-    /// The SDU that is open, or the next from the queue: its first byte that is not taken, and its size.
+    /// The open SDU, or the next from the queue: its first byte that is not taken, and its size.
     pub fn open<S: Supply>(&mut self, ledger: &mut Ledger, supply: &mut S) -> Option<(u32, u32)> {
         let (sdu, from) = match self.open {
             Some(open) => open,
@@ -41,7 +41,7 @@ impl Intake {
         Some((from, ledger.get(sdu).bytes))
     }
 
-    /// Takes up to `bytes` of what [`Intake::open`] told of. Whoever gets the bite holds the SDU once for it.
+    /// Takes up to `bytes` of the SDU that [`Intake::open`] returned. The user of the segment holds the SDU once for it.
     pub fn take<S: Supply>(
         &mut self,
         ledger: &mut Ledger,
@@ -67,17 +67,17 @@ impl Intake {
         Some(Bite { sdu, from, to, last })
     }
 
-    /// Bytes of a packet with its headers of PDCP and SDAP.
+    /// Bytes of a packet with its PDCP and SDAP headers.
     pub fn sdu_bytes(&self, packet_bytes: u32) -> u64 {
         u64::from(packet_bytes) + u64::from(self.overhead_bytes)
     }
 
-    /// Bytes of PDCP's and SDAP's headers.
+    /// Bytes of the PDCP and SDAP headers.
     pub fn overhead_bytes(&self) -> u32 {
         self.overhead_bytes
     }
 
-    /// The open SDU's bytes that are not taken, headers included; 0 where none is open.
+    /// Bytes of the open SDU that are not taken, headers included; 0 if none is open.
     #[inline]
     pub fn rest_bytes(&self, ledger: &Ledger) -> u64 {
         self.open.map_or(0, |(sdu, from)| u64::from(ledger.get(sdu).bytes - from))
@@ -97,15 +97,15 @@ impl Intake {
         })
     }
 
-    /// Forgets the open SDU; the caller lets go of it.
+    /// Drops the reference to the open SDU; the caller releases it.
     pub fn reset(&mut self) -> Option<SduId> {
         self.open.take().map(|(sdu, _)| sdu)
     }
 
-    /// Bytes of SDUs in `queue`, headers of PDCP included.
+    /// Bytes of SDUs in `queue`, PDCP headers included.
     #[inline]
     pub fn queued_bytes(&self, queue: Backlog) -> u64 {
-        // A packet without a byte counts one.
+        // A packet of zero bytes counts as one.
         (queue.bytes + queue.packets * u64::from(self.overhead_bytes)).max(queue.packets)
     }
 }

@@ -1,34 +1,34 @@
 //! The packets that a bearer holds, each in one place until it is delivered or dropped.
 //!
 //! A packet is held by the sender while bytes of it are unsent or unacknowledged, by every PDU on the air with bytes of it,
-//! and by the receiver while it waits for the rest. Who lets go of it last without its having been delivered drops it: so
-//! none is forgotten, whatever timers and windows do.
+//! and by the receiver while it waits for the rest. The last holder to release an undelivered packet drops it, so that none
+//! is lost from the account, whatever timers and windows do.
 
 use super::chains::Places;
 use super::{Receiver, Split};
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Time};
 
-/// Number of a packet in the ledger.
+/// Index of a packet in the ledger.
 pub(super) type SduId = u32;
 
-/// No number at all.
+/// The null index.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A packet with PDCP's header: what RLC calls a service data unit.
+/// A packet with its PDCP header: a service data unit (SDU) of RLC.
 #[derive(Clone, Debug)]
 pub(super) struct Sdu {
     pub packet: Packet,
-    /// Bytes with PDCP's and SDAP's headers, at least 1.
+    /// Bytes with the PDCP and SDAP headers, at least 1.
     pub bytes: u32,
     holders: u32,
-    /// Number that PDCP gave it.
+    /// Its PDCP count.
     pub count: u64,
     first_taken: Time,
     first_received: Time,
-    /// Why it can never be delivered, once that is known.
+    /// The reason for which it can never be delivered, once known.
     doom: Option<DropReason>,
-    /// Its last byte was taken.
+    /// Its last byte has been taken.
     departed: bool,
     /// RLC has handed it to PDCP.
     above: bool,
@@ -45,7 +45,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Enters `packet`, held once.
+    /// Adds `packet`, held once.
     pub fn add(&mut self, packet: Packet, overhead_bytes: u32) -> SduId {
         self.inside.packets += 1;
         self.inside.bytes += u64::from(packet.bytes);
@@ -70,7 +70,7 @@ impl Ledger {
         self.sdus.get(id)
     }
 
-    /// Of the bytes `from..to` of the SDU, those of the packet: PDCP's header comes first.
+    /// The bytes of the packet among the bytes `from..to` of the SDU: the PDCP header comes first.
     #[inline]
     pub fn payload_bytes(&self, id: SduId, from: u32, to: u32) -> u64 {
         let sdu = self.sdus.get(id);
@@ -78,7 +78,7 @@ impl Ledger {
         u64::from(to.saturating_sub(header) - from.saturating_sub(header))
     }
 
-    /// The first byte of it is taken, now or before.
+    /// Its first byte is taken, now or earlier.
     #[inline]
     pub fn taken(&mut self, id: SduId, now: Time) {
         let sdu = self.sdus.get_mut(id);
@@ -91,13 +91,13 @@ impl Ledger {
         self.sdus.get_mut(id).departed = true;
     }
 
-    /// One more holder.
+    /// Adds a holder.
     #[inline]
     pub fn hold(&mut self, id: SduId) {
         self.sdus.get_mut(id).holders += 1;
     }
 
-    /// One holder less. The last one drops it.
+    /// Removes a holder. The last one drops the packet.
     #[inline]
     pub fn release<R: Receiver>(&mut self, id: SduId, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
@@ -109,24 +109,24 @@ impl Ledger {
         }
     }
 
-    /// A part of it has arrived.
+    /// A part of it has been received.
     #[inline]
     pub fn received(&mut self, id: SduId, now: Time) {
         let sdu = self.sdus.get_mut(id);
         sdu.first_received = sdu.first_received.min(now);
     }
 
-    /// A part of it is gone for good, for the first `reason` that is told.
+    /// A part of it is lost for good; the first `reason` is kept.
     pub fn doom(&mut self, id: SduId, reason: DropReason) {
         self.sdus.get_mut(id).doom.get_or_insert(reason);
     }
 
-    /// Whether a part of it is gone for good.
+    /// Whether a part of it is lost for good.
     pub fn is_doomed(&self, id: SduId) -> bool {
         self.sdus.get(id).doom.is_some()
     }
 
-    /// Drops it if it can never be delivered and the MAC has nothing more to take of it: the receiver may find out later.
+    /// Drops it if it can never be delivered and the MAC has taken all of it; the receiver may detect the loss later.
     #[inline]
     pub fn bury<R: Receiver>(&mut self, id: SduId, receiver: &mut R) {
         let sdu = self.sdus.get(id);
@@ -135,7 +135,7 @@ impl Ledger {
         }
     }
 
-    /// Drops it, unless it has ended before. Its holders keep it.
+    /// Drops it, unless it has ended already. Its holders keep it.
     pub fn end<R: Receiver>(&mut self, id: SduId, reason: DropReason, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
@@ -146,21 +146,21 @@ impl Ledger {
         }
     }
 
-    /// Drops it, unless it has ended before or waits in PDCP.
+    /// Drops it, unless it has ended already or waits in PDCP.
     pub fn end_below<R: Receiver>(&mut self, id: SduId, reason: DropReason, receiver: &mut R) {
         if !self.sdus.get(id).above {
             self.end(id, reason, receiver);
         }
     }
 
-    /// Drops all that RLC has not handed up.
+    /// Drops all packets that RLC has not handed up.
     pub fn end_all<R: Receiver>(&mut self, reason: DropReason, receiver: &mut R) {
         for id in 0..self.sdus.len() as u32 {
             self.end_below(id, reason, receiver);
         }
     }
 
-    /// RLC hands it to PDCP, which becomes a holder. False where it has done so before, or it has ended.
+    /// RLC hands it to PDCP, which becomes a holder. Returns false if it was handed up before, or has ended.
     pub fn hand_up(&mut self, id: SduId) -> bool {
         let sdu = self.sdus.get_mut(id);
         let first = !sdu.above && !sdu.ended;
@@ -171,7 +171,7 @@ impl Ledger {
         first
     }
 
-    /// Delivers it, unless it has ended before. Its holders keep it.
+    /// Delivers it, unless it has ended already. Its holders keep it.
     pub fn deliver<R: Receiver>(&mut self, id: SduId, now: Time, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
@@ -192,13 +192,13 @@ impl Ledger {
         self.inside
     }
 
-    /// Packets that somebody holds, ended or not.
+    /// Packets with a holder, ended or not.
     #[cfg(test)]
     pub fn held(&self) -> usize {
         self.sdus.used()
     }
 
-    /// Places for packets, used or not.
+    /// Slots for packets, used or not.
     #[cfg(test)]
     pub fn slots(&self) -> usize {
         self.sdus.len()

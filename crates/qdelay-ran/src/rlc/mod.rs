@@ -1,23 +1,23 @@
-//! Radio link control (RLC): both ends of a data radio bearer, with PDCP's reordering on top.
+//! Radio link control (RLC): both ends of a data radio bearer, including PDCP's reordering.
 //!
-//! A [`Bearer`] takes packets from the queue in front of it when the MAC grants bytes, makes PDUs of them with headers of
-//! real size, and puts them together again as transport blocks arrive. Nothing is encoded: a PDU is which bytes of which
-//! packet. `docs/rlc.md` explains it for users.
+//! A [`Bearer`] takes packets from the queue in front of it when the MAC grants bytes, builds PDUs with headers of real size,
+//! and reassembles the packets as transport blocks arrive. Nothing is encoded: a PDU is a range of bytes of a packet.
+//! `docs/rlc.md` describes it for users.
 //!
 //! * Modes: transparent (`transparent`); unacknowledged of LTE (`um_lte`, over `concatenation`) and of NR (`um_nr`);
 //!   acknowledged of both (`am`, `am_sender`, `am_receiver`, `status`).
-//! * `header`: sizes of headers. `ledger`: who holds which packet. `pdcp`: reordering.
+//! * `header`: sizes of headers. `ledger`: the holders of each packet. `pdcp`: reordering.
 //!
 //! Sources: TS 36.322, TS 38.322, TS 38.323 (releases 15 and 16), TS 36.321 and TS 38.321 for MAC's subheaders.
 //!
 //! # Differences from the reference
-//! * A packet is made an SDU, numbered and segmented when the MAC asks, as in LTE; NR's preparing of PDUs before a grant
-//!   changes no byte on the air.
-//! * LTE leaves the length field out of the last subheader of a transport block, which no bearer knows of itself: it is
-//!   counted always, 1 or 2 bytes too many for each block. Length indicators of 15 bits, numbers of 16 bits and other
-//!   options of later releases are left out.
-//! * What a queue drops before the MAC has taken it has no number, so it makes no gap at the receiver.
-//! * Status reports of the other direction's data are not part of what is sent.
+//! * A packet becomes an SDU, and is numbered and segmented, when the MAC grants bytes, as in LTE; NR's preparation of PDUs
+//!   before a grant does not change any byte on the air.
+//! * LTE omits the length field of the last subheader in a transport block, but a bearer does not know whether it is the
+//!   last: the field is always counted, which is 1 or 2 bytes too many for each block. Length indicators of 15 bits, numbers
+//!   of 16 bits and other options of later releases are not implemented.
+//! * Packets that a queue drops before the MAC has taken them have no number, so they leave no gap at the receiver.
+//! * Status reports for data in the other direction are not part of the data sent.
 
 mod am;
 mod am_receiver;
@@ -46,7 +46,7 @@ pub use setting::{
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use am::Acknowledged;
-use am_units::World;
+use am_units::Rat;
 use blocks::{Blocks, Part};
 use ledger::{Ledger, SduId};
 use pdcp::Pdcp;
@@ -57,85 +57,87 @@ use transparent::Transparent;
 use um_lte::UmLte;
 use um_nr::UmNr;
 
-/// Dropped, since all transmissions of a transport block with a part of it failed, and nothing repeats it (HARQ under UM or TM).
+/// All transmissions of a transport block with a part of the packet failed, and RLC does not retransmit it (HARQ under UM or
+/// TM).
 pub const AIR: DropReason = DropReason::new("air");
-/// Dropped, since the receiver gave up waiting for the missing parts (t-Reassembly, LTE t-Reordering).
+/// The receiver stopped waiting for the missing parts (t-Reassembly, LTE t-Reordering).
 pub const REASSEMBLY: DropReason = DropReason::new("reassembly");
-/// Dropped, since AM repeated a part of it as often as it may.
+/// AM reached the limit of retransmissions for a part of the packet.
 pub const MAX_RETRANSMISSIONS: DropReason = DropReason::new("rlc_max_retransmissions");
-/// Dropped, since the entity was established anew while it held the packet.
+/// The entity was re-established while it held the packet.
 pub const REESTABLISHED: DropReason = DropReason::new("rlc_reestablished");
-/// Why a bearer drops packets.
+/// The drop reasons of a bearer.
 pub static DROPS: &[DropReason] = &[AIR, REASSEMBLY, MAX_RETRANSMISSIONS, REESTABLISHED];
 
-/// The part of a transport block that belongs to one bearer: from [`Bearer::transmit`] until it is told
-/// [`Bearer::received`] or [`Bearer::lost`], once.
+/// The part of a transport block that belongs to one bearer: from [`Bearer::transmit`] until the single call of
+/// [`Bearer::received`] or [`Bearer::lost`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(u32);
 
-/// Where the delay of a delivered packet arose, from when its first byte was taken from the queue of its bearer. What it
-/// waited before that is its queue's business.
+/// The delay of a delivered packet by cause, from the time at which its first byte was taken from the queue of its bearer.
+/// The time before that is the queue's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// From its first byte taken until a part of it was received for the first time.
+    /// From the first byte taken until a part of the packet was first received.
     pub air: Span,
-    /// From then until it was whole and handed up: its other parts, retransmissions, and order.
+    /// From then until it was complete and handed up: its other parts, retransmissions, and reordering.
     pub reassembly: Span,
 }
 
-/// What a transmission opportunity carried.
+/// The result of a transmission opportunity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmitted {
-    /// The block that is on the air now; `None` where nothing fitted or nothing was there.
+    /// The block that is now on the air; `None` if nothing fitted or there was no data.
     pub block: Option<BlockId>,
-    /// Bytes of the grant that are filled, MAC subheaders included. In transparent mode with counted bytes, those.
+    /// Bytes of the grant that are filled, MAC subheaders included. In transparent mode with counted bytes, the counted
+    /// bytes.
     pub used_bytes: u64,
-    /// Bytes of packets that were taken for the first time, without any header (in transparent mode with counted bytes,
-    /// those).
+    /// Bytes of packets that were taken for the first time, without any header (in transparent mode with counted bytes, the
+    /// counted bytes).
     pub sdu_bytes: u64,
 }
 
-/// Where a bearer takes packets from.
+/// The source of a bearer's packets.
 pub trait Supply {
-    /// The next packet of the queue, which may drop others on the way.
+    /// The next packet of the queue, which may drop others before it.
     fn pull(&mut self) -> Option<Packet>;
-    /// Whether nothing waits. A queue that says it is not empty may still have nothing when it is pulled from.
+    /// Whether the queue is empty. A queue that is not empty may still return no packet from `pull`.
     fn is_empty(&self) -> bool;
-    /// The last byte of `packet` was taken for the first time. At most once for each packet, before its end is told.
+    /// The last byte of `packet` was taken for the first time. At most once for each packet, before its delivery or drop.
     fn departed(&mut self, packet: &Packet);
 }
 
-/// Where a bearer hands packets up, each once.
+/// The destination of a bearer's packets, each of which ends once.
 pub trait Receiver {
-    /// `packet` is whole and handed up.
+    /// `packet` is complete and handed up.
     fn delivered(&mut self, packet: Packet, split: Split);
     /// `packet` is lost.
     fn dropped(&mut self, packet: &Packet, reason: DropReason);
 }
 
-/// What acknowledged mode did besides carrying packets.
+/// Statistics of acknowledged mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AmCounts {
     /// Status reports written.
     pub reports: u64,
-    /// Their bytes, without MAC's subheader.
+    /// Bytes of these reports, without MAC's subheader.
     pub report_bytes: u64,
-    /// How often the bearer was established anew, after maxRetxThreshold.
+    /// Number of re-establishments of the bearer after maxRetxThreshold.
     pub reestablished: u64,
 }
 
-/// What all modes share.
+/// State that all modes have.
 #[derive(Clone, Debug)]
 struct Common {
     ledger: Ledger,
     blocks: Blocks,
-    /// Parts of the block in hand: kept for what it has allocated.
+    /// Parts of the current block: kept for its allocation.
     parts: Vec<Part>,
     pdcp: Option<Pdcp>,
 }
 
 impl Common {
-    /// RLC has `sdu` whole.
+    /// RLC has received all of `sdu`.
     #[inline]
     fn hand_up<R: Receiver>(&mut self, sdu: SduId, now: Time, receiver: &mut R) {
         match &mut self.pdcp {
@@ -157,7 +159,7 @@ enum Entity {
     Acknowledged(Box<Acknowledged>),
 }
 
-/// [`Bearer::announce`] has no use for smaller packets, in IP bytes: with the largest headers of PDCP and SDAP they still have
+/// [`Bearer::announce`] has no effect for smaller packets, in IP bytes: even with the largest PDCP and SDAP headers they fit
 /// a length indicator.
 pub const ANNOUNCED_BYTES: u32 = header::LTE_LI_MAX as u32 + 1 - setting::SDU_OVERHEAD_MAX;
 
@@ -170,10 +172,10 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    /// A bearer as `setting` says.
+    /// Builds the bearer of `setting`.
     ///
     /// # Errors
-    /// The first thing wrong with the setting, with what was expected.
+    /// The first invalid setting, with the expected value.
     pub fn new(setting: RlcSetting) -> Result<Bearer, RlcError> {
         setting.check()?;
         let (entity, pdcp) = match setting.mode {
@@ -183,11 +185,11 @@ impl Bearer {
             Mode::LteUm(um) => (Entity::LteUm(UmLte::new(&setting, um)), None),
             Mode::NrUm(um) => (Entity::NrUm(UmNr::new(&setting, um)), um.pdcp),
             Mode::LteAm(am) => {
-                let entity = Acknowledged::new(&setting, am, World::Lte);
+                let entity = Acknowledged::new(&setting, am, Rat::Lte);
                 (Entity::Acknowledged(Box::new(entity)), None)
             }
             Mode::NrAm(NrAm { am, pdcp }) => {
-                let entity = Acknowledged::new(&setting, am, World::Nr);
+                let entity = Acknowledged::new(&setting, am, Rat::Nr);
                 (Entity::Acknowledged(Box::new(entity)), pdcp)
             }
         };
@@ -200,10 +202,11 @@ impl Bearer {
         Ok(Bearer { common, entity })
     }
 
-    /// A packet of `packet_bytes` IP bytes has come into the queue. Nothing can follow an SDU of more than 2047 bytes in a PDU of
-    /// LTE (TS 36.322 clause 6.2.2.5): from the first such packet on [`Bearer::wanted_bytes`] has room for further PDUs. Without
-    /// that it learns of them as it sends the first one, and has asked too little for what follows in the same grant. Of
-    /// packets below [`ANNOUNCED_BYTES`] there is no need to tell.
+    /// A packet of `packet_bytes` IP bytes has arrived at the queue. In a PDU of LTE, no element can follow an SDU of more
+    /// than 2047 bytes (TS 36.322 clause 6.2.2.5): from the first such packet on, [`Bearer::wanted_bytes`] includes room for
+    /// further PDUs. Without this call the bearer would detect such packets only on sending the first one, and its demand
+    /// would have been too small for the packets that follow in the same grant. Not needed for packets below
+    /// [`ANNOUNCED_BYTES`].
     pub fn announce(&mut self, packet_bytes: u32) {
         match &mut self.entity {
             Entity::LteUm(entity) => entity.announce(packet_bytes),
@@ -212,9 +215,10 @@ impl Bearer {
         }
     }
 
-    /// Bytes of a grant that it would fill now, with `queue` waiting, headers included; 0 where there is nothing to send.
-    /// Where headers depend on the sizes of packets it is a few bytes too many rather than too few, if [`Bearer::announce`] was
-    /// told of long packets. A window that fills up meanwhile may let less through.
+    /// Bytes of a grant that the bearer would fill now, with `queue` waiting, headers included; 0 if there is no data. If
+    /// headers depend on packet sizes, the result is a few bytes too large rather than too small, provided that long packets
+    /// were announced with [`Bearer::announce`]. A window that becomes full during the transmission may reduce the bytes
+    /// sent.
     pub fn wanted_bytes(&self, queue: Backlog) -> u64 {
         match &self.entity {
             Entity::Transparent(entity) => entity.wanted_bytes(&self.common, queue),
@@ -224,10 +228,10 @@ impl Bearer {
         }
     }
 
-    /// Puts behind `ends` how large a grant has to be for the first packet to go whole, for the first two, and so on: the rest
-    /// of one that is partly sent, each retransmission that is due, and then the packets of the queue, whose IP bytes `next`
-    /// tells one after the other. Up to grants of `limit_bytes`, and at most
-    /// [`MOST_PACKETS`](crate::slice::MOST_PACKETS). A discipline that drops what was told makes the answer a guess.
+    /// Appends to `ends` the grant sizes with which the first packet is sent whole, the first two, and so on: the remainder
+    /// of a partly sent one, each pending retransmission, and then the packets of the queue, whose IP bytes `next` returns
+    /// one after the other. Up to grants of `limit_bytes`, and at most [`MOST_PACKETS`](crate::slice::MOST_PACKETS). With a
+    /// discipline that drops packets at dequeue the result is an estimate.
     pub fn prefixes(&self, limit_bytes: u64, next: impl FnMut() -> Option<u32>, ends: &mut Vec<u32>) {
         let first = ends.len();
         let prefixes = &mut Prefixes { next, limit_bytes, ends, first };
@@ -254,12 +258,12 @@ impl Bearer {
         done
     }
 
-    /// The transport block with `block` was decoded. A block that has ended before is nothing.
+    /// The transport block with `block` was decoded. No effect on a block that has already ended.
     pub fn received<R: Receiver>(&mut self, now: Time, block: BlockId, receiver: &mut R) {
         self.ended(now, block, true, receiver);
     }
 
-    /// HARQ has given `block` up. A block that has ended before is nothing.
+    /// HARQ has given `block` up. No effect on a block that has already ended.
     pub fn lost<R: Receiver>(&mut self, now: Time, block: BlockId, receiver: &mut R) {
         self.ended(now, block, false, receiver);
     }
@@ -281,8 +285,8 @@ impl Bearer {
         common.parts = parts;
     }
 
-    /// When [`Bearer::poll`] has something to do: timers of both ends, and a status report on its way. Anything told to
-    /// the bearer may change it. In the past where something is due at once.
+    /// The time of the next [`Bearer::poll`]: timers of both ends, and a status report in transit. Any call may change it. In
+    /// the past if work is due at once.
     pub fn next_deadline(&self) -> Time {
         let pdcp = self.common.pdcp.as_ref().map_or(Time::NEVER, Pdcp::next_deadline);
         match &self.entity {
@@ -293,7 +297,7 @@ impl Bearer {
         }
     }
 
-    /// Does what is due at `now`; at any other time nothing.
+    /// Runs the events due at `now`; does nothing at any other time.
     pub fn poll<R: Receiver>(&mut self, now: Time, receiver: &mut R) {
         let common = &mut self.common;
         match &mut self.entity {
@@ -307,8 +311,8 @@ impl Bearer {
         }
     }
 
-    /// The packet that is partly taken: 1 or 0 packets, and its bytes that are not (without headers; in transparent mode
-    /// with counted bytes, those).
+    /// The packet that is partly taken: 1 or 0 packets, and its bytes that are not taken (without headers; in transparent
+    /// mode with counted bytes, the counted bytes).
     pub fn remaining(&self) -> Backlog {
         match &self.entity {
             Entity::Transparent(entity) => entity.remaining(&self.common),
@@ -318,13 +322,13 @@ impl Bearer {
         }
     }
 
-    /// Packets that it holds and that are neither delivered nor dropped; IP bytes.
+    /// Packets that the bearer holds and that are neither delivered nor dropped; IP bytes.
     #[inline]
     pub fn inside(&self) -> Backlog {
         self.common.ledger.inside()
     }
 
-    /// What acknowledged mode did besides; zeros in other modes.
+    /// Statistics of acknowledged mode; zeros in other modes.
     pub fn counts(&self) -> AmCounts {
         match &self.entity {
             Entity::Acknowledged(entity) => entity.counts,
@@ -409,7 +413,7 @@ mod tests {
                 _ => 0,
             };
             assert_eq!((bearer.common.ledger.held(), pdus), (0, 0), "{setting:?}");
-            // Places are used again.
+            // Slots are reused.
             assert!(bearer.common.ledger.slots() as u64 * 4 < host.pulled, "{setting:?}");
         }
     }

@@ -1,15 +1,15 @@
-//! Sequence numbers: counted without end here, sent modulo a power of two, and read relative to a window.
+//! Sequence numbers: 64-bit counters here, sent modulo a power of two, and interpreted relative to a window.
 
-/// What all counters begin with: 0 in every length of sequence numbers, with room for a window below it.
+/// Start value of all counters: 0 in every length of sequence numbers, with room for a window below it.
 pub(super) const START: u64 = 1 << 20;
 
-/// What a header carries of `number`.
+/// The header's value for `number`.
 #[inline]
 pub(super) const fn on_the_air(number: u64, bits: u8) -> u32 {
     (number & ((1 << bits) - 1)) as u32
 }
 
-/// The number at or above `base` that a header's `sn` stands for.
+/// The number at or above `base` for a header's `sn`.
 #[inline]
 pub(super) const fn at_or_above(base: u64, sn: u32, bits: u8) -> u64 {
     base + ((sn as u64).wrapping_sub(base) & ((1 << bits) - 1))

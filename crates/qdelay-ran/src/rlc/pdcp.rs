@@ -1,10 +1,11 @@
-//! Reordering at PDCP: packets that RLC hands up as they become whole go on in the order they were sent in.
+//! Reordering at PDCP: packets that RLC hands up on completion are delivered in the order in which they were sent.
 //!
 //! Source: TS 38.323 clauses 5.2.2.1 and 5.2.2.2. RX_DELIV is `deliver`, RX_NEXT `next`, RX_REORD `reorder`.
 //!
 //! # Differences from the reference
-//! * A packet gets its number as it leaves the queue of its bearer, not as it enters: what the queue drops makes no gap.
-//! * Numbers are not sent: the receiver knows COUNT, so more than half of all numbers on the way confuses nobody.
+//! * A packet is numbered when it leaves the queue of its bearer, not when it enters: packets dropped by the queue leave no
+//!   gap.
+//! * Numbers are not sent: the receiver has the full COUNT, so more than half of all numbers in transit cause no ambiguity.
 
 use super::Receiver;
 use super::ledger::{Ledger, NONE, SduId};
@@ -12,13 +13,13 @@ use super::setting::PdcpReordering;
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// The receiving PDCP entity. Holds the packets that wait for one before them.
+/// The receiving PDCP entity. Holds the packets that wait for an earlier one.
 #[derive(Clone, Debug)]
 pub(super) struct Pdcp {
     t_reordering: Span,
     /// The first packet not delivered yet.
     deliver: u64,
-    /// What came after `deliver`, from it on: `NONE` where nothing did.
+    /// The packets from `deliver` on: `NONE` for those that have not arrived.
     waiting: VecDeque<SduId>,
     /// The packet after the one that started the timer.
     reorder: u64,
@@ -36,7 +37,7 @@ impl Pdcp {
         }
     }
 
-    /// RLC has `sdu` whole, held for this entity.
+    /// RLC has received all of `sdu`, held for this entity.
     pub fn received<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, sdu: SduId, receiver: &mut R) {
         let count = ledger.get(sdu).count;
         let Some(place) = count.checked_sub(self.deliver) else {
@@ -64,7 +65,7 @@ impl Pdcp {
         self.wait(now);
     }
 
-    /// t-Reordering may have run out.
+    /// Handles an expiry of t-Reordering.
     pub fn poll<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, receiver: &mut R) {
         if self.timer <= now {
             self.timer = Time::NEVER;
@@ -73,7 +74,7 @@ impl Pdcp {
         }
     }
 
-    /// Delivers what there is of the first `given_up` packets, and what follows them without a gap.
+    /// Delivers the available ones of the first `given_up` packets, and those that follow without a gap.
     fn advance<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, given_up: u64, receiver: &mut R) {
         let until = self.deliver + given_up;
         while let Some(&sdu) = self.waiting.front() {

@@ -1,7 +1,7 @@
-//! How a bearer is set up: mode, sequence numbers, timers, and what its packets carry besides themselves.
+//! The settings of a bearer: mode, sequence numbers, timers, and the headers of its packets.
 //!
-//! The constructors give what is common in deployed networks; every field may be changed. RRC (TS 36.331, TS 38.331) allows
-//! certain values of each timer only; here any span is accepted that does not break the protocol.
+//! The constructors return settings that are common in deployed networks; every field may be changed. RRC (TS 36.331, TS
+//! 38.331) allows only certain values of each timer; here any span is accepted that does not break the protocol.
 
 use core::fmt;
 use qdelay_core::Span;
@@ -12,19 +12,19 @@ pub(super) const SDU_OVERHEAD_MAX: u32 = 64;
 /// One data radio bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlcSetting {
-    /// The mode, with what only it has.
+    /// The mode, with its own settings.
     pub mode: Mode,
     /// Bytes that PDCP and SDAP put in front of every packet: PDCP 2 (12-bit numbers) or 3 (18-bit; TS 36.323, TS 38.323
     /// clause 6.2.2), SDAP 1 where it has a header at all (TS 37.324 clause 6.2.2.2).
     pub sdu_overhead_bytes: u32,
-    /// What MAC puts in front of every PDU.
+    /// The MAC subheader of every PDU.
     pub mac: MacHeader,
 }
 
 /// The subheader in front of an RLC PDU in a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacHeader {
-    /// None is counted.
+    /// No subheader is counted.
     None,
     /// 2 bytes up to a PDU of 127 bytes, 3 above (TS 36.321 clause 6.1.2).
     Lte,
@@ -32,12 +32,12 @@ pub enum MacHeader {
     Nr,
 }
 
-/// How packets become PDUs.
+/// The segmentation of packets into PDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Packets go whole, without header, or wait for a larger grant.
+    /// Packets are sent whole, without header, or wait for a larger grant.
     Transparent {
-        /// What a packet counts in a grant, in place of its size, in bytes; `None`: its size.
+        /// Bytes that a packet counts in a grant, instead of its size; `None`: its size.
         counted_bytes: Option<u32>,
     },
     /// Unacknowledged, TS 36.322: segments and concatenates; delivers in order.
@@ -66,19 +66,19 @@ pub struct NrUm {
     pub sn_bits: u8,
     /// t-Reassembly: how long the receiver waits for a missing segment. More than HARQ takes for all its transmissions.
     pub t_reassembly: Span,
-    /// PDCP puts packets back into order; `None`: they are delivered as they become whole.
+    /// PDCP restores the order of packets; `None`: they are delivered on completion.
     pub pdcp: Option<PdcpReordering>,
 }
 
-/// Acknowledged mode: what LTE and NR have in common.
+/// Acknowledged mode: the settings common to LTE and NR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Am {
     /// Bits of a sequence number: 10 for LTE; 12 or 18 for NR.
     pub sn_bits: u8,
     /// t-Reordering (LTE) or t-Reassembly (NR): how long the receiver waits before it reports a gap.
     pub t_reassembly: Span,
-    /// t-StatusProhibit: the least time between two status reports. With less than it takes for a repetition to arrive,
-    /// the same gap is reported and repeated more than once.
+    /// t-StatusProhibit: the least time between two status reports. If it is shorter than the time until a repetition
+    /// arrives, the same gap is reported and repeated more than once.
     pub t_status_prohibit: Span,
     /// t-PollRetransmit: how long the sender waits for an answer to a poll.
     pub t_poll_retransmit: Span,
@@ -86,29 +86,29 @@ pub struct Am {
     pub poll_pdu: Option<u32>,
     /// pollByte: bytes between two polls; `None`: infinity.
     pub poll_bytes: Option<u64>,
-    /// maxRetxThreshold, at least 1: how often a part is repeated before the entity is established anew.
+    /// maxRetxThreshold, at least 1: retransmissions of a part before the entity is re-established.
     pub max_retransmissions: u32,
-    /// How a status report gets up.
+    /// The uplink of status reports.
     pub uplink: StatusUplink,
 }
 
 /// Acknowledged mode of NR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NrAm {
-    /// The protocol.
+    /// The settings common to LTE and NR.
     pub am: Am,
-    /// PDCP puts packets back into order; `None`: they are delivered as they become whole.
+    /// PDCP restores the order of packets; `None`: they are delivered on completion.
     pub pdcp: Option<PdcpReordering>,
 }
 
-/// The way of a status report.
+/// The uplink of status reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusUplink {
-    /// From when a report is wanted to when it is written: until the UE may send.
+    /// Time from the trigger of a report to its writing: until the UE may send.
     pub grant: Span,
-    /// From when it is written to when the sender has read it.
+    /// Time from its writing until the sender has read it.
     pub air: Span,
-    /// The largest report, in bytes: what does not fit is left for the next. At least 16.
+    /// The largest report, in bytes; gaps that do not fit are left for the next. At least 16.
     pub limit_bytes: u32,
 }
 
@@ -120,18 +120,18 @@ pub struct PdcpReordering {
 }
 
 impl StatusUplink {
-    /// Written 8 ms after it is wanted (a scheduling request and its grant), read 4 ms later.
+    /// Written 8 ms after its trigger (a scheduling request and its grant), read 4 ms later.
     pub const DEFAULT: StatusUplink =
         StatusUplink { grant: Span::from_millis(8), air: Span::from_millis(4), limit_bytes: 1024 };
 }
 
 impl RlcSetting {
-    /// Packets as the unit: each counts 1500 bytes, goes whole, and has no header.
+    /// Packets as the unit: each counts 1500 bytes, is sent whole, and has no header.
     pub const fn whole_packets() -> RlcSetting {
         let mode = Mode::Transparent { counted_bytes: Some(1500) };
         RlcSetting { mode, sdu_overhead_bytes: 0, mac: MacHeader::None }
     }
-    /// Transparent mode: a packet goes whole, without header, once a grant holds it.
+    /// Transparent mode: a packet is sent whole, without header, once a grant holds it.
     pub const fn transparent() -> RlcSetting {
         RlcSetting {
             mode: Mode::Transparent { counted_bytes: None },
@@ -182,7 +182,7 @@ impl RlcSetting {
         RlcSetting { mode: Mode::NrAm(NrAm { am, pdcp }), sdu_overhead_bytes: 3, mac: MacHeader::Nr }
     }
 
-    /// The first thing wrong with it, if any.
+    /// Checks the settings and returns the first error.
     pub(crate) fn check(&self) -> Result<(), RlcError> {
         if self.sdu_overhead_bytes > SDU_OVERHEAD_MAX {
             return Err(RlcError::SduOverhead(self.sdu_overhead_bytes));
@@ -238,27 +238,27 @@ fn positive(span: Span, name: &'static str) -> Result<(), RlcError> {
     if span.is_zero() { Err(RlcError::Timer(name)) } else { Ok(()) }
 }
 
-/// What is wrong with a setting.
+/// An invalid setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcError {
-    /// No such length of sequence numbers in this mode.
+    /// A length of sequence numbers that the mode does not have.
     SnBits {
-        /// What was given.
+        /// The given length.
         given: u8,
-        /// What there is.
+        /// The possible lengths.
         expected: &'static str,
     },
-    /// A timer of no time.
+    /// A timer of zero.
     Timer(&'static str),
-    /// A poll after nothing.
+    /// A poll interval of zero.
     Poll,
-    /// No retransmission at all.
+    /// A limit of zero retransmissions.
     MaxRetransmissions,
-    /// A status report that holds no gap.
+    /// A status report that is too small for a gap.
     StatusLimit(u32),
-    /// A packet that counts nothing.
+    /// A packet that counts zero bytes.
     CountedBytes,
-    /// Headers larger than any.
+    /// Headers that are too large.
     SduOverhead(u32),
 }
 

@@ -1,26 +1,25 @@
-//! Status reports: what the receiver of acknowledged mode tells the sender (TS 36.322 clause 6.2.1.6, TS 38.322 clause
-//! 6.2.2.5).
+//! Status reports from the receiver of acknowledged mode to the sender (TS 36.322 clause 6.2.1.6, TS 38.322 clause 6.2.2.5).
 
 use super::header::{gap_bits, status_bits};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::Time;
 
-/// Something that has not come.
+/// Missing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
     /// NACK_SN.
     pub sn: u32,
-    /// PDUs in a row from `sn` on that are missing as a whole; more than 1 in NR only.
+    /// Number of consecutive PDUs from `sn` on that are missing as a whole; more than 1 in NR only.
     pub count: u32,
-    /// First byte that is missing.
+    /// First missing byte.
     pub from: u32,
-    /// The byte after the last; `None`: all that follow, or the PDU as a whole where `from` is 0.
+    /// The byte after the last; `None`: all following bytes, or the whole PDU if `from` is 0.
     pub to: Option<u32>,
 }
 
 impl Gap {
-    /// Without offsets: as a whole.
+    /// Whether it has no offsets: the whole PDU is missing.
     pub fn is_whole(&self) -> bool {
         self.from == 0 && self.to.is_none()
     }
@@ -29,31 +28,31 @@ impl Gap {
 /// A report, as it is written or read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Status {
-    /// ACK_SN: everything before it has come, but for the gaps.
+    /// ACK_SN: everything before it has arrived, except the gaps.
     pub ack_sn: u32,
-    /// In the order of their numbers.
+    /// In the order of their sequence numbers.
     pub gaps: Vec<Gap>,
     bits: u64,
     lte: bool,
     sn_bits: u8,
 }
 
-/// NR counts up to so many PDUs in one gap.
+/// NR's largest number of PDUs in one gap.
 const COUNT_MAX: u32 = 255;
 
 impl Status {
-    /// Begins a new one.
+    /// Starts a new report.
     pub fn clear(&mut self, lte: bool, sn_bits: u8) {
         self.gaps.clear();
         (self.lte, self.sn_bits, self.bits) = (lte, sn_bits, status_bits(lte));
     }
 
-    /// Its size.
+    /// Its size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bits.div_ceil(8)
     }
 
-    /// Adds a gap, where the report does not grow above `limit_bytes` with it.
+    /// Adds a gap, unless the report would exceed `limit_bytes`.
     pub fn add(&mut self, gap: Gap, limit_bytes: u32) -> bool {
         let limit_bits = u64::from(limit_bytes) * 8;
         if let Some(last) = self.gaps.last_mut()
@@ -85,15 +84,15 @@ impl Status {
     }
 }
 
-/// Reports on their way up, in the order they were written, reused with what they have allocated.
+/// Reports in transit on the uplink, in the order in which they were written, reused with their allocations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StatusMail {
+pub(super) struct StatusQueue {
     flying: VecDeque<(Time, Status)>,
     spare: Vec<Status>,
 }
 
-impl StatusMail {
-    /// A report to write on.
+impl StatusQueue {
+    /// An empty report to write to.
     pub fn blank(&mut self) -> Status {
         self.spare.pop().unwrap_or_default()
     }
@@ -108,15 +107,15 @@ impl StatusMail {
         }
         self.flying.pop_front().map(|(_, status)| status)
     }
-    /// Done with `status`.
+    /// Returns `status` for reuse.
     pub fn discard(&mut self, status: Status) {
         self.spare.push(status);
     }
-    /// When the next one arrives.
+    /// The arrival time of the next report.
     pub fn next_arrival(&self) -> Time {
         self.flying.front().map_or(Time::NEVER, |&(arrival, _)| arrival)
     }
-    /// Whatever is on its way means nothing any more.
+    /// Discards all reports in transit.
     pub fn clear(&mut self) {
         self.spare.extend(self.flying.drain(..).map(|(_, status)| status));
     }

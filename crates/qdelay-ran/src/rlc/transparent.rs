@@ -1,4 +1,4 @@
-//! Transparent mode (TS 36.322, TS 38.322 clause 5.1.1 and 5.2.1): packets go whole, without a header of RLC.
+//! Transparent mode (TS 36.322, TS 38.322 clause 5.1.1 and 5.2.1): packets are sent whole, without an RLC header.
 //!
 //! # Differences from the reference
 //! 3GPP uses it for signalling only. Here it also stands for an emulator that counts packets: with `counted_bytes` each
@@ -17,7 +17,7 @@ pub(super) struct Transparent {
     counted_bytes: Option<u32>,
     overhead_bytes: u32,
     mac: MacHeader,
-    /// Taken from the queue for a grant that it did not fit.
+    /// A packet taken from the queue for a grant into which it did not fit.
     waiting: Option<SduId>,
 }
 
@@ -31,7 +31,7 @@ impl Transparent {
         }
     }
 
-    /// What a packet fills of a grant.
+    /// Bytes of a grant that a packet fills.
     fn cost_bytes(&self, bytes: u32) -> u64 {
         let bytes = u64::from(self.counted_bytes.unwrap_or(bytes));
         bytes + self.mac.bytes(bytes)
@@ -44,7 +44,7 @@ impl Transparent {
                 Some(_) => queue.packets * self.cost_bytes(0),
                 None => {
                     let header_bytes = u64::from(self.overhead_bytes) + self.mac.bytes(u64::MAX);
-                    // A packet without a byte counts one.
+                    // A packet of zero bytes counts as one.
                     (queue.bytes + queue.packets * header_bytes).max(queue.packets)
                 }
             }

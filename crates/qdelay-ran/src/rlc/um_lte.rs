@@ -1,10 +1,10 @@
-//! LTE's unacknowledged mode: concatenation, segmentation, and a receiver that puts PDUs back into order.
+//! LTE's unacknowledged mode: concatenation, segmentation, and a receiver that restores the order of PDUs.
 //!
 //! Source: TS 36.322 clauses 5.1.2 and 7.1. VT(US) is `next`; VR(UR) is `awaited`, VR(UH) `highest`, VR(UX) `trigger`.
 //!
 //! # Differences from the reference
-//! A packet of which a block was lost, or refused by the receiver, is dropped as soon as that is known and the MAC has taken
-//! all of it, not when the receiver gives up; its timers run as they would.
+//! A packet with a lost block, or refused by the receiver, is dropped as soon as that is known and the MAC has taken all of
+//! it, not when the receiver gives up; the receiver's timers are not affected.
 
 use super::blocks::Part;
 use super::concatenation::{InSequence, PduId, Pdus};
@@ -29,11 +29,11 @@ pub(super) struct UmLte {
     receiver: UmLteReceiver,
 }
 
-/// Holds the PDUs that wait for one before them.
+/// Holds the PDUs that wait for an earlier one.
 #[derive(Clone, Debug)]
 struct UmLteReceiver {
     awaited: u64,
-    /// PDUs from `awaited` to before `highest`; `NONE` where one is missing.
+    /// PDUs from `awaited` to before `highest`; `NONE` for missing ones.
     waiting: VecDeque<PduId>,
     trigger: u64,
     timer: Time,
@@ -170,7 +170,7 @@ impl UmLteReceiver {
             return;
         }
         if place == 0 && self.waiting.is_empty() {
-            // The usual case: nothing is missing, so nothing waits, and no timer runs.
+            // The usual case: nothing is missing, so no PDU waits, and no timer runs.
             self.awaited += 1;
             let all = (0, pdus.get(part.unit).bytes);
             self.in_sequence.feed((pdus, ledger), now, part.unit, all, receiver);
@@ -181,7 +181,7 @@ impl UmLteReceiver {
             self.waiting.resize(place + 1, NONE);
         }
         self.waiting[place] = part.unit;
-        // What has fallen out of the window is not waited for.
+        // PDUs below the window are not waited for.
         let below = self.highest() - window;
         self.advance(pdus, ledger, now, below, receiver);
         let outside = self.trigger < self.highest() - window && self.trigger != self.highest();
@@ -191,7 +191,7 @@ impl UmLteReceiver {
         self.wait(um, now);
     }
 
-    /// Puts together what there is before `until`, and what follows without a gap.
+    /// Reassembles the available PDUs before `until`, and those that follow without a gap.
     fn advance<R: Receiver>(
         &mut self,
         pdus: &mut Pdus,

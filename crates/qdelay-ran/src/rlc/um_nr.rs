@@ -4,8 +4,8 @@
 //! RX_Timer_Trigger `trigger`.
 //!
 //! # Differences from the reference
-//! A packet of which a block was lost, or refused by the receiver, is dropped as soon as that is known and the MAC has taken
-//! all of it, not when the receiver gives up; its timers run as they would.
+//! A packet with a lost block, or refused by the receiver, is dropped as soon as that is known and the MAC has taken all of
+//! it, not when the receiver gives up; the receiver's timers are not affected.
 
 use super::assembly::Assemblies;
 use super::blocks::Part;
@@ -29,10 +29,10 @@ pub(super) struct UmNr {
     receiver: UmNrReceiver,
 }
 
-/// A number whose segments come in.
+/// A sequence number whose segments are arriving.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// The packet, held; `NONE` before the first segment and once it is whole.
+    /// The packet, held; `NONE` before the first segment and after completion.
     sdu: SduId,
     assembly: u32,
     whole: bool,
@@ -104,7 +104,7 @@ impl UmNr {
         let bits = self.um.sn_bits;
         loop {
             let limit = self.mac.fits(grant_bytes - done.used_bytes);
-            // Room for a byte of a segment, so that nothing is pulled in vain.
+            // There must be room for a byte of a segment, so that no packet is pulled in vain.
             if limit <= nr_um_bytes(bits, u32::from(self.intake.is_open()), false) {
                 break;
             }
@@ -190,7 +190,7 @@ impl UmNrReceiver {
         if slot.sdu == part.unit {
             common.ledger.release(part.unit, receiver);
         } else {
-            // Numbers that have come round unnoticed would make one packet of two: upper layers would refuse it.
+            // Sequence numbers that wrapped around unnoticed would merge two packets into one: upper layers would refuse it.
             if slot.sdu != NONE {
                 refuse(&mut common.ledger, slot.sdu, receiver);
                 self.assemblies.remove(slot.assembly);
@@ -205,7 +205,7 @@ impl UmNrReceiver {
             common.hand_up(part.unit, now, receiver);
             common.ledger.release(part.unit, receiver);
         }
-        // What has fallen out of the window is not waited for.
+        // Numbers below the window are not waited for.
         let below = self.highest() - window;
         self.advance(&mut common.ledger, below, receiver);
         let outside = self.trigger < self.highest() - window && self.trigger != self.highest();
@@ -215,7 +215,7 @@ impl UmNrReceiver {
         self.wait(um, now);
     }
 
-    /// A segment is missing before one that has come.
+    /// Whether a segment is missing before one that has arrived.
     fn is_missing(&self) -> bool {
         match self.slots.front() {
             None => false,
@@ -226,7 +226,7 @@ impl UmNrReceiver {
         }
     }
 
-    /// Gives up what is not whole before `until`, and passes what is whole after that.
+    /// Gives up the incomplete numbers before `until`, and advances past the complete ones after that.
     fn advance<R: Receiver>(&mut self, ledger: &mut Ledger, until: u64, receiver: &mut R) {
         while let Some(&slot) = self.slots.front() {
             if !slot.whole && self.awaited >= until {
@@ -249,7 +249,7 @@ impl UmNrReceiver {
     }
 }
 
-/// The receiver lets go of an SDU that is not whole.
+/// The receiver releases an incomplete SDU.
 fn refuse<R: Receiver>(ledger: &mut Ledger, sdu: SduId, receiver: &mut R) {
     ledger.doom(sdu, super::REASSEMBLY);
     ledger.bury(sdu, receiver);

@@ -1,35 +1,37 @@
-//! Which queues of a slice can matter to the knapsack, and what each prefix of them costs.
+//! The queues of a slice that can matter to the knapsack, and the cost of each prefix of them.
 //!
 //! Of ten thousand queues only some hundred can be part of a best choice, because a TTI has few groups and every packet
-//! counts the same. `price.rs` says which numbers of packets of a queue lose too much. A queue that every best choice takes from has a
-//! base, and is a contender with what it may have beyond that. The others compete for the groups that the bases leave, `C`, and for
-//! the loss that a best choice may have, `L`. Let `k` packets of queue `q` cost `c(q, k)` groups and lose `l(q, k)`, and weigh
-//! `w(q, k) = 4 L c(q, k) + C l(q, k)`. What a best choice takes weighs at most `W = 5 L C`. Let `S(i)` be the sum of the `i` smallest
-//! least weights of the slice's queues.
+//! counts the same. `price.rs` determines which numbers of packets of a queue lose too much. A queue that every best choice
+//! takes packets from has a base, and is a contender with its further packets. The others compete for the groups that the
+//! bases leave, `C`, and for the loss that a best choice may have, `L`. Let `k` packets of queue `q` cost `c(q, k)` groups
+//! and lose `l(q, k)`, and let their weight be `w(q, k) = 4 L c(q, k) + C l(q, k)`. The total weight of a best choice is at
+//! most `W = 5 L C`. Let `S(i)` be the sum of the `i` smallest of the least weights of the slice's queues.
 //!
-//! **`k` packets of a queue may be left out if there is an `i` such that `i` earlier queues take no more groups for `k` packets than
-//! it does, and `S(i) > W - w(q, k)`.** For let a best choice take these `k` packets. The others that it takes from share
-//! `W - w(q, k)`, and each takes at least its least weight, so there are fewer than `i` of them. Hence from one of these `i` queues
-//! nothing is taken, and it can stand in: the choice has as many packets, of the same slice, and costs no more. It takes more from an
-//! earlier queue, so the first one was not the one that is due among equals. Where the quantum limit counts too, "no more groups"
-//! means at the size that selects and at the real one.
+//! **`k` packets of a queue may be left out if there is an `i` such that `i` earlier queues need no more groups for `k`
+//! packets than it does, and `S(i) > W - w(q, k)`.** For suppose that a best choice takes these `k` packets. The other queues
+//! that it takes packets from share `W - w(q, k)`, and each has at least its least weight, so there are fewer than `i` of
+//! them. Hence nothing is taken from one of these `i` queues, and that queue can replace `q`: the choice has as many packets,
+//! of the same slice, and costs no more. It takes more from an earlier queue, so the original choice was not the first one
+//! among equals. If the quantum limit counts too, "no more groups" applies both to the inflated size and to the real one.
 //!
-//! A slice that is solved without its limit, though it has one, may bring a choice that its limit does not allow. Then it is solved again
-//! with it. If the choice is allowed, it is the one that is due: exchanges lead from any choice to one that was looked at, is as good, and
-//! is no later among equals, whether it is allowed or not. Weights do not grow by that, because such a slice pays no price of its own for
-//! what it is charged (one that does is solved with its limit at once).
+//! A slice that is solved without its limit, although it has one, may yield a choice that violates the limit. It is then
+//! solved again with the limit. If the choice satisfies the limit, it is the required one: exchanges lead from any choice to
+//! one that was considered, is as good, and is no later among equals, whether or not it satisfies the limit. Exchanges do not
+//! increase weights, because such a slice has no price for charged groups (a slice with such a price is solved with the limit
+//! at once).
 //!
-//! So there is a cost `t(k)` from which on `k` packets are beaten: with the costs `s(1) <= s(2) <= …` of the queues before, the
-//! least over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that `S(i)` leaves no room for. Queues come in their order,
-//! and `t(k)` only falls. A queue stays if it costs less than one of them. Almost every other queue is refused by comparing its
-//! bytes with the most bytes that cost less than `t(k)` on its channel, without looking costs up.
+//! So there is a cost `t(k)` from which on `k` packets are beaten: with the costs `s(1) <= s(2) <= …` of the earlier queues,
+//! the minimum over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that `S(i)` leaves no room for. Queues are
+//! processed in their order, and `t(k)` only falls. A queue is kept if it costs less than one of them. Almost every other
+//! queue is refused by comparing its bytes with the most bytes that cost less than `t(k)` on its channel, without looking up
+//! its costs.
 
 use super::price::{Known, Limits, Market, Price};
 use super::problem::Problem;
-use super::{Channel, Head, MOST_PACKETS, Queues};
+use super::{Head, MOST_PACKETS, Queues, RbgCapacity};
 use alloc::vec::Vec;
 
-/// What may be left out: numbers of packets by which a choice loses more than `slack`.
+/// The criterion for leaving out: numbers of packets by which a choice loses more than `slack`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     pub price: Price,
@@ -37,7 +39,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// Whether so many packets at these costs may be in a best choice, where the queue gains `best` at most.
+    /// Whether so many packets at these costs may be in a best choice, where the queue gains at most `best`.
     #[inline]
     fn keeps(&self, best: i32, packets: usize, costs: (u16, u16)) -> bool {
         i64::from(best - self.price.gain(packets, costs)) <= self.slack
@@ -45,10 +47,10 @@ impl Cut {
 }
 
 impl<Q: Queues> Problem<'_, Q> {
-    /// Costs of `bytes` from the head of a queue: groups, and groups at the real size, which are 0 where nobody watches them.
-    /// `None` where they do not fit.
+    /// Costs of `bytes` from the head of a queue: groups, and groups at the real size, which are 0 if they are not limited.
+    /// `None` if they do not fit.
     #[inline]
-    fn cost(&self, channel: &Channel, bytes: u32) -> Option<(u16, u16)> {
+    fn cost(&self, channel: &RbgCapacity, bytes: u32) -> Option<(u16, u16)> {
         let groups = channel.groups_for(self.inflation.inflate(bytes))?;
         if groups > self.capacity {
             return None;
@@ -68,33 +70,33 @@ impl<Q: Queues> Problem<'_, Q> {
             }
         }
     }
-    /// How many real groups are told apart.
+    /// Number of distinct values of the real groups.
     pub fn depth(&self) -> usize {
         self.budget.filter(|_| self.is_limited).map_or(1, |budget| usize::from(budget) + 1)
     }
 }
 
-/// Some packets from the head of a queue.
+/// A number of packets from the head of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     pub packets: u16,
-    /// Groups at the size that selects.
+    /// Groups at the inflated size.
     pub groups: u16,
-    /// Groups at the real size; 0 where nobody watches them.
+    /// Groups at the real size; 0 if they are not limited.
     pub charged: u16,
 }
 
-/// A queue that can matter.
+/// A queue that can be part of a best choice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contender {
     pub queue: u32,
-    /// Packets that it has in every best choice. Its prefixes are those beyond.
+    /// Number of its packets in every best choice. Its prefixes are those beyond.
     pub base: u16,
     first: u32,
     end: u32,
 }
 
-/// The queues of a slice that can matter, in their order.
+/// The contending queues of a slice, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contenders {
     pub list: Vec<Contender>,
@@ -102,13 +104,13 @@ pub(super) struct Contenders {
 }
 
 impl Contenders {
-    /// The prefixes of a queue that can be chosen, from few packets to many.
+    /// The prefixes of a queue that can be chosen, in ascending number of packets.
     pub fn prefixes(&self, contender: Contender) -> &[Prefix] {
         &self.prefixes[contender.first as usize..contender.end as usize]
     }
-    /// Puts them into the order of the members, of which `first` is the first.
+    /// Sorts them into the order of the members, of which `first` is the first.
     fn sort(&mut self, first: u32) {
-        // Members go round once.
+        // The order of members wraps around once.
         let place = |contender: &Contender| contender.queue.wrapping_sub(first);
         if !self.list.is_sorted_by_key(place) {
             self.list.sort_unstable_by_key(place);
@@ -120,15 +122,15 @@ impl Contenders {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sieve {
     weight: Weight,
-    /// The sums of the `i` smallest weights, from `i` = 1 on, while they are within the room.
+    /// The sums of the `i` smallest weights, from `i` = 1 on, as long as they are within the room.
     sums: Vec<i64>,
-    /// The least weight of all that fit, by queue.
+    /// The least weight over all its packets that fit, by queue.
     weights: Vec<i64>,
     levels: Levels,
-    /// Costs of the candidates, one behind the other, for 1, 2, … packets.
+    /// Costs of the candidates, concatenated, for 1, 2, … packets.
     costs: Vec<(u16, u16)>,
     candidates: Vec<Contender>,
-    /// For each channel what may beat the `t(k)`.
+    /// For each channel the byte limits below `t(k)`.
     limits: Vec<u32>,
     fresh: Vec<Fresh>,
     /// Queues whose first packet fits, and its cost.
@@ -140,17 +142,17 @@ pub(super) struct Sieve {
     pub keeps_all: bool,
 }
 
-/// What a queue's packets take of what a best choice has: groups, and what it may lose. A loss counts as so many groups that
-/// a choice which loses as much as it may takes a fifth more.
+/// The share of a queue's packets in the resources of a best choice: groups, and loss. A loss is weighted such that the
+/// largest permitted loss equals a fifth of the total.
 #[derive(Clone, Debug, Default)]
 struct Weight {
     price: Option<Price>,
-    /// Of a group, and of a loss.
+    /// Weight of a group, and of a unit of loss.
     group: i64,
     loss: i64,
-    /// What a choice has.
+    /// Total weight that a choice may have.
     room: i64,
-    /// The least weight of a queue that takes so many groups or more, where it gains nothing.
+    /// The least weight of a queue that takes at least so many groups, if it gains nothing.
     least: Vec<i64>,
 }
 
@@ -158,13 +160,13 @@ impl Weight {
     fn set(&mut self, cut: Cut, capacity: u16) {
         let Cut { price, slack } = cut;
         self.price = Some(price);
-        // Where nothing may be lost, groups alone count.
+        // If nothing may be lost, only groups count.
         (self.group, self.loss) = (4 * slack.max(1), i64::from(capacity));
         self.room = 4 * slack.max(1) * i64::from(capacity) + slack * i64::from(capacity);
         self.least.clear();
         self.least.resize(usize::from(capacity) + 2, i64::MAX);
         for groups in (1..=usize::from(capacity)).rev() {
-            // Its packets are worth no more than the groups, and whole packets.
+            // Its packets are worth no more than the groups, and are a whole number.
             let worth = price.group * groups as i32;
             let loss = if price.charged == 0 { worth % price.packet.max(1) } else { 0 };
             let here = self.group * groups as i64 + self.loss * i64::from(loss);
@@ -181,7 +183,7 @@ impl Weight {
         if room < 0 {
             return 0;
         }
-        // By their groups alone, or with what they lose at least: what these groups are worth, less the packets.
+        // By their groups alone, or with their least loss: the price of these groups, less the packets.
         let alone = room / self.group + 1;
         let with = self.price.map_or(i64::MAX, |price| {
             let worth = self.loss * i64::from(price.packet) * packets as i64;
@@ -191,55 +193,55 @@ impl Weight {
     }
 }
 
-/// A queue of which something may be in a best choice.
+/// A queue of which some packets may be in a best choice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fitting {
     queue: u32,
-    /// No more than the least groups that it takes.
+    /// A lower bound on the groups that it takes.
     cost: u16,
-    /// Its place among those that were looked up, from 1 on; or 0.
+    /// Its position among the queues that were looked up, from 1 on; or 0.
     known: u32,
 }
 
-/// What is beyond all `t(k)`.
+/// The smallest number of groups that is beaten for every number of packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beaten {
-    /// So many groups or more.
+    /// This number of groups or more is beaten.
     groups: u16,
-    /// When there were so many candidates, and so many `t(k)`: more packets than these had none then.
+    /// Numbers of candidates and of `t(k)` when it was computed: for more packets there was no `t(k)` then.
     candidates: u32,
     levels: usize,
 }
 
-/// How old a channel's limits are.
+/// Age of a channel's limits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fresh {
     is_set: bool,
-    /// How many candidates there were.
+    /// Number of candidates at the time.
     candidates: u32,
-    /// For how many packets.
+    /// For how many packets limits were computed.
     filled: u8,
 }
 
-/// So few queues are not worth choosing among.
+/// With fewer queues, leaving out costs more than it saves.
 const FEW: usize = if cfg!(test) { 1 } else { 32 };
-/// The costs of what is left out.
+/// The costs of packets that are left out.
 const NEVER: (u16, u16) = (u16::MAX, u16::MAX);
 
-/// For each number of packets: what the cheapest queues until now take.
+/// For each number of packets: the costs of the cheapest queues so far.
 #[derive(Clone, Debug, Default)]
 struct Levels {
-    /// Groups from none to the capacity.
+    /// Number of group counts, from none to the capacity.
     width: usize,
-    /// Real groups that are told apart.
+    /// Number of distinct values of the real groups.
     depth: usize,
-    /// By level, real groups: `t(k)`; so many groups or more are beaten.
+    /// By level and real groups: `t(k)`; this number of groups or more is beaten.
     enough: Vec<u16>,
-    /// How many costs are held.
+    /// Number of costs held.
     held: Vec<u16>,
     /// The costs below `enough`, ascending.
     costs: Vec<u16>,
-    /// By level, for 1, 2, … queues: the fewest groups that these beat if none of them takes more.
+    /// By level, for 1, 2, … queues: the fewest groups that they beat if none of them takes more.
     reach: Vec<u16>,
 }
 
@@ -258,13 +260,13 @@ impl Levels {
     fn needs(&self, costs: &[(u16, u16)]) -> bool {
         costs.len() > self.len()
             || costs.iter().zip(self.enough.chunks_exact(self.depth)).any(|(&(groups, charged), enough)| {
-                // What is left out is no real group of any.
+                // The cost of left-out packets is no real group of any level.
                 enough.get(usize::from(charged)).is_some_and(|&enough| groups < enough)
             })
     }
-    /// A queue with these costs stays. Those that are beaten become [`NEVER`].
+    /// Adds a queue with these costs. Costs that are beaten become [`NEVER`].
     fn add(&mut self, costs: &mut [(u16, u16)], weight: &Weight, sums: &[i64]) {
-        // One more than the most that stay: a cost is put in before another is taken out.
+        // One more than the most that are kept: a cost is inserted before another is removed.
         let most = sums.len() + 1;
         for packets in self.len() + 1..=costs.len() {
             self.reach.extend(sums.iter().map(|&sum| weight.beaten_from(packets, sum)));
@@ -287,7 +289,7 @@ impl Levels {
                     if charged == least {
                         *costs = NEVER;
                     }
-                    // Who may be charged for more is beaten no later.
+                    // With more real groups it is beaten no later.
                     break;
                 }
                 let held = &mut self.held[cell];
@@ -297,7 +299,8 @@ impl Levels {
                 here.copy_within(at..count, at + 1);
                 here[at] = groups;
                 *held += 1;
-                // So many queues take no more than the last of them, and they beat whatever costs `reach` of so many.
+                // That many queues take at most the last of the held costs each, so every cost from the larger of it and
+                // `reach` on is beaten.
                 while let Some(last) = held.checked_sub(1).map(usize::from) {
                     let reach = reach.get(last).copied().unwrap_or(0);
                     *enough = (*enough).min(here[last].max(reach));
@@ -311,15 +314,15 @@ impl Levels {
     }
 }
 
-/// Whether what was worked out with `then` candidates is to be worked out again with `now`. What is old lets too many through,
-/// which is only slower.
+/// Whether a value computed with `then` candidates must be recomputed with `now`. An outdated value lets too many queues
+/// through, which only costs time.
 fn is_stale(then: u32, now: u32) -> bool {
     now > then + if cfg!(test) { 1 } else { 15 + then / 4 }
 }
 
 impl Contenders {
-    /// Puts down what every best choice takes of a slice: from each queue that gains more than the slack, the least that may be taken.
-    /// Returns the groups of that, at both sizes. The prefixes beyond are contenders.
+    /// Records the packets of a slice that every best choice takes: from each queue that gains more than the slack, the least
+    /// number that may be taken. Returns their groups, at both sizes. The prefixes beyond are contenders.
     pub fn begin(
         &mut self,
         market: &Market,
@@ -335,7 +338,7 @@ impl Contenders {
             let costs = market.costs(known);
             let mut base: Option<Prefix> = None;
             for (index, &(groups, charged)) in costs.iter().enumerate() {
-                // More packets for the same are better.
+                // More packets for the same cost are better.
                 let is_best = costs.get(index + 1) != Some(&(groups, charged));
                 if !is_best || !cut.keeps(known.best, index + 1, (groups, charged)) {
                     continue;
@@ -362,7 +365,7 @@ impl Contenders {
         }
         sum
     }
-    /// Takes away what no longer fits beside what every best choice takes, and real groups where nobody watches their sum.
+    /// Removes prefixes that do not fit beside the packets of every best choice, and real groups if their sum is not limited.
     fn settle<Q: Queues>(&mut self, problem: &Problem<'_, Q>) {
         for contender in &mut self.list {
             let prefixes = &mut self.prefixes[contender.first as usize..contender.end as usize];
@@ -383,8 +386,8 @@ impl Contenders {
 }
 
 impl Sieve {
-    /// Finds the contenders of `problem` among the queues that not every best choice takes from, and puts them between the others.
-    /// `problem` is what those leave.
+    /// Finds the contenders of `problem` among the queues that not every best choice takes packets from, and merges them with
+    /// the others. `problem` is the remainder beside those.
     pub fn find<Q: Queues>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -422,7 +425,7 @@ impl Sieve {
             let first = found.prefixes.len() as u32;
             let costs = &self.costs[candidate.first as usize..candidate.end as usize];
             for (index, &(groups, charged)) in costs.iter().enumerate() {
-                // More packets for the same are better.
+                // More packets for the same cost are better.
                 let is_best = (groups, charged) != NEVER && costs.get(index + 1) != Some(&(groups, charged));
                 if is_best {
                     found.prefixes.push(Prefix { packets: index as u16 + 1, groups, charged });
@@ -436,8 +439,8 @@ impl Sieve {
         found.sort(problem.members.first().copied().unwrap_or(0));
     }
 
-    /// Finds the queues that may be taken from and what they take at least, and from this the reach. Returns whether there are so
-    /// few queues that all stay.
+    /// Finds the queues that packets may be taken from and their least weights, and from these the reach. Returns whether
+    /// there are so few queues that all are kept.
     fn count<Q: Queues>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -494,7 +497,7 @@ impl Sieve {
                 self.fitting.push(fitting);
             }
         }
-        // As many as may have room at all are enough.
+        // Only as many as can have room at all are needed.
         let least = self.weights.iter().copied().min().unwrap_or(1).max(1);
         let most = (self.weight.room / least) as usize + 1;
         if most < self.weights.len() {
@@ -518,7 +521,7 @@ impl Sieve {
         self.fitting.len() <= self.sums.len().max(FEW)
     }
 
-    /// Whether a queue that takes at least `cost` takes few enough bytes for some number of packets.
+    /// Whether a queue that takes at least `cost` is within the byte limit for some number of packets.
     #[inline]
     fn may_matter<Q: Queues>(&mut self, problem: &Problem<'_, Q>, queue: usize, cost: u16) -> bool {
         let candidates = self.candidates.len() as u32;
@@ -552,13 +555,13 @@ impl Sieve {
                 };
             }
         }
-        // All of them, without a branch for each.
+        // Compares all of them, without a branch for each.
         ends.iter()
             .zip(&limits[..count])
             .fold(false, |matters, (end, &limit)| matters | (end.wrapping_sub(sent) <= limit))
     }
 
-    /// Makes a queue a candidate, if it is needed.
+    /// Adds a queue to the candidates, if it is needed.
     fn admit<Q: Queues>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -609,7 +612,7 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    /// Of each queue where its packets end.
+    /// For each queue the ends of its packets.
     struct Sample(Vec<Vec<u32>>);
 
     impl Queues for Sample {
@@ -630,11 +633,11 @@ mod tests {
         }
     }
 
-    /// Ten bytes a group; one packet is of interest up to one group, two up to three.
+    /// Ten bytes a group; one packet is relevant up to one group, two up to three.
     #[test]
     fn a_queue_with_more_packets_than_those_before_it() {
         let sample = Sample(vec![vec![5], vec![25, 30], vec![25, 31], vec![11]]);
-        let channels = [Channel::new(12, |groups| u32::from(groups) * 10)];
+        let channels = [RbgCapacity::new(12, |groups| u32::from(groups) * 10)];
         let problem = Problem {
             queues: &sample,
             channels: &channels,

@@ -1,81 +1,81 @@
-//! Elastic quantum partition (EQP): in each TTI as many whole packets as fit, whoever's they are, and over time to each slice its
-//! share.
+//! Elastic quantum partition (EQP): in each TTI as many whole packets as fit, of any slice, and over time its share for each
+//! slice.
 //!
 //! Source: 5G QoS thesis, section 4.4, Algorithms 8 and 9.
 //!
-//! Each slice has a quantum in RBs: what it has lent to others, or, where it is negative, what it has borrowed. A TTI goes
-//! like this:
-//! 1. Each slice's quantum grows by its share of the TTI's RBs, rounded down. The sum of these grants is what is handed out.
-//! 2. The knapsack (`knapsack.rs`) chooses whole packets. Those of a slice that has borrowed count as larger by
-//!    `1 + 5 f^5`, where `f` is what it has borrowed by the quantum limit, so that it borrows more only for many packets. No
-//!    slice may be brought below minus the limit. What the chosen packets really take is taken from the quanta.
-//! 3. What is left goes, an RBG at a time, to the slice with the highest quantum that has data left, unless that is at -75% of the
-//!    limit or below: what cannot complete a packet now shall not use up the last quarter.
-//! 4. What is left then is not used. It is charged to the slices with the highest quanta, which lent it.
+//! Each slice has a quantum in RBs: the RBs it has lent to others, or, if negative, borrowed from them. The steps of a TTI
+//! are:
+//! 1. Each slice's quantum grows by its share of the TTI's RBs, rounded down. The sum of these grants is assigned.
+//! 2. The knapsack (`knapsack.rs`) chooses whole packets. Packets of a slice that has borrowed are inflated by a factor of `1
+//! + 5 f^5`, where `f` is the borrowed amount divided by the quantum limit, so that it borrows further only for many packets.
+//! No slice may fall below minus the limit. The real size of the chosen packets is subtracted from the quanta.
+//! 3. The remainder is assigned, one RBG at a time, to the slice with the highest quantum that has data left, unless that
+//! quantum is at -75% of the limit or below: the last quarter is reserved for RBGs that complete a packet now.
+//! 4. RBGs still left are unused. They are charged to the slices with the highest quanta, which lent them.
 //!
-//! Hence the quanta sum to zero after each TTI, and no slice is below minus the limit. So in a window of time a slice
-//! gets no more than its grants and what it had lent plus the limit: for two slices at most twice the limit more than
-//! agreed, for `n` slices `n` times.
+//! Hence the quanta sum to zero after each TTI, and no slice is below minus the limit. In any interval a slice therefore gets
+//! no more than its grants plus what it had lent plus the limit: for two slices at most twice the limit above the agreed
+//! share, for `n` slices `n` times.
 //!
 //! Parameters:
 //! * `limit_rbs`: the quantum limit, in RBs (100 in section 4.5.1, for 25 RBs a TTI).
 //! * `rbg_rbs`: RBs in an RBG.
 //!
 //! Differences from the reference:
-//! * Section 4.4 says that slices lend and borrow within a limit; what it denies is what would bring a slice below minus the limit. So
-//!   do Algorithm 8 and this law: borrowing is bounded, and lending by what the others may borrow. With two slices, as in all of
-//!   chapter 4, that is the limit as well. With `n` slices one may have lent `n - 1` limits, and is then owed these: what is
-//!   lent is paid back as soon as its owner has data, for the quanta of the others are at their end.
+//! * Section 4.4 states that slices lend and borrow within a limit; it refuses RBGs that would bring a slice below minus the
+//!   limit. Algorithm 8 and this law do the same: borrowing is bounded, and lending by the borrowing of the others. With two
+//!   slices, as in all of chapter 4, lending is bounded by the limit as well. With `n` slices one slice may have lent `n - 1`
+//!   limits: it gets them back as soon as it has data, because the others have then reached their limits.
 //! * `5 f^5` alone would make packets smaller below `f` = 0.725; here it is `1 + 5 f^5`.
-//! * Line 12 has no end where all queues are empty or will be; here the loop ends there.
-//! * `next_rnti` does not say which of a slice's UEs is next. Here a queue gets what is left until it wants no more, and
-//!   then the next one: the fewest packets are cut.
+//! * Line 12 does not terminate if all queues are or become empty; here the loop ends then.
+//! * `next_rnti` does not define which of a slice's UEs is next. Here one queue gets the remainder until its demand is met,
+//!   and then the next: this segments the fewest packets.
 //! * The cut-off at -75% also holds back an RBG that would bring a slice below minus the limit.
-//! * Shares may also be rounded so that nothing is left over ([`Rounding`]), for a scheduler of many UEs.
-//! * Line 20 is done RB by RB, so that nobody who lent is made a borrower by what was not used.
-//! * Only whole RBGs are handed out; the last group of a carrier, where it is smaller, is not used, as the RB that the thesis's testbed
+//! * Shares may also be rounded such that nothing is left over ([`Rounding`]), for a scheduler with many UEs.
+//! * Line 20 is done RB by RB, so that a slice that lent does not become a borrower by unused RBs.
+//! * Only whole RBGs are assigned; a smaller last group of a carrier is not used, like the RB that the thesis's testbed
 //!   discards. RBs of the grants that do not make a group are charged as unused.
 
 use super::grants::{Grants, Rounding};
 use super::knapsack::{Knapsack, Part};
 use super::problem::Inflation;
-use super::{Channel, MOST_GROUPS, Queues, SliceError, Slices};
+use super::{MOST_GROUPS, Queues, RbgCapacity, SliceError, Slices};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The limit times the number of slices, at most, and the most RBs in a TTI: sums of quanta stay exact.
+/// Most RBs of the limit times the number of slices, and of a TTI, such that sums of quanta stay exact.
 const MOST_RBS: u32 = 1_000_000;
 
-/// A TTI that is to be decided.
+/// The input of one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tti {
     /// RBs that carry new data, over all slots of the TTI: without control and without repetitions.
     pub rbs: u32,
-    /// The queue that comes first where all else is equal; behind the last comes queue 0. Of choices with as many packets and the same
-    /// sum of quanta the one is made that takes the most packets from the first queue of slice 0 in this order, then from the
-    /// second, and so on, and then in slice 1. A host that lets queues take turns counts it on.
+    /// The queue that comes first among equal choices; the last is followed by queue 0. Of the choices with equally many
+    /// packets and the same sum of quanta, the law takes the one with the most packets from the first queue of slice 0 in
+    /// this order, then from the second, and so on, and then in slice 1. A host whose queues take turns advances it.
     pub first: usize,
 }
 
-/// What a queue gets.
+/// The grant of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The number of the queue.
+    /// The index of the queue.
     pub queue: usize,
-    /// RBGs.
+    /// Number of RBGs.
     pub groups: u16,
-    /// Packets that these complete, of those whose sizes are known.
+    /// Number of packets that these complete, among those of known size.
     pub packets: usize,
 }
 
-/// Packets that were chosen to leave whole.
+/// Packets that were chosen to be sent whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
-    /// The number of the queue.
+pub struct WholePackets {
+    /// The index of the queue.
     pub queue: usize,
-    /// How many, from its head on.
+    /// Number of packets, from the head on.
     pub packets: usize,
-    /// RBGs that they take.
+    /// Number of RBGs that they take.
     pub groups: u16,
 }
 
@@ -92,11 +92,11 @@ pub struct Eqp {
     parts: Vec<Part>,
     /// The queues of each slice, in their order.
     members: Vec<Vec<u32>>,
-    /// For each slice, which of its members may want what is left.
+    /// For each slice, the next of its members to get part of the remainder.
     cursors: Vec<usize>,
     /// Groups by queue.
     groups: Vec<u16>,
-    whole: Vec<Whole>,
+    whole: Vec<WholePackets>,
     grants: Vec<Grant>,
 }
 
@@ -131,18 +131,18 @@ impl Eqp {
         })
     }
 
-    /// With another way to round shares.
+    /// Sets the rounding of shares.
     #[must_use]
     pub fn rounding(mut self, rounding: Rounding) -> Eqp {
         self.granted.rounding = rounding;
         self
     }
 
-    /// What the last TTI gave, by queue: what [`Eqp::decide`] returned.
+    /// The grants of the last TTI, by queue: the result of [`Eqp::decide`].
     pub fn grants(&self) -> &[Grant] {
         &self.grants
     }
-    /// What each slice was granted in the last TTI, in RBs.
+    /// RBs that each slice was granted in the last TTI.
     pub fn granted(&self) -> &[u32] {
         self.granted.all()
     }
@@ -162,19 +162,19 @@ impl Eqp {
     pub fn quanta(&self) -> &[i64] {
         &self.quanta
     }
-    /// Of the RBs that slices were granted in the last TTI, those that nobody got.
+    /// RBs granted to slices in the last TTI that were not assigned.
     pub fn unused_rbs(&self) -> u32 {
         self.unused_rbs
     }
-    /// The packets that were chosen to leave whole in the last TTI, slice by slice. Grants contain their groups.
-    pub fn whole(&self) -> &[Whole] {
+    /// The packets chosen to be sent whole in the last TTI, slice by slice. Grants include their groups.
+    pub fn whole(&self) -> &[WholePackets] {
         &self.whole
     }
 
-    /// Goes on from these quanta.
+    /// Sets the quanta.
     ///
     /// # Errors
-    /// Not one for each slice, one below minus the limit, or a sum that is not 0.
+    /// Not one quantum for each slice, one below minus the limit, or a sum other than 0.
     pub fn set_quanta(&mut self, quanta: &[i64]) -> Result<(), SliceError> {
         let sum = quanta.iter().try_fold(0_i64, |sum, &quantum| sum.checked_add(quantum));
         let is_low = quanta.iter().any(|&quantum| quantum < -self.limit_rbs);
@@ -185,15 +185,15 @@ impl Eqp {
         Ok(())
     }
 
-    /// Decides a TTI. Returns the queues that get something, by number. What they get is charged whether they use it or not.
+    /// Decides a TTI. Returns the grants of the queues, by index. A grant is charged whether or not it is used.
     ///
     /// # Errors
-    /// A queue whose DRB or channel there is not, more than [`MOST_GROUPS`] groups, or more than
-    /// 1,000,000 RBs. Nothing is granted or charged then.
+    /// A queue with an unknown DRB or channel, more than [`MOST_GROUPS`] groups, or more than 1,000,000 RBs. Nothing is
+    /// granted or charged then.
     pub fn decide<Q: Queues>(
         &mut self,
         tti: Tti,
-        channels: &[Channel],
+        channels: &[RbgCapacity],
         queues: &Q,
     ) -> Result<&[Grant], SliceError> {
         if tti.rbs > MOST_RBS {
@@ -233,7 +233,7 @@ impl Eqp {
         Ok(&self.grants)
     }
 
-    /// Groups that may be handed out of `rbs` RBs.
+    /// Groups that may be assigned out of `rbs` RBs.
     fn most_groups(&self, rbs: u32) -> u32 {
         match self.granted.rounding {
             Rounding::Carried => rbs / self.rbg_rbs,
@@ -243,11 +243,11 @@ impl Eqp {
         }
     }
 
-    /// Puts each queue to its slice.
+    /// Assigns each queue to its slice.
     fn collect<Q: Queues>(
         &mut self,
         first: usize,
-        channels: &[Channel],
+        channels: &[RbgCapacity],
         queues: &Q,
     ) -> Result<(), SliceError> {
         let count = queues.count();
@@ -270,8 +270,8 @@ impl Eqp {
         Ok(())
     }
 
-    /// Whole packets.
-    fn choose<Q: Queues>(&mut self, capacity: u16, channels: &[Channel], queues: &Q) {
+    /// Chooses whole packets.
+    fn choose<Q: Queues>(&mut self, capacity: u16, channels: &[RbgCapacity], queues: &Q) {
         let (limit_rbs, rbg_rbs) = (self.limit_rbs, i64::from(self.rbg_rbs));
         self.parts.clear();
         self.parts.extend(self.quanta.iter().map(|&quantum| Part {
@@ -285,13 +285,13 @@ impl Eqp {
             let (packets, groups) = (usize::from(chosen.packets), chosen.groups);
             self.quanta[chosen.slice as usize] -= i64::from(groups) * rbg_rbs;
             self.groups[queue] = groups;
-            self.whole.push(Whole { queue, packets, groups });
+            self.whole.push(WholePackets { queue, packets, groups });
             self.grants.push(Grant { queue, groups, packets });
         }
     }
 
-    /// Hands out what is left, up to `left` groups, to those with data. Returns how many groups were.
-    fn hand_out<Q: Queues>(&mut self, left: u16, channels: &[Channel], queues: &Q) -> u16 {
+    /// Assigns the remainder, up to `left` groups, to slices with data. Returns the number of groups assigned.
+    fn hand_out<Q: Queues>(&mut self, left: u16, channels: &[RbgCapacity], queues: &Q) -> u16 {
         let rbg_rbs = i64::from(self.rbg_rbs);
         self.cursors.iter_mut().for_each(|cursor| *cursor = 0);
         for given in 0..left {
@@ -327,11 +327,11 @@ impl Eqp {
         left
     }
 
-    /// Charges what nobody got to the slices with the highest quanta.
+    /// Charges unassigned RBs to the slices with the highest quanta.
     fn charge_unused(&mut self) {
         let mut left = i64::from(self.unused_rbs);
         while left > 0 {
-            // Down to the next lower one, or a single RB where two are equal.
+            // Down to the next lower quantum, or a single RB if two are equal.
             let (mut highest, mut at, mut next) = (i64::MIN, 0, i64::MIN);
             for (slice, &quantum) in self.quanta.iter().enumerate() {
                 if quantum > highest {
@@ -347,8 +347,8 @@ impl Eqp {
     }
 }
 
-/// Whether a queue with `bytes` and `groups` groups could use another.
-fn wants_more(groups: u16, channel: &Channel, bytes: u64) -> bool {
+/// Whether a queue with `bytes` and `groups` groups could use another group.
+fn wants_more(groups: u16, channel: &RbgCapacity, bytes: u64) -> bool {
     let most = channel.bytes_in(MOST_GROUPS);
     bytes > 0 && most > 0 && (bytes > u64::from(most) || bytes > u64::from(channel.bytes_in(groups)))
 }

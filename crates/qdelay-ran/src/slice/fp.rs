@@ -1,8 +1,8 @@
-//! Fixed partition: each slice gets the groups of its share in every TTI, and what it does not use is lost.
+//! Fixed partition: each slice gets the groups of its share in every TTI; unused groups are lost.
 //!
-//! Source: 5G QoS thesis, section 4.4 and 4.5 (the baseline, as OpenAirInterface with FlexRAN does it). A slice's share of the
-//! RBs is rounded down, and again to whole RBGs; what is left over by rounding goes to nobody: of 25 RBs, shares of 25% and 75%
-//! get 6 and 18, and one is discarded. Who within the slice gets what is the business of a scheduler of its own.
+//! Source: 5G QoS thesis, sections 4.4 and 4.5 (the baseline, as in OpenAirInterface with FlexRAN). A slice's share of the
+//! RBs is rounded down, and again to whole RBGs; RBs left over by rounding are not assigned: of 25 RBs, shares of 25% and 75%
+//! get 6 and 18, and one is discarded. Each slice has its own scheduler for its UEs.
 
 use super::{SliceError, Slices};
 
@@ -30,7 +30,7 @@ impl FixedPartition {
         &self.slices
     }
 
-    /// The RBGs of `slice` in a TTI where `rbs` RBs carry new data; none for a slice that there is not.
+    /// The RBGs of `slice` in a TTI with `rbs` RBs for new data; none for an unknown slice.
     pub fn groups(&self, slice: usize, rbs: u32) -> u32 {
         self.slices.shares().get(slice).map_or(0, |share| share.of(rbs) / self.rbg_rbs)
     }

@@ -1,21 +1,21 @@
-//! What each slice is granted of a TTI: its share in whole RBs.
+//! The grant of each slice in a TTI: its share in whole RBs.
 //!
-//! Shares of RBs are seldom whole. Tenants have agreed on what is left by rounding down, and the rest of the TTI is nobody's
-//! ([`Rounding::Down`], 5G QoS thesis, section 4.5.1). A scheduler that makes a slice of each of a hundred UEs would hand out
-//! nothing at all like that: it counts on what it still owes each of them ([`Rounding::Carried`]), and hands out every whole
-//! group of the TTI. Largest remainders go first, and are carried into the next TTI.
+//! Shares of RBs are seldom whole. Tenants have agreed on shares that are rounded down, and the remaining RBs of the TTI are
+//! not assigned ([`Rounding::Down`], 5G QoS thesis, section 4.5.1). A scheduler that makes a slice of each of a hundred UEs
+//! would then grant nothing at all: it instead accumulates the fractions owed to each of them ([`Rounding::Carried`]), and
+//! grants every whole group of the TTI. Largest remainders go first, and remainders are carried into the next TTI.
 
 use super::Share;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// How the shares of a TTI become whole RBs.
+/// The rounding of shares to whole RBs in a TTI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rounding {
-    /// Down; what is left is nobody's.
+    /// Down; the remaining RBs are not assigned.
     #[default]
     Down,
-    /// So that all whole groups of the TTI are granted, in the proportion of the shares: what a slice is owed is carried.
+    /// All whole groups of the TTI are granted, in the proportion of the shares; fractions owed to a slice are carried over.
     Carried,
 }
 
@@ -23,11 +23,11 @@ pub enum Rounding {
 #[derive(Clone, Debug)]
 pub(super) struct Grants {
     pub rounding: Rounding,
-    /// By slice.
+    /// Grant of each slice.
     rbs: Vec<u32>,
-    /// What each slice is owed; an RB is as much as the sum of all shares.
+    /// Fractions owed to each slice; one RB equals the sum of all shares.
     owed: Vec<i64>,
-    /// The slices, those that are owed most first.
+    /// The slices, by descending amount owed.
     order: Vec<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Grants {
         self.rbs.iter().sum()
     }
 
-    /// Works out what slices with these shares are granted of `rbs` RBs, which are handed out in groups of `rbg_rbs`.
+    /// Computes the grants of slices with these shares out of `rbs` RBs, which are assigned in groups of `rbg_rbs`.
     pub fn set(&mut self, shares: &[Share], rbs: u32, rbg_rbs: u32) {
         if self.rounding == Rounding::Down {
             for (grant, share) in self.rbs.iter_mut().zip(shares) {
@@ -55,7 +55,7 @@ impl Grants {
         let mut left = whole;
         for ((grant, owed), share) in self.rbs.iter_mut().zip(&mut self.owed).zip(shares) {
             let due = i64::from(whole) * i64::from(share.millionths());
-            // No more than all of them.
+            // At most all of them.
             *grant = (due / all) as u32;
             *owed += due % all;
             left -= *grant;
@@ -64,7 +64,7 @@ impl Grants {
         self.order.extend(0..shares.len() as u32);
         let owed = &mut self.owed;
         self.order.sort_unstable_by_key(|&slice| (-owed[slice as usize], slice));
-        // Fewer than there are slices.
+        // Fewer than the number of slices.
         for &slice in self.order.iter().take(left as usize) {
             self.rbs[slice as usize] += 1;
             owed[slice as usize] -= all;

@@ -1,48 +1,49 @@
-//! The choice of EQP: from the heads of the queues the most packets that fit into a TTI whole, and among such choices the one
+//! The choice of EQP: from the heads of the queues the most packets that fit into a TTI whole, and of such choices the one
 //! with the largest sum of quanta.
 //!
 //! Source: 5G QoS thesis, section 4.4, equations 4.1 to 4.4: a knapsack with precedence constraints. Because packets leave a
 //! queue in order, a choice is one number of packets for each queue, and a knapsack over the groups of the TTI solves it.
 //!
-//! All packets of a slice have the same quantum. So a slice is solved for packets alone, for each number of groups at once
-//! (16-bit counts over the groups, which the compiler turns into vector instructions), and the few slices are then put
-//! together by (packets, sum of quanta), as one number in a double that is exact below 2^53.
+//! All packets of a slice have the same quantum. So each slice is first solved for packets alone, for each number of groups
+//! at once (16-bit counts over the groups, which the compiler turns into vector instructions), and the few slices are then
+//! combined by (packets, sum of quanta), as one number in a double that is exact below 2^53.
 //!
-//! **Among equal choices the one is due that takes the most from the first queue, then from the second, and so on**, slice by slice and
-//! in a slice in the order of its members. The dynamic programme runs from the last queue to the first, and the choice is read off from
-//! the first to the last. A slice may have several numbers of groups that make the whole equally good; all of them are followed until
-//! a queue tells them apart ([`Way`]).
+//! **Of equal choices, the required one takes the most packets from the first queue, then from the second, and so on**, slice
+//! by slice and within a slice in the order of its members. The dynamic programme runs from the last queue to the first, and
+//! the choice is read off from the first to the last. A slice may have several numbers of groups with which the total is
+//! equally good; all of them are followed until a queue distinguishes them ([`Way`]).
 //!
-//! Before that, `price.rs` bounds what can be had, and leaves out what is in no best choice, on the guess that the best
-//! choice has as many packets as the bound allows. If it turns out to have fewer, the guess was bold, and is made again with what is
-//! known by then. What every best choice takes is set aside; the dynamic programme runs over the few groups that are left.
+//! Before that, `price.rs` bounds the number of packets, and leaves out packets that are in no best choice, assuming that the
+//! best choice reaches the bound. If it turns out to have fewer packets, the assumption was wrong, and the step is repeated
+//! with the knowledge gained. Packets in every best choice are set aside; the dynamic programme runs over the few remaining
+//! groups.
 //!
-//! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity
-//! counts the size that selects. That is a second dimension, but most of the time it binds nobody: the choice is made
-//! without it, and again with it for a slice that exceeds what it may. A relaxed optimum that is feasible is the optimum. A slice that
-//! pays a price for what it is charged (`price.rs`) is all but sure to exceed it, and is solved with it at once.
+//! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity counts
+//! the inflated size. That is a second dimension, but most of the time it is not binding: the choice is made without it, and
+//! again with it for a slice that exceeds its limit. A relaxed optimum that is feasible is the optimum. A slice with a price
+//! for charged groups (`price.rs`) is almost certain to exceed its limit, and is solved with it at once.
 //!
 //! Differences from the reference:
-//! * Algorithm 9 advances its indices before it uses them, and remembers by place and capacity what depends on the path taken there.
-//!   This solves the problem that the text states.
-//! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up by
-//!   itself.
+//! * Algorithm 9 advances its indices before it uses them, and stores by position and capacity a value that depends on the
+//!   path to them. This module solves the problem as stated in the text.
+//! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up on its
+//!   own.
 
 use super::contenders::{Contenders, Cut, Prefix, Sieve};
 use super::price::Market;
 use super::problem::{Inflation, Problem};
-use super::{Channel, Queues};
+use super::{Queues, RbgCapacity};
 use alloc::vec::Vec;
 
 /// The value of a packet above that of any sum of quanta.
 const PACKET: f64 = (1_u64 << 37) as f64;
 
-/// Numbers of groups that are worked out at once, in registers.
+/// Numbers of groups that are computed at once, in registers.
 const LANES: usize = 32;
-/// The packets that fewer than no groups carry.
+/// The packets for a negative number of groups.
 const NEVER: i16 = i16::MIN / 2;
 
-/// What one slice brings.
+/// The input of one slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub inflation: Inflation,
@@ -51,7 +52,7 @@ pub(super) struct Part {
     pub budget: u16,
 }
 
-/// Packets that are chosen.
+/// The chosen packets of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub slice: u32,
@@ -61,12 +62,12 @@ pub(super) struct Chosen {
     pub groups: u16,
 }
 
-/// Something that a slice may have so that the whole is as good as can be.
+/// A state of a slice in an optimal total.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     /// The most groups, without those of the bases.
     groups: u16,
-    /// The most packets that they make, without those of the bases.
+    /// The most packets with these groups, without those of the bases.
     packets: i16,
 }
 
@@ -74,31 +75,31 @@ struct Way {
 #[derive(Clone, Debug, Default)]
 struct Solved {
     contenders: Contenders,
-    /// Queues of which every best choice takes the same, and what.
+    /// Queues of which every best choice takes the same number of packets, and that number.
     fixed: Vec<(u32, u16)>,
     /// Groups that every best choice takes, at both sizes.
     base: (u32, u32),
     is_limited: bool,
-    /// Groups from none to the capacity; charged groups that are told apart.
+    /// Number of group counts, from none to the capacity; number of distinct charged groups.
     width: usize,
     depth: usize,
-    /// The most packets of the contenders from one on: by contender, charged groups, groups. In front of each row there are
-    /// [`NEVER`]s, as many as groups, and it ends with a whole number of [`LANES`].
+    /// The most packets of the contenders from one on: by contender, charged groups, groups. Each row is preceded by
+    /// [`NEVER`]s, as many as groups, and ends with a whole number of [`LANES`].
     rows: Vec<i16>,
     stride: usize,
-    /// The least groups for so many packets, wherever more groups make more packets. Begins with none for none.
+    /// The least groups for each number of packets, wherever more groups allow more packets. Begins with none for none.
     steps: Vec<(u16, u16)>,
 }
 
 impl Solved {
-    /// Puts down what every best choice takes.
+    /// Records the packets that every best choice takes.
     fn begin(&mut self, market: &Market, slice: usize, cut: Cut) {
         self.fixed.clear();
         let fixed = &mut self.fixed;
         self.base = self.contenders.begin(market, slice, cut, |queue, packets| fixed.push((queue, packets)));
     }
 
-    /// Solves what is left beside that.
+    /// Solves the remainder beside those.
     fn solve<Q: Queues>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -143,8 +144,8 @@ impl Solved {
         }
     }
 
-    /// Of the choices that one of the `ways` leads to, the one that takes the most from the first queue, then from the second, and so on.
-    /// Returns its groups, without those of the bases.
+    /// Of the choices that one of the `ways` leads to, reads the one that takes the most from the first queue, then from the
+    /// second, and so on. Returns its groups, without those of the bases.
     fn read(&self, ways: &mut Vec<Way>, mut take: impl FnMut(u32, u16)) -> u16 {
         let (width, stride) = (self.width, self.stride);
         let size = stride * self.depth;
@@ -183,8 +184,8 @@ impl Solved {
     }
 }
 
-/// Fills the row of a contender with `charged` charged groups from those of the next one, of which that with as many begins
-/// at `beside`.
+/// Fills the row of a contender with `charged` charged groups from the rows of the next contender, where the row with equally
+/// many begins at `beside`.
 fn fill(row: &mut [i16], width: usize, prefixes: &[Prefix], next: &[i16], beside: usize, charged: usize) {
     let stride = row.len();
     for (chunk, to) in row[width..].chunks_exact_mut(LANES).enumerate() {
@@ -193,7 +194,7 @@ fn fill(row: &mut [i16], width: usize, prefixes: &[Prefix], next: &[i16], beside
         best.copy_from_slice(&next[at..at + LANES]);
         for prefix in prefixes {
             let (groups, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
-            // Both only grow.
+            // Both only increase.
             if groups >= (chunk + 1) * LANES || charges > charged {
                 break;
             }
@@ -213,10 +214,10 @@ pub(super) struct Knapsack {
     market: Market,
     sieve: Sieve,
     solved: Vec<Solved>,
-    /// The most value of the slices from one on: by slice, groups.
+    /// The largest value of the slices from one on: by slice, groups.
     values: Vec<f64>,
     ways: Vec<Way>,
-    /// What is chosen, slice by slice.
+    /// The chosen packets, slice by slice.
     pub chosen: Vec<Chosen>,
 }
 
@@ -227,7 +228,7 @@ impl Knapsack {
         parts: &[Part],
         members: &[Vec<u32>],
         capacity: u16,
-        channels: &[Channel],
+        channels: &[RbgCapacity],
         queues: &Q,
     ) {
         self.chosen.clear();
@@ -236,7 +237,7 @@ impl Knapsack {
         self.market.find(parts.len(), capacity, &whole, Knapsack::budgets(parts, capacity));
         let bound = self.market.bound;
         let packet = self.market.prices.first().map_or(1, |price| i64::from(price.packet));
-        // A choice with as many packets as the bound allows; then with one less, two, four.
+        // First a choice with as many packets as the bound allows; then with one less, two, four.
         let (least, mut fewer) = (bound % packet, 0);
         let mut slack = least;
         loop {
@@ -255,7 +256,7 @@ impl Knapsack {
         parts: &'a [Part],
         members: &'a [Vec<u32>],
         capacity: u16,
-        channels: &'a [Channel],
+        channels: &'a [RbgCapacity],
         queues: &'a Q,
     ) -> impl Fn(usize) -> Problem<'a, Q> {
         move |slice: usize| {
@@ -271,19 +272,20 @@ impl Knapsack {
                 is_limited: false,
             };
             match part.inflation.is_none() {
-                // What is charged is what counts, where nothing is made larger.
+                // Without inflation, the charged groups are the groups that count.
                 true => problem.capacity = capacity.min(part.budget),
                 false => problem.budget = (part.budget < capacity).then_some(part.budget),
             }
             problem
         }
     }
-    /// The groups that each slice may be charged for, where these are fewer than the capacity.
+    /// The groups that each slice may be charged for, if these are fewer than the capacity.
     fn budgets(parts: &[Part], capacity: u16) -> impl Fn(usize) -> Option<u16> {
         move |slice: usize| Some(parts[slice].budget).filter(|&budget| budget < capacity)
     }
 
-    /// Makes the best choice of those that lose at most `slack` in any queue. Returns its packets; `None` where there is none.
+    /// Finds the best choice among those that lose at most `slack` in any queue. Returns its packets; `None` if there is
+    /// none.
     fn attempt<'a, Q: Queues + 'a>(
         &mut self,
         parts: &[Part],
@@ -326,7 +328,7 @@ impl Knapsack {
         Some(self.chosen.iter().map(|chosen| i64::from(chosen.packets)).sum())
     }
 
-    /// A slice that is charged for more than it may.
+    /// A slice whose charged groups exceed its budget.
     fn beyond_limit(&self, parts: &[Part]) -> Option<usize> {
         let mut chosen = self.chosen.iter().peekable();
         for (slice, (part, solved)) in parts.iter().zip(&self.solved).enumerate() {
@@ -341,7 +343,7 @@ impl Knapsack {
         None
     }
 
-    /// Puts the slices together, from the last to the first.
+    /// Combines the slices, from the last to the first.
     fn combine(&mut self, parts: &[Part], capacity: u16) {
         let (width, count) = (usize::from(capacity) + 1, parts.len());
         if self.values.len() < (count + 1) * width {
@@ -352,7 +354,7 @@ impl Knapsack {
             let (front, back) = self.values.split_at_mut((slice + 1) * width);
             let (row, next) = (&mut front[slice * width..], &back[..width]);
             if slice + 1 == count && slice > 0 {
-                // Behind it there is nothing: what so many groups bring is what the slice makes of them.
+                // No slice follows: the value of so many groups is that of this slice alone.
                 let ends = solved.steps.iter().skip(1).map(|&(groups, _)| usize::from(groups)).chain([width]);
                 for (&(groups, packets), end) in solved.steps.iter().zip(ends) {
                     row[groups.into()..end].fill(worth(part, packets));
@@ -360,7 +362,7 @@ impl Knapsack {
                 continue;
             }
             row.copy_from_slice(next);
-            // Of the first slice only the last entry is wanted.
+            // For the first slice only the last entry is needed.
             let from = if slice == 0 { width - 1 } else { 0 };
             for &(groups, packets) in &solved.steps[1..] {
                 let value = worth(part, packets);
@@ -375,7 +377,7 @@ impl Knapsack {
     }
 
     /// Reads the choice off.
-    fn read<Q: Queues>(&mut self, parts: &[Part], capacity: u16, channels: &[Channel], queues: &Q) {
+    fn read<Q: Queues>(&mut self, parts: &[Part], capacity: u16, channels: &[RbgCapacity], queues: &Q) {
         let width = usize::from(capacity) + 1;
         let mut left = usize::from(capacity);
         let Knapsack { solved, values, ways, chosen, .. } = self;
@@ -391,7 +393,7 @@ impl Knapsack {
                 if groups > most || next[left - groups] != rest {
                     continue;
                 }
-                // As many more as cost the slices behind it nothing.
+                // As many further groups as do not reduce the value of the following slices.
                 while groups < most && next[left - groups - 1] == rest {
                     groups += 1;
                 }
@@ -408,7 +410,7 @@ impl Knapsack {
     }
 }
 
-/// What so many packets of a slice are worth.
+/// The value of so many packets of a slice.
 fn worth(part: &Part, packets: u16) -> f64 {
     (PACKET + part.quantum as f64) * f64::from(packets)
 }
@@ -421,7 +423,7 @@ mod tests {
     use alloc::vec;
     use proptest::prelude::*;
 
-    /// Of each queue its channel, and where its packets end.
+    /// For each queue its channel, and the ends of its packets.
     struct Sample(Vec<(usize, Vec<u32>)>);
 
     impl Queues for Sample {
@@ -442,7 +444,7 @@ mod tests {
         }
     }
 
-    /// The most packets for each number of groups, none of the queues left out.
+    /// The most packets for each number of groups, with no queue left out.
     fn most(
         sample: &Sample,
         tables: &[Vec<u32>],
@@ -484,8 +486,8 @@ mod tests {
         ) {
             let tables: Vec<Vec<u32>> = tables.into_iter().map(ends).collect();
             let sample = Sample(queues.into_iter().map(|(channel, sizes)| (channel, ends(sizes))).collect());
-            let channel = |table: &Vec<u32>| Channel::new(12, |groups| table[usize::from(groups) - 1]);
-            let channels: Vec<Channel> = tables.iter().map(channel).collect();
+            let channel = |table: &Vec<u32>| RbgCapacity::new(12, |groups| table[usize::from(groups) - 1]);
+            let channels: Vec<RbgCapacity> = tables.iter().map(channel).collect();
             let members: Vec<u32> = (0..sample.0.len() as u32).collect();
             let inflation = Inflation::from_sixteenths(sixteenths);
             let problem = |_: usize| Problem {
@@ -499,13 +501,13 @@ mod tests {
             };
             let (mut solved, mut market) = (Solved::default(), Market::default());
             market.find(1, capacity, problem, |_| budget);
-            // Nothing is left out for the price, as all numbers of groups are asked for.
+            // Nothing is left out by price, as all numbers of groups are evaluated.
             let cut = Cut { price: market.prices[0], slack: i64::from(i32::MAX) };
             solved.begin(&market, 0, cut);
             solved.solve(&problem(0), &market, 0, cut, &mut Sieve::default());
             let limit = budget.unwrap_or(capacity).into();
             let expected = most(&sample, &tables, sixteenths, capacity.into(), limit);
-            // What is said of the price, of the queues that were not looked up too.
+            // The properties of the price hold for the queues that were not looked up too.
             let price = market.prices[0];
             let best = expected.last().copied().unwrap_or(0);
             prop_assert!(market.bound >= i64::from(price.packet) * i64::from(best), "a bound on every choice");
@@ -541,11 +543,11 @@ mod tests {
         }
     }
 
-    /// Chooses among slices, of which each is its queues, how much larger its packets are made, its quantum and its budget. Returns
+    /// Chooses among slices, each given by its queues, the inflation of its packets, its quantum and its budget. Returns the
     /// packets and the sum of their quanta.
     fn choose(slices: &[(Sample, u32, i64, u16)], tables: &[Vec<u32>], capacity: u16) -> (i64, i64) {
-        let channel = |table: &Vec<u32>| Channel::new(12, |groups| table[usize::from(groups) - 1]);
-        let channels: Vec<Channel> = tables.iter().map(channel).collect();
+        let channel = |table: &Vec<u32>| RbgCapacity::new(12, |groups| table[usize::from(groups) - 1]);
+        let channels: Vec<RbgCapacity> = tables.iter().map(channel).collect();
         let (mut all, mut members, mut parts) = (Sample(Vec::new()), Vec::new(), Vec::new());
         for (sample, sixteenths, quantum, budget) in slices {
             let first = all.0.len() as u32;
@@ -607,8 +609,8 @@ mod tests {
         }
     }
 
-    /// Queues of 20 packets of 200 or 1500 bytes on channels of 16 to 88 bytes an RB, as they go on from TTI to TTI; what is left out for
-    /// its price, or because others stand in, against a choice that leaves nothing out.
+    /// Queues of 20 packets of 200 or 1500 bytes on channels of 16 to 88 bytes an RB, from TTI to TTI; leaving out by price
+    /// or by dominance is compared with a choice that leaves nothing out.
     #[test]
     fn nothing_that_is_due_is_left_out_of_long_queues() {
         for (run, (queues, rbg_rbs, slices)) in
@@ -619,8 +621,8 @@ mod tests {
             let mut random = qdelay_core::Random::derive(run as u64, "knapsack", "long");
             let groups = 275 / rbg_rbs;
             let channel =
-                |mcs: u32| Channel::new(groups, |many| u32::from(many * rbg_rbs) * (16 + 72 * mcs / 28));
-            let channels: Vec<Channel> = (0..29).map(channel).collect();
+                |mcs: u32| RbgCapacity::new(groups, |many| u32::from(many * rbg_rbs) * (16 + 72 * mcs / 28));
+            let channels: Vec<RbgCapacity> = (0..29).map(channel).collect();
             let sizes = |random: &mut qdelay_core::Random| -> Vec<u32> {
                 (0..20).map(|_| if random.below(2) == 0 { 200 } else { 1500 }).collect()
             };
@@ -666,7 +668,8 @@ mod tests {
         }
     }
 
-    /// One and two packets take as many groups at the size that selects, but not at the real one: neither may go for the other.
+    /// One and two packets take equally many groups at the inflated size, but not at the real one: neither may replace the
+    /// other.
     #[test]
     fn fewer_packets_for_less_of_the_limit() {
         let tables = [ends(vec![100, 100, 800, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000])];
@@ -680,8 +683,8 @@ mod tests {
     #[test]
     fn what_is_borrowed_makes_packets_larger() {
         assert_eq!(Inflation::of(-5, 100), Inflation::NONE);
-        assert_eq!(Inflation::of(100, 100).inflate(200), 1200, "1 + 5");
-        assert_eq!(Inflation::of(300, 100).inflate(200), 1200, "no more than that");
+        assert_eq!(Inflation::of(100, 100).inflate(200), 1200, "a factor of 1 + 5");
+        assert_eq!(Inflation::of(300, 100).inflate(200), 1200, "the factor is limited");
         // 1 + 5 / 32
         assert_eq!(Inflation::of(50, 100).inflate(320), 370);
     }

@@ -1,12 +1,12 @@
-//! Slices of a cell: which radio bearer gets how many resource blocks (RBs) of a transmission time interval (TTI), where
-//! tenants have agreed on shares of the spectrum (5G QoS thesis, chapter 4).
+//! Slices of a cell: the division of the resource blocks (RBs) of a transmission time interval (TTI) among radio bearers
+//! whose tenants have agreed on shares of the spectrum (5G QoS thesis, chapter 4).
 //!
-//! * [`FixedPartition`]: each slice gets its share in each TTI, whatever waits in it.
-//! * [`Eqp`]: slices lend and borrow, so that in each TTI as many whole packets as possible leave, and the share holds over
-//!   time. A packet that is cut in two waits in the receiver for its second half.
+//! * [`FixedPartition`]: each slice gets its share in each TTI, whatever its backlog.
+//! * [`Eqp`]: slices lend and borrow, so that in each TTI as many whole packets as possible are sent, and the share holds
+//!   over time. A segmented packet waits in the receiver for its second half.
 //!
-//! RBs are handed out in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. What a number of groups carries for a UE is a [`Channel`];
-//! what waits is told through [`Queues`]. Nothing here holds a packet.
+//! RBs are assigned in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. A [`RbgCapacity`] holds the bytes that a number of groups carries
+//! for a UE; the waiting packets are read through [`Queues`]. Nothing here stores a packet.
 
 mod contenders;
 mod eqp;
@@ -16,7 +16,7 @@ mod knapsack;
 mod price;
 mod problem;
 
-pub use eqp::{Eqp, Grant, Tti, Whole};
+pub use eqp::{Eqp, Grant, Tti, WholePackets};
 pub use fp::FixedPartition;
 pub use grants::Rounding;
 
@@ -26,7 +26,7 @@ use core::fmt;
 
 /// The most RBGs of a TTI: a carrier of 5G has at most 275 RBs (3GPP TS 38.211, clause 4.4.2).
 pub const MOST_GROUPS: u16 = 275;
-/// The most packets at the head of a queue that one decision looks at.
+/// The most packets at the head of a queue that one decision considers.
 pub const MOST_PACKETS: usize = 100;
 /// The most slices of a cell.
 pub const MOST_SLICES: usize = 1024;
@@ -42,7 +42,7 @@ impl Share {
     /// `millionths` of them, above 0 and up to 1,000,000.
     ///
     /// # Errors
-    /// No share, or more than all.
+    /// A share of zero, or of more than all.
     pub const fn from_millionths(millionths: u32) -> Result<Share, SliceError> {
         match millionths {
             1..=1_000_000 => Ok(Share(millionths)),
@@ -66,7 +66,7 @@ impl Share {
     }
 }
 
-/// What is agreed for one slice.
+/// The agreed settings of one slice.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceSetting<'a> {
     /// Its part of the RBs that carry data, without control and repetitions (5G QoS thesis, section 4.5.1).
@@ -87,7 +87,7 @@ impl Slices {
     /// Slices of a cell with DRBs 0 to `drbs` - 1.
     ///
     /// # Errors
-    /// No slice, shares over 100%, a slice without DRBs, a DRB that there is not, one in two slices, or one in none.
+    /// No slice, shares over 100%, a slice without DRBs, an unknown DRB, a DRB in two slices or in none.
     pub fn new(settings: &[SliceSetting<'_>], drbs: usize) -> Result<Slices, SliceError> {
         if settings.is_empty() || settings.len() > MOST_SLICES {
             return Err(SliceError::Count { slices: settings.len() });
@@ -116,15 +116,15 @@ impl Slices {
         Ok(Slices { shares: settings.iter().map(|slice| slice.share).collect(), of_drb })
     }
 
-    /// How many there are.
+    /// Number of slices.
     pub fn count(&self) -> usize {
         self.shares.len()
     }
-    /// The slice of a DRB; `None` where there is no such DRB.
+    /// The slice of a DRB; `None` if there is no such DRB.
     pub fn of_drb(&self, drb: usize) -> Option<usize> {
         self.of_drb.get(drb).map(|&slice| usize::from(slice))
     }
-    /// How many DRBs there are.
+    /// Number of DRBs.
     pub fn drbs(&self) -> usize {
         self.of_drb.len()
     }
@@ -134,25 +134,25 @@ impl Slices {
     }
 }
 
-/// What a TTI carries for one UE: bytes by number of RBGs. Transport block sizes are tables and not quite linear.
+/// The capacity of a TTI for one UE: bytes by number of RBGs. Transport block sizes come from tables and are not exactly
+/// linear.
 #[derive(Clone, Debug, Default)]
-pub struct Channel {
-    /// The most bytes that 0, 1, 2 … groups or fewer carry.
+pub struct RbgCapacity {
+    /// The most bytes that at most 0, 1, 2 … groups carry.
     bytes: Vec<u32>,
-    /// Groups for a byte, times 2^32, were it linear.
+    /// Groups per byte, times 2^32, in a linear approximation.
     groups_per_byte: u64,
 }
 
-impl Channel {
-    /// A channel on which `bytes(groups)` bytes fit into that many groups, asked for 1 to `groups`, at most
-    /// [`MOST_GROUPS`].
-    pub fn new(groups: u16, bytes: impl FnMut(u16) -> u32) -> Channel {
-        let mut channel = Channel::default();
+impl RbgCapacity {
+    /// A channel on which `bytes(groups)` bytes fit into that many groups, called for 1 to `groups`, at most [`MOST_GROUPS`].
+    pub fn new(groups: u16, bytes: impl FnMut(u16) -> u32) -> RbgCapacity {
+        let mut channel = RbgCapacity::default();
         channel.set(groups, bytes);
         channel
     }
 
-    /// Makes it another channel, without new memory where it has enough.
+    /// Replaces the table, without new memory if the present one suffices.
     pub fn set(&mut self, groups: u16, mut bytes: impl FnMut(u16) -> u32) {
         self.bytes.clear();
         self.bytes.push(0);
@@ -165,14 +165,14 @@ impl Channel {
         self.groups_per_byte = (groups << 32) / u64::from(most.max(1));
     }
 
-    /// The fewest groups that carry `bytes`; `None` where all of them do not.
+    /// The fewest groups that carry `bytes`; `None` if all groups carry less.
     #[inline]
     pub fn groups_for(&self, bytes: u64) -> Option<u16> {
         let last = self.bytes.len().checked_sub(1)?;
         if bytes > u64::from(self.bytes[last]) {
             return None;
         }
-        // As if it were linear, and from there on step by step.
+        // Starts from the linear approximation and proceeds step by step.
         let mut groups = (((bytes * self.groups_per_byte) >> 32) as usize).min(last);
         while u64::from(self.bytes[groups]) < bytes {
             groups += 1;
@@ -183,7 +183,7 @@ impl Channel {
         Some(groups as u16)
     }
 
-    /// The bytes that `groups` groups carry, or all that there are if these are fewer.
+    /// The bytes that `groups` groups carry, or all groups if there are fewer.
     #[inline]
     pub fn bytes_in(&self, groups: u16) -> u32 {
         let last = self.bytes.len().saturating_sub(1);
@@ -191,18 +191,18 @@ impl Channel {
     }
 }
 
-/// The packets at the head of a queue, as places in the stream of bytes that it sends. Places may wrap around.
+/// The packets at the head of a queue, as positions in its byte stream. Positions may wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// Where each packet ends, from the head on, headers on the air included. Each ends behind the one before it, and the first
-    /// behind `sent`. More than [`MOST_PACKETS`] are not looked at.
+    /// The end of each packet, from the head on, headers on the air included. Each end is after the previous one, and the
+    /// first is after `sent`. At most [`MOST_PACKETS`] are considered.
     pub ends: &'a [u32],
-    /// How far the stream is sent. It lies within the first packet where that is partly sent.
+    /// The position up to which the stream is sent. It is within the first packet if that is partly sent.
     pub sent: u32,
 }
 
 impl Head<'_> {
-    /// The bytes of the first `packets` packets, 1 to as many as there are; of one that is partly sent only the rest.
+    /// The bytes of the first `packets` packets, 1 to all; of a partly sent packet only the remainder.
     #[inline]
     pub fn bytes(&self, packets: usize) -> u32 {
         let end = packets.checked_sub(1).and_then(|last| self.ends.get(last));
@@ -210,35 +210,35 @@ impl Head<'_> {
     }
 }
 
-/// The queues that have something to send in a TTI, as a MAC sees them. Where all else is equal, queues that stand earlier
-/// come first, slice by slice; see [`Tti::first`].
+/// The queues with data in a TTI, as seen by a MAC. Among equal choices, queues with lower indices come first, slice by
+/// slice; see [`Tti::first`].
 pub trait Queues {
-    /// How many there are.
+    /// Number of queues.
     fn count(&self) -> usize;
-    /// The number of the DRB that `queue` is.
+    /// The DRB of `queue`.
     fn drb(&self, queue: usize) -> usize;
-    /// Which of the channels that are handed to the decision is its UE's.
+    /// The index of its UE's channel among the channels passed to the decision.
     fn channel(&self, queue: usize) -> usize;
-    /// The packets at its head whose sizes are known.
+    /// The packets at its head with known sizes.
     fn head(&self, queue: usize) -> Head<'_>;
-    /// The bytes that all of it takes, packets of unknown size included.
+    /// The bytes of the whole queue, packets of unknown size included.
     fn backlog_bytes(&self, queue: usize) -> u64;
 }
 
-/// Why slices cannot be, or a TTI cannot be decided.
+/// Invalid slices, or an invalid input of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceError {
-    /// A share of nothing, or of more than everything.
+    /// A share of zero, or of more than 100%.
     Share {
-        /// What was given.
+        /// The given share.
         millionths: u32,
     },
     /// No slice, or too many.
     Count {
-        /// How many were given.
+        /// The given number.
         slices: usize,
     },
-    /// Shares of more than everything.
+    /// Shares of more than 100% in total.
     Shares {
         /// Their sum.
         millionths: u64,
@@ -248,11 +248,11 @@ pub enum SliceError {
         /// Its number.
         slice: usize,
     },
-    /// A DRB that there is not.
+    /// An unknown DRB.
     UnknownDrb {
         /// Its number.
         drb: usize,
-        /// How many DRBs there are.
+        /// Number of DRBs.
         drbs: usize,
     },
     /// A DRB in two slices, or twice in one.
@@ -267,37 +267,37 @@ pub enum SliceError {
         /// Its number.
         drb: usize,
     },
-    /// RBGs of no RBs.
+    /// RBGs of zero RBs.
     Group,
     /// A quantum limit below an RBG, or too large for the number of slices.
     Limit {
-        /// What was given.
+        /// The given limit.
         limit_rbs: u32,
-        /// The RBs of an RBG.
+        /// The RBs of an RBG, which is the least limit.
         least_rbs: u32,
-        /// The most.
+        /// The largest limit.
         most_rbs: u32,
     },
     /// More RBs in a TTI than quanta are exact for.
     Rbs {
-        /// How many.
+        /// Number of RBs.
         rbs: u32,
-        /// The most.
+        /// The largest number.
         most_rbs: u32,
     },
     /// More groups in a TTI than a carrier has.
     Groups {
-        /// How many.
+        /// Number of groups.
         groups: u32,
     },
-    /// A queue whose channel was not handed over.
+    /// A queue with an unknown channel.
     UnknownChannel {
         /// The channel's number.
         channel: usize,
-        /// How many there are.
+        /// Number of channels.
         channels: usize,
     },
-    /// Quanta that cannot be: not one for each slice, below the limit, or with a sum that is not 0.
+    /// Invalid quanta: not one for each slice, below minus the limit, or with a sum other than 0.
     Quanta,
 }
 
@@ -337,7 +337,10 @@ impl fmt::Display for SliceError {
                 write!(f, "channel {channel} of {channels}; expected numbers below {channels}")
             }
             SliceError::Quanta => {
-                write!(f, "quanta that cannot be; expected one a slice, none below the limit, and a sum of 0")
+                write!(
+                    f,
+                    "invalid quanta; expected one per slice, none below minus the limit, and a sum of 0"
+                )
             }
         }
     }
@@ -397,22 +400,22 @@ mod tests {
 
     #[test]
     fn a_resource_block_of_88_bytes() {
-        let channel = Channel::new(275, |groups| 88 * u32::from(groups));
+        let channel = RbgCapacity::new(275, |groups| 88 * u32::from(groups));
         assert_eq!(channel.groups_for(1500), Some(18), "section 4.4");
         assert_eq!(channel.groups_for(2000), Some(23), "not 18 + 6");
         assert_eq!((channel.groups_for(0), channel.groups_for(24_201)), (Some(0), None));
-        let channel = Channel::new(2, |groups| 89 * u32::from(groups));
+        let channel = RbgCapacity::new(2, |groups| 89 * u32::from(groups));
         assert_eq!((channel.groups_for(100), channel.groups_for(150)), (Some(2), Some(2)), "note 6");
         assert_eq!((channel.bytes_in(1), channel.bytes_in(9)), (89, 178));
-        let outage = Channel::new(9, |_| 0);
-        assert_eq!((outage.groups_for(1), Channel::default().groups_for(1)), (None, None));
-        assert_eq!(Channel::default().bytes_in(3), 0);
+        let outage = RbgCapacity::new(9, |_| 0);
+        assert_eq!((outage.groups_for(1), RbgCapacity::default().groups_for(1)), (None, None));
+        assert_eq!(RbgCapacity::default().bytes_in(3), 0);
     }
 
     proptest! {
         #[test]
         fn no_fewer_groups_carry_it(sizes in prop::collection::vec(0_u32..3000, 1..40), bytes in 0_u64..4000) {
-            let channel = Channel::new(sizes.len() as u16, |groups| sizes[usize::from(groups) - 1]);
+            let channel = RbgCapacity::new(sizes.len() as u16, |groups| sizes[usize::from(groups) - 1]);
             let found = (0..=sizes.len()).find(|&n| bytes == 0 || n > 0 && u64::from(sizes[n - 1]) >= bytes);
             prop_assert_eq!(channel.groups_for(bytes).map(usize::from), found);
         }

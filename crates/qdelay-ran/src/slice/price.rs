@@ -1,59 +1,61 @@
-//! What a group is worth: the bound of linear programming on what a TTI can complete, and which numbers of packets can be part
-//! of a best choice.
+//! The price of a group: the linear programming bound on the packets that a TTI can complete, and the numbers of packets that
+//! can be part of a best choice.
 //!
-//! Let a group cost `p / r` packets. A choice then has at most `p C / r` packets, for the `C` groups of the TTI, and what its
-//! queues gain above that price; and a queue gains at most `best(q)`, the largest `(r k - p c(q, k)) / r` over its numbers `k` of
-//! packets, or nothing. The sum of both bounds every choice. A choice that takes `k` packets of queue `q` loses at least
-//! `best(q) - (r k - p c(q, k)) / r` of that. So once a choice is known that is less than `slack` below the bound, **whatever loses more
-//! than `slack` is in no best choice**, and a queue whose best is above `slack` is in every one (Dantzig, Operations Research 5,
-//! 1957, for the bound; Dyer, Kayal and Walker, Journal of Computational and Applied Mathematics 11, 1984, for leaving out).
-//! A slice that its quantum limit binds pays a price of its own for the groups that it may be charged for, in the same way.
+//! Let a group cost `p / r` packets. A choice then has at most `p C / r` packets, for the `C` groups of the TTI, plus the
+//! gain of its queues above that price; and a queue gains at most `best(q)`, the largest `(r k - p c(q, k)) / r` over its
+//! numbers `k` of packets, or nothing. The sum of both bounds every choice. A choice that takes `k` packets of queue `q`
+//! loses at least `best(q) - (r k - p c(q, k)) / r` of that bound. So once a choice is known that is less than `slack` below
+//! the bound, **packets that lose more than `slack` are in no best choice**, and a queue whose `best` is above `slack` is in
+//! every one (Dantzig, Operations Research 5, 1957, for the bound; Dyer, Kayal and Walker, Journal of Computational and
+//! Applied Mathematics 11, 1984, for leaving out). A slice whose quantum limit is binding has an additional price for charged
+//! groups, in the same way.
 //!
-//! Any price is right; that of linear programming leaves least. It is where the groups run out if they go to the steepest parts of the
-//! queues' upper hulls first. It only rises while queues are looked at, so that those after the first hundred are refused by
-//! comparing their bytes with the most that `k` packets of a gain may have.
+//! Any price is valid; that of linear programming leaves the fewest candidates. It is the price at which the groups run out
+//! if they are assigned to the steepest segments of the queues' upper hulls first. It only rises while queues are processed,
+//! so that those after the first hundred are refused by comparing their bytes with the most that `k` packets with a gain may
+//! have.
 //!
 //! All numbers are integers: `r` times packets.
 
 use super::problem::Problem;
-use super::{Channel, Head, MOST_PACKETS, Queues};
+use super::{Head, MOST_PACKETS, Queues, RbgCapacity};
 use alloc::vec::Vec;
 
-/// What groups cost a slice, in `1 / packet` packets.
+/// The cost of groups for a slice, in `1 / packet` packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Price {
-    /// What a packet is worth: `r`, at least 1.
+    /// The value of a packet: `r`, at least 1.
     pub packet: i32,
-    /// Of a group at the size that selects.
+    /// The price of a group at the inflated size.
     pub group: i32,
-    /// Of a group at the real size.
+    /// The price of a group at the real size.
     pub charged: i32,
 }
 
 impl Price {
     const NONE: Price = Price { packet: 1, group: 0, charged: 0 };
 
-    /// What is gained by so many packets at these costs.
+    /// The gain of so many packets at these costs.
     #[inline]
     pub fn gain(&self, packets: usize, (groups, charged): (u16, u16)) -> i32 {
         self.packet * packets as i32 - self.group * i32::from(groups) - self.charged * i32::from(charged)
     }
 }
 
-/// A queue whose costs were looked up, because it might gain something.
+/// A queue whose costs were looked up, because it might have a gain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub queue: u32,
-    /// Where its costs are.
+    /// Index of its costs.
     first: u32,
     end: u32,
-    /// Where its hull begins: see [`steepness`].
+    /// Start of its hull: see [`steepness`].
     steepest: u32,
-    /// The most it can gain.
+    /// Its largest gain.
     pub best: i32,
 }
 
-/// A part of a queue's upper hull.
+/// A segment of a queue's upper hull.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     steepness: u32,
@@ -63,23 +65,23 @@ struct Segment {
     charged: u16,
 }
 
-/// Packets a group, in an order that is exact: two fractions of numbers up to 300 are further apart than 2^-20.
+/// Packets per group, as an exactly ordered number: two fractions of numbers up to 300 differ by more than 2^-20.
 fn steepness(packets: u16, groups: u16) -> u32 {
     (u32::from(packets) << 20) / u32::from(groups.max(1))
 }
 
-/// The most bytes of 1, 2, … packets that are of interest, by channel.
+/// The most bytes of 1, 2, … packets that are relevant, by channel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
     /// The most groups of 1, 2, … packets.
     pub groups: Vec<u16>,
     bytes: Vec<u32>,
-    /// How many are worked out, by channel.
+    /// Number of computed limits, by channel.
     filled: Vec<u8>,
 }
 
 impl Limits {
-    /// Of interest is what gains at least `least` within `capacity` groups.
+    /// Packets are relevant if they gain at least `least` within `capacity` groups.
     pub fn set(&mut self, price: &Price, least: i64, capacity: u16, channels: usize) {
         self.groups.clear();
         self.groups.extend((1..=MOST_PACKETS as i64).map(|packets| {
@@ -97,7 +99,7 @@ impl Limits {
         }
     }
 
-    /// The least number of packets, less 1, that may be of interest; `None` where none is.
+    /// The least number of packets, less 1, that may be relevant; `None` if none is.
     #[inline]
     pub fn first<Q: Queues>(
         &mut self,
@@ -105,7 +107,7 @@ impl Limits {
         number: usize,
         head: Head<'_>,
     ) -> Option<usize> {
-        let channel: &Channel = problem.channels.get(number)?;
+        let channel: &RbgCapacity = problem.channels.get(number)?;
         let filled = self.filled.get_mut(number)?;
         let row = self.bytes.get_mut(number * MOST_PACKETS..(number + 1) * MOST_PACKETS)?;
         let count = head.ends.len().min(MOST_PACKETS);
@@ -118,7 +120,7 @@ impl Limits {
             *filled += 1;
         }
         let fits = |(end, limit): (&u32, &u32)| end.wrapping_sub(head.sent) <= *limit;
-        // All of them, without a branch for each.
+        // Compares all of them, without a branch for each.
         let pairs = || head.ends.iter().zip(&row[..count]);
         match pairs().fold(false, |any, pair| any | fits(pair)) {
             true => pairs().position(fits),
@@ -135,23 +137,23 @@ pub(super) struct Market {
     hull: Vec<(u16, u16, u16)>,
     costs: Vec<(u16, u16)>,
     known: Vec<Known>,
-    /// Where the known queues of each slice end.
+    /// End of the known queues of each slice.
     ends: Vec<u32>,
-    /// The price of a group and, by slice, of one that it is charged for.
+    /// The price of a group and, by slice, of a charged group.
     price: Option<(u16, u16)>,
     charged: Vec<u16>,
     closed: Vec<Option<Segment>>,
     pub prices: Vec<Price>,
-    /// What no choice exceeds, by the worth of a packet.
+    /// An upper bound on every choice, in units of the value of a packet.
     pub bound: i64,
 }
 
-/// So many parts of hulls are collected before the price is worked out.
+/// Number of hull segments that are collected before the price is computed.
 const MANY: usize = if cfg!(test) { 3 } else { 256 };
 
 impl Market {
-    /// Finds the price of `capacity` groups. `problem` is that of each slice, and `budget` the groups that it may be charged for,
-    /// where these are fewer than the capacity.
+    /// Finds the price of `capacity` groups. `problem` is that of each slice, and `budget` the groups that it may be charged
+    /// for, if these are fewer than the capacity.
     pub fn find<'a, Q: Queues + 'a>(
         &mut self,
         slices: usize,
@@ -206,7 +208,7 @@ impl Market {
         for (index, &(groups, charged)) in self.costs[first..].iter().enumerate() {
             let packets = index as u16 + 1;
             while let [.., before, last] = self.hull[..] {
-                // Whether the way past the last is no less steep. Costs never fall.
+                // Whether the segment after the last is at least as steep. Costs never fall.
                 let rise = |from: (u16, u16, u16), to: (u16, u16)| {
                     (u32::from(to.0 - from.0), u32::from(to.1 - from.1))
                 };
@@ -243,7 +245,7 @@ impl Market {
         });
     }
 
-    /// Works out where the groups run out. The price never falls.
+    /// Finds the price at which the groups run out. The price never falls.
     fn clear_market(&mut self, slices: usize, capacity: u16, budget: &impl Fn(usize) -> Option<u16>) {
         self.segments.sort_unstable_by_key(|segment| core::cmp::Reverse(segment.steepness));
         self.charged.clear();
@@ -273,7 +275,7 @@ impl Market {
         }
     }
 
-    /// Sets the prices of each slice, what queues gain, and the bound.
+    /// Sets the prices of each slice, the gains of queues, and the bound.
     fn set_prices<'a, Q: Queues + 'a>(
         &mut self,
         capacity: u16,
@@ -296,7 +298,7 @@ impl Market {
                 self.bound += i64::from(own) * i64::from(budget);
                 match problem(slice).budget {
                     Some(_) => price.charged = own,
-                    // What is charged is what counts.
+                    // The charged groups are the groups that count.
                     None => price.group += own,
                 }
             }

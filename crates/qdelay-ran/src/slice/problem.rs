@@ -1,14 +1,14 @@
 //! The choice among the queues of one slice.
 
-use super::Channel;
+use super::RbgCapacity;
 
-/// How much larger a slice's packets are made for the choice, in 1/65536.
+/// The inflation of a slice's packets for the choice, in 1/65536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Inflation(u32);
 
 impl Inflation {
     const ONE: u64 = 1 << 16;
-    /// Packets count as what they are.
+    /// No inflation.
     pub const NONE: Inflation = Inflation(1 << 16);
 
     /// `1 + 5 f^5` for the part `f` of its limit that a slice has borrowed, rounded to 1/65536.
@@ -27,12 +27,12 @@ impl Inflation {
     pub fn is_none(self) -> bool {
         self == Inflation::NONE
     }
-    /// What `bytes` count as, rounded up.
+    /// The inflated size of `bytes`, rounded up.
     #[inline]
     pub fn inflate(self, bytes: u32) -> u64 {
         (u64::from(bytes) * u64::from(self.0)).div_ceil(Inflation::ONE)
     }
-    /// At least the most bytes that count as no more than `bytes`, and few more.
+    /// An upper bound, close to exact, on the bytes whose inflated size is at most `bytes`.
     pub fn deflate(self, bytes: u32) -> u32 {
         match self.is_none() {
             true => bytes,
@@ -41,18 +41,18 @@ impl Inflation {
     }
 }
 
-/// The queues of one slice and what bounds a choice among them.
+/// The queues of one slice and the bounds of a choice among them.
 #[derive(Debug)]
 pub(super) struct Problem<'a, Q> {
     pub queues: &'a Q,
-    pub channels: &'a [Channel],
-    /// Queues, with a channel that there is: ascending from one on, and then from the first to that one.
+    pub channels: &'a [RbgCapacity],
+    /// Queues with a known channel: ascending from one on, and then from the first to that one.
     pub members: &'a [u32],
     pub inflation: Inflation,
-    /// Groups at the size that selects.
+    /// Groups at the inflated size.
     pub capacity: u16,
-    /// Groups at the real size, where these may bind.
+    /// Groups at the real size, if they may be binding.
     pub budget: Option<u16>,
-    /// Whether the sum of groups at the real size is kept within the budget. Otherwise only each queue's is.
+    /// Whether the sum of groups at the real size is kept within the budget. Otherwise only that of each queue is.
     pub is_limited: bool,
 }

@@ -1,11 +1,11 @@
-//! A carrier: how long a slot lasts, how many resource blocks it has and what they carry.
+//! A carrier: the duration of a slot, the number of resource blocks and their transport block sizes.
 
 use super::{CqiToMcs, McsTable, Overhead, RbgConfig, TableError, cqi, lte, nr};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::Span;
 
-/// A carrier with its transport block sizes worked out. Cloning is cheap.
+/// A carrier with precomputed transport block sizes. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     slot: Span,
@@ -59,7 +59,7 @@ impl Carrier {
         })
     }
 
-    /// The same carrier with NR's resource block groups of this configuration; LTE knows only one.
+    /// The same carrier with this configuration of NR's resource block groups; LTE has only one.
     #[must_use]
     pub fn rbg_config(mut self, config: RbgConfig) -> Carrier {
         if self.table.is_some() {
@@ -68,11 +68,11 @@ impl Carrier {
         self
     }
 
-    /// How long a slot lasts: 1 ms in LTE, 1 ms to 125 us in NR.
+    /// The duration of a slot: 1 ms in LTE, 1 ms to 125 us in NR.
     pub const fn slot(&self) -> Span {
         self.slot
     }
-    /// Resource blocks (PRBs) that a slot has.
+    /// Resource blocks (PRBs) in a slot.
     pub const fn prbs(&self) -> u16 {
         self.prbs
     }
@@ -80,7 +80,7 @@ impl Carrier {
     pub const fn rbg_prbs(&self) -> u16 {
         self.rbg_prbs
     }
-    /// Resource block groups that a slot has.
+    /// Resource block groups in a slot.
     pub const fn rbgs(&self) -> u16 {
         self.prbs.div_ceil(self.rbg_prbs)
     }
@@ -88,7 +88,7 @@ impl Carrier {
     pub const fn mcs_max(&self) -> u8 {
         self.mcs_max
     }
-    /// Whether it is LTE rather than NR.
+    /// Whether the carrier is LTE rather than NR.
     pub const fn is_lte(&self) -> bool {
         self.table.is_none()
     }
@@ -101,7 +101,7 @@ impl Carrier {
         self.blocks.get(index).copied().unwrap_or(0)
     }
 
-    /// The same of all numbers of PRBs at `mcs`, from 0 on.
+    /// The row of [`Carrier::block_bytes`] at `mcs`, for numbers of PRBs from 0 on.
     #[inline]
     pub(crate) fn blocks_bytes(&self, mcs: u8) -> &[u32] {
         let width = usize::from(self.prbs) + 1;
@@ -109,15 +109,15 @@ impl Carrier {
         self.blocks.get(from..from + width).unwrap_or_default()
     }
 
-    /// How CQIs become MCSs on such a carrier unless one says otherwise: as in OpenAirInterface in LTE, by efficiency in NR.
+    /// The default mapping from CQI to MCS on such a carrier: OpenAirInterface's in LTE, by efficiency in NR.
     pub const fn usual_mapping(&self) -> CqiToMcs {
         if self.is_lte() { CqiToMcs::Oai } else { CqiToMcs::Efficiency }
     }
-    /// The MCS for a CQI of 1 to 15; `None` for 0 and above. Mappings made for LTE are cut at the highest MCS elsewhere.
+    /// The MCS for a CQI of 1 to 15; `None` for 0 and above 15. On NR, mappings made for LTE are limited to the highest MCS.
     pub fn mcs(&self, mapping: CqiToMcs, cqi: u8) -> Option<u8> {
         cqi::mcs(mapping, self.table.unwrap_or_default(), cqi).map(|mcs| mcs.min(self.mcs_max))
     }
-    /// Bits that a resource element of one layer carries at this CQI; none at 0 and above 15.
+    /// Bits that a resource element of one layer carries at this CQI; 0 at 0 and above 15.
     pub fn cqi_efficiency(&self, cqi: u8) -> f64 {
         cqi::efficiency(self.table.unwrap_or_default(), cqi)
     }
@@ -172,7 +172,8 @@ mod tests {
         let usual = Overhead::default();
         assert!(message(4, 51, 1, usual).contains("240 kHz carries no data"));
         assert!(
-            message(1, 0, 1, usual).contains("0 is no number of PRBs of an NR carrier; expected 1 to 275")
+            message(1, 0, 1, usual)
+                .contains("0 is not a valid number of PRBs of an NR carrier; expected 1 to 275")
         );
         assert!(message(1, 276, 1, usual).contains("1 to 275"));
         assert!(message(1, 51, 5, usual).contains("1 to 4"));
@@ -195,7 +196,7 @@ mod tests {
                     let bytes = carrier.block_bytes(mcs, prbs);
                     let voice = |n: u16| carrier.is_lte() && mcs == 6 && n == 1;
                     assert!(bytes >= carrier.block_bytes(mcs, prbs - 1) || voice(prbs - 1), "{mcs} {prbs}");
-                    // The 64QAM tables step back by a hair where 16QAM ends (MCS 16 to 17).
+                    // The 64QAM tables decrease slightly where 16QAM ends (MCS 16 to 17).
                     let before = carrier.block_bytes(mcs.saturating_sub(1), prbs);
                     assert!(bytes >= before || mcs == 17 || (mcs == 7 && prbs == 1), "{mcs} {prbs}");
                 }

@@ -1,7 +1,7 @@
-//! From the CQI that a UE reports to the MCS that a cell sends with.
+//! The mapping from the CQI that a UE reports to the MCS of its blocks.
 //!
-//! The standards say what a CQI means: the spectral efficiency that is received with at most one block in ten lost. Which
-//! MCS a cell makes of it is its own decision; here are three.
+//! The standards define a CQI as the spectral efficiency that is received with at most one block in ten lost. The MCS for it
+//! is the cell's own decision; here are three mappings.
 
 use super::{CqiToMcs, McsTable, nr};
 
@@ -17,13 +17,13 @@ static QAM256: [(u8, u16); 15] = [
     (2, 78), (2, 193), (2, 449), (4, 378), (4, 490), (4, 616), (6, 466), (6, 567), (6, 666), (6, 772), (6, 873),
     (8, 711), (8, 797), (8, 885), (8, 948),
 ];
-/// What the scheduler of OpenAirInterface's LTE base station makes of CQI 1 to 15.
+/// The MCS of OpenAirInterface's LTE scheduler for CQI 1 to 15.
 static OAI: [u8; 15] = [0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28];
-/// For CQI 1 to 15 an MCS whose blocks on 25 PRBs give the values of the thesis's capacity files. Which of the few that
-/// do it was is not known.
+/// For CQI 1 to 15 an MCS whose blocks on 25 PRBs give the values of the thesis's capacity files. A few others do too; which
+/// one the program used is unknown.
 static THESIS: [u8; 15] = [1, 3, 4, 6, 7, 9, 11, 13, 15, 18, 19, 21, 23, 25, 28];
 
-/// Bits a resource element carries at CQI 1 to 15; none at 0.
+/// Bits that a resource element carries at CQI 1 to 15; none at 0.
 pub(super) fn efficiency(table: McsTable, cqi: u8) -> f64 {
     let rows = match table {
         McsTable::Qam64 => &QAM64,
@@ -33,14 +33,14 @@ pub(super) fn efficiency(table: McsTable, cqi: u8) -> f64 {
     row.map_or(0.0, |&(bits, rate)| f64::from(bits) * f64::from(rate) / 1024.0)
 }
 
-/// Bits a resource element carries at an MCS. Those of LTE, whose standard does not print them, are spaced as in NR's table
-/// of 64QAM, which took over the same 29 steps.
+/// Bits that a resource element carries at an MCS. Those of LTE, which its standard does not list, are spaced as in NR's
+/// table of 64QAM, which took over the same 29 steps.
 pub(super) fn mcs_efficiency(table: McsTable, mcs: u8) -> f64 {
     let row = nr::rows(table).get(usize::from(mcs));
     row.map_or(0.0, |&(bits, rate)| f64::from(bits) * f64::from(rate) / 2048.0)
 }
 
-/// The MCS for CQI 1 to 15; `None` for 0 and above.
+/// The MCS for CQI 1 to 15; `None` for 0 and above 15.
 pub(super) fn mcs(mapping: CqiToMcs, table: McsTable, cqi: u8) -> Option<u8> {
     let at = usize::from(cqi).checked_sub(1).filter(|at| *at < QAM64.len())?;
     match mapping {
@@ -49,7 +49,7 @@ pub(super) fn mcs(mapping: CqiToMcs, table: McsTable, cqi: u8) -> Option<u8> {
         CqiToMcs::Efficiency => {
             let limit = efficiency(table, cqi);
             let count = nr::rows(table).len() as u8;
-            // The lowest MCS where even that is above the CQI: it is sent in the hope of retransmissions.
+            // The lowest MCS if all are above the CQI: the block depends on retransmissions.
             Some((0..count).rev().find(|&mcs| mcs_efficiency(table, mcs) <= limit).unwrap_or(0))
         }
     }
@@ -64,7 +64,7 @@ mod tests {
         core::array::from_fn(|at| mcs(mapping, table, at as u8 + 1).unwrap())
     }
 
-    /// The column of efficiencies that both standards print, to four digits.
+    /// The column of efficiencies that both standards list, to four digits.
     #[test]
     fn efficiencies_as_printed() {
         let printed = [
@@ -97,7 +97,7 @@ mod tests {
         assert!((mcs_efficiency(McsTable::Qam64, 28) - 5.5547).abs() < 0.0001);
     }
 
-    /// Every CQI but the first is an MCS's efficiency to the letter, in both tables.
+    /// Every CQI but the first has exactly the efficiency of an MCS, in both tables.
     #[test]
     fn efficiency_finds_the_same_modulation_and_rate() {
         let expected = [0, 0, 2, 4, 6, 8, 11, 13, 15, 18, 20, 22, 24, 26, 28];
@@ -117,7 +117,7 @@ mod tests {
         let values = all(CqiToMcs::ThesisEmulator, McsTable::Qam64)
             .map(|mcs| (lte::block_bytes(mcs, 25) * 10 / 1460).clamp(1, 15));
         assert_eq!(values, [1, 1, 1, 2, 2, 3, 3, 4, 6, 6, 7, 9, 10, 12, 15]);
-        // Not so with OpenAirInterface's steps, nor with packets of 1500 bytes.
+        // OpenAirInterface's steps, and packets of 1500 bytes, do not give these values.
         let values = all(CqiToMcs::Oai, McsTable::Qam64).map(|mcs| lte::block_bytes(mcs, 25) * 10 / 1460);
         assert_eq!((values[3], values[10]), (1, 8));
         assert_eq!(lte::block_bytes(25, 25) * 10 / 1500, 11);

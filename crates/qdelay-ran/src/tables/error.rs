@@ -1,11 +1,11 @@
-//! What is wrong with a carrier.
+//! Errors of a carrier.
 
 use core::fmt;
 
-/// A number that the standard does not have.
+/// A number that the standard does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableError {
-    /// What it is no valid number of.
+    /// Its name.
     pub what: &'static str,
     /// The number.
     pub found: u64,
@@ -15,7 +15,7 @@ pub struct TableError {
 
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is no {}; expected {}", self.found, self.what, self.expected)
+        write!(f, "{} is not a valid {}; expected {}", self.found, self.what, self.expected)
     }
 }
 impl core::error::Error for TableError {}

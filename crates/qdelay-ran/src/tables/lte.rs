@@ -1,4 +1,4 @@
-//! LTE: from the MCS to the transport block, and how resource blocks are grouped.
+//! LTE: transport block sizes by MCS, and the groups of resource blocks.
 
 use super::TableError;
 use super::lte_sizes::SIZES_BITS;
@@ -6,7 +6,7 @@ use super::lte_sizes::SIZES_BITS;
 /// The highest MCS that carries a new block; 29 to 31 only repeat one.
 pub(super) const MCS_MAX: u8 = 28;
 
-/// The index of the transport block size (I_TBS) for an MCS of 0 to 28: TS 36.213 Table 7.1.7.1-1. Two pairs share one,
+/// The index of the transport block size (I_TBS) for an MCS of 0 to 28: TS 36.213 Table 7.1.7.1-1. Two pairs share an index,
 /// because the modulation changes between them.
 fn size_index(mcs: u8) -> u8 {
     match mcs {
@@ -16,7 +16,7 @@ fn size_index(mcs: u8) -> u8 {
     }
 }
 
-/// Bytes of a transport block on one layer; none for no PRBs or more than 110.
+/// Bytes of a transport block on one layer; 0 for no PRBs or more than 110.
 pub(super) fn block_bytes(mcs: u8, prbs: u16) -> u32 {
     let row = SIZES_BITS.get(usize::from(size_index(mcs)));
     let bits = usize::from(prbs).checked_sub(1).and_then(|column| row?.get(column));
@@ -33,7 +33,8 @@ pub(super) fn rbg_prbs(prbs: u16) -> u16 {
     }
 }
 
-/// Refuses what is no bandwidth of LTE: 1.4, 3, 5, 10, 15 and 20 MHz have these numbers of PRBs (TS 36.101 Table 5.6-1).
+/// Refuses numbers of PRBs that are not an LTE bandwidth: 1.4, 3, 5, 10, 15 and 20 MHz have these numbers (TS 36.101 Table
+/// 5.6-1).
 pub(super) fn check(prbs: u16) -> Result<(), TableError> {
     if matches!(prbs, 6 | 15 | 25 | 50 | 75 | 100) {
         return Ok(());
@@ -61,8 +62,8 @@ mod tests {
         assert_eq!(size_index(u8::MAX), 26);
     }
 
-    /// What others measured or printed: the blocks of a testbed of 25 PRBs less its MAC header of 3 bytes, in subframes
-    /// with and without control, one of 18 PRBs, and that of an ns-3 cell of 6.
+    /// Values measured or published elsewhere: the blocks of a testbed with 25 PRBs less its MAC header of 3 bytes, in
+    /// subframes with and without control, one of 18 PRBs, and that of an ns-3 cell with 6.
     #[test]
     fn anchors() {
         assert_eq!(block_bytes(28, 25) - 3, 2289);
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!((block_bytes(5, 0), block_bytes(5, 111)), (0, 0));
     }
 
-    /// Three of the six bandwidths, so that a slip in the table shows.
+    /// Three of the six bandwidths, to detect an error in the table.
     #[test]
     fn bandwidths() {
         let column = |prbs: usize| SIZES_BITS.map(|row| row[prbs - 1]);
@@ -102,8 +103,8 @@ mod tests {
         );
     }
 
-    /// Sizes come from one list of whole bytes, grow with PRBs and index (but for the one that stands out), and stay within
-    /// 8% of proportional to the PRBs: a digit typed wrongly would show.
+    /// Sizes come from one list of whole bytes, grow with PRBs and index (with one exception), and stay within 8% of
+    /// proportional to the PRBs: a mistyped digit would be detected.
     #[test]
     fn sizes_are_regular() {
         for (index, row) in SIZES_BITS.iter().enumerate() {
@@ -116,7 +117,7 @@ mod tests {
                 if index > 0 && !odd(index, column) && !odd(index - 1, column) {
                     assert!(bits > SIZES_BITS[index - 1][column], "{index} {column}");
                 }
-                // The largest size caps the last row from 100 PRBs on.
+                // The largest size limits the last row from 100 PRBs on.
                 if (10..100).contains(&column) {
                     let share = f64::from(bits) / (column + 1) as f64 / (f64::from(row[99]) / 100.0);
                     assert!((share - 1.0).abs() < 0.08, "{index} {column}: {share}");
@@ -125,8 +126,8 @@ mod tests {
         }
     }
 
-    /// From 1544 bits on every size is one that the table for two layers (7.1.7.2.2-1) starts from; below, blocks of turbo
-    /// code steps (8 bits to 512, then 16, then 32 with the CRC of 24).
+    /// From 1544 bits on, every size is one that the table for two layers (7.1.7.2.2-1) starts from; below, sizes follow the
+    /// block sizes of the turbo code (steps of 8 bits up to 512, then 16, then 32, with the CRC of 24).
     #[test]
     fn sizes_are_sizes_of_the_code() {
         for &bits in SIZES_BITS.iter().flatten() {

@@ -1,14 +1,14 @@
-//! NR: from the MCS to the transport block by the computation of TS 38.214 5.1.3.2, and how resource blocks are grouped.
+//! NR: transport block sizes by MCS, computed as in TS 38.214 5.1.3.2, and the groups of resource blocks.
 //!
-//! Exact: everything is counted in units of 1/2048 bit, because two code rates are odd multiples of 1/2048.
+//! Exact: all quantities are in units of 1/2048 bit, because two code rates are odd multiples of 1/2048.
 
 use super::{McsTable, Overhead, RbgConfig, TableError};
 
-/// PRBs of the largest bandwidth part (TS 38.211 4.4.2). What a band allows is a little less (TS 38.101).
+/// PRBs of the largest bandwidth part (TS 38.211 4.4.2). The bands allow a little less (TS 38.101).
 const PRBS_MAX: u16 = 275;
-/// Layers of one codeword (TS 38.211 7.3.1.3): more need a second one.
+/// Layers of one codeword (TS 38.211 7.3.1.3): more layers need a second codeword.
 const LAYERS_MAX: u8 = 4;
-/// Resource elements of a PRB that count at most.
+/// Largest number of resource elements that a PRB counts.
 const ELEMENTS_MAX: u64 = 156;
 
 /// Table 5.1.3.1-1 (64QAM) as (bits a symbol, code rate in 1/2048).
@@ -44,7 +44,7 @@ pub(super) fn rows(table: McsTable) -> &'static [(u8, u16)] {
     }
 }
 
-/// Bytes of a transport block (TS 38.214 5.1.3.2); none on no PRBs or for an MCS that the table does not have.
+/// Bytes of a transport block (TS 38.214 5.1.3.2); 0 on no PRBs or for an MCS that the table does not have.
 pub(super) fn block_bytes(table: McsTable, mcs: u8, prbs: u16, layers: u8, overhead: Overhead) -> u32 {
     let Some(&(bits, rate)) = rows(table).get(usize::from(mcs)) else { return 0 };
     let elements = overhead.elements().min(ELEMENTS_MAX) * u64::from(prbs);
@@ -65,7 +65,7 @@ fn small(scaled: u64) -> u64 {
     SMALL_BITS.get(at).map_or(SMALL_MAX, |&bits| u64::from(bits))
 }
 
-/// Step 4: rounded to a power of two, then up to whole bytes in each of the code blocks that it takes.
+/// Step 4: rounded to a power of two, then up to whole bytes in each of its code blocks.
 fn large(scaled: u64, rate: u16) -> u64 {
     const CRC: u64 = 24;
     let without = scaled - (CRC << 11);
@@ -93,7 +93,7 @@ pub(super) fn rbg_prbs(prbs: u16, config: RbgConfig) -> u16 {
     }
 }
 
-/// Refuses what is no carrier of NR.
+/// Refuses values that no NR carrier has.
 pub(super) fn check(numerology: u8, prbs: u16, layers: u8, overhead: Overhead) -> Result<(), TableError> {
     let refuse = |what, found: u16, expected| Err(TableError { what, found: u64::from(found), expected });
     if numerology > 3 {

@@ -1,25 +1,25 @@
 //! Quality of service by number: the QCIs of LTE (TS 23.203 tables 6.1.7-A and 6.1.7-B) and the 5QIs of 5G (TS 23.501 table
-//! 5.7.4-1), and what each promises a bearer or a QoS flow.
+//! 5.7.4-1), and the characteristics of each.
 //!
-//! The packet delay budget is between the UE and the far end of the operator's network (the PCEF, the UPF at N6), in one
-//! direction; part of it, 2 to 20 ms by the notes of the tables, is meant for the way from there to the base station. The loss rate
-//! is of packets that the radio loses, not of those that congestion costs.
+//! The packet delay budget applies between the UE and the far end of the operator's network (the PCEF, the UPF at N6), in one
+//! direction; part of it, 2 to 20 ms by the notes of the tables, is for the path from there to the base station. The loss
+//! rate is that of packets lost on the radio, not by congestion.
 //!
 //! # Differences from the reference
 //! * Priority levels are those of 5G, of which LTE's are a tenth: QCI 65 has 0.7 there and 7 here, QCI 9 has 9 there and 90
-//!   here. So both tables can be compared, and all are whole numbers.
-//! * What the tables say of averaging windows is left out: guaranteed bit rates are nothing that a cell here knows.
+//!   here. The two tables are thus comparable, and all levels are whole numbers.
+//! * The averaging windows of the tables are left out: a cell here has no guaranteed bit rates.
 
 use qdelay_core::Span;
 
-/// What kind of resources a class gets.
+/// The resource type of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
+pub enum ResourceType {
     /// A guaranteed bit rate.
     Guaranteed,
-    /// A guaranteed bit rate, where a packet that comes later than its budget counts as lost.
+    /// A guaranteed bit rate; a packet that arrives later than its budget counts as lost.
     DelayCritical,
-    /// Nothing is guaranteed.
+    /// No guarantee.
     NotGuaranteed,
 }
 
@@ -28,17 +28,17 @@ pub enum Resource {
 pub struct QosClass {
     /// The QCI or 5QI.
     pub number: u8,
-    /// What kind of resources it gets.
-    pub resource: Resource,
+    /// Its resource type.
+    pub resource: ResourceType,
     /// Its priority level, 1 to 127: lower ones are served first.
     pub priority: u8,
     /// The packet delay budget, in milliseconds.
     pub budget_ms: u16,
     /// The packet error loss rate is ten to the power of minus this.
     pub loss_exponent: u8,
-    /// The most that comes within a budget, in bytes (maximum data burst volume); of delay-critical classes only.
+    /// The most bytes to arrive within a budget (maximum data burst volume); of delay-critical classes only.
     pub burst_bytes: Option<u32>,
-    /// Who is meant to use it.
+    /// The intended services.
     pub services: &'static str,
 }
 
@@ -53,11 +53,11 @@ impl QosClass {
     }
 }
 
-use Resource::{DelayCritical, Guaranteed, NotGuaranteed};
+use ResourceType::{DelayCritical, Guaranteed, NotGuaranteed};
 
 const fn class(
     number: u8,
-    resource: Resource,
+    resource: ResourceType,
     (priority, budget_ms, loss_exponent): (u8, u16, u8),
     services: &'static str,
 ) -> QosClass {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    fn row(class: &QosClass) -> (Resource, u8, u16, u8) {
+    fn row(class: &QosClass) -> (ResourceType, u8, u16, u8) {
         (class.resource, class.priority, class.budget_ms, class.loss_exponent)
     }
 
@@ -188,8 +188,8 @@ mod tests {
         }
     }
 
-    /// What holds all over the tables: numbers ascend, a number means the same in both, only delay-critical classes have bursts,
-    /// and all figures are ones that the tables have.
+    /// Invariants of the tables: numbers ascend, a number means the same in both, only delay-critical classes have bursts,
+    /// and all values occur in the standards.
     #[test]
     fn the_tables_are_regular() {
         for table in [&QCIS[..], &FIVE_QIS[..]] {

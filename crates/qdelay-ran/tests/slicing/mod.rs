@@ -3,7 +3,7 @@
 pub mod oracle;
 
 use qdelay_core::Random;
-use qdelay_ran::slice::{Channel, Eqp, Head, Queues, Share, SliceSetting, Slices, Tti};
+use qdelay_ran::slice::{Eqp, Head, Queues, RbgCapacity, Share, SliceSetting, Slices, Tti};
 
 /// How large cases are.
 pub struct Size {
@@ -316,9 +316,9 @@ impl Case {
         eqp.set_quanta(&self.quanta).unwrap();
         eqp
     }
-    pub fn channels(&self) -> Vec<Channel> {
+    pub fn channels(&self) -> Vec<RbgCapacity> {
         let channel =
-            |table: &Vec<u32>| Channel::new(table.len() as u16, |groups| table[usize::from(groups) - 1]);
+            |table: &Vec<u32>| RbgCapacity::new(table.len() as u16, |groups| table[usize::from(groups) - 1]);
         self.tables.iter().map(channel).collect()
     }
     pub fn tti(&self) -> Tti {

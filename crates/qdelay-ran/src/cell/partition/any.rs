@@ -1,17 +1,18 @@
-//! One of the partitions, without dynamic dispatch: what the registry in `partition/mod.rs` makes of its lines.
+//! One of the partitions, without dynamic dispatch, generated from the registry in `partition/mod.rs`.
 
 use super::{PARTITIONS, Partition};
 use qdelay_core::component::{Arguments, ComponentError};
 
-/// Makes `PARTITIONS`, `Partition` and `State` of lines `module::Partition`. The module has `COMPONENT`, and the type `Setting`.
+/// Generates `PARTITIONS`, `Partition` and `State` from lines `module::Partition`. The module has `COMPONENT`, and the type
+/// `Setting`.
 macro_rules! partitions {
     ($($module:ident::$Partition:ident),+ $(,)?) => {
         $(pub use $module::$Partition;)+
 
-        /// The partitions that text can name, in the order they are listed.
+        /// The partitions that text can name, in the order in which they are listed.
         pub static PARTITIONS: &[&Component] = &[$(&$module::COMPONENT),+];
 
-        /// The law that gives slices their resource blocks: see [`crate::slice`].
+        /// The law that assigns resource blocks to slices: see [`crate::slice`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Partition {
             $(#[doc = concat!("[`", stringify!($Partition), "`].")] $Partition($Partition),)+
@@ -27,7 +28,7 @@ macro_rules! partitions {
             /// The partition that `arguments` describe.
             ///
             /// # Errors
-            /// A component that is no partition.
+            /// A component that is not a partition.
             pub fn build(arguments: &Arguments) -> Result<Partition, ComponentError> {
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
@@ -43,7 +44,7 @@ macro_rules! partitions {
             }
         }
 
-        /// A partition with what it remembers from TTI to TTI.
+        /// A partition with its state from TTI to TTI.
         #[derive(Clone, Debug)]
         pub(crate) enum State {
             $($Partition(<$Partition as Setting>::Law),)+
@@ -82,7 +83,7 @@ macro_rules! partitions {
             fn decide<Q: Queues>(
                 &mut self,
                 tti: Tti,
-                channels: &[Channel],
+                channels: &[RbgCapacity],
                 queues: &Q,
             ) -> Option<Decided<'_>> {
                 match self { $(State::$Partition(law) => law.decide(tti, channels, queues),)+ }

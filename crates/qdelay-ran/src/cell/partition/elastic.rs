@@ -1,14 +1,14 @@
-//! Elastic quantum partition as users name it; [`Eqp`] decides.
+//! Elastic quantum partition as a component; [`Eqp`] decides.
 
 use super::{Charged, Decided, Setting};
-use crate::slice::{Channel, Eqp, Queues, Rounding, SliceError, Slices, Tti};
+use crate::slice::{Eqp, Queues, RbgCapacity, Rounding, SliceError, Slices, Tti};
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
 
-/// The quantum limit where none is given (5G QoS thesis, section 4.5.1).
+/// The default quantum limit (5G QoS thesis, section 4.5.1).
 const LIMIT_RBS: u32 = 100;
 
-/// The quantum limit of EQP, which both a partition and a scheduler have.
+/// The quantum limit of EQP, a parameter of both the partition and the scheduler.
 pub(crate) const LIMIT: Parameter = Parameter {
     name: "limit",
     unit: Unit::Count("resource blocks"),
@@ -28,14 +28,14 @@ pub(super) static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Slices lend and borrow, so that packets go whole: elastic quantum partition.
+/// Elastic quantum partition: slices lend and borrow resource blocks, so that packets are sent whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elastic {
     /// The most resource blocks that a slice may have borrowed.
     pub limit_rbs: u32,
 }
 
-/// What is given for [`LIMIT`], whose range fits.
+/// The value of [`LIMIT`], whose range fits.
 pub(crate) fn limit_rbs(arguments: &Arguments) -> u32 {
     arguments.whole("limit").and_then(|limit| u32::try_from(limit).ok()).unwrap_or(LIMIT_RBS)
 }
@@ -55,7 +55,7 @@ impl Setting for Elastic {
     }
 }
 
-/// Groups for bearers, by the sizes of the packets at their heads.
+/// Assigns groups to bearers, by the sizes of the packets at their heads.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     pub eqp: Box<Eqp>,
@@ -73,8 +73,8 @@ impl super::Law for Law {
         Some(self.eqp.quanta().get(slice).copied().unwrap_or(0))
     }
     #[inline]
-    fn decide<Q: Queues>(&mut self, tti: Tti, channels: &[Channel], queues: &Q) -> Option<Decided<'_>> {
-        // What it refuses was looked for when the cell was made.
+    fn decide<Q: Queues>(&mut self, tti: Tti, channels: &[RbgCapacity], queues: &Q) -> Option<Decided<'_>> {
+        // All errors were checked when the cell was built.
         self.eqp.decide(tti, channels, queues).ok()?;
         Some(Decided { granted: self.eqp.granted(), grants: self.eqp.grants() })
     }

@@ -1,7 +1,7 @@
-//! Fixed partition as users name it; [`FixedPartition`] decides.
+//! Fixed partition as a component; [`FixedPartition`] decides.
 
 use super::{Charged, Decided, Setting};
-use crate::slice::{Channel, FixedPartition, Queues, Rounding, SliceError, Slices, Tti};
+use crate::slice::{FixedPartition, Queues, RbgCapacity, Rounding, SliceError, Slices, Tti};
 use qdelay_core::component::{Arguments, Component, Kind};
 
 pub(super) static COMPONENT: Component = Component {
@@ -13,7 +13,7 @@ pub(super) static COMPONENT: Component = Component {
     positional: None,
 };
 
-/// Each slice its share in every TTI; what it does not use is lost.
+/// Each slice gets its share in every TTI; unused resource blocks are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed;
 
@@ -31,7 +31,7 @@ impl Setting for Fixed {
     }
 }
 
-/// Whole groups for each slice.
+/// Assigns whole groups to each slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     of: FixedPartition,
@@ -48,7 +48,7 @@ impl super::Law for Law {
     fn quantum(&self, _: usize) -> Option<i64> {
         None
     }
-    fn decide<Q: Queues>(&mut self, _: Tti, _: &[Channel], _: &Q) -> Option<Decided<'_>> {
+    fn decide<Q: Queues>(&mut self, _: Tti, _: &[RbgCapacity], _: &Q) -> Option<Decided<'_>> {
         None
     }
     fn spare_groups(&self, slice: Charged) -> u16 {

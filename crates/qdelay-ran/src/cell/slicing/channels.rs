@@ -1,13 +1,14 @@
-//! What whole groups carry for a UE: tables that are worked out once for each MCS, and anew where a channel is given in bytes.
+//! The bytes that whole groups carry for a UE: tables that are computed once for each MCS, and in every TTI for a channel
+//! given in bytes.
 //!
-//! A UE has one block in a TTI. Where several of its bearers or slices have groups in it, the block carries what its groups
-//! carry together, which is not quite the sum of what they would carry in blocks of their own: transport block sizes are steps.
-//! What `n` groups add to a block is then at least the least difference between two sizes that are `n` groups apart, and so
-//! many bytes is what is counted on.
+//! A UE has one block in a TTI. If several of its bearers or slices have groups in it, the block carries the bytes of all
+//! groups together, which is not exactly the sum of separate blocks, because transport block sizes are discrete. The bytes
+//! that `n` groups add to a block are at least the smallest difference between two sizes that are `n` groups apart, and the
+//! tables for parts of a block hold that minimum.
 
 use crate::mac::Frame;
 use crate::radio::Quality;
-use crate::slice::{Channel, MOST_GROUPS};
+use crate::slice::{MOST_GROUPS, RbgCapacity};
 use alloc::vec::Vec;
 
 /// MCSs are below 32.
@@ -16,25 +17,25 @@ const MCS_MAX: usize = 32;
 /// The channels of a cell's UEs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channels {
-    /// For each MCS that of a block alone and that of a part of a block; behind these for each UE its own.
-    list: Vec<Channel>,
+    /// For each MCS the channel of a block alone and that of a part of a block; then one for each UE.
+    list: Vec<RbgCapacity>,
     is_known: Vec<bool>,
-    /// Of the UE in hand.
+    /// Table of the current UE.
     whole: Vec<u32>,
 }
 
 impl Channels {
     /// All of them.
-    pub fn all(&self) -> &[Channel] {
+    pub fn all(&self) -> &[RbgCapacity] {
         &self.list
     }
-    /// What `groups` of the channel `number` carry at least.
+    /// The least bytes that `groups` groups of channel `number` carry.
     pub fn bytes_in(&self, number: u32, groups: u16) -> u64 {
         self.list.get(number as usize).map_or(0, |channel| channel.bytes_in(groups).into())
     }
 
-    /// The number of the channel of `ue` in a TTI, which is this good; `is_part` where others have groups in its block too.
-    /// Groups beyond those of the whole carrier, `groups`, are not asked for.
+    /// The number of the channel of `ue` in a TTI with this quality; `is_part` if others have groups in its block too. Only
+    /// up to `groups`, the groups of the whole carrier, are used.
     pub fn number(
         &mut self,
         ue: u32,
@@ -48,7 +49,7 @@ impl Channels {
             Quality::Bytes(_) | Quality::Outage => 2 * MCS_MAX + ue as usize,
         };
         if number >= self.list.len() {
-            self.list.resize_with(number + 1, Channel::default);
+            self.list.resize_with(number + 1, RbgCapacity::default);
             self.is_known.resize(number + 1, false);
         }
         let is_lasting = matches!(quality, Quality::Mcs(_));

@@ -1,9 +1,9 @@
-//! What waits at the heads of the bearers of a TTI.
+//! The packets at the heads of the bearers in a TTI.
 
 use crate::slice::{Head, Queues};
 use alloc::vec::Vec;
 
-/// The bearers with data as elastic quantum partition sees them.
+/// The bearers with data, in the form that elastic quantum partition reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heads {
     pub list: Vec<Waiting>,
@@ -18,11 +18,11 @@ pub(super) struct Waiting {
     pub slice: u16,
     pub local: u8,
     pub channel: u32,
-    /// Where its packets end: a range of the list of ends.
+    /// The ends of its packets: a range of the list of ends.
     pub first: u32,
     pub last: u32,
     pub backlog_bytes: u64,
-    /// Whose turn it is.
+    /// The scheduler's metric, which orders the bearers.
     pub metric: f64,
     pub turn: (u32, u8),
 }

@@ -2,31 +2,32 @@
 //!
 //! A slice is a share of the resource blocks and a set of bearers; two bearers of one UE may be in two slices. In a TTI
 //!
-//! 1. blocks that were lost are repeated, whoever's they are; shares are of what is left then (5G QoS thesis, section 4.5.1);
+//! 1. lost blocks are repeated, of any slice; shares apply to the remaining resource blocks (5G QoS thesis, section 4.5.1);
 //! 2. the law of the partition ([`crate::slice`]) decides. The fixed partition gives each slice whole groups, which the
 //!    slice's own scheduler shares out among its UEs; elastic quantum partition gives groups to bearers, by the sizes of the
 //!    packets at their heads;
-//! 3. each UE has one block, which holds what it got in all slices, slice by slice.
+//! 3. each UE has one block, which holds the grants of all its slices, slice by slice.
 //!
-//! In transport blocks nothing is lent: what a slice or, with elastic quantum partition, a bearer leaves of its part of a block
-//! is padding.
+//! Within transport blocks nothing is lent: the part of a block that a slice or, with elastic quantum partition, a bearer
+//! leaves unused is padding.
 //!
 //! # Elastic quantum partition
-//! * A packet costs what its RLC would take for it, headers included; the rest of a packet that is partly sent is the first one,
-//!   and so is each retransmission of acknowledged mode.
-//! * What the queue in front of the RLC holds is looked at, not taken. A discipline that drops packets as they leave, such as
-//!   CoDel, makes that a guess: then others leave than were counted on, or more.
-//! * Among equals the bearers of a slice come in the order of its scheduler: in turn, or those with the higher metric first;
-//!   those of a UE in the order of their priorities. It begins with the first that got nothing the last time.
-//! * A UE in an outage, or that repeats a block, takes no part.
+//! * The cost of a packet is the bytes that its RLC would fill with it, headers included; the remainder of a partly sent
+//!   packet is the first packet, and so is each retransmission of acknowledged mode.
+//! * The queue in front of the RLC is read, not dequeued. With a discipline that drops packets at dequeue, such as CoDel, the
+//!   sizes are estimates: other packets may leave than those chosen, or more.
+//! * Among equal candidates, the bearers of a slice are ordered by its scheduler: in turn, or by descending metric; those of
+//!   a UE by their priorities. The order begins with the first bearer that got nothing in the previous decision.
+//! * A UE in outage, or one that repeats a block, is excluded.
 //!
-//! # What `Served` says
-//! Where there are slices, `capacity_bytes` is what a bearer could have had of its slice: what it got, and what nobody used, the
-//! latter with elastic quantum partition only as far as the slice may borrow for packets that do not go whole.
+//! # The signal `Served`
+//! In a cell with slices, `capacity_bytes` is the capacity that a bearer could have had from its slice: its grant plus the
+//! unused resource blocks, the latter with elastic quantum partition only as far as the slice may borrow for packets that are
+//! not sent whole.
 //!
 //! # Idle TTIs
-//! Nobody sends in them, yet slices lend: what was borrowed is paid back. So they are worked out one by one, until the
-//! quanta do not change any more.
+//! No UE sends in an idle TTI, yet slices lend: borrowed resource blocks are paid back. Idle TTIs are therefore computed one
+//! by one, until the quanta do not change any more.
 
 mod channels;
 mod heads;
@@ -35,41 +36,41 @@ mod quanta;
 mod tests;
 mod tti;
 
-pub use quanta::Quanta;
+pub use quanta::QuantumHistogram;
 
 use super::partition::{CellSlice, Charged, Elastic, Law as _, Partition, State as Law};
 use super::{CellError, CellSetting, UeSetting};
 use crate::mac::{Candidate, Grid, State};
-use crate::slice::{Channel, Rounding, Share, SliceSetting, Slices, Tti};
+use crate::slice::{RbgCapacity, Rounding, Share, SliceSetting, Slices, Tti};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
 use channels::Channels;
 use heads::Heads;
 
-/// What a slice got.
+/// Usage of one slice.
 ///
-/// In every TTI, and so in any time: `granted = used + wasted + unfit + lent`, where `lent` is what its quantum grew by, and less
-/// than zero where it borrowed. Without a quantum nothing is lent.
+/// In every TTI, and so in any interval: `granted = used + wasted + unfit + lent`, where `lent` is the growth of its quantum,
+/// negative if it borrowed. Without a quantum nothing is lent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceUsage {
-    /// Resource blocks that were agreed: its share of those that carry new data, rounded down; with the fixed partition to
+    /// Agreed resource blocks: the slice's share of those that carry new data, rounded down; with the fixed partition to
     /// whole groups.
     pub granted_rbs: u64,
     /// Resource blocks that carried its data, padding within them included.
     pub used_rbs: u64,
-    /// Those charged to it that nobody used, where none of its bearers had more data.
+    /// Resource blocks charged to it but unused, when none of its bearers had more data.
     pub wasted_rbs: u64,
-    /// Those charged to it that nobody used, where one of its bearers had.
+    /// Resource blocks charged to it but unused, when one of its bearers had more data.
     pub unfit_rbs: u64,
-    /// Bytes of packets that were taken, in the cell's unit.
+    /// Bytes of packets that were taken from the queues, in the cell's unit.
     pub sent_bytes: u64,
-    /// Its quantum after each TTI; with the fixed partition no value at all.
-    pub quanta: Quanta,
+    /// Distribution of its quantum after each TTI; empty with the fixed partition.
+    pub quanta: QuantumHistogram,
 }
 
 impl SliceUsage {
-    /// Without what `earlier` has, which is what this was at some time before.
+    /// The difference to `earlier`, an earlier value of the same usage.
     #[must_use]
     pub fn since(&self, earlier: &SliceUsage) -> SliceUsage {
         SliceUsage {
@@ -88,18 +89,18 @@ impl SliceUsage {
 pub(super) struct Slicing {
     law: Law,
     rounding: Rounding,
-    /// Resource blocks of a group, over all slots of a TTI.
+    /// Resource blocks in a group, over all slots of a TTI.
     rbg_rbs: u32,
     /// Whole groups of a TTI without control.
     groups: u16,
     ues: u32,
-    /// By bearer.
+    /// The slice of each bearer.
     slice_of: Vec<u16>,
     slices: Vec<Slice>,
     /// Idle TTIs since the quanta last changed.
     calm_ttis: u64,
     channels: Channels,
-    /// Of the TTI in hand: for each load of the cell what its slice has to do with it.
+    /// In the current TTI: the demand of each load of the cell on its slice.
     wishes: Vec<Wish>,
     parts: Vec<Part>,
     heads: Heads,
@@ -109,54 +110,54 @@ pub(super) struct Slicing {
 #[derive(Clone, Debug)]
 struct Slice {
     scheduler: State,
-    /// The UE that comes first among equals.
+    /// The UE that goes first among equal candidates.
     next: u32,
     usage: SliceUsage,
-    /// Of the TTI in hand: what it may use, or is granted; and what it used.
+    /// In the current TTI: resource blocks that it is granted, that it used, and that its bearers were assigned.
     granted_rbs: u32,
     used_rbs: u32,
     got_rbs: u32,
-    /// Its quantum before it.
+    /// Its quantum before the TTI.
     quantum: i64,
     /// No bearer wanted more than it got.
     is_content: bool,
-    /// The fixed partition's UEs with data in it: for the scheduler, which of the cell's candidates they are, and which
-    /// bearers of theirs.
+    /// The fixed partition's UEs with data in this slice: for the scheduler, their indices among the cell's candidates, and
+    /// their bearers.
     members: Vec<Candidate>,
     numbers: Vec<(u32, u32)>,
     plan: Vec<u32>,
 }
 
-/// What a bearer with data wants.
+/// The demand of a bearer with data.
 #[derive(Clone, Copy, Debug)]
 struct Wish {
     slice: u16,
     wanted_bytes: u64,
-    /// The number of its channel; none in an outage.
+    /// The number of its channel; `NONE` in an outage.
     channel: u32,
-    /// The number of the part that it has a share in.
+    /// The number of the part that it shares.
     part: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// What one UE gets of one slice, for all its bearers or for one.
+/// The grant of one UE in one slice, for all its bearers or for one.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     candidate: u32,
     slice: u16,
-    /// Bearers, a bit for each.
+    /// Bearers, one bit each.
     bearers: u32,
-    /// Groups that it gets, and that it used.
+    /// Groups that it is granted, and that it used.
     groups: u16,
     used_groups: u16,
     bytes: u64,
-    /// It completes no packet: what was left, too little for one.
+    /// The groups complete no packet: they are the remainder, too small for one.
     is_rest: bool,
 }
 
 impl Slicing {
-    /// The slices of `setting`, where it has a partition.
+    /// The slices of `setting`, if it has a partition.
     pub fn new(setting: &CellSetting) -> Result<Option<Slicing>, CellError> {
         let Some((partition, slices, rounding)) = divided(setting) else { return Ok(None) };
         let ues = setting.ues.len();
@@ -204,12 +205,12 @@ impl Slicing {
         }))
     }
 
-    /// What each slice got until now.
+    /// Usage of each slice until now.
     pub fn usages(&self) -> Vec<SliceUsage> {
         self.slices.iter().map(|slice| slice.usage.clone()).collect()
     }
 
-    /// Nobody had anything to send in TTIs `from` to `until` - 1.
+    /// Runs the idle TTIs `from` to `until` - 1, in which no UE has data.
     pub fn idle(&mut self, from: u64, until: u64, grid: &Grid) {
         let rbs = |tti: u64| {
             let frame = grid.frame(tti);
@@ -244,13 +245,13 @@ impl Slicing {
         }
     }
 
-    /// Whether another idle TTI may change anything.
+    /// Whether another idle TTI may change the quanta.
     fn is_restless(&self, period: u64) -> bool {
         let lends = self.law.quantum(0).is_some();
         lends && (self.rounding == Rounding::Carried || self.calm_ttis < period)
     }
 
-    /// A TTI begins, with `rbs` resource blocks for new data.
+    /// Begins a TTI with `rbs` resource blocks for new data.
     fn begin(&mut self, rbs: u32) {
         for number in 0..self.slices.len() {
             let granted_rbs = self.law.granted(number, rbs);
@@ -267,9 +268,9 @@ impl Slicing {
         self.heads.ends.clear();
     }
 
-    /// Asks a law that decides by packets; the parts it makes are put behind the others.
+    /// Calls a law that decides by packets; appends the resulting parts.
     fn decide_by_packets(&mut self, rbs: u32, is_idle: bool) {
-        let channels: &[Channel] = if is_idle { &[] } else { self.channels.all() };
+        let channels: &[RbgCapacity] = if is_idle { &[] } else { self.channels.all() };
         let Some(decided) = self.law.decide(Tti { rbs, first: 0 }, channels, &self.heads) else { return };
         for (slice, &granted) in self.slices.iter_mut().zip(decided.granted) {
             slice.granted_rbs = granted;
@@ -289,7 +290,7 @@ impl Slicing {
             });
         }
         for (number, slice) in self.slices.iter_mut().enumerate() {
-            // The first that got nothing is first the next time; or else the one behind the first.
+            // The first UE that got nothing goes first the next time; otherwise the UE after the first.
             let own = || {
                 self.heads.list.iter().enumerate().filter(|(_, waiting)| usize::from(waiting.slice) == number)
             };
@@ -300,7 +301,7 @@ impl Slicing {
         }
     }
 
-    /// Groups more that a slice could have got for packets that do not go whole, of those that nobody got.
+    /// Further groups that a slice could have used for packets that are not sent whole, out of the unassigned groups.
     fn spare_groups(&self, number: usize) -> u16 {
         let slice = &self.slices[number];
         self.law.spare_groups(Charged {
@@ -311,7 +312,7 @@ impl Slicing {
         })
     }
 
-    /// A TTI ends: its resource blocks are counted.
+    /// Ends a TTI: counts its resource blocks.
     fn end(&mut self) {
         for (number, slice) in self.slices.iter_mut().enumerate() {
             let lent = self.law.quantum(number).map_or(0, |quantum| {
@@ -331,7 +332,7 @@ impl Slicing {
     }
 }
 
-/// The law, the slices, and how their shares are rounded: as they were agreed, or with a slice for each UE.
+/// The law, the slices, and the rounding of their shares: as configured, or with a slice for each UE.
 fn divided(setting: &CellSetting) -> Option<(Partition, Cow<'_, [CellSlice]>, Rounding)> {
     if let Some(partition) = setting.partition {
         return Some((partition, Cow::Borrowed(&setting.slices), Rounding::Down));

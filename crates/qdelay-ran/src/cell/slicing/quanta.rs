@@ -1,30 +1,30 @@
-//! How quanta were distributed over time, a value for each TTI.
+//! Distribution of a quantum over time, with one value for each TTI.
 
 use alloc::vec::Vec;
 
-/// Values below this are told apart, those above it in so many steps for each power of two.
+/// Values below this are exact; larger ones have this many steps for two powers of two.
 const EXACT: u64 = 512;
 
-/// How often a slice's quantum had which value, in RBs: what it had lent to others, or borrowed where it is below zero, after
-/// each TTI. Values of less than 512 RBs are exact, others to 0.4%.
+/// Histogram of a slice's quantum in RBs, with one value after each TTI: the RBs that it had lent to others, or borrowed if
+/// negative. Values of less than 512 RBs are exact, others to 0.4%.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Quanta {
-    /// By place, of values from 0 on, and of those below.
+pub struct QuantumHistogram {
+    /// Counts by bucket, of values from 0 on, and of negative values.
     lent: Vec<u64>,
     borrowed: Vec<u64>,
 }
 
-/// The place of a size.
+/// The bucket of a size.
 fn place(size: u64) -> usize {
     if size < EXACT {
         return size as usize;
     }
-    // Half of the steps of each power of two lie in the one before.
+    // Half of the steps of each power of two coincide with the previous one.
     let shift = size.ilog2() - EXACT.ilog2() + 1;
     ((u64::from(shift) * EXACT / 2) + (size >> shift)) as usize
 }
 
-/// The least size with this place.
+/// The smallest size in this bucket.
 fn size(place: usize) -> u64 {
     let place = place as u64;
     if place < EXACT {
@@ -34,8 +34,8 @@ fn size(place: usize) -> u64 {
     (place - shift * (EXACT / 2)) << shift
 }
 
-impl Quanta {
-    /// After `ttis` TTIs it was `quantum`.
+impl QuantumHistogram {
+    /// Adds `quantum` for `ttis` TTIs.
     pub(super) fn add(&mut self, quantum: i64, ttis: u64) {
         let side = if quantum < 0 { &mut self.borrowed } else { &mut self.lent };
         let place = place(quantum.unsigned_abs());
@@ -44,20 +44,23 @@ impl Quanta {
         }
         side[place] = side[place].saturating_add(ttis);
     }
-    /// How many TTIs there were.
+    /// Number of TTIs.
     pub fn ttis(&self) -> u64 {
         self.lent.iter().chain(&self.borrowed).sum()
     }
-    /// Without those of `earlier`, which is what this was at some time before.
+    /// The difference to `earlier`, an earlier value of the same histogram.
     #[must_use]
-    pub fn since(&self, earlier: &Quanta) -> Quanta {
+    pub fn since(&self, earlier: &QuantumHistogram) -> QuantumHistogram {
         let less = |now: &[u64], then: &[u64]| {
             let then = |place: usize| then.get(place).copied().unwrap_or(0);
             now.iter().enumerate().map(|(place, count)| count.saturating_sub(then(place))).collect()
         };
-        Quanta { lent: less(&self.lent, &earlier.lent), borrowed: less(&self.borrowed, &earlier.borrowed) }
+        QuantumHistogram {
+            lent: less(&self.lent, &earlier.lent),
+            borrowed: less(&self.borrowed, &earlier.borrowed),
+        }
     }
-    /// The value of the nearest rank: no more than `percent` (0 to 100) of the TTIs were below it. 0 without any TTI.
+    /// The value of the nearest rank: at most `percent` (0 to 100) of the TTIs were below it. 0 without any TTI.
     pub fn percentile(&self, percent: f64) -> i64 {
         let rank = (percent / 100.0 * self.ttis() as f64 + 0.999_999_9) as u64;
         let mut left = rank.clamp(1, self.ttis().max(1));
@@ -107,7 +110,7 @@ mod tests {
 
     #[test]
     fn nothing_at_all() {
-        let quanta = Quanta::default();
+        let quanta = QuantumHistogram::default();
         assert_eq!((quanta.ttis(), quanta.percentile(50.0), quanta.mean()), (0, 0, 0.0));
     }
 
@@ -117,7 +120,7 @@ mod tests {
             before in prop::collection::vec((-500_i64..500, 1_u64..4), 0..20),
             values in prop::collection::vec((-500_i64..500, 1_u64..4), 1..60),
         ) {
-            let mut quanta = Quanta::default();
+            let mut quanta = QuantumHistogram::default();
             before.iter().for_each(|&(value, ttis)| quanta.add(value, ttis));
             let then = quanta.clone();
             values.iter().for_each(|&(value, ttis)| quanta.add(value, ttis));

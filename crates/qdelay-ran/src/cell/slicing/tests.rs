@@ -1,4 +1,4 @@
-//! What elastic quantum partition chooses is what a TTI completes.
+//! Every packet that elastic quantum partition chooses is completed in that TTI.
 
 use super::Law;
 use crate::cell::{Cell, CellSetting, CellSlice, Elastic, Source, Split, UeSetting};
@@ -33,7 +33,7 @@ impl Source for Queues {
     fn served(&mut self, _: usize, _: Served) {}
 }
 
-/// Whatever the channels, the RLC, the sizes, and however many bearers share a block: what is chosen goes whole.
+/// For all channels, RLC modes, sizes and numbers of bearers in a block: every chosen packet is sent whole.
 #[test]
 fn each_packet_that_is_chosen_goes_whole_in_that_tti() {
     let mut random = Random::derive(1, "slices", "whole");

@@ -1,4 +1,4 @@
-//! One TTI of a cell with slices, behind the repetitions.
+//! One TTI of a cell with slices, after the repetitions.
 
 use super::heads::{Heads, Waiting};
 use super::{NONE, Part, Slicing, Wish};
@@ -8,7 +8,7 @@ use crate::cell::{Cell, Source};
 use crate::mac::{Candidate, Frame, Law as _, Look, Sharing};
 use qdelay_core::Time;
 
-/// Sizes of packets that are asked for at once.
+/// Number of sizes that are queried at once.
 const SIZES: usize = 16;
 
 /// What was worked out before.
@@ -19,7 +19,7 @@ impl Look for Known {
 }
 
 impl Cell {
-    /// Shares out what repetitions have left of TTI number `tti`, and fills the blocks.
+    /// Shares the resource blocks that repetitions left in TTI number `tti`, and fills the blocks.
     pub(in crate::cell) fn run_slices<S: Source>(
         &mut self,
         tti: u64,
@@ -48,7 +48,7 @@ impl Cell {
         self.slicing = Some(slicing);
     }
 
-    /// What the bearers with data want, and how good their channels are.
+    /// Collects the demands of the bearers with data, and their channels.
     fn look_at_wishes(&mut self, slicing: &mut Slicing, now: Time, frame: Frame<'_>) {
         slicing.wishes.clear();
         let by_packets = slicing.law.by_packets();
@@ -110,7 +110,8 @@ impl Cell {
         }
     }
 
-    /// What the packets at the heads of the bearers need, in the order in which the bearers come among equals.
+    /// Collects the grants that the packets at the heads of the bearers need, in the order of the bearers among equal
+    /// candidates.
     fn look_at_heads<S: Source>(&self, slicing: &mut Slicing, tti: u64, rbs: u32, source: &S) {
         let Slicing { slices, heads, channels, wishes, ues, .. } = slicing;
         let groups = (rbs / slicing.rbg_rbs.max(1)).min(u16::MAX.into()) as u16;
@@ -139,7 +140,7 @@ impl Cell {
                 };
                 let first = ends.len() as u32;
                 self.rlcs[bearer].prefixes(channels.bytes_in(wish.channel, groups), next, ends);
-                // All packets are known: nothing is wanted beyond the last.
+                // If all packets are known, the demand ends at the last.
                 let end = ends[first as usize..].last().filter(|_| is_all);
                 let place = (0..turns.len()).position(|place| turns.at(place) == usize::from(load.local));
                 let before = if candidate.ue < slice.next { *ues } else { 0 };
@@ -186,7 +187,7 @@ impl Cell {
                 let part = &mut slicing.parts[place];
                 let whole = |groups: u16| frame.whole_bytes(candidate.quality, groups);
                 let mut granted = part.groups;
-                // Where more groups carry less: one resource block of LTE at I_TBS 6 carries more than two.
+                // More groups may carry less: one resource block of LTE at I_TBS 6 carries more than two.
                 while granted > 1 && whole(groups + granted - 1) > whole(groups + granted) {
                     granted -= 1;
                 }
@@ -229,7 +230,7 @@ impl Cell {
         }
     }
 
-    /// Lets the bearers of a part fill it. Returns those that sent something, a bit for each.
+    /// Lets the bearers of a part fill it. Returns those that sent data, one bit each.
     #[allow(clippy::too_many_arguments)]
     fn fill_part<S: Source>(
         &mut self,
@@ -271,7 +272,7 @@ impl Cell {
         sent
     }
 
-    /// Tells every bearer with data what the TTI did for it. Returns whether all got what they wanted.
+    /// Reports the TTI to every bearer with data. Returns whether all demands were met.
     fn settle_slices<S: Source>(&mut self, slicing: &mut Slicing, source: &mut S) -> bool {
         let mut all = true;
         for number in 0..self.candidates.len() {
@@ -279,7 +280,7 @@ impl Cell {
             let (first, ue) = (candidate.first_bearer as usize, candidate.ue as usize);
             for place in first..first + candidate.bearers as usize {
                 let Wish { slice, channel, part, .. } = slicing.wishes[place];
-                // Of the bearers that share the part.
+                // Sums over the bearers that share the part.
                 let (mut wanted, mut used, mut sharers) = (0_u64, 0, 0_u64);
                 let loads = first..first + self.candidates[number].bearers as usize;
                 for other in loads.filter(|&other| other == place || shares(slicing, slice, other)) {
@@ -318,12 +319,12 @@ impl Cell {
 }
 
 impl Slicing {
-    /// Lets the scheduler of each slice share out the groups of its share.
+    /// Lets the scheduler of each slice share the groups of its grant.
     fn decide_by_schedulers(&mut self, tti: u64, candidates: &[Candidate]) {
         for (number, slice) in self.slices.iter_mut().enumerate() {
             let groups = (slice.granted_rbs / self.rbg_rbs.max(1)) as u16;
             for member in &mut slice.members {
-                // Who wants more than the slice ever has takes all of it.
+                // A demand larger than the slice's grant takes all of it.
                 member.least = member.least.min(groups);
                 member.rate_bytes = self.channels.bytes_in(member.first_bearer, groups);
             }
@@ -347,7 +348,7 @@ impl Slicing {
     }
 }
 
-/// Whether the bearer with this wish shares what its UE gets of `slice`.
+/// Whether the bearer of this demand shares the grant of its UE in `slice`.
 fn shares(slicing: &Slicing, slice: u16, wish: usize) -> bool {
     !slicing.law.by_packets() && slicing.wishes[wish].slice == slice
 }
