@@ -13,7 +13,7 @@ use crate::clock::process_cpu;
 use crate::device::Port;
 use crate::stall::{Stall, Stalls};
 use qdelay_core::{Span, Time};
-use qdelay_record::{Delay, DelayHistogram};
+use qdelay_record::{DelayHistogram, DelaySummary};
 use std::fs;
 
 /// One packet out of this many may be late, or may have waited unread.
@@ -82,7 +82,7 @@ pub struct RunVerdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditFacts {
     /// Lateness of releases in ms.
-    pub lateness: Delay,
+    pub lateness: DelaySummary,
     /// See [`Audit::limits`].
     pub limits: [Span; 2],
     /// Releases later than the limit.

@@ -13,7 +13,7 @@ use crate::stall::Stalls;
 use qdelay_core::dscp;
 use qdelay_core::{Span, Time};
 use qdelay_path::{Count, LinkUsage};
-use qdelay_record::{Delay, Recorder};
+use qdelay_record::{DelaySummary, Recorder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl PortSample {
 #[derive(Clone, Debug, Default)]
 pub struct HostSample {
     /// Lateness of releases in ms.
-    pub lateness: Delay,
+    pub lateness: DelaySummary,
     /// Limits of lateness for releases to the inside and the outside.
     pub lateness_limits: [Span; 2],
     /// Releases.

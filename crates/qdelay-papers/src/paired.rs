@@ -475,7 +475,7 @@ mod tests {
     }"#;
 
     fn blank() -> serde_json::Value {
-        let delay = serde_json::to_value(qdelay_study::results::Delay::default()).expect("a delay");
+        let delay = serde_json::to_value(qdelay_study::results::DelaySummary::default()).expect("a delay");
         serde_json::json!({
             "schema_version": 1, "id": "x", "labels": {}, "throughput_mbps": 1.0, "utilization": 1.0,
             "capacity_mbps": null, "queue_delay_ms": delay, "sojourn_ms": delay, "backlog_max_packets": 3,

@@ -8,7 +8,7 @@
 //! Each case gets two private namespaces and an emulator of its own between them: data goes down. A TCP flow is an iperf3
 //! client outside that sends to a server inside, with the kernel's own congestion control; a UDP flow is sent by this program
 //! at exactly the times at which the simulator's source sends, or by irtt if it is call-like. Measurements are taken on the
-//! emulator's path, at the path's own times, by the simulator's own [`qdelay_sim::Measuring`].
+//! emulator's path, at the path's own times, by the simulator's own [`qdelay_sim::Measurement`].
 //!
 //! | module | what |
 //! | --- | --- |

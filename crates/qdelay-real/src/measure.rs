@@ -10,7 +10,7 @@ use qdelay_core::{Packet, Time};
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_path::stack::Topology;
 use qdelay_path::{NodeId, Path};
-use qdelay_sim::{FlowEnd, FlowSpec, Measuring, Outcome, Scenario, results};
+use qdelay_sim::{FlowOutcome, FlowSpec, Measurement, Outcome, Scenario, results};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ const COOKIE_BYTES: u32 = 37;
 /// Observes the emulator's events, and the path at the times that the measuring requests.
 pub struct MeasuringTap<'a> {
     scenario: &'a Scenario,
-    measuring: Measuring<'a>,
+    measuring: Measurement<'a>,
     /// By node: whether it is on the way up.
     is_back: Vec<bool>,
     /// The queue of the first hop, if there are hops.
@@ -58,7 +58,7 @@ impl<'a> MeasuringTap<'a> {
         let flows = scenario.flows.len() + usize::from(scenario.probe.is_some());
         MeasuringTap {
             scenario,
-            measuring: Measuring::new(scenario, topology),
+            measuring: Measurement::new(scenario, topology),
             is_back: topology.is_back.clone(),
             first_hop: topology.hops.first().map(|[queue, _]| *queue),
             flows: vec![Flow::default(); flows],
@@ -121,7 +121,7 @@ impl<'a> MeasuringTap<'a> {
     pub fn finish(self, told: &[KernelTcpState]) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
             let told = told.get(index).copied().unwrap_or_default();
-            let figures = results::Flow {
+            let figures = results::FlowFigures {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
                 retransmits: flow.stream.retransmits,
@@ -129,9 +129,9 @@ impl<'a> MeasuringTap<'a> {
                 final_srtt_ms: told.srtt_ms,
                 srtt_mean_ms: told.srtt_mean_ms,
                 discarded_late: spec.discard_after.map(|_| 0),
-                ..results::Flow::default()
+                ..results::FlowFigures::default()
             };
-            FlowEnd { flow: figures, round_trips: None }
+            FlowOutcome { flow: figures, round_trips: None }
         };
         let flows = self.scenario.flows.iter().zip(&self.flows).enumerate().map(flow).collect();
         let probe = self.scenario.probe.and(self.flows.last());
@@ -178,12 +178,12 @@ impl Tap for MeasuringTap<'_> {
     }
 
     fn next_look(&self) -> Time {
-        self.measuring.next_look()
+        self.measuring.next_sample()
     }
 
     fn look(&mut self, now: Time, path: &Path) {
         let delivered = self.flows.iter().map(|flow| flow.delivered_bytes);
-        self.measuring.look(now, path, delivered);
+        self.measuring.sample(now, path, delivered);
     }
 }
 

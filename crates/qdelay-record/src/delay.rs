@@ -20,7 +20,7 @@ pub struct DelayHistogram {
 entity! {
     /// Delays in milliseconds.
     #[derive(Copy)]
-    pub struct Delay {
+    pub struct DelaySummary {
         /// How many packets.
         pub count: u64,
         /// Arithmetic mean.
@@ -111,10 +111,10 @@ impl DelayHistogram {
     }
 
     /// All figures at once; all zero where nothing was recorded.
-    pub fn summary(&self) -> Delay {
+    pub fn summary(&self) -> DelaySummary {
         let count = self.count();
         let mean = if count == 0 { 0.0 } else { self.sum_nanos as f64 / count as f64 / 1e6 };
-        Delay {
+        DelaySummary {
             count,
             mean,
             p50: self.percentile(50.0),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn nothing_recorded_is_zero() {
-        assert_eq!(DelayHistogram::default().summary(), Delay::default());
+        assert_eq!(DelayHistogram::default().summary(), DelaySummary::default());
         assert!(DelayHistogram::default().curve(&[50.0]).is_empty());
         assert_eq!(DelayHistogram::default().deviation(), 0.0);
     }

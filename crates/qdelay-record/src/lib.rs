@@ -11,8 +11,8 @@ mod occupancy;
 mod packet;
 pub mod parquet;
 
-pub use delay::{Delay, DelayHistogram};
+pub use delay::{DelayHistogram, DelaySummary};
 pub use fairness::jain_index;
-pub use occupancy::{Gauge, Level, Occupancy};
+pub use occupancy::{Gauge, Occupancy, OccupancySummary};
 pub use packet::{Direction, Fate, PacketRecord, Recorder};
 pub use parquet::PacketFile;

@@ -33,7 +33,7 @@ pub struct Occupancy {
 entity! {
     /// A level over time.
     #[derive(Copy)]
-    pub struct Level {
+    pub struct OccupancySummary {
         /// Mean over time.
         pub mean: f64,
         /// What it did not exceed in 95% of the time.
@@ -126,12 +126,12 @@ impl Occupancy {
     }
 
     /// The figures up to `end`: percentiles within 1.6%; all zero where it was watched for no time.
-    pub fn summary(&self, end: Time) -> Level {
+    pub fn summary(&self, end: Time) -> OccupancySummary {
         let mut all = self.clone();
         all.settle(end);
         let total: u64 = all.nanos.iter().sum();
         if total == 0 {
-            return Level::default();
+            return OccupancySummary::default();
         }
         // Of so much time, rounded up, the level is not above.
         let wanted = (u128::from(total) * 95).div_ceil(100);
@@ -142,7 +142,7 @@ impl Occupancy {
         });
         let Gauge { integral, max, .. } = all.level;
         let p95 = at.map_or(max, |at| highest(at).min(max));
-        Level { mean: integral as f64 / total as f64, p95: p95 as f64, max: max as f64 }
+        OccupancySummary { mean: integral as f64 / total as f64, p95: p95 as f64, max: max as f64 }
     }
 
     /// How long it was watched up to the latest change.
@@ -210,8 +210,8 @@ mod tests {
         level.fall(at(400), 119);
         let summary = level.summary(at(500));
         assert_eq!((summary.mean, summary.p95, summary.max), (15.25, 20.0, 20.0));
-        assert_eq!(Occupancy::new(at(7)).summary(at(7)), Level::default());
-        assert_eq!(Occupancy::new(at(0)).summary(at(7)), Level::default());
+        assert_eq!(Occupancy::new(at(7)).summary(at(7)), OccupancySummary::default());
+        assert_eq!(Occupancy::new(at(0)).summary(at(7)), OccupancySummary::default());
         assert_eq!((level.level(), level.watched()), (1, Span::from_nanos(300)));
     }
 

@@ -7,7 +7,8 @@ use super::parts::{self, Part};
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use super::slices::{self, SlicePart};
 use qdelay_study::results::{
-    AxisFile, CaseSummary, Cdf, CellSeries, Delay, ExpectResult, Group, RunFile, Series, TraceFile,
+    AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, GroupFigures, RunFile, Series,
+    TraceFile,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,7 +314,7 @@ fn case_figures(case: &CaseSummary) -> Figures {
     }
 }
 
-fn group_figures(group: &Group) -> Figures {
+fn group_figures(group: &GroupFigures) -> Figures {
     let p99 = group.queue_delay_ms.p99;
     Figures {
         throughput: Short(group.throughput_mbps),
@@ -333,7 +334,7 @@ fn group_figures(group: &Group) -> Figures {
     }
 }
 
-fn stages(stages: &BTreeMap<String, Delay>) -> BTreeMap<String, DelayPart> {
+fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart> {
     stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
 }
 

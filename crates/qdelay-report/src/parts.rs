@@ -1,7 +1,7 @@
 //! What the page shows of codepoints at the bottleneck, and of the hops before it.
 
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
-use qdelay_study::results::{CaseSummary, Codepoint, Hop};
+use qdelay_study::results::{CaseSummary, CodepointFigures, HopFigures};
 use serde::Serialize;
 
 type Figure = Short<FIGURE_DIGITS>;
@@ -26,12 +26,12 @@ pub(super) fn codepoints(case: &CaseSummary) -> Vec<(&str, Part)> {
 
 /// The hops of a case in the order of the way.
 pub(super) fn hops(case: &CaseSummary) -> Vec<(&str, Part)> {
-    let mut hops: Vec<(&String, &Hop)> = case.hops.iter().collect();
+    let mut hops: Vec<(&String, &HopFigures)> = case.hops.iter().collect();
     hops.sort_by_key(|(_, hop)| hop.place);
     hops.into_iter().map(|(name, of)| (name.as_str(), hop(of))).collect()
 }
 
-fn codepoint(of: &Codepoint) -> Part {
+fn codepoint(of: &CodepointFigures) -> Part {
     Part {
         throughput: Short(of.throughput_mbps),
         utilization: None,
@@ -43,7 +43,7 @@ fn codepoint(of: &Codepoint) -> Part {
     }
 }
 
-fn hop(of: &Hop) -> Part {
+fn hop(of: &HopFigures) -> Part {
     Part {
         throughput: Short(of.throughput_mbps),
         utilization: Some(Short(of.utilization)),

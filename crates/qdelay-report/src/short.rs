@@ -1,6 +1,6 @@
 //! Figures as the page has them: so many digits, and no more.
 
-use qdelay_study::results::Delay;
+use qdelay_study::results::DelaySummary;
 use serde::{Serialize, Serializer};
 
 /// Tables show three decimals of what they are given.
@@ -31,7 +31,7 @@ pub(super) struct DelayPart {
     max: Short<FIGURE_DIGITS>,
 }
 
-pub(super) fn delay_part(delay: &Delay) -> DelayPart {
+pub(super) fn delay_part(delay: &DelaySummary) -> DelayPart {
     DelayPart {
         mean: Short(delay.mean),
         p50: Short(delay.p50),

@@ -1,7 +1,7 @@
 //! What the page shows of the slices of a cell.
 
 use super::short::{FIGURE_DIGITS, Short};
-use qdelay_study::results::{Quantum, Slice};
+use qdelay_study::results::{QuantumFigures, SliceFigures};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -32,13 +32,13 @@ struct QuantumPart {
 }
 
 /// The slices of a cell, by name.
-pub(super) fn parts(slices: &BTreeMap<String, Slice>) -> BTreeMap<&str, SlicePart> {
+pub(super) fn parts(slices: &BTreeMap<String, SliceFigures>) -> BTreeMap<&str, SlicePart> {
     slices.iter().map(|(name, slice)| (name.as_str(), part(slice))).collect()
 }
 
-fn part(slice: &Slice) -> SlicePart {
+fn part(slice: &SliceFigures) -> SlicePart {
     let of_granted = |rbs: f64| Short(rbs / slice.rbs_granted.max(1) as f64);
-    let quantum = |quantum: Quantum| QuantumPart {
+    let quantum = |quantum: QuantumFigures| QuantumPart {
         min: Short(quantum.min),
         p25: Short(quantum.p25),
         p50: Short(quantum.p50),
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn parts_of_what_was_granted() {
-        let slice = Slice {
+        let slice = SliceFigures {
             share: 0.25,
             rbs_granted: 1000,
             rbs_used: 1100,
@@ -71,7 +71,7 @@ mod tests {
             rbs_unfit: 30,
             rbs_lent: -150,
             throughput_mbps: 4.5,
-            quantum_rbs: Some(Quantum {
+            quantum_rbs: Some(QuantumFigures {
                 min: -72.0,
                 p25: -25.0,
                 p50: -13.5,
@@ -79,9 +79,9 @@ mod tests {
                 max: 7.0,
                 mean: -14.0,
             }),
-            ..Slice::default()
+            ..SliceFigures::default()
         };
-        let fixed = Slice { rbs_granted: 0, quantum_rbs: None, ..slice.clone() };
+        let fixed = SliceFigures { rbs_granted: 0, quantum_rbs: None, ..slice.clone() };
         let slices = [("a".to_string(), slice), ("b".to_string(), fixed)].into_iter().collect();
         let shown = serde_json::to_value(parts(&slices)).unwrap();
         let quantum = json!({ "min": -72, "p25": -25, "p50": -13.5, "p75": -2, "max": 7 });

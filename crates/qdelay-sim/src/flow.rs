@@ -1,7 +1,7 @@
 //! A flow as it runs, and the way of its packets onto the path.
 
-use crate::measure::{ACKNOWLEDGEMENT, Meter};
-use crate::scenario::{FlowSpec, OtherMark, ProbeSpec};
+use crate::meter::{ACKNOWLEDGEMENT, Meter};
+use crate::scenario::{FlowSpec, ProbeSpec, SecondCodepoint};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_path::{NodeId, Path, PathError};
 use qdelay_record::{DelayHistogram, Recorder};
@@ -11,16 +11,16 @@ use qdelay_traffic::transport::AnyEnds;
 use qdelay_traffic::udp::UdpSource;
 
 /// The codepoints of a flow.
-pub struct Marking {
+pub struct FlowCodepoints {
     /// Of all that comes back, and of data without another.
     dscp: u8,
-    other: Option<(OtherMark, Random)>,
+    other: Option<(SecondCodepoint, Random)>,
 }
 
-impl Marking {
-    fn new(index: usize, spec: &FlowSpec, seed: u64) -> Marking {
+impl FlowCodepoints {
+    fn new(index: usize, spec: &FlowSpec, seed: u64) -> FlowCodepoints {
         let random = || Random::derive(seed, &format!("flow-{index}"), "colour");
-        Marking { dscp: spec.dscp, other: spec.other.map(|other| (other, random())) }
+        FlowCodepoints { dscp: spec.dscp, other: spec.other.map(|other| (other, random())) }
     }
 
     /// Whether the next data packet has the other codepoint.
@@ -37,12 +37,12 @@ impl Marking {
 }
 
 /// A flow.
-pub struct Flow {
+pub struct RunningFlow {
     pub ends: AnyEnds,
     pub start: Time,
     /// When it stops sending for good.
     pub stop: Time,
-    pub marking: Marking,
+    pub marking: FlowCodepoints,
     /// Round trips after the warm-up, where its ends tell of them.
     pub round_trips: Option<Box<DelayHistogram>>,
     /// The far end throws away what comes later than this.
@@ -53,37 +53,37 @@ pub struct Flow {
     pub srtts: (u64, Span),
 }
 
-impl Flow {
+impl RunningFlow {
     /// The flow numbered `index`; nothing is sent yet.
-    pub fn new(index: usize, spec: &FlowSpec, seed: u64) -> Flow {
+    pub fn new(index: usize, spec: &FlowSpec, seed: u64) -> RunningFlow {
         let name = format!("flow-{index}");
         let start = Time::ZERO + spec.start;
         let ends =
             spec.transport.ends(&FlowStart { name: &name, seed, start, has_choice: spec.other.is_some() });
-        Flow {
+        RunningFlow {
             start,
             stop: spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
-            marking: Marking::new(index, spec, seed),
+            marking: FlowCodepoints::new(index, spec, seed),
             round_trips: ends.has_round_trips().then(Box::default),
             discard_after: spec.discard_after,
-            ..Flow::of(ends)
+            ..RunningFlow::of(ends)
         }
     }
 
     /// A probe.
-    pub fn probe(probe: &ProbeSpec, seed: u64) -> Flow {
+    pub fn probe(probe: &ProbeSpec, seed: u64) -> RunningFlow {
         let random = Random::derive(seed, "probe", "gaps");
         let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO, random);
-        Flow::of(Datagrams::one_way(source).into())
+        RunningFlow::of(Datagrams::one_way(source).into())
     }
 
     /// From the beginning of the run to its end, with codepoint 0.
-    fn of(ends: AnyEnds) -> Flow {
-        Flow {
+    fn of(ends: AnyEnds) -> RunningFlow {
+        RunningFlow {
             ends,
             start: Time::ZERO,
             stop: Time::NEVER,
-            marking: Marking { dscp: 0, other: None },
+            marking: FlowCodepoints { dscp: 0, other: None },
             round_trips: None,
             discard_after: None,
             discarded_late: 0,
@@ -93,19 +93,19 @@ impl Flow {
 }
 
 /// Carries the packets of a flow's ends onto the path during one call.
-pub struct Carrier<'a, 'm, R> {
+pub struct FlowHost<'a, 'm, R> {
     pub now: Time,
     pub index: usize,
     /// Where packets of the near end and of the far end enter.
     pub entries: [NodeId; 2],
     pub path: &'a mut Path,
     pub meter: &'a mut Meter<'m, R>,
-    pub marking: &'a mut Marking,
+    pub marking: &'a mut FlowCodepoints,
     /// After the warm-up.
     pub round_trips: Option<&'a mut DelayHistogram>,
 }
 
-impl<R: Recorder> Host for Carrier<'_, '_, R> {
+impl<R: Recorder> Host for FlowHost<'_, '_, R> {
     type Error = PathError;
 
     #[inline]

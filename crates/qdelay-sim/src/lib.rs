@@ -3,31 +3,31 @@
 //! A [`Scenario`] says what to run; [`run`] runs it and returns an [`Outcome`]. Same scenario and seed: same outcome, to the
 //! last bit, on every machine.
 
+mod bottleneck_meter;
 mod cell;
-mod cell_series;
-mod codepoints;
+mod cell_bins;
+mod codepoint_meter;
 mod contents;
-mod detail;
-mod figures;
+mod delay_breakdown;
 mod flow;
-mod hops;
+mod group_meter;
+mod hop_meter;
 mod in_order;
-mod measure;
-mod measuring;
+mod measurement;
+mod meter;
 mod outcome;
-mod passage;
-mod queued;
+mod packet_timestamps;
+mod queue_sample;
 mod rates;
 pub mod results;
 mod run;
 mod scenario;
-mod stages;
 mod topology;
-mod whole;
+mod whole_milliseconds;
 
 pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
-pub use measuring::Measuring;
-pub use outcome::{Delays, FlowEnd, Outcome, Stage, Within};
+pub use measurement::Measurement;
+pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{RunError, run, run_recorded};
-pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario, Uplink};
+pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink};

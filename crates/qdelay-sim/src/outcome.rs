@@ -1,6 +1,6 @@
 //! What a run gives: its figures, and the delays that curves are made of.
 
-use crate::results::{Flow, Measures, Series};
+use crate::results::{FlowFigures, Measures, Series};
 use crate::scenario::Scenario;
 use core::fmt;
 use core::ops::Deref;
@@ -29,17 +29,17 @@ impl Deref for Outcome {
 
 impl Outcome {
     /// Adds the flows of `scenario`, and to its groups what their flows got.
-    pub(crate) fn add_flows(&mut self, scenario: &Scenario, mut ends: Vec<FlowEnd>) {
+    pub(crate) fn add_flows(&mut self, scenario: &Scenario, mut ends: Vec<FlowOutcome>) {
         for (place, name) in scenario.groups.iter().enumerate() {
             let ends = scenario.flows.iter().zip(&ends);
-            let members: Vec<&FlowEnd> =
+            let members: Vec<&FlowOutcome> =
                 ends.filter(|(spec, _)| spec.group == place).map(|(_, end)| end).collect();
             let mut round_trips: Option<DelayHistogram> = None;
             for flow in members.iter().filter_map(|end| end.round_trips.as_deref()) {
                 round_trips.get_or_insert_default().merge(flow);
             }
             if let Some(group) = self.measures.groups.get_mut(name) {
-                group.add_flows(&members.iter().map(|end| &end.flow).collect::<Vec<&Flow>>());
+                group.add_flows(&members.iter().map(|end| &end.flow).collect::<Vec<&FlowFigures>>());
                 group.round_trip_ms = round_trips.as_ref().map(DelayHistogram::summary);
             }
             if let (Some(delays), Some(round_trips)) = (&mut self.delays, round_trips) {
@@ -70,9 +70,9 @@ pub struct Delays {
 
 /// What the ends of a flow tell of it when the run is over.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowEnd {
+pub struct FlowOutcome {
     /// Its figures, but for those that depend on the scenario or on what the path did.
-    pub flow: Flow,
+    pub flow: FlowFigures,
     /// Of datagrams that are sent back: from sending one to its return, after the warm-up.
     pub round_trips: Option<Box<DelayHistogram>>,
 }
@@ -81,7 +81,7 @@ pub struct FlowEnd {
 /// first of them until the UE hands it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
-pub enum Stage {
+pub enum DelayStage {
     /// The link in front of the node, and its queue.
     N3,
     /// The UPF's queue.
@@ -96,67 +96,73 @@ pub enum Stage {
     Reassembly,
 }
 
-impl Stage {
+impl DelayStage {
     /// In the order of the way.
-    pub const ALL: [Stage; 6] =
-        [Stage::N3, Stage::Upf, Stage::Sdap, Stage::Rlc, Stage::Air, Stage::Reassembly];
+    pub const ALL: [DelayStage; 6] = [
+        DelayStage::N3,
+        DelayStage::Upf,
+        DelayStage::Sdap,
+        DelayStage::Rlc,
+        DelayStage::Air,
+        DelayStage::Reassembly,
+    ];
 
     /// As it is printed.
     pub const fn name(self) -> &'static str {
         match self {
-            Stage::N3 => "n3",
-            Stage::Upf => "upf",
-            Stage::Sdap => "sdap",
-            Stage::Rlc => "rlc",
-            Stage::Air => "air",
-            Stage::Reassembly => "reassembly",
+            DelayStage::N3 => "n3",
+            DelayStage::Upf => "upf",
+            DelayStage::Sdap => "sdap",
+            DelayStage::Rlc => "rlc",
+            DelayStage::Air => "air",
+            DelayStage::Reassembly => "reassembly",
         }
     }
 }
 
 /// A time within which packets are handed up, since they came to the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Within {
+pub enum DelayBound {
     /// Microseconds.
     Micros(u64),
     /// TTIs.
     Ttis(u64),
 }
 
-impl Within {
+impl DelayBound {
     /// Those that are counted.
-    pub const ALL: [Within; 15] = [
-        Within::Micros(500),
-        Within::Micros(1000),
-        Within::Micros(2000),
-        Within::Micros(3000),
-        Within::Micros(4000),
-        Within::Micros(5000),
-        Within::Micros(8000),
-        Within::Micros(10_000),
-        Within::Micros(20_000),
-        Within::Micros(50_000),
-        Within::Micros(100_000),
-        Within::Ttis(1),
-        Within::Ttis(2),
-        Within::Ttis(4),
-        Within::Ttis(8),
+    pub const ALL: [DelayBound; 15] = [
+        DelayBound::Micros(500),
+        DelayBound::Micros(1000),
+        DelayBound::Micros(2000),
+        DelayBound::Micros(3000),
+        DelayBound::Micros(4000),
+        DelayBound::Micros(5000),
+        DelayBound::Micros(8000),
+        DelayBound::Micros(10_000),
+        DelayBound::Micros(20_000),
+        DelayBound::Micros(50_000),
+        DelayBound::Micros(100_000),
+        DelayBound::Ttis(1),
+        DelayBound::Ttis(2),
+        DelayBound::Ttis(4),
+        DelayBound::Ttis(8),
     ];
     /// How long that is.
     pub fn span(self, tti: Span) -> Span {
         match self {
-            Within::Micros(micros) => Span::from_micros(micros),
-            Within::Ttis(ttis) => tti * ttis,
+            DelayBound::Micros(micros) => Span::from_micros(micros),
+            DelayBound::Ttis(ttis) => tti * ttis,
         }
     }
 }
 
-impl fmt::Display for Within {
+impl fmt::Display for DelayBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Within::Micros(micros) if micros.is_multiple_of(1000) => write!(f, "{}ms", micros / 1000),
-            Within::Micros(micros) => write!(f, "{micros}us"),
-            Within::Ttis(ttis) => write!(f, "{ttis}tti"),
+            DelayBound::Micros(micros) if micros.is_multiple_of(1000) => write!(f, "{}ms", micros / 1000),
+            DelayBound::Micros(micros) => write!(f, "{micros}us"),
+            DelayBound::Ttis(ttis) => write!(f, "{ttis}tti"),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The event loop: whoever is due first runs, the path before the flows.
 
 use crate::contents::ContentsStore;
-use crate::flow::{Carrier, Flow};
-use crate::measure::{Arrival, Meter};
-use crate::measuring::Measuring;
-use crate::outcome::{FlowEnd, Outcome};
-use crate::passage::Passages;
-use crate::results::{self, Audio, Voice};
+use crate::flow::{FlowHost, RunningFlow};
+use crate::measurement::Measurement;
+use crate::meter::{Arrival, Meter};
+use crate::outcome::{FlowOutcome, Outcome};
+use crate::packet_timestamps::PacketTimestampStore;
+use crate::results::{self, AudioFigures, VoiceFigures};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
@@ -92,7 +92,7 @@ struct Simulation<'a, R> {
     scenario: &'a Scenario,
     topology: Topology,
     meter: Meter<'a, R>,
-    flows: Vec<Flow>,
+    flows: Vec<RunningFlow>,
     /// One slot a flow. A deadline here may be early: a flow that has moved its own is asked again when it comes.
     deadlines: Deadlines,
 }
@@ -101,18 +101,18 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     fn new(scenario: &'a Scenario, recorder: &'a mut R) -> Result<Self, RunError> {
         let topology = topology::build(scenario)?;
         let seed = scenario.seed;
-        let mut flows: Vec<Flow> =
-            scenario.flows.iter().enumerate().map(|(i, spec)| Flow::new(i, spec, seed)).collect();
-        flows.extend(scenario.probe.iter().map(|probe| Flow::probe(probe, seed)));
+        let mut flows: Vec<RunningFlow> =
+            scenario.flows.iter().enumerate().map(|(i, spec)| RunningFlow::new(i, spec, seed)).collect();
+        flows.extend(scenario.probe.iter().map(|probe| RunningFlow::probe(probe, seed)));
         let mut deadlines = Deadlines::new(flows.len());
         for (slot, flow) in flows.iter().enumerate() {
             deadlines.set(slot, flow.start);
         }
         let meter = Meter {
-            measuring: Measuring::new(scenario, &topology),
+            measuring: Measurement::new(scenario, &topology),
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
-            passages: Passages::default(),
+            timestamps: PacketTimestampStore::default(),
             recorder,
         };
         Ok(Simulation { scenario, topology, meter, flows, deadlines })
@@ -120,7 +120,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
     fn run(&mut self) -> Result<(), RunError> {
         loop {
-            let next = self.meter.measuring.next_look();
+            let next = self.meter.measuring.next_sample();
             if next == Time::NEVER {
                 return Ok(());
             }
@@ -128,13 +128,13 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             if next > Time::ZERO {
                 self.advance_to(next)?;
             }
-            self.look(next);
+            self.sample(next);
         }
     }
 
-    fn look(&mut self, now: Time) {
+    fn sample(&mut self, now: Time) {
         let delivered = self.flows.iter().map(|flow| flow.ends.delivered_bytes());
-        let is_bin = self.meter.measuring.look(now, &self.topology.path, delivered);
+        let is_bin = self.meter.measuring.sample(now, &self.topology.path, delivered);
         let begin = Time::ZERO + self.scenario.warmup;
         for flow in &mut self.flows {
             if now == begin {
@@ -215,10 +215,10 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
     /// The ends of a flow, who carries their packets, and whether the flow has been stopped.
     #[inline]
-    fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, Carrier<'_, 'a, R>, bool) {
-        let Flow { ends, stop, marking, round_trips, .. } = &mut self.flows[index];
+    fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
+        let RunningFlow { ends, stop, marking, round_trips, .. } = &mut self.flows[index];
         let is_warm = now >= Time::ZERO + self.scenario.warmup;
-        let carrier = Carrier {
+        let carrier = FlowHost {
             now,
             index,
             entries: [self.topology.data_entry[index], self.topology.ack_entry[index]],
@@ -243,14 +243,14 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let flows = self.scenario.flows.iter().zip(&self.flows);
         let probe = self.scenario.probe.and_then(|_| self.flows.last());
         let probe_sent = probe.map(|probe| probe.ends.figures(end).packets_sent);
-        let flows = flows.map(|(spec, flow)| flow_end(spec, flow, end)).collect();
+        let flows = flows.map(|(spec, flow)| flow_outcome(spec, flow, end)).collect();
         Ok(self.meter.measuring.finish(flows, probe_sent))
     }
 }
 
-fn flow_end(spec: &FlowSpec, flow: &Flow, end: Time) -> FlowEnd {
+fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
     let told = flow.ends.figures(end.min(flow.stop));
-    let figures = results::Flow {
+    let figures = results::FlowFigures {
         delivered_bytes: flow.ends.delivered_bytes(),
         completion_s: told.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: told.packets_sent,
@@ -261,9 +261,9 @@ fn flow_end(spec: &FlowSpec, flow: &Flow, end: Time) -> FlowEnd {
         final_cwnd: told.window,
         final_srtt_ms: flow.ends.smoothed_rtt().unwrap_or(Span::ZERO).as_millis_f64(),
         srtt_mean_ms: flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64,
-        voice: told.voice.as_ref().map(Voice::of),
-        audio: told.audio.as_ref().map(Audio::of),
-        ..results::Flow::default()
+        voice: told.voice.as_ref().map(VoiceFigures::of),
+        audio: told.audio.as_ref().map(AudioFigures::of),
+        ..results::FlowFigures::default()
     };
-    FlowEnd { flow: figures, round_trips: flow.round_trips.clone() }
+    FlowOutcome { flow: figures, round_trips: flow.round_trips.clone() }
 }

@@ -56,7 +56,7 @@ pub struct FlowSpec {
     /// that do not carry that one, and of all that comes back.
     pub dscp: u8,
     /// A second codepoint, for some of its data packets.
-    pub other: Option<OtherMark>,
+    pub other: Option<SecondCodepoint>,
     /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
     /// At most this much more delay behind the access link in the data direction, drawn uniformly for each packet; packets
@@ -102,7 +102,7 @@ impl FlowSpec {
 
 /// The second codepoint of a flow. A source that chooses the codepoint of each packet itself has it as its other choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OtherMark {
+pub struct SecondCodepoint {
     /// The codepoint, 0 to 63.
     pub dscp: u8,
     /// The probability, 0 to 1, with which a data packet carries it; drawn for each packet from the flow's stream `colour`.

@@ -12,8 +12,8 @@ use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{CellSetting, UeSetting};
 use qdelay_sim::{
-    Backhaul, BearerSpec, Bottleneck, CellScenario, Direction, Fate, FlowSpec, GateSpec, LinkSpec, Outcome,
-    PacketRecord, QosFlowSpec, Scenario, Stage, UeSpec, UpfSpec, run, run_recorded,
+    Backhaul, BearerSpec, Bottleneck, CellScenario, DelayStage, Direction, Fate, FlowSpec, GateSpec,
+    LinkSpec, Outcome, PacketRecord, QosFlowSpec, Scenario, UeSpec, UpfSpec, run, run_recorded,
 };
 
 fn discipline(text: &str) -> Arguments {
@@ -90,7 +90,7 @@ fn check(outcome: &Outcome) {
     assert_eq!(cell.rbs_used + cell.rbs_wasted + cell.rbs_unfit, cell.rbs_offered);
     assert!((0.0..=1.0).contains(&outcome.utilization), "{}", outcome.utilization);
     let counts: Vec<u64> = cell.stages.values().map(|delays| delays.count).collect();
-    let sum = |of: fn(&qdelay_sim::results::Node) -> u64| {
+    let sum = |of: fn(&qdelay_sim::results::NodeFigures) -> u64| {
         let node = |name: &str| ["upf/", "sdap/", "rlc/", "cell"].iter().any(|begin| name.starts_with(begin));
         outcome.nodes.iter().filter(|(name, _)| node(name)).map(|(_, node)| of(node)).sum::<u64>()
     };
@@ -98,7 +98,7 @@ fn check(outcome: &Outcome) {
     assert_eq!(sum(|node| node.marked), outcome.marks);
     for (stage, delays) in &cell.stages {
         let whole = counts.iter().max().copied().unwrap_or(0);
-        assert!(stage == Stage::Upf.name() || delays.count == whole, "{stage} {counts:?}");
+        assert!(stage == DelayStage::Upf.name() || delays.count == whole, "{stage} {counts:?}");
     }
     for level in cell.bearers.values().flat_map(|bearer| [bearer.bytes, bearer.packets]) {
         assert!(level.mean <= level.max && level.p95 <= level.max, "{level:?}");
@@ -112,7 +112,7 @@ fn play(scenario: &Scenario) -> Outcome {
     outcome
 }
 
-fn stage(outcome: &Outcome, wanted: Stage) -> f64 {
+fn stage(outcome: &Outcome, wanted: DelayStage) -> f64 {
     let cell = outcome.cell.as_ref().unwrap();
     cell.stages.get(wanted.name()).map_or(f64::NAN, |delays| delays.mean)
 }
@@ -128,11 +128,11 @@ fn alone_a_packet_waits_for_the_next_tti() {
         close(outcome.queue_delay_ms.mean, wait);
         close(outcome.queue_delay_ms.max, wait);
         close(outcome.sojourn_ms.mean, wait);
-        close(stage(&outcome, Stage::Sdap), 0.0);
-        close(stage(&outcome, Stage::Rlc), wait);
+        close(stage(&outcome, DelayStage::Sdap), 0.0);
+        close(stage(&outcome, DelayStage::Rlc), wait);
         // LTE decodes a block 4 ms after it began.
-        close(stage(&outcome, Stage::Air), 4.0);
-        close(stage(&outcome, Stage::Reassembly), 0.0);
+        close(stage(&outcome, DelayStage::Air), 4.0);
+        close(stage(&outcome, DelayStage::Reassembly), 0.0);
         close(outcome.one_way_delay_ms.mean, wait + 4.0 + 10.0);
         assert_eq!(outcome.cell.as_ref().unwrap().within_tti, Some(1.0));
         // 200 bytes are there for `wait` of every 20 ms.
@@ -165,7 +165,7 @@ fn packets_as_the_unit() {
     let bearer = &outcome.cell.as_ref().unwrap().bearers["ue/drb"];
     assert_eq!(bearer.packets.max, 100.0);
     assert!((outcome.queue_delay_ms.p50 - 333.0).abs() < 10.0, "{}", outcome.queue_delay_ms.p50);
-    assert_eq!(stage(&outcome, Stage::Air), 0.0);
+    assert_eq!(stage(&outcome, DelayStage::Air), 0.0);
 }
 
 /// A busy cell with losses, whose flows stop before the end, so that everything is out of it then.
@@ -278,8 +278,8 @@ fn the_way_through_backhaul_and_upf() {
     let names: Vec<&String> = outcome.cell.as_ref().unwrap().stages.keys().collect();
     assert_eq!(names, ["air", "n3", "reassembly", "rlc", "sdap", "upf"]);
     // A packet alone: 236 bytes at 100 Mbit/s.
-    assert!(stage(&outcome, Stage::N3) >= 0.0188, "{}", stage(&outcome, Stage::N3));
-    assert!(stage(&outcome, Stage::Upf) > 1.0, "USP keeps the bulk flow's packets up there");
+    assert!(stage(&outcome, DelayStage::N3) >= 0.0188, "{}", stage(&outcome, DelayStage::N3));
+    assert!(stage(&outcome, DelayStage::Upf) > 1.0, "USP keeps the bulk flow's packets up there");
     let node = |name: &str| outcome.nodes[name].received_packets;
     assert_eq!(node("n3"), node("n3-link") + outcome.nodes["n3"].inside);
     assert!(node("upf/ue/qfi-1") > 5000 && node("usp/ue/qfi-1") > 5000 && node("upf/ue/qfi-2") == 0);

@@ -2,11 +2,11 @@
 
 use crate::common::{flow, link, play, scenario};
 use qdelay_core::Span;
-use qdelay_sim::results::Group;
+use qdelay_sim::results::GroupFigures;
 use qdelay_sim::{FlowSpec, Scenario};
 
 /// A download and a call for half a minute: their groups, and the bytes that the application of each has got after the warm-up.
-fn groups(qdisc: &str, warmup: Span) -> ([Group; 2], Vec<f64>) {
+fn groups(qdisc: &str, warmup: Span) -> ([GroupFigures; 2], Vec<f64>) {
     let plain = scenario(qdisc, link("line:6mbit"), &[]);
     let call = FlowSpec { group: 1, ..flow("voip") };
     let scenario = Scenario {

@@ -2,7 +2,7 @@
 
 use crate::common::{All, flow, link, ms, play, rate, scenario};
 use qdelay_core::{Span, dscp};
-use qdelay_sim::{Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Scenario, run_recorded};
+use qdelay_sim::{Direction, Fate, FlowSpec, Outcome, PacketRecord, Scenario, SecondCodepoint, run_recorded};
 
 /// Green and blue.
 const EF: u8 = 46;
@@ -147,7 +147,7 @@ fn marks() {
 #[test]
 fn second_codepoints() {
     for text in ["reno", "tfrc", "udp:1mbit", "voip:echo=on"] {
-        let other = Some(OtherMark { dscp: EF, share: 0.2 });
+        let other = Some(SecondCodepoint { dscp: EF, share: 0.2 });
         let spec = FlowSpec { dscp: 8, other, ..flow(text) };
         let (_, packets) = recorded(&bottleneck("taildrop:limit=60", vec![spec], 60));
         let mut data = (0, 0);
@@ -174,7 +174,7 @@ fn a_share_of_nothing() {
             let spec = FlowSpec { other, ..flow(text) };
             recorded(&bottleneck("taildrop:limit=60", vec![spec], 20)).1
         };
-        assert!(run(None) == run(Some(OtherMark { dscp: EF, share: 0.0 })), "{text}");
+        assert!(run(None) == run(Some(SecondCodepoint { dscp: EF, share: 0.0 })), "{text}");
     }
 }
 
@@ -213,7 +213,7 @@ fn a_call_chooses_by_what_it_gets() {
         let mut sum = [0.0; 3];
         for seed in 1..=3 {
             let mut flows: Vec<FlowSpec> = (0..background).map(|i| abe(i, "tfrc", 0, EF)).collect();
-            let other = Some(OtherMark { dscp: BE, share: 0.0 });
+            let other = Some(SecondCodepoint { dscp: BE, share: 0.0 });
             flows.push(FlowSpec { other, ..abe(0, "audio:128kbit:min=64kbit", 0, EF) });
             let outcome = play(&Scenario { seed, ..bottleneck(qdisc, flows, 300) });
             let call = &outcome.flows[background as usize];

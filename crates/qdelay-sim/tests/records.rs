@@ -2,7 +2,9 @@
 
 use crate::common::{All, flow, link, ms, probe, scenario};
 use qdelay_core::{Span, Time};
-use qdelay_sim::{Direction, Fate, FlowSpec, OtherMark, Outcome, PacketRecord, Scenario, run, run_recorded};
+use qdelay_sim::{
+    Direction, Fate, FlowSpec, Outcome, PacketRecord, Scenario, SecondCodepoint, run, run_recorded,
+};
 use std::collections::BTreeMap;
 
 const WARMUP_S: u64 = 2;
@@ -217,7 +219,7 @@ fn coloured(qdisc: &str) -> Scenario {
     for flow in &mut scenario.flows {
         flow.stop = Some(flow.stop.unwrap_or(ms(9_000)).min(ms(9_000)));
     }
-    scenario.flows[2].other = Some(OtherMark { dscp: 46, share: 0.3 });
+    scenario.flows[2].other = Some(SecondCodepoint { dscp: 46, share: 0.3 });
     scenario
 }
 
@@ -254,8 +256,9 @@ fn by_codepoint() {
                 close(summary.max, largest(&delays));
             }
         }
-        let sum =
-            |of: fn(&qdelay_sim::results::Codepoint) -> u64| outcome.codepoints.values().map(of).sum::<u64>();
+        let sum = |of: fn(&qdelay_sim::results::CodepointFigures) -> u64| {
+            outcome.codepoints.values().map(of).sum::<u64>()
+        };
         assert_eq!(sum(|of| of.delivered), outcome.packets_forwarded);
         assert_eq!(sum(|of| of.dropped), outcome.drops);
         assert!(outcome.drops > 20);

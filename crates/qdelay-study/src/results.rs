@@ -7,10 +7,11 @@ mod json;
 pub use case::{CaseSummary, Cdf};
 pub use json::{pretty, text};
 pub use qdelay_record::entity::{Entity, round};
-pub use qdelay_record::{Delay, Level};
+pub use qdelay_record::{DelaySummary, OccupancySummary};
 pub use qdelay_sim::results::{
-    Audio, Bearer, Cell, CellSeries, Codepoint, Flow, Group, GroupSeries, Hop, Measures, Node, Quantum,
-    Series, Slice, Voice, WholeDelays,
+    AudioFigures, BearerFigures, CellFigures, CellSeries, CodepointFigures, FlowFigures, GroupFigures,
+    GroupSeries, HopFigures, Measures, NodeFigures, QuantumFigures, Series, SliceFigures, VoiceFigures,
+    WholeMillisecondDelays,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -133,7 +134,7 @@ pub struct Audit {
     /// What speaks against it.
     pub reasons: Vec<String>,
     /// How late packets were released.
-    pub lateness_ms: Delay,
+    pub lateness_ms: DelaySummary,
     /// A release that is later is late.
     pub late_limits_ms: [f64; 2],
     /// How many were.

@@ -47,8 +47,9 @@ fn bins_of_a_cell_add_up_to_its_totals() {
     let sum = |values: &[u64]| values[measured.clone()].iter().sum::<u64>();
     assert_eq!((sum(&rbs_offered), sum(&rbs_used)), (cell.rbs_offered, cell.rbs_used));
     let mean = |values: &[f64]| values[measured.clone()].iter().sum::<f64>() / 20.0;
-    let of_bearers =
-        |level: fn(&qdelay_study::results::Bearer) -> f64| cell.bearers.values().map(level).sum::<f64>();
+    let of_bearers = |level: fn(&qdelay_study::results::BearerFigures) -> f64| {
+        cell.bearers.values().map(level).sum::<f64>()
+    };
     for (ours, wanted) in [
         (mean(&rlc_bytes_mean), of_bearers(|bearer| bearer.bytes.mean)),
         (mean(&rlc_packets_mean), of_bearers(|bearer| bearer.packets.mean)),

@@ -3,7 +3,7 @@
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
 use qdelay_path::{AnyLink, Line, LinkModel};
-use qdelay_sim::OtherMark;
+use qdelay_sim::SecondCodepoint;
 use qdelay_study::InputError;
 use qdelay_study::expect::{Best, Over};
 use qdelay_study::scenario::{Case, Overrides, Study};
@@ -120,7 +120,7 @@ fn every_key_arrives() {
         (video.access, video.access_jitter),
         (Some(Rate::from_bps(5_000_000)), Span::from_micros(1600))
     );
-    assert_eq!(video.other, Some(OtherMark { dscp: 0, share: 0.125 }));
+    assert_eq!(video.other, Some(SecondCodepoint { dscp: 0, share: 0.125 }));
     assert_eq!((video.discard_after, scenario.flows[3].discard_after), (Some(Span::from_millis(150)), None));
     assert_eq!((scenario.flows[3].other, scenario.flows[3].access_jitter), (None, Span::ZERO));
     let starts: Vec<Span> = scenario.flows[..3].iter().map(|flow| flow.start).collect();

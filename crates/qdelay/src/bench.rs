@@ -15,7 +15,7 @@ use qdelay_study::engine::Simulator;
 use qdelay_study::files::{Partial, cannot_write};
 use qdelay_study::links;
 use qdelay_study::lists::component;
-use qdelay_study::results::{Delay, Entity, SCHEMA_VERSION, pretty, round};
+use qdelay_study::results::{DelaySummary, Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{START_WITHIN, random_start};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -44,7 +44,7 @@ struct Report<'a> {
     seed: u64,
     throughput_mbps: f64,
     goodput_mbps: f64,
-    queue_delay_ms: Delay,
+    queue_delay_ms: DelaySummary,
     drops: u64,
     marks: u64,
     jain: f64,

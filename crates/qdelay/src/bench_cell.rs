@@ -8,7 +8,7 @@ use crate::cli::BenchCell;
 use qdelay_sim::Outcome;
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{Runner, Simulator};
-use qdelay_study::results::{Delay, Entity, SCHEMA_VERSION, pretty, round};
+use qdelay_study::results::{DelaySummary, Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
@@ -35,7 +35,7 @@ struct Report<'a> {
     throughput_mbps: f64,
     rbs_offered: u64,
     rbs_used: u64,
-    queue_delay_ms: Delay,
+    queue_delay_ms: DelaySummary,
     drops: u64,
 }
 

@@ -5,7 +5,7 @@ use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, PortMeasures, Tap};
 use qdelay_record::Recorder;
-use qdelay_study::results::{Delay, Entity, round};
+use qdelay_study::results::{DelaySummary, Entity, round};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -58,9 +58,9 @@ pub struct DirectionFigures {
     /// Share of the link's capacity that was used, 0 to 1; `None` for a link without a rate limit.
     pub utilization: Option<f64>,
     /// From a packet's arrival to the end of its transmission.
-    pub queue_delay_ms: Delay,
+    pub queue_delay_ms: DelaySummary,
     /// From a packet's arrival to its dequeue.
-    pub sojourn_ms: Delay,
+    pub sojourn_ms: DelaySummary,
     /// Packets dropped on the path.
     pub drops: u64,
     /// The same by reason.

@@ -185,16 +185,16 @@ fn capacity(bins: usize, trace: usize) -> Vec<f64> {
         .collect()
 }
 
-fn stages(factor: f64) -> BTreeMap<String, Delay> {
+fn stages(factor: f64) -> BTreeMap<String, DelaySummary> {
     let stage = |(name, mean): (&str, f64)| (name.to_string(), delays(&[mean * factor], 1.0));
     [("sdap", 30.0), ("rlc", 10.0), ("air", 4.0), ("reassembly", 1.0)].into_iter().map(stage).collect()
 }
 
 /// So many slices, of which all but the first have a quantum.
-fn slices(count: usize) -> BTreeMap<String, Slice> {
+fn slices(count: usize) -> BTreeMap<String, SliceFigures> {
     let slice = |number: usize| {
         let quantum = |factor: f64| factor * number as f64;
-        let spread = Quantum {
+        let spread = QuantumFigures {
             min: quantum(-40.0),
             p25: quantum(-20.0),
             p50: quantum(-10.0),
@@ -202,7 +202,7 @@ fn slices(count: usize) -> BTreeMap<String, Slice> {
             max: quantum(10.0),
             mean: quantum(-9.0),
         };
-        let slice = Slice {
+        let slice = SliceFigures {
             share: 0.25,
             rbs_granted: 1000,
             rbs_used: 900,
@@ -218,8 +218,8 @@ fn slices(count: usize) -> BTreeMap<String, Slice> {
     (0..count).map(slice).collect()
 }
 
-fn codepoints() -> BTreeMap<String, Codepoint> {
-    let codepoint = |dropped: u64, delay: f64| Codepoint {
+fn codepoints() -> BTreeMap<String, CodepointFigures> {
+    let codepoint = |dropped: u64, delay: f64| CodepointFigures {
         arrived: 2000,
         delivered: 2000 - dropped,
         dropped,
@@ -232,8 +232,8 @@ fn codepoints() -> BTreeMap<String, Codepoint> {
 }
 
 /// In the order of the way, which is not that of their names.
-fn hops() -> BTreeMap<String, Hop> {
-    let hop = |place: u64, delay: f64| Hop {
+fn hops() -> BTreeMap<String, HopFigures> {
+    let hop = |place: u64, delay: f64| HopFigures {
         place,
         arrived: 4000,
         delivered: 3990,
@@ -242,7 +242,7 @@ fn hops() -> BTreeMap<String, Hop> {
         throughput_mbps: 7.25,
         utilization: 0.75,
         queue_delay_ms: delays(&[delay], 1.0),
-        ..Hop::default()
+        ..HopFigures::default()
     };
     [("metro".to_string(), hop(1, 2.0)), ("core".to_string(), hop(2, 1.0))].into_iter().collect()
 }
@@ -299,7 +299,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
     let groups = fixture.groups.iter().enumerate().map(|(index, name)| {
         let factor = if index == 0 { 1.0 } else { 0.25 };
         let part = throughput / fixture.groups.len() as f64;
-        let group = Group {
+        let group = GroupFigures {
             flows: 1,
             throughput_mbps: part,
             goodput_mbps: part * 0.96,
@@ -307,12 +307,12 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             loss_ratio: 0.01,
             stages: fixture.cell.then(|| stages(factor)),
             within_tti: fixture.cell.then_some(0.5),
-            voice: (fixture.cell && index == 0).then(|| Voice { r: 81.0, ..Voice::default() }),
-            ..Group::default()
+            voice: (fixture.cell && index == 0).then(|| VoiceFigures { r: 81.0, ..VoiceFigures::default() }),
+            ..GroupFigures::default()
         };
         (name.clone(), group)
     });
-    let groups: BTreeMap<String, Group> = groups.collect();
+    let groups: BTreeMap<String, GroupFigures> = groups.collect();
     for (index, name) in fixture.groups.iter().enumerate() {
         let factor = if index == 0 { 1.0 } else { 0.25 };
         let scale =
@@ -351,16 +351,16 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         flows: fixture
             .groups
             .iter()
-            .map(|name| Flow { name: name.clone(), group: name.clone(), ..Flow::default() })
+            .map(|name| FlowFigures { name: name.clone(), group: name.clone(), ..FlowFigures::default() })
             .collect(),
         nodes: BTreeMap::new(),
         codepoints: if fixture.coloured { codepoints() } else { BTreeMap::new() },
         hops: if fixture.coloured { hops() } else { BTreeMap::new() },
-        cell: fixture.cell.then(|| Cell {
+        cell: fixture.cell.then(|| CellFigures {
             stages: stages(1.0),
             within_tti: Some(0.25),
             slices: slices(fixture.slices),
-            ..Cell::default()
+            ..CellFigures::default()
         }),
         groups,
     };
@@ -402,10 +402,10 @@ fn at_percent(samples: &[f64], percent: f64) -> f64 {
     samples[((samples.len() - 1) as f64 * percent / 100.0).round() as usize]
 }
 
-fn delays(samples: &[f64], factor: f64) -> Delay {
+fn delays(samples: &[f64], factor: f64) -> DelaySummary {
     let at = |percent| at_percent(samples, percent) * factor;
     let mean = factor * samples.iter().sum::<f64>() / samples.len() as f64;
-    Delay {
+    DelaySummary {
         count: samples.len() as u64,
         mean,
         p50: at(50.0),

@@ -2,16 +2,16 @@
 
 use qdelay_core::Span;
 use qdelay_path::{CellUsage, SliceUsage};
-use qdelay_record::{Delay, Level, entity};
+use qdelay_record::{DelaySummary, OccupancySummary, entity};
 use std::collections::BTreeMap;
 
 entity! {
     /// What only a cell has.
-    pub struct Cell {
+    pub struct CellFigures {
         /// Its transmission time interval.
         pub tti_ms: f64,
         /// Delay by stage: `n3`, `upf`, `sdap`, `rlc`, `air`, `reassembly`, of those that there are.
-        pub stages: BTreeMap<String, Delay>,
+        pub stages: BTreeMap<String, DelaySummary>,
         /// Share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
         pub within_tti: Option<f64>,
         /// Resource blocks that could carry data.
@@ -27,22 +27,22 @@ entity! {
         /// Wasted and unfit over offered.
         pub rbs_unused_share: f64,
         /// How full each bearer was, by `UE/bearer`.
-        pub bearers: BTreeMap<String, Bearer>,
+        pub bearers: BTreeMap<String, BearerFigures>,
         /// From arrival at the node until the UE handed the packet up: all stages but `n3` together.
         #[serde(default)]
-        pub total_ms: Delay,
+        pub total_ms: DelaySummary,
         /// Share of the packets handed up that were so within a time of their arrival at the node: `500us`, `1ms`... and `1tti`...
         #[serde(default)]
         pub delivered_within: BTreeMap<String, f64>,
         /// What each slice got, by its name, where the cell is divided.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-        pub slices: BTreeMap<String, Slice>,
+        pub slices: BTreeMap<String, SliceFigures>,
     }
 }
 
 entity! {
     /// What a slice got: `rbs_granted = rbs_used + rbs_wasted + rbs_unfit + rbs_lent`.
-    pub struct Slice {
+    pub struct SliceFigures {
         /// What was agreed, of all resource blocks that carry new data.
         pub share: f64,
         /// Resource blocks that were agreed, rounded as the partition does.
@@ -60,14 +60,14 @@ entity! {
         /// Bytes of packets taken, Mbit/s.
         pub throughput_mbps: f64,
         /// Its quantum over time; null without one.
-        pub quantum_rbs: Option<Quantum>,
+        pub quantum_rbs: Option<QuantumFigures>,
     }
 }
 
 entity! {
     /// A quantum over time, in resource blocks: what a slice had lent, or borrowed where it is below zero.
     #[derive(Copy)]
-    pub struct Quantum {
+    pub struct QuantumFigures {
         /// The least.
         pub min: f64,
         /// What it was below in a quarter of the TTIs.
@@ -86,11 +86,11 @@ entity! {
 entity! {
     /// How full a bearer was: what its RLC has got and the MAC has not taken.
     #[derive(Copy)]
-    pub struct Bearer {
+    pub struct BearerFigures {
         /// IP bytes.
-        pub bytes: Level,
+        pub bytes: OccupancySummary,
         /// Packets.
-        pub packets: Level,
+        pub packets: OccupancySummary,
         /// The packet delay budget of its QCI or 5QI; of several QoS flows the shortest.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub budget_ms: Option<f64>,
@@ -100,32 +100,32 @@ entity! {
     }
 }
 
-impl Cell {
+impl CellFigures {
     /// What became of its resource blocks; the rest is left empty.
-    pub(crate) fn of(usage: CellUsage) -> Cell {
+    pub(crate) fn of(usage: CellUsage) -> CellFigures {
         let unused = (usage.wasted_rbs + usage.unfit_rbs) as f64;
-        Cell {
+        CellFigures {
             rbs_offered: usage.offered_rbs,
             rbs_used: usage.used_rbs,
             rbs_wasted: usage.wasted_rbs,
             rbs_unfit: usage.unfit_rbs,
             rbs_repeated: usage.repeated_rbs,
             rbs_unused_share: if usage.offered_rbs == 0 { 0.0 } else { unused / usage.offered_rbs as f64 },
-            ..Cell::default()
+            ..CellFigures::default()
         }
     }
 }
 
-impl Slice {
+impl SliceFigures {
     /// What it did of what was agreed, in `measured`.
-    pub(crate) fn of(share_millionths: u32, usage: &SliceUsage, measured: Span) -> Slice {
+    pub(crate) fn of(share_millionths: u32, usage: &SliceUsage, measured: Span) -> SliceFigures {
         let charged = usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs;
         let quantum = || {
             let at = |percent| usage.quanta.percentile(percent) as f64;
             let (min, p25, p50, p75, max) = (at(0.0), at(25.0), at(50.0), at(75.0), at(100.0));
-            Quantum { min, p25, p50, p75, max, mean: usage.quanta.mean() }
+            QuantumFigures { min, p25, p50, p75, max, mean: usage.quanta.mean() }
         };
-        Slice {
+        SliceFigures {
             share: f64::from(share_millionths) / 1e6,
             rbs_granted: usage.granted_rbs,
             rbs_used: usage.used_rbs,

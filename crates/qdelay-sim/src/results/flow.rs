@@ -1,13 +1,13 @@
 //! What a flow got.
 
 use super::mean_of;
-use qdelay_record::{Delay, entity};
+use qdelay_record::{DelaySummary, entity};
 use qdelay_traffic::audio::AudioOutcome;
 use qdelay_traffic::voice::VoiceOutcome;
 
 entity! {
     /// A flow.
-    pub struct Flow {
+    pub struct FlowFigures {
         /// Its name.
         pub name: String,
         /// The entry of `[[flow]]` it is of.
@@ -48,20 +48,20 @@ entity! {
         pub qfi: Option<u8>,
         /// Of datagrams that are sent back: from sending one to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub round_trip_ms: Option<Delay>,
+        pub round_trip_ms: Option<DelaySummary>,
         /// Of a call.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub voice: Option<Voice>,
+        pub voice: Option<VoiceFigures>,
         /// Of an adaptive call.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub audio: Option<Audio>,
+        pub audio: Option<AudioFigures>,
     }
 }
 
 entity! {
     /// How a call, or the calls of an entry of `[[flow]]`, sounded.
     #[derive(Copy)]
-    pub struct Voice {
+    pub struct VoiceFigures {
         /// The E-model's rating R (ITU-T G.107); of several calls the mean.
         pub r: f64,
         /// The rating of the worst call.
@@ -81,7 +81,7 @@ entity! {
     /// What an adaptive call, or those of an entry of `[[flow]]`, did; of several the means. Shares are of the time from its start to
     /// its stop, after the warm-up.
     #[derive(Copy)]
-    pub struct Audio {
+    pub struct AudioFigures {
         /// It sent mainly with its own codepoint.
         pub green_share: f64,
         /// It sent mainly with its other codepoint.
@@ -97,10 +97,10 @@ entity! {
     }
 }
 
-impl Voice {
+impl VoiceFigures {
     /// Of one call.
-    pub(crate) fn of(call: &VoiceOutcome) -> Voice {
-        Voice {
+    pub(crate) fn of(call: &VoiceOutcome) -> VoiceFigures {
+        VoiceFigures {
             r: call.quality.r,
             r_min: call.quality.r,
             mos: call.quality.mos,
@@ -111,9 +111,9 @@ impl Voice {
     }
 
     /// Of several calls; `None` of none.
-    pub(crate) fn together(calls: &[Voice]) -> Option<Voice> {
-        let mean = |figure: fn(&Voice) -> f64| mean_of(calls, figure);
-        (!calls.is_empty()).then(|| Voice {
+    pub(crate) fn together(calls: &[VoiceFigures]) -> Option<VoiceFigures> {
+        let mean = |figure: fn(&VoiceFigures) -> f64| mean_of(calls, figure);
+        (!calls.is_empty()).then(|| VoiceFigures {
             r: mean(|call| call.r),
             r_min: calls.iter().map(|call| call.r_min).fold(f64::INFINITY, f64::min),
             mos: mean(|call| call.mos),
@@ -124,10 +124,10 @@ impl Voice {
     }
 }
 
-impl Audio {
+impl AudioFigures {
     /// Of one call.
-    pub(crate) fn of(call: &AudioOutcome) -> Audio {
-        Audio {
+    pub(crate) fn of(call: &AudioOutcome) -> AudioFigures {
+        AudioFigures {
             green_share: call.green_share,
             blue_share: call.blue_share,
             off_share: call.off_share,
@@ -138,9 +138,9 @@ impl Audio {
     }
 
     /// Of several calls; `None` of none.
-    pub(crate) fn together(calls: &[Audio]) -> Option<Audio> {
-        let mean = |figure: fn(&Audio) -> f64| mean_of(calls, figure);
-        (!calls.is_empty()).then(|| Audio {
+    pub(crate) fn together(calls: &[AudioFigures]) -> Option<AudioFigures> {
+        let mean = |figure: fn(&AudioFigures) -> f64| mean_of(calls, figure);
+        (!calls.is_empty()).then(|| AudioFigures {
             green_share: mean(|call| call.green_share),
             blue_share: mean(|call| call.blue_share),
             off_share: mean(|call| call.off_share),

@@ -1,13 +1,13 @@
 //! What the flows of an entry of `[[flow]]` got together.
 
-use super::{Audio, Flow, Voice};
+use super::{AudioFigures, FlowFigures, VoiceFigures};
 use qdelay_record::entity::round;
-use qdelay_record::{Delay, entity, jain_index};
+use qdelay_record::{DelaySummary, entity, jain_index};
 use std::collections::BTreeMap;
 
 entity! {
     /// The flows of an entry of `[[flow]]` together.
-    pub struct Group {
+    pub struct GroupFigures {
         /// How many.
         pub flows: u64,
         /// IP bytes of theirs that left the bottleneck, Mbit/s.
@@ -18,12 +18,12 @@ entity! {
         #[serde(default)]
         pub jain: f64,
         /// Departure less arrival at the bottleneck.
-        pub queue_delay_ms: Delay,
+        pub queue_delay_ms: DelaySummary,
         /// The standard deviation of that.
         #[serde(default)]
         pub queue_delay_std_ms: f64,
         /// From sender to receiver.
-        pub one_way_delay_ms: Delay,
+        pub one_way_delay_ms: DelaySummary,
         /// The least of these.
         #[serde(default)]
         pub one_way_min_ms: f64,
@@ -34,10 +34,10 @@ entity! {
         pub jitter_from_first_ms: f64,
         /// One-way delays, each cut down to whole milliseconds.
         #[serde(default)]
-        pub one_way_whole: WholeDelays,
+        pub one_way_whole: WholeMillisecondDelays,
         /// Of TCP: from the first time that a segment was sent until its data was in order at the receiver.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub in_order_ms: Option<Delay>,
+        pub in_order_ms: Option<DelaySummary>,
         /// Segments or datagrams sent, in the whole run.
         pub packets_sent: u64,
         /// Data packets lost on the path, in the whole run.
@@ -52,7 +52,7 @@ entity! {
         pub retransmits: u64,
         /// Of a cell: delay by stage.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub stages: Option<BTreeMap<String, Delay>>,
+        pub stages: Option<BTreeMap<String, DelaySummary>>,
         /// Of a cell: share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub within_tti: Option<f64>,
@@ -61,26 +61,26 @@ entity! {
         pub sent_within: Option<BTreeMap<String, f64>>,
         /// Of a cell: from arrival at the node until the UE handed the packet up: all stages but `n3` together.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub total_ms: Option<Delay>,
+        pub total_ms: Option<DelaySummary>,
         /// Of a cell: share of the packets handed up that were so within a time of their arrival at the node.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub delivered_within: Option<BTreeMap<String, f64>>,
         /// Of datagrams that are sent back: from sending one to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub round_trip_ms: Option<Delay>,
+        pub round_trip_ms: Option<DelaySummary>,
         /// Of calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub voice: Option<Voice>,
+        pub voice: Option<VoiceFigures>,
         /// Of adaptive calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub audio: Option<Audio>,
+        pub audio: Option<AudioFigures>,
     }
 }
 
 entity! {
     /// One-way delays after each was cut down to whole milliseconds, as a receiver whose clock counts these sees them.
     #[derive(Copy)]
-    pub struct WholeDelays {
+    pub struct WholeMillisecondDelays {
         /// Their mean.
         pub mean_ms: f64,
         /// The least.
@@ -96,9 +96,9 @@ entity! {
     }
 }
 
-impl Group {
+impl GroupFigures {
     /// Adds what its flows got. Goodputs are added, and compared, as they stand in files, so that readers get the same of them.
-    pub(crate) fn add_flows(&mut self, members: &[&Flow]) {
+    pub(crate) fn add_flows(&mut self, members: &[&FlowFigures]) {
         let goodputs: Vec<f64> = members.iter().map(|flow| round(flow.goodput_mbps)).collect();
         self.flows = members.len() as u64;
         self.goodput_mbps = goodputs.iter().sum();
@@ -111,7 +111,11 @@ impl Group {
         self.retransmits = members.iter().map(|flow| flow.retransmits).sum();
         self.discarded_late =
             members.iter().filter_map(|flow| flow.discarded_late).reduce(|all, one| all + one);
-        self.voice = Voice::together(&members.iter().filter_map(|flow| flow.voice).collect::<Vec<Voice>>());
-        self.audio = Audio::together(&members.iter().filter_map(|flow| flow.audio).collect::<Vec<Audio>>());
+        self.voice = VoiceFigures::together(
+            &members.iter().filter_map(|flow| flow.voice).collect::<Vec<VoiceFigures>>(),
+        );
+        self.audio = AudioFigures::together(
+            &members.iter().filter_map(|flow| flow.audio).collect::<Vec<AudioFigures>>(),
+        );
     }
 }

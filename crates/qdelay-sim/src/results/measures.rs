@@ -1,7 +1,7 @@
 //! The figures of a run.
 
-use super::{Cell, Codepoint, Flow, Group, Hop, Node};
-use qdelay_record::{Delay, entity};
+use super::{CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures};
+use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
 
 entity! {
@@ -14,15 +14,15 @@ entity! {
         /// Mean rate that the bottleneck offered, Mbit/s; null where the link knows no bound.
         pub capacity_mbps: Option<f64>,
         /// Departure less arrival at the bottleneck.
-        pub queue_delay_ms: Delay,
+        pub queue_delay_ms: DelaySummary,
         /// What the discipline saw.
-        pub sojourn_ms: Delay,
+        pub sojourn_ms: DelaySummary,
         /// Most packets that the bottleneck's queue held in the whole run.
         pub backlog_max_packets: u64,
         /// Most bytes.
         pub backlog_max_bytes: u64,
         /// From sender to receiver.
-        pub one_way_delay_ms: Delay,
+        pub one_way_delay_ms: DelaySummary,
         /// Mean difference of consecutive one-way delays of a flow, over all flows.
         pub jitter_ms: f64,
         /// Throughput over the 99th percentile of the queue delay, Mbit/s/ms; null where nothing was delayed.
@@ -40,25 +40,25 @@ entity! {
         /// Jain's index of the goodputs.
         pub jain: f64,
         /// Delays of the probe.
-        pub probe_ms: Option<Delay>,
+        pub probe_ms: Option<DelaySummary>,
         /// Its packets.
         pub probe_sent: Option<u64>,
         /// Its lost packets.
         pub probe_lost: Option<u64>,
         /// By entry of `[[flow]]`.
-        pub groups: BTreeMap<String, Group>,
+        pub groups: BTreeMap<String, GroupFigures>,
         /// Each flow.
-        pub flows: Vec<Flow>,
+        pub flows: Vec<FlowFigures>,
         /// Each node of the path.
-        pub nodes: BTreeMap<String, Node>,
+        pub nodes: BTreeMap<String, NodeFigures>,
         /// Packets by their codepoint at the bottleneck, `ef` or `dscp-3`; where flows use more than one.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-        pub codepoints: BTreeMap<String, Codepoint>,
+        pub codepoints: BTreeMap<String, CodepointFigures>,
         /// Each hop in front of the bottleneck, by its name.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-        pub hops: BTreeMap<String, Hop>,
+        pub hops: BTreeMap<String, HopFigures>,
         /// What only a cell has.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub cell: Option<Cell>,
+        pub cell: Option<CellFigures>,
     }
 }

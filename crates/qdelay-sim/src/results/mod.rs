@@ -8,11 +8,11 @@ mod measures;
 mod nodes;
 mod series;
 
-pub use cell::{Bearer, Cell, Quantum, Slice};
-pub use flow::{Audio, Flow, Voice};
-pub use group::{Group, WholeDelays};
+pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
+pub use flow::{AudioFigures, FlowFigures, VoiceFigures};
+pub use group::{GroupFigures, WholeMillisecondDelays};
 pub use measures::Measures;
-pub use nodes::{Codepoint, Hop, Node};
+pub use nodes::{CodepointFigures, HopFigures, NodeFigures};
 pub use series::{CellSeries, GroupSeries, Series};
 
 /// The mean of a figure; zero of none.

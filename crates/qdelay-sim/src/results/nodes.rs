@@ -1,13 +1,13 @@
 //! What went through the nodes of a path, and what became of it there.
 
 use qdelay_path::{NodeId, Path};
-use qdelay_record::{Delay, entity};
+use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
 
 entity! {
     /// What became of packets of one codepoint at the bottleneck: counts of the whole run, the rest after the warm-up.
     #[derive(Copy)]
-    pub struct Codepoint {
+    pub struct CodepointFigures {
         /// Packets offered to its queue.
         pub arrived: u64,
         /// Packets that left it.
@@ -21,13 +21,13 @@ entity! {
         /// IP bytes that left, Mbit/s.
         pub throughput_mbps: f64,
         /// Departure less arrival.
-        pub queue_delay_ms: Delay,
+        pub queue_delay_ms: DelaySummary,
     }
 }
 
 entity! {
     /// A hop in front of the bottleneck: counts of the whole run, the rest after the warm-up.
-    pub struct Hop {
+    pub struct HopFigures {
         /// Where it stands on the way, from 1.
         pub place: u64,
         /// Packets that came to its queue.
@@ -49,14 +49,14 @@ entity! {
         /// Bytes sent over bytes offered.
         pub utilization: f64,
         /// Departure from its link less arrival at its queue.
-        pub queue_delay_ms: Delay,
+        pub queue_delay_ms: DelaySummary,
     }
 }
 
 entity! {
     /// A node of the path.
     #[derive(Copy, Eq)]
-    pub struct Node {
+    pub struct NodeFigures {
         /// Packets that came.
         pub received_packets: u64,
         /// Their bytes.
@@ -74,10 +74,10 @@ entity! {
     }
 }
 
-impl Node {
+impl NodeFigures {
     /// What has gone through `node` so far; `None` for nodes that do not count.
-    pub(crate) fn of(path: &Path, node: NodeId) -> Option<Node> {
-        path.counters(node).map(|counters| Node {
+    pub(crate) fn of(path: &Path, node: NodeId) -> Option<NodeFigures> {
+        path.counters(node).map(|counters| NodeFigures {
             received_packets: counters.received.packets,
             received_bytes: counters.received.bytes,
             forwarded_packets: counters.forwarded.packets,

@@ -13,7 +13,9 @@ use qdelay_core::component::{Arguments, Value};
 use qdelay_core::qdisc::{AnyQdisc, Qdisc as _};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line, LinkModel};
-use qdelay_sim::{Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, OtherMark, ProbeSpec, Scenario};
+use qdelay_sim::{
+    Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
+};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
@@ -319,7 +321,7 @@ impl Tables {
                     other: keys
                         .other_dscp
                         .get()
-                        .map(|dscp| OtherMark { dscp: dscp.0, share: other_share(keys) }),
+                        .map(|dscp| SecondCodepoint { dscp: dscp.0, share: other_share(keys) }),
                     access: access(keys),
                     access_jitter: keys.access_jitter.get(),
                     discard_after: keys.discard_after.get(),

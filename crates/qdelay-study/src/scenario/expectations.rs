@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
                 (Shape::Fields(entity, fields), word) => {
                     let known: Vec<&Field> = fields.iter().filter(|field| has_figures(field)).collect();
                     let names: Vec<&str> = known.iter().map(|field| field.name).collect();
-                    let is_delay = entity == "Delay";
+                    let is_delay = entity == "DelaySummary";
                     match (word, known.iter().find(|field| Some(field.name) == word)) {
                         (_, Some(field)) => (field.shape)(),
                         (Some(word), None) => {

@@ -1,6 +1,9 @@
 //! Tables of figures: a row for each point of a study, or for each part of it, means over its cases.
 
-use qdelay_study::results::{AxisFile, Bearer, CaseSummary, Delay, Group, Hop, Quantum, Slice, Summary};
+use qdelay_study::results::{
+    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, QuantumFigures,
+    SliceFigures, Summary,
+};
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{self, Column, milliseconds};
 use std::collections::BTreeSet;
@@ -26,7 +29,7 @@ type Of<T> = dyn Fn(&CaseSummary, &str) -> Option<T>;
 /// The parts of a point that have rows, by name.
 type Names<'a> = dyn Fn(Point<'_>) -> Vec<String> + 'a;
 /// Of part of a case's traffic: its rate in Mbit/s, its delay, and the share that was lost.
-type Part = (f64, Delay, f64);
+type Part = (f64, DelaySummary, f64);
 
 /// A column: what it says of a case, or of the part of one that has this name.
 pub struct Figure {
@@ -108,14 +111,14 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
 
 /// Of each group in a cell: where the delay arose; and of the case how full its bearers were, and what was not used.
 fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
-    let bearers = |heading, of: fn(&Bearer) -> f64| {
+    let bearers = |heading, of: fn(&BearerFigures) -> f64| {
         let sum = move |case: &CaseSummary| Some(case.cell.as_ref()?.bearers.values().map(of).sum::<f64>());
         Figure::new(heading, tenths, move |case, _| Some(sum(case).unwrap_or(0.0) / 1000.0))
     };
     let stage = |stage: &&'static str| {
         let name = *stage;
         let heading = if name == "reassembly" { "reasm." } else { name };
-        let mean = move |group: &Group| group.stages.as_ref()?.get(name).map(|delay| delay.mean);
+        let mean = move |group: &GroupFigures| group.stages.as_ref()?.get(name).map(|delay| delay.mean);
         Figure::new(heading, milliseconds, move |case, group| {
             Some(case.groups.get(group).and_then(mean).unwrap_or(0.0))
         })
@@ -137,14 +140,14 @@ fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
 /// Of each slice: what it got, and how far it lent and borrowed.
 fn of_slice() -> Vec<Figure> {
     let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
-    let figure = |heading, text, of: fn(&Slice) -> f64| {
+    let figure = |heading, text, of: fn(&SliceFigures) -> f64| {
         Figure::new(heading, text, move |case, name| slice(case, name).as_ref().map(of))
     };
-    let of_granted = |heading, rbs: fn(&Slice) -> f64| {
-        let percent = move |slice: Slice| 100.0 * rbs(&slice) / slice.rbs_granted.max(1) as f64;
+    let of_granted = |heading, rbs: fn(&SliceFigures) -> f64| {
+        let percent = move |slice: SliceFigures| 100.0 * rbs(&slice) / slice.rbs_granted.max(1) as f64;
         Figure::new(heading, share, move |case, name| slice(case, name).map(percent))
     };
-    let quantum = |heading, of: fn(Quantum) -> f64| {
+    let quantum = |heading, of: fn(QuantumFigures) -> f64| {
         Figure::new(heading, count, move |case, name| slice(case, name)?.quantum_rbs.map(of))
     };
     vec![
@@ -164,7 +167,7 @@ fn stages(summary: &Summary) -> Vec<&'static str> {
     let has = |name: &&str| {
         summary.cases.iter().filter_map(|case| case.cell.as_ref()).any(|cell| cell.stages.contains_key(*name))
     };
-    qdelay_sim::Stage::ALL.map(qdelay_sim::Stage::name).into_iter().filter(has).collect()
+    qdelay_sim::DelayStage::ALL.map(qdelay_sim::DelayStage::name).into_iter().filter(has).collect()
 }
 
 /// The axes that tell cases apart, the seed left out.
@@ -199,7 +202,8 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         |point: Point<'_>| point.iter().take(1).flat_map(|case| case.codepoints.keys()).cloned().collect();
     // In the order of the way.
     let hops = |point: Point<'_>| {
-        let mut hops: Vec<(&String, &Hop)> = point.iter().take(1).flat_map(|case| &case.hops).collect();
+        let mut hops: Vec<(&String, &HopFigures)> =
+            point.iter().take(1).flat_map(|case| &case.hops).collect();
         hops.sort_by_key(|(_, hop)| hop.place);
         hops.into_iter().map(|(name, _)| name.clone()).collect()
     };

@@ -1,11 +1,11 @@
 //! One-way delays cut down to whole milliseconds: what a receiver says whose clock counts milliseconds, as many programs do.
 
-use crate::results::WholeDelays;
+use crate::results::WholeMillisecondDelays;
 use qdelay_core::Span;
 
 /// A flow's delays so far, for what depends on others of the same flow.
 #[derive(Clone, Copy, Default)]
-pub struct Past {
+pub struct DelayHistory {
     /// The last one, whether it counts or not.
     pub last: Option<Span>,
     /// The first that counts.
@@ -14,7 +14,7 @@ pub struct Past {
 
 /// Sums over the delays of a group, in milliseconds.
 #[derive(Clone, Copy, Default)]
-pub struct Whole {
+pub struct WholeMilliseconds {
     count: u64,
     sum: u128,
     squares: u128,
@@ -25,10 +25,10 @@ pub struct Whole {
     from_first_sum: u128,
 }
 
-impl Whole {
+impl WholeMilliseconds {
     /// A delay that counts, of a flow with this past; the first that counts is part of it already.
     #[inline]
-    pub fn add(&mut self, delay: Span, past: Past) {
+    pub fn add(&mut self, delay: Span, past: DelayHistory) {
         let ms = delay.as_millis();
         self.count += 1;
         self.sum += u128::from(ms);
@@ -45,10 +45,10 @@ impl Whole {
     }
 
     /// What comes of all; zeros without any.
-    pub fn finish(self) -> WholeDelays {
+    pub fn finish(self) -> WholeMillisecondDelays {
         let over = |sum: u128, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
         let mean = over(self.sum, self.count);
-        WholeDelays {
+        WholeMillisecondDelays {
             mean_ms: mean,
             min_ms: self.least.unwrap_or(0) as f64,
             max_ms: self.most as f64,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn five_delays_by_hand() {
-        let (mut whole, mut past) = (Whole::default(), Past::default());
+        let (mut whole, mut past) = (WholeMilliseconds::default(), DelayHistory::default());
         // 5, 7, 4, 4 and 9 ms; the mean is 5.8.
         for micros in [5999, 7000, 4001, 4999, 9000] {
             let delay = Span::from_micros(micros);
@@ -78,6 +78,6 @@ mod tests {
         assert!((found.deviation_ms - 1.939_071_9).abs() < 1e-6, "{}", found.deviation_ms);
         // 2, 3, 0 and 5 between neighbours; 0, 2, 1, 1 and 4 from the first.
         assert_eq!((found.jitter_ms, found.jitter_from_first_ms), (2.5, 1.6));
-        assert_eq!(Whole::default().finish(), WholeDelays::default());
+        assert_eq!(WholeMilliseconds::default().finish(), WholeMillisecondDelays::default());
     }
 }

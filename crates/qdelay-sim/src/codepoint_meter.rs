@@ -8,8 +8,8 @@ use qdelay_core::{Packet, Span};
 use qdelay_record::DelayHistogram;
 
 /// Watches the codepoints of what comes to the bottleneck.
-pub struct CodepointWatch {
-    /// The place of each codepoint in `of`; [`CodepointWatch::NONE`] as long as there is none.
+pub struct CodepointMeter {
+    /// The place of each codepoint in `of`; [`CodepointMeter::NONE`] as long as there is none.
     place: [u8; CODEPOINTS],
     of: Vec<Codepoint>,
 }
@@ -26,14 +26,14 @@ struct Codepoint {
     queue_delay: DelayHistogram,
 }
 
-impl CodepointWatch {
+impl CodepointMeter {
     const NONE: u8 = u8::MAX;
 
     /// Watches them where the flows of `scenario` use more than one.
-    pub fn new(scenario: &Scenario) -> Option<CodepointWatch> {
+    pub fn new(scenario: &Scenario) -> Option<CodepointMeter> {
         let flows = scenario.flows.iter();
         let used = flows.flat_map(|flow| [Some(flow.dscp), flow.other.map(|other| other.dscp)]).flatten();
-        let mut watch = CodepointWatch { place: [CodepointWatch::NONE; CODEPOINTS], of: Vec::new() };
+        let mut watch = CodepointMeter { place: [CodepointMeter::NONE; CODEPOINTS], of: Vec::new() };
         for dscp in used {
             watch.at(dscp);
         }
@@ -46,7 +46,7 @@ impl CodepointWatch {
         // A codepoint has six bits.
         let dscp = dscp % CODEPOINTS as u8;
         let place = &mut self.place[usize::from(dscp)];
-        if *place == CodepointWatch::NONE {
+        if *place == CodepointMeter::NONE {
             // At most 64.
             *place = self.of.len() as u8;
             self.of.push(Codepoint { dscp, ..Codepoint::default() });
@@ -84,9 +84,9 @@ impl CodepointWatch {
     pub fn finish(
         self,
         measured: Span,
-    ) -> impl Iterator<Item = (String, results::Codepoint, DelayHistogram)> {
+    ) -> impl Iterator<Item = (String, results::CodepointFigures, DelayHistogram)> {
         self.of.into_iter().map(move |codepoint| {
-            let figures = results::Codepoint {
+            let figures = results::CodepointFigures {
                 arrived: codepoint.arrived,
                 delivered: codepoint.delivered,
                 dropped: codepoint.dropped,

@@ -4,32 +4,33 @@ use qdelay_core::Time;
 
 /// What a packet has seen of the bottleneck so far. [`Time::NEVER`]: nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Passage {
+pub struct PacketTimestamps {
     pub arrival: Time,
     pub dequeued: Time,
     pub departed: Time,
 }
 
-impl Passage {
-    const NONE: Passage = Passage { arrival: Time::NEVER, dequeued: Time::NEVER, departed: Time::NEVER };
+impl PacketTimestamps {
+    const NONE: PacketTimestamps =
+        PacketTimestamps { arrival: Time::NEVER, dequeued: Time::NEVER, departed: Time::NEVER };
 }
 
-/// The passages of the packets that are on the path, by handle; used only where something is recorded.
+/// The timestamps of the packets that are on the path, by handle; used only where something is recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Passages(Vec<Passage>);
+pub struct PacketTimestampStore(Vec<PacketTimestamps>);
 
-impl Passages {
+impl PacketTimestampStore {
     /// A packet enters the path.
     #[inline]
     pub fn begin(&mut self, slot: usize) {
         if slot >= self.0.len() {
-            self.0.resize(slot + 1, Passage::NONE);
+            self.0.resize(slot + 1, PacketTimestamps::NONE);
         }
-        self.0[slot] = Passage::NONE;
+        self.0[slot] = PacketTimestamps::NONE;
     }
-    /// The passage of a packet that has begun.
+    /// The timestamps of a packet that has begun.
     #[inline]
-    pub fn of(&mut self, slot: usize) -> &mut Passage {
+    pub fn of(&mut self, slot: usize) -> &mut PacketTimestamps {
         &mut self.0[slot]
     }
 }

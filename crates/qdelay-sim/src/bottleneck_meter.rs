@@ -1,9 +1,9 @@
 //! What is measured at the bottleneck and behind it: the definitions of `docs/measures.md`.
 
-use crate::detail::Watch;
-use crate::hops::HopWatch;
-use crate::outcome::{FlowEnd, Outcome};
-use crate::queued::Queued;
+use crate::group_meter::GroupMeter;
+use crate::hop_meter::HopMeter;
+use crate::outcome::{FlowOutcome, Outcome};
+use crate::queue_sample::QueueSample;
 use crate::rates::{bin_end, rate_mbps};
 use crate::results::Measures;
 use crate::scenario::{HopSpec, Scenario};
@@ -12,7 +12,7 @@ use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::{DelayHistogram, jain_index};
 
 /// Hears of packets and keeps what an [`Outcome`] needs.
-pub struct Figures {
+pub struct BottleneckMeter {
     /// Delays and bytes count from here on.
     from: Time,
     min_packet_bytes: u32,
@@ -30,15 +30,15 @@ pub struct Figures {
     /// Packets of the probe that were dropped, in the whole run.
     probe_lost: u64,
     /// Groups and bins, where they are asked for.
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<GroupMeter>>,
     /// Where there are hops.
-    hops: Option<Box<HopWatch>>,
+    hops: Option<Box<HopMeter>>,
 }
 
-impl Figures {
+impl BottleneckMeter {
     /// Nothing has happened yet on `path`, or on one that is built like it.
-    pub fn new(scenario: &Scenario, path: &Path, hops: &[[NodeId; 2]]) -> Figures {
-        Figures {
+    pub fn new(scenario: &Scenario, path: &Path, hops: &[[NodeId; 2]]) -> BottleneckMeter {
+        BottleneckMeter {
             from: Time::ZERO + scenario.warmup,
             min_packet_bytes: scenario.min_packet_bytes,
             probe_flow: if scenario.probe.is_some() { scenario.flows.len() as u32 } else { u32::MAX },
@@ -49,8 +49,8 @@ impl Figures {
             bytes: 0,
             forwarded: 0,
             probe_lost: 0,
-            watch: Watch::new(scenario),
-            hops: HopWatch::new(scenario, path, hops),
+            watch: GroupMeter::new(scenario),
+            hops: HopMeter::new(scenario, path, hops),
         }
     }
 
@@ -60,9 +60,9 @@ impl Figures {
         now >= self.from && packet.bytes >= self.min_packet_bytes && packet.flow != self.probe_flow
     }
 
-    /// Whether [`Figures::delivered`] has anything to do.
+    /// Whether [`BottleneckMeter::delivered`] has anything to do.
     #[inline]
-    pub fn hears_of(&self, packet: &Packet) -> bool {
+    pub fn uses_delivery(&self, packet: &Packet) -> bool {
         self.watch.is_some() || packet.flow == self.probe_flow
     }
 
@@ -127,7 +127,7 @@ impl Figures {
         }
     }
 
-    /// The bottleneck has dropped a packet that its queues had let go: see [`Figures::dropped`] too.
+    /// The bottleneck has dropped a packet that its queues had let go: see [`BottleneckMeter::dropped`] too.
     pub fn dropped_below(&mut self, packet: &Packet) {
         if let Some(watch) = &mut self.watch {
             watch.dropped_below(packet);
@@ -172,7 +172,7 @@ impl Figures {
     }
 
     /// A bin of the series ends, with so much queued and so much offered by the link since the run began.
-    pub fn close_bin(&mut self, now: Time, queued: Queued, usage: LinkUsage) {
+    pub fn close_bin(&mut self, now: Time, queued: QueueSample, usage: LinkUsage) {
         if let Some(watch) = &mut self.watch {
             watch.close_bin(now, queued, usage);
         }
@@ -199,14 +199,14 @@ impl Figures {
     }
 
     /// Takes stock after `measured` of measuring, in which the bottleneck did so much. `probe_sent` are the packets that the probe
-    /// sent; `None` without one. [`Flow::packets_lost`](crate::results::Flow::packets_lost) is filled in; what is of the path and of
+    /// sent; `None` without one. [`Flow::packets_lost`](crate::results::FlowFigures::packets_lost) is filled in; what is of the path and of
     /// a cell is left empty.
     pub fn finish(
         self,
         scenario: &Scenario,
         measured: Span,
         usage: LinkUsage,
-        mut ends: Vec<FlowEnd>,
+        mut ends: Vec<FlowOutcome>,
         probe_sent: Option<u64>,
     ) -> Outcome {
         if let Some(watch) = &self.watch {

@@ -1,39 +1,39 @@
 //! What is measured of a run, whoever holds the clock: the simulator, or a loop that carries real packets.
 //!
-//! The host tells of each event of its path, in order of time, and shows the path whenever [`Measuring::next_look`] says so: at the
+//! The host tells of each event of its path, in order of time, and shows the path whenever [`Measurement::next_sample`] says so: at the
 //! ends of bins, of the warm-up and of the run. [`Packet::flow`] is the place of the packet's flow in [`Scenario::flows`], or the one
 //! after the last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group. The
 //! lower half of [`Packet::handle`] is a small number that no other packet on the path has.
 
-use crate::figures::Figures;
-use crate::outcome::{self, FlowEnd, Outcome};
-use crate::queued::Queued;
+use crate::bottleneck_meter::BottleneckMeter;
+use crate::delay_breakdown::DelayBreakdown;
+use crate::outcome::{self, FlowOutcome, Outcome};
+use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
-use crate::results::{Flow, Node, Slice};
+use crate::results::{FlowFigures, NodeFigures, SliceFigures};
 use crate::scenario::{FlowSpec, Scenario};
-use crate::stages::CellWatch;
 use qdelay_core::{Packet, Time};
 use qdelay_path::stack::{Place, Topology};
 use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, SliceUsage, Split};
 use std::collections::BTreeMap;
 
 /// See the module.
-pub struct Measuring<'a> {
+pub struct Measurement<'a> {
     scenario: &'a Scenario,
     queue: NodeId,
     link: NodeId,
     receivers: NodeId,
-    figures: Figures,
+    figures: BottleneckMeter,
     /// Where the bottleneck is a cell.
-    cell: Option<Box<CellWatch>>,
+    cell: Option<Box<DelayBreakdown>>,
     places: Vec<Place>,
     is_back: Vec<bool>,
     /// When the bin that is open ends.
     bin_end: Time,
     /// At the end of the warm-up.
-    begun: Option<Begun>,
+    begun: Option<WarmupEnd>,
     /// At the end of the run.
-    ended: Option<Ended>,
+    ended: Option<RunEnd>,
 }
 
 /// What the bottleneck has done up to a time.
@@ -43,34 +43,34 @@ struct Usage {
     slices: Vec<SliceUsage>,
 }
 
-struct Begun {
+struct WarmupEnd {
     usage: Usage,
     /// Application bytes that each flow has delivered.
     delivered: Vec<u64>,
 }
 
-struct Ended {
+struct RunEnd {
     usage: Usage,
     drops: BTreeMap<String, u64>,
     marks: BTreeMap<String, u64>,
-    nodes: BTreeMap<String, Node>,
+    nodes: BTreeMap<String, NodeFigures>,
 }
 
 /// Calls of every packet are inlined into the path's loops, however large; what only cells, groups and series need is not, so
 /// that they stay small.
-impl<'a> Measuring<'a> {
+impl<'a> Measurement<'a> {
     /// Nothing has happened yet on the path of `topology`, or on one that is built like it.
-    pub fn new(scenario: &'a Scenario, topology: &Topology) -> Measuring<'a> {
-        Measuring {
+    pub fn new(scenario: &'a Scenario, topology: &Topology) -> Measurement<'a> {
+        Measurement {
             scenario,
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            figures: Figures::new(scenario, &topology.path, &topology.hops),
-            cell: scenario.bottleneck.as_cell().map(|cell| Box::new(CellWatch::new(scenario, cell))),
+            figures: BottleneckMeter::new(scenario, &topology.path, &topology.hops),
+            cell: scenario.bottleneck.as_cell().map(|cell| Box::new(DelayBreakdown::new(scenario, cell))),
             places: topology.places.clone(),
             is_back: topology.is_back.clone(),
-            bin_end: Figures::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
+            bin_end: BottleneckMeter::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
             begun: None,
             ended: None,
         }
@@ -159,7 +159,7 @@ impl<'a> Measuring<'a> {
         if node != self.receivers {
             return false;
         }
-        if self.figures.hears_of(packet) {
+        if self.figures.uses_delivery(packet) {
             self.figures.delivered(now, packet, created());
         }
         if let Some(cell) = &mut self.cell {
@@ -196,7 +196,7 @@ impl<'a> Measuring<'a> {
         let is_last = matches!(self.places[node.index()], Place::Rlc(_));
         if is_last {
             cell.taken(now, packet);
-            self.figures.dequeued(now, &cell.as_it_came(packet));
+            self.figures.dequeued(now, &cell.with_entry_time(packet));
         }
         is_last
     }
@@ -205,12 +205,12 @@ impl<'a> Measuring<'a> {
     fn departed_from_cell(&mut self, now: Time, packet: &Packet) {
         let Some(cell) = &mut self.cell else { return };
         cell.departed(now, packet, self.figures.counts(now, packet));
-        self.figures.departed(now, &cell.as_it_came(packet));
+        self.figures.departed(now, &cell.with_entry_time(packet));
     }
 
     /// When the path is to be looked at next; [`Time::NEVER`] once the run is over.
     #[inline]
-    pub fn next_look(&self) -> Time {
+    pub fn next_sample(&self) -> Time {
         let next = match (&self.begun, &self.ended) {
             (None, _) => self.scenario.warmup.min(self.scenario.duration),
             (Some(_), None) => self.scenario.duration,
@@ -225,15 +225,15 @@ impl<'a> Measuring<'a> {
         self.ended.is_some()
     }
 
-    /// The path as it is at [`Measuring::next_look`]: all that is due by then has happened, and nothing else. `delivered` are the
+    /// The path as it is at [`Measurement::next_sample`]: all that is due by then has happened, and nothing else. `delivered` are the
     /// application bytes that each flow has delivered. Whether a bin has ended.
-    pub fn look(&mut self, now: Time, path: &Path, delivered: impl Iterator<Item = u64>) -> bool {
+    pub fn sample(&mut self, now: Time, path: &Path, delivered: impl Iterator<Item = u64>) -> bool {
         let is_bin = now == self.bin_end;
         if is_bin {
             self.close_bin(now, path);
         }
         if now == Time::ZERO + self.scenario.warmup {
-            self.begun = Some(Begun { usage: self.usage(now, path), delivered: delivered.collect() });
+            self.begun = Some(WarmupEnd { usage: self.usage(now, path), delivered: delivered.collect() });
             self.figures.end_warmup(now, path);
         }
         if now == Time::ZERO + self.scenario.duration {
@@ -243,24 +243,24 @@ impl<'a> Measuring<'a> {
         is_bin
     }
 
-    fn ended(&self, now: Time, path: &Path) -> Ended {
+    fn ended(&self, now: Time, path: &Path) -> RunEnd {
         // Whatever is dropped by a cell counts, and by any queue above it.
         let bottleneck = self.nodes(path, |place| is_queue(place) || place == Place::Cell);
         let counters: Vec<&Counters> = bottleneck.filter_map(|node| path.counters(node)).collect();
         // Where a flow enters is not of the path.
         let nodes = self.nodes(path, |place| place != Place::Classes);
-        Ended {
+        RunEnd {
             usage: self.usage(now, path),
             drops: outcome::drops(counters.iter().copied()),
             marks: outcome::marks(counters.iter().copied()),
             nodes: nodes
-                .filter_map(|node| Some((path.name(node).to_string(), Node::of(path, node)?)))
+                .filter_map(|node| Some((path.name(node).to_string(), NodeFigures::of(path, node)?)))
                 .collect(),
         }
     }
 
     fn close_bin(&mut self, now: Time, path: &Path) {
-        let queued = Queued::of(path, self.nodes(path, is_queue));
+        let queued = QueueSample::of(path, self.nodes(path, is_queue));
         let link = path.link_usage(self.link, now).unwrap_or_default();
         self.figures.close_bin(now, queued, link);
         if let Some(watch) = &mut self.cell {
@@ -269,7 +269,7 @@ impl<'a> Measuring<'a> {
             watch.close_bin(now, usage, cell.and_then(|cell| cell.mcs(now)));
         }
         let is_last = now >= Time::ZERO + self.scenario.duration;
-        let next = Figures::bin_end(self.scenario, now).filter(|_| !is_last);
+        let next = BottleneckMeter::bin_end(self.scenario, now).filter(|_| !is_last);
         self.bin_end = next.unwrap_or(Time::NEVER);
     }
 
@@ -290,8 +290,8 @@ impl<'a> Measuring<'a> {
     ///
     /// # Panics
     /// There were looks that the host has left out.
-    pub fn finish(self, flows: Vec<FlowEnd>, probe_sent: Option<u64>) -> Outcome {
-        let (Some(Begun { usage: before, delivered }), Some(Ended { usage, drops, marks, nodes })) =
+    pub fn finish(self, flows: Vec<FlowOutcome>, probe_sent: Option<u64>) -> Outcome {
+        let (Some(WarmupEnd { usage: before, delivered }), Some(RunEnd { usage, drops, marks, nodes })) =
             (self.begun, self.ended)
         else {
             panic!("the path was not shown at the end of the warm-up or of the run")
@@ -299,10 +299,11 @@ impl<'a> Measuring<'a> {
         let scenario = self.scenario;
         let (begin, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let measured = end.since(begin);
-        let complete = |((spec, FlowEnd { flow, round_trips }), before): ((&FlowSpec, FlowEnd), u64)| {
-            let goodput_mbps = rate_mbps(flow.delivered_bytes - before, measured);
-            FlowEnd { flow: Flow { goodput_mbps, ..named(scenario, spec, flow) }, round_trips }
-        };
+        let complete =
+            |((spec, FlowOutcome { flow, round_trips }), before): ((&FlowSpec, FlowOutcome), u64)| {
+                let goodput_mbps = rate_mbps(flow.delivered_bytes - before, measured);
+                FlowOutcome { flow: FlowFigures { goodput_mbps, ..named(scenario, spec, flow) }, round_trips }
+            };
         let flows = scenario.flows.iter().zip(flows).zip(delivered).map(complete).collect();
         let link = usage.link.since(before.link);
         let mut outcome = self.figures.finish(scenario, measured, link, flows, probe_sent);
@@ -312,7 +313,7 @@ impl<'a> Measuring<'a> {
             let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| {
                 // Before the first TTI there are none.
                 let usage = before.slices.get(number).map_or_else(|| now.clone(), |before| now.since(before));
-                (slice.name.clone(), Slice::of(slice.share.millionths(), &usage, measured))
+                (slice.name.clone(), SliceFigures::of(slice.share.millionths(), &usage, measured))
             });
             if let Some(cell) = &mut outcome.measures.cell {
                 cell.slices = slices.collect();
@@ -327,9 +328,9 @@ impl<'a> Measuring<'a> {
 }
 
 /// A flow with what the scenario says of it.
-fn named(scenario: &Scenario, spec: &FlowSpec, flow: Flow) -> Flow {
+fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures {
     let cell = scenario.bottleneck.as_cell();
-    Flow {
+    FlowFigures {
         name: spec.name.clone(),
         group: scenario.groups.get(spec.group).cloned().unwrap_or_default(),
         transport: spec.typed.clone(),

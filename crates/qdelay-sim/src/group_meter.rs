@@ -1,26 +1,26 @@
 //! Measures by group of flows and over time: more than the bottleneck's own, for those who ask.
 
-use crate::codepoints::CodepointWatch;
+use crate::codepoint_meter::CodepointMeter;
 use crate::in_order::InOrder;
 use crate::outcome::{Delays, Outcome};
-use crate::queued::Queued;
+use crate::queue_sample::QueueSample;
 use crate::rates::{capacity_mbps, rate_mbps};
 use crate::results::{self, GroupSeries, Series};
 use crate::scenario::Scenario;
-use crate::whole::{Past, Whole};
+use crate::whole_milliseconds::{DelayHistory, WholeMilliseconds};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{Count, LinkUsage};
 use qdelay_record::DelayHistogram;
 
 /// Watches groups, and bins of time where there are any.
-pub struct Watch {
+pub struct GroupMeter {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     flows: Vec<Flow>,
     one_way: DelayHistogram,
     jitter: Mean,
     /// Where flows use more than one.
-    codepoints: Option<CodepointWatch>,
+    codepoints: Option<CodepointMeter>,
     bins: Option<Bins>,
     queued: Count,
     most_queued: Count,
@@ -37,7 +37,7 @@ struct Group {
     one_way_least: Option<Span>,
     jitter: Mean,
     from_first: Mean,
-    whole: Whole,
+    whole: WholeMilliseconds,
     in_order: Option<DelayHistogram>,
     bin: Bin,
     series: GroupSeries,
@@ -45,7 +45,7 @@ struct Group {
 
 #[derive(Default)]
 struct Flow {
-    past: Past,
+    past: DelayHistory,
     lost: u64,
     in_order: InOrder,
 }
@@ -100,20 +100,20 @@ struct Bins {
     series: Series,
 }
 
-impl Watch {
+impl GroupMeter {
     /// Watches what `scenario` asks for; `None` where it asks for nothing.
-    pub fn new(scenario: &Scenario) -> Option<Box<Watch>> {
+    pub fn new(scenario: &Scenario) -> Option<Box<GroupMeter>> {
         if scenario.groups.is_empty() && scenario.series.is_none() {
             return None;
         }
         let last = scenario.groups.len().saturating_sub(1);
-        Some(Box::new(Watch {
+        Some(Box::new(GroupMeter {
             group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
             groups: scenario.groups.iter().map(|name| Group::new(name)).collect(),
             flows: scenario.flows.iter().map(|_| Flow::default()).collect(),
             one_way: DelayHistogram::default(),
             jitter: Mean::default(),
-            codepoints: CodepointWatch::new(scenario),
+            codepoints: CodepointMeter::new(scenario),
             bins: scenario.series.map(Bins::new),
             queued: Count::default(),
             most_queued: Count::default(),
@@ -239,7 +239,7 @@ impl Watch {
         group.one_way.record(delay);
         group.one_way_least = Some(group.one_way_least.map_or(delay, |least| least.min(delay)));
         group.from_first.add(between(delay, first));
-        group.whole.add(delay, Past { last, first: Some(first) });
+        group.whole.add(delay, DelayHistory { last, first: Some(first) });
         if let Some(change) = change {
             group.jitter.add(change);
         }
@@ -256,7 +256,7 @@ impl Watch {
     /// The first `bytes` of a connection are with its application; `warm` after the warm-up.
     #[inline]
     pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64, warm: bool) {
-        let Watch { flows, groups, group_of, .. } = self;
+        let GroupMeter { flows, groups, group_of, .. } = self;
         let Some(flow_now) = flows.get_mut(flow) else { return };
         let group = group_of.get(flow).and_then(|&group| groups.get_mut(group));
         let mut delays = group.filter(|_| warm).map(|group| group.in_order.get_or_insert_default());
@@ -269,7 +269,7 @@ impl Watch {
 
     /// A bin ends, with so much queued and so much offered by the link since the run began. The last one of a
     /// run may be shorter than the others; rates are over what it has.
-    pub fn close_bin(&mut self, now: Time, queued: Queued, usage: LinkUsage) {
+    pub fn close_bin(&mut self, now: Time, queued: QueueSample, usage: LinkUsage) {
         let Some(bins) = &mut self.bins else { return };
         let width = now.since(bins.since);
         bins.since = now;
@@ -326,15 +326,15 @@ impl Group {
             one_way_least: None,
             jitter: Mean::default(),
             from_first: Mean::default(),
-            whole: Whole::default(),
+            whole: WholeMilliseconds::default(),
             in_order: None,
             bin: Bin::default(),
             series: GroupSeries::default(),
         }
     }
 
-    fn finish(self, measured: Span) -> (results::Group, GroupSeries, DelayHistogram) {
-        let figures = results::Group {
+    fn finish(self, measured: Span) -> (results::GroupFigures, GroupSeries, DelayHistogram) {
+        let figures = results::GroupFigures {
             throughput_mbps: rate_mbps(self.bytes, measured),
             queue_delay_ms: self.queue_delay.summary(),
             queue_delay_std_ms: self.queue_delay.deviation(),
@@ -346,7 +346,7 @@ impl Group {
             in_order_ms: self.in_order.map(|delays| delays.summary()),
             packets_lost: self.lost,
             // Of its flows, or of a cell alone.
-            ..results::Group::default()
+            ..results::GroupFigures::default()
         };
         (figures, self.series, self.queue_delay)
     }
@@ -358,7 +358,7 @@ impl Bins {
         Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, since: Time::ZERO, series }
     }
 
-    fn close(&mut self, width: Span, queued: Queued, usage: LinkUsage) {
+    fn close(&mut self, width: Span, queued: QueueSample, usage: LinkUsage) {
         let series = &mut self.series;
         let offered = usage.offered_bytes.saturating_sub(self.offered_before);
         self.offered_before = usage.offered_bytes;

@@ -10,10 +10,10 @@ use qdelay_record::DelayHistogram;
 use std::collections::BTreeMap;
 
 /// Watches the hops of a path.
-pub struct HopWatch {
+pub struct HopMeter {
     /// Bytes count from here on.
     from: Time,
-    /// Of each node, the place of the hop whose link it is; [`HopWatch::NONE`] for others.
+    /// Of each node, the place of the hop whose link it is; [`HopMeter::NONE`] for others.
     of_link: Vec<u8>,
     hops: Vec<Hop>,
 }
@@ -33,27 +33,27 @@ struct Hop {
     delivered: u64,
 }
 
-impl HopWatch {
+impl HopMeter {
     const NONE: u8 = u8::MAX;
 
     /// Watches the hops of `scenario` on `path`, whose queues and links are `nodes`; `None` without any.
-    pub fn new(scenario: &Scenario, path: &Path, nodes: &[[NodeId; 2]]) -> Option<Box<HopWatch>> {
+    pub fn new(scenario: &Scenario, path: &Path, nodes: &[[NodeId; 2]]) -> Option<Box<HopMeter>> {
         if scenario.hops.is_empty() {
             return None;
         }
-        let mut of_link = vec![HopWatch::NONE; path.nodes().count()];
+        let mut of_link = vec![HopMeter::NONE; path.nodes().count()];
         let hops: Vec<Hop> =
             scenario.hops.iter().zip(nodes).map(|(spec, nodes)| Hop::new(spec, *nodes)).collect();
-        for (place, hop) in (0_u8..HopWatch::NONE).zip(&hops) {
+        for (place, hop) in (0_u8..HopMeter::NONE).zip(&hops) {
             of_link[hop.link.index()] = place;
         }
-        Some(Box::new(HopWatch { from: Time::ZERO + scenario.warmup, of_link, hops }))
+        Some(Box::new(HopMeter { from: Time::ZERO + scenario.warmup, of_link, hops }))
     }
 
     /// A packet has left a link other than the bottleneck's; `counts` where it belongs to the figures of delay.
     #[inline]
     pub fn departed(&mut self, now: Time, node: NodeId, packet: &Packet, counts: bool) {
-        let place = self.of_link.get(node.index()).copied().unwrap_or(HopWatch::NONE);
+        let place = self.of_link.get(node.index()).copied().unwrap_or(HopMeter::NONE);
         let Some(hop) = self.hops.get_mut(usize::from(place)) else { return };
         if now >= self.from {
             hop.bytes += u64::from(packet.bytes);
@@ -65,12 +65,12 @@ impl HopWatch {
 
     /// The warm-up ends.
     pub fn end_warmup(&mut self, now: Time, path: &Path) {
-        self.look(0, now, path);
+        self.sample(0, now, path);
     }
 
     /// The run ends.
     pub fn end(&mut self, now: Time, path: &Path) {
-        self.look(1, now, path);
+        self.sample(1, now, path);
         for hop in &mut self.hops {
             let Some(counters) = path.counters(hop.queue) else { continue };
             hop.drops = outcome::drops([counters]);
@@ -80,14 +80,14 @@ impl HopWatch {
         }
     }
 
-    fn look(&mut self, which: usize, now: Time, path: &Path) {
+    fn sample(&mut self, which: usize, now: Time, path: &Path) {
         for hop in &mut self.hops {
             hop.usage[which] = path.link_usage(hop.link, now).unwrap_or_default();
         }
     }
 
     /// Takes stock after `measured` of measuring: each by its name.
-    pub fn finish(self, measured: Span) -> BTreeMap<String, results::Hop> {
+    pub fn finish(self, measured: Span) -> BTreeMap<String, results::HopFigures> {
         (1..).zip(self.hops).map(|(place, hop)| (hop.name.clone(), hop.finish(place, measured))).collect()
     }
 }
@@ -108,10 +108,10 @@ impl Hop {
         }
     }
 
-    fn finish(self, place: u64, measured: Span) -> results::Hop {
+    fn finish(self, place: u64, measured: Span) -> results::HopFigures {
         let [before, after] = self.usage;
         let usage = after.since(before);
-        results::Hop {
+        results::HopFigures {
             place,
             arrived: self.arrived,
             delivered: self.delivered,

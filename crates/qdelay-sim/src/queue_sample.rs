@@ -5,16 +5,16 @@ use qdelay_path::{NodeId, Path};
 
 /// What is queued at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Queued {
+pub struct QueueSample {
     /// Packets.
     pub packets: u64,
     /// The mean of [`Qdisc::green_bias`] over the queues that have one.
     pub green_bias: Option<f64>,
 }
 
-impl Queued {
+impl QueueSample {
     /// In `queues` of `path`.
-    pub fn of(path: &Path, queues: impl Iterator<Item = NodeId>) -> Queued {
+    pub fn of(path: &Path, queues: impl Iterator<Item = NodeId>) -> QueueSample {
         let (mut packets, mut sum, mut biased) = (0, 0.0, 0_u32);
         for queue in queues {
             packets += path.inside(queue).packets;
@@ -22,6 +22,6 @@ impl Queued {
                 (sum, biased) = (sum + bias, biased + 1);
             }
         }
-        Queued { packets, green_bias: (biased > 0).then(|| sum / f64::from(biased)) }
+        QueueSample { packets, green_bias: (biased > 0).then(|| sum / f64::from(biased)) }
     }
 }

@@ -1,8 +1,8 @@
 //! Hears of the path's events and keeps what the outcome needs.
 
 use crate::contents::ContentsStore;
-use crate::measuring::Measuring;
-use crate::passage::{Passages, seen};
+use crate::measurement::Measurement;
+use crate::packet_timestamps::{PacketTimestampStore, seen};
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
@@ -16,11 +16,11 @@ pub struct Arrival {
 
 /// Everything that is watched.
 pub struct Meter<'a, R> {
-    pub measuring: Measuring<'a>,
+    pub measuring: Measurement<'a>,
     pub contents: ContentsStore,
     /// What came out and is not handed to its flow yet.
     pub arrivals: Vec<Arrival>,
-    pub passages: Passages,
+    pub timestamps: PacketTimestampStore,
     pub recorder: &'a mut R,
 }
 
@@ -31,21 +31,21 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if self.measuring.enqueued(now, node, packet) && R::ON {
-            self.passages.of(slot(packet)).arrival = now;
+            self.timestamps.of(slot(packet)).arrival = now;
         }
     }
 
     #[inline(always)]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if self.measuring.dequeued(now, node, packet) && R::ON {
-            self.passages.of(slot(packet)).dequeued = now;
+            self.timestamps.of(slot(packet)).dequeued = now;
         }
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
         if self.measuring.departed(now, node, packet) && R::ON {
-            self.passages.of(slot(packet)).departed = now;
+            self.timestamps.of(slot(packet)).departed = now;
         }
     }
 
@@ -84,12 +84,12 @@ impl<R: Recorder> Meter<'_, R> {
     #[inline]
     pub fn begin(&mut self, handle: u64) {
         if R::ON {
-            self.passages.begin(ContentsStore::slot(handle));
+            self.timestamps.begin(ContentsStore::slot(handle));
         }
     }
 
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {
-        let passage = *self.passages.of(slot(packet));
+        let timestamps = *self.timestamps.of(slot(packet));
         let back = packet.handle & ACKNOWLEDGEMENT != 0;
         self.recorder.packet(&PacketRecord {
             flow: packet.flow,
@@ -98,9 +98,9 @@ impl<R: Recorder> Meter<'_, R> {
             dscp: packet.dscp,
             ecn: packet.ecn,
             created: self.contents.get(packet.handle).created,
-            arrival: seen(passage.arrival),
-            dequeued: seen(passage.dequeued),
-            departed: seen(passage.departed),
+            arrival: seen(timestamps.arrival),
+            dequeued: seen(timestamps.dequeued),
+            departed: seen(timestamps.departed),
             ended: now,
             fate,
         });

@@ -2,10 +2,10 @@
 //! `docs/measures.md`.
 
 use crate::cell::{BearerSpec, CellScenario};
-use crate::cell_series::CellBins;
+use crate::cell_bins::CellBins;
 use crate::contents::ContentsStore;
-use crate::outcome::{Outcome, Stage, Within};
-use crate::results::{self, Cell};
+use crate::outcome::{DelayBound, DelayStage, Outcome};
+use crate::results::{self, CellFigures};
 use crate::scenario::Scenario;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::stack::Place;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// What a packet has seen of the cell so far. [`Time::NEVER`]: nothing.
 #[derive(Clone, Copy, Debug)]
-struct Visit {
+struct CellTimestamps {
     n3: Time,
     /// When it came to the node: to the UPF's queue where there is one, else to the SDAP's.
     entry: Time,
@@ -29,8 +29,8 @@ struct Visit {
     has_departed: bool,
 }
 
-impl Visit {
-    const NONE: Visit = Visit {
+impl CellTimestamps {
+    const NONE: CellTimestamps = CellTimestamps {
         n3: Time::NEVER,
         entry: Time::NEVER,
         sdap: Time::NEVER,
@@ -42,36 +42,36 @@ impl Visit {
 }
 
 /// Watches a cell.
-pub struct CellWatch {
+pub struct DelayBreakdown {
     /// By the slot of a packet, the lower half of its handle.
-    visits: Vec<Visit>,
+    visits: Vec<CellTimestamps>,
     /// Of each flow; the probe has none.
     group_of: Vec<usize>,
     groups: Vec<Group>,
     bearers: Vec<Bearer>,
     tti: Span,
-    /// The lengths of [`Within::ALL`].
-    within: [Span; Within::ALL.len()],
+    /// The lengths of [`DelayBound::ALL`].
+    within: [Span; DelayBound::ALL.len()],
     /// Where a series is asked for.
     bins: Option<CellBins>,
 }
 
 struct Group {
-    stages: [DelayHistogram; Stage::ALL.len()],
+    stages: [DelayHistogram; DelayStage::ALL.len()],
     /// Packets whose last byte was taken within a TTI of their arrival.
     within_tti: u64,
-    /// The same within each of [`Within::ALL`].
-    sent_within: [u64; Within::ALL.len()],
+    /// The same within each of [`DelayBound::ALL`].
+    sent_within: [u64; DelayBound::ALL.len()],
     /// Packets whose last byte was taken.
     departed: u64,
     /// From the packet's arrival at the node until it was handed up.
     total: DelayHistogram,
-    /// Of these, those within each of [`Within::ALL`].
-    delivered_within: [u64; Within::ALL.len()],
+    /// Of these, those within each of [`DelayBound::ALL`].
+    delivered_within: [u64; DelayBound::ALL.len()],
 }
 
 impl Group {
-    fn stage(&self, stage: Stage) -> &DelayHistogram {
+    fn stage(&self, stage: DelayStage) -> &DelayHistogram {
         &self.stages[stage as usize]
     }
 }
@@ -105,9 +105,9 @@ impl Bearer {
     }
 }
 
-impl CellWatch {
+impl DelayBreakdown {
     /// Nothing has happened yet.
-    pub fn new(scenario: &Scenario, cell: &CellScenario) -> CellWatch {
+    pub fn new(scenario: &Scenario, cell: &CellScenario) -> DelayBreakdown {
         let from = Time::ZERO + scenario.warmup;
         let last = scenario.groups.len().saturating_sub(1);
         let group = || Group {
@@ -118,22 +118,22 @@ impl CellWatch {
             total: DelayHistogram::default(),
             delivered_within: Default::default(),
         };
-        CellWatch {
+        DelayBreakdown {
             visits: Vec::new(),
             group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
             groups: (0..=last).map(|_| group()).collect(),
             bearers: cell.bearers().map(|(_, bearer)| Bearer::new(bearer, from)).collect(),
             tti: cell.tti,
-            within: Within::ALL.map(|within| within.span(cell.tti)),
+            within: DelayBound::ALL.map(|within| within.span(cell.tti)),
             bins: scenario.series.map(|_| CellBins::default()),
         }
     }
 
     #[inline]
-    fn visit(&mut self, packet: &Packet) -> &mut Visit {
+    fn visit(&mut self, packet: &Packet) -> &mut CellTimestamps {
         let slot = ContentsStore::slot(packet.handle);
         if slot >= self.visits.len() {
-            self.visits.resize(slot + 1, Visit::NONE);
+            self.visits.resize(slot + 1, CellTimestamps::NONE);
         }
         &mut self.visits[slot]
     }
@@ -141,12 +141,12 @@ impl CellWatch {
     /// A packet has ended: the next one in its slot is another.
     #[inline]
     pub fn forget(&mut self, packet: &Packet) {
-        *self.visit(packet) = Visit::NONE;
+        *self.visit(packet) = CellTimestamps::NONE;
     }
 
     /// The packet as it came to the node.
     #[inline]
-    pub fn as_it_came(&self, packet: &Packet) -> Packet {
+    pub fn with_entry_time(&self, packet: &Packet) -> Packet {
         Packet { arrival: self.visits[ContentsStore::slot(packet.handle)].entry, ..*packet }
     }
 
@@ -272,17 +272,17 @@ impl CellWatch {
         for (count, span) in group.delivered_within.iter_mut().zip(within) {
             *count += u64::from(total <= span);
         }
-        let mut record = |stage: Stage, span: Span| group.stages[stage as usize].record(span);
+        let mut record = |stage: DelayStage, span: Span| group.stages[stage as usize].record(span);
         if visit.n3 != Time::NEVER {
-            record(Stage::N3, visit.entry.since(visit.n3));
+            record(DelayStage::N3, visit.entry.since(visit.n3));
         }
         if visit.entry != visit.sdap {
-            record(Stage::Upf, visit.sdap.since(visit.entry));
+            record(DelayStage::Upf, visit.sdap.since(visit.entry));
         }
-        record(Stage::Sdap, visit.rlc.since(visit.sdap));
-        record(Stage::Rlc, visit.first.since(visit.rlc));
-        record(Stage::Air, split.air);
-        record(Stage::Reassembly, split.reassembly);
+        record(DelayStage::Sdap, visit.rlc.since(visit.sdap));
+        record(DelayStage::Rlc, visit.first.since(visit.rlc));
+        record(DelayStage::Air, split.air);
+        record(DelayStage::Reassembly, split.reassembly);
     }
 
     /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are those
@@ -296,15 +296,15 @@ impl CellWatch {
         outcome: &mut Outcome,
     ) {
         let has_upf = |spec: &BearerSpec| spec.qos_flows.iter().any(|flow| flow.upf.is_some());
-        let stages: Vec<Stage> = Stage::ALL
+        let stages: Vec<DelayStage> = DelayStage::ALL
             .into_iter()
             .filter(|stage| match stage {
-                Stage::N3 => cell.n3.is_some(),
-                Stage::Upf => cell.bearers().any(|(_, bearer)| has_upf(bearer)),
+                DelayStage::N3 => cell.n3.is_some(),
+                DelayStage::Upf => cell.bearers().any(|(_, bearer)| has_upf(bearer)),
                 _ => true,
             })
             .collect();
-        let merged = |delays: fn(&Group, Stage) -> &DelayHistogram, stage: Stage| {
+        let merged = |delays: fn(&Group, DelayStage) -> &DelayHistogram, stage: DelayStage| {
             let mut all = DelayHistogram::default();
             self.groups.iter().for_each(|group| all.merge(delays(group, stage)));
             all.summary()
@@ -312,7 +312,7 @@ impl CellWatch {
         let sum = |count: fn(&Group) -> u64| self.groups.iter().map(count).sum();
         let bearers = cell.bearers().zip(&self.bearers).map(|((ue, spec), bearer)| {
             let budget = (!bearer.budgets.is_empty()).then_some(bearer.budget);
-            let figures = results::Bearer {
+            let figures = results::BearerFigures {
                 bytes: bearer.bytes.summary(end),
                 packets: bearer.packets.summary(end),
                 budget_ms: budget.map(|budget| budget.span.as_millis_f64()),
@@ -320,7 +320,7 @@ impl CellWatch {
             };
             (format!("{}/{}", ue.name, spec.name), figures)
         });
-        outcome.measures.cell = Some(Cell {
+        outcome.measures.cell = Some(CellFigures {
             tti_ms: self.tti.as_millis_f64(),
             stages: stages
                 .iter()
@@ -328,9 +328,9 @@ impl CellWatch {
                 .collect(),
             within_tti: share(sum(|group| group.within_tti), sum(|group| group.departed)),
             bearers: bearers.collect(),
-            total_ms: merged(|group, _| &group.total, Stage::N3),
+            total_ms: merged(|group, _| &group.total, DelayStage::N3),
             delivered_within: delivered_within(&self.groups),
-            ..Cell::of(usage)
+            ..CellFigures::of(usage)
         });
         let mut delays = BTreeMap::new();
         for (name, group) in names.iter().zip(&self.groups) {
@@ -361,15 +361,15 @@ fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }
 
-/// Which part of `all` packets is within each of [`Within::ALL`]; nothing without a packet.
-fn shares(within: &[u64; Within::ALL.len()], all: u64) -> BTreeMap<String, f64> {
-    let named = |(within, count): (Within, &u64)| Some((within.to_string(), share(*count, all)?));
-    Within::ALL.into_iter().zip(within).filter_map(named).collect()
+/// Which part of `all` packets is within each of [`DelayBound::ALL`]; nothing without a packet.
+fn shares(within: &[u64; DelayBound::ALL.len()], all: u64) -> BTreeMap<String, f64> {
+    let named = |(within, count): (DelayBound, &u64)| Some((within.to_string(), share(*count, all)?));
+    DelayBound::ALL.into_iter().zip(within).filter_map(named).collect()
 }
 
 /// Which part of the packets of `groups` was handed up within each time; nothing without a packet.
 fn delivered_within(groups: &[Group]) -> BTreeMap<String, f64> {
     let counted = |place: usize| groups.iter().map(|group| group.delivered_within[place]).sum();
-    let counts: [u64; Within::ALL.len()] = core::array::from_fn(counted);
+    let counts: [u64; DelayBound::ALL.len()] = core::array::from_fn(counted);
     shares(&counts, groups.iter().map(|group| group.total.count()).sum())
 }
