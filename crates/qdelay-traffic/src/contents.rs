@@ -1,26 +1,26 @@
-//! What is inside a packet: of a segment, of a datagram, of data and reports that TFRC controls.
+//! The contents of packets: TCP segments, datagrams, and the data and reports of TFRC.
 
 use crate::audio::AudioHeader;
 use crate::segment::Segment;
 use crate::tfrc::DataHeader;
 use qdelay_core::{Span, Time};
 
-/// Inside one packet.
+/// The contents of one packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contents {
     /// The TCP segment; empty for datagrams. Of data that TFRC controls, see [`Contents::of_data`].
     pub segment: Segment,
-    /// When the packet entered the path; of a datagram that is sent back, when it did on its way there.
+    /// When the packet entered the path; for a datagram that is sent back, when it did so on the forward path.
     pub created: Time,
-    /// Which datagram, or report of TFRC, of its flow it is, from 0.
+    /// Number of the datagram, or of the TFRC report, in its flow, from 0.
     pub number: u64,
 }
 
 const _: () = assert!(core::mem::size_of::<Contents>() == 64);
 
 impl Contents {
-    /// Of a data packet that TFRC controls. Its header takes the place of TCP's numbers, so that nobody's contents are larger
-    /// for it.
+    /// The contents of a data packet that TFRC controls. Its header replaces TCP's numbers, so that contents do not get
+    /// larger.
     pub fn of_data(header: &AudioHeader) -> Contents {
         let rtt = header.data.rtt.as_nanos();
         let segment = Segment {
@@ -35,7 +35,7 @@ impl Contents {
         Contents { segment, created: header.data.sent, number: 0 }
     }
 
-    /// What [`Contents::of_data`] was given.
+    /// The header passed to [`Contents::of_data`].
     pub fn data(&self) -> AudioHeader {
         let Contents { segment, created, .. } = self;
         let rtt = Span::from_nanos(u64::from(segment.ts_value) | u64::from(segment.ts_echo) << 32);

@@ -54,7 +54,7 @@ pub struct EModel {
     pub send_room: f64,
     /// Room noise at the receive side, Pr, dB(A).
     pub receive_room: f64,
-    /// What a user forgives for the sake of convenience, A; 10 for a mobile user in a vehicle.
+    /// Advantage factor, A; 10 for a mobile user in a vehicle.
     pub advantage: f64,
 }
 
@@ -85,7 +85,7 @@ impl Default for EModel {
     }
 }
 
-/// R and what it is made of.
+/// R and its components.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
     /// Basic signal-to-noise ratio, Ro.
@@ -178,7 +178,7 @@ impl EModel {
         let half = (bearable - (80.0 + 2.5 * (echo - 14.0))) / 2.0;
         let mut impairment = (half + sqrt(half * half + 100.0) - 1.0) * (1.0 - exp(-delay));
         if delay < 1.0 {
-            // It is heard as sidetone.
+            // It is perceived as sidetone.
             impairment = 0.0;
         }
         if self.sidetone > 20.0 {

@@ -1,8 +1,8 @@
-//! The two ends of a flow, as whoever carries its packets sees them.
+//! The two ends of a flow, as seen by the host that carries its packets.
 //!
-//! A host (the simulator) knows no transport: it asks [`Ends`] when they want to be called, calls them, hands over what arrives,
-//! and puts what they send through [`Host`] on the way. [`AnyEnds`](crate::transport::AnyEnds) is one of
-//! them; the registry there makes it of the same line as the settings.
+//! A host (the simulator) is independent of transports: it queries [`Ends`] for their next deadline, calls them, passes
+//! arriving packets, and puts the packets that they send through [`Host`] on the path. [`AnyEnds`](crate::transport::AnyEnds)
+//! is one of the implementations; the registry there generates it from the same line as the settings.
 //!
 //! The *near* end is the sender of a flow's data, the *far* end its receiver.
 
@@ -12,7 +12,7 @@ use crate::audio::AudioOutcome;
 use crate::voice::VoiceOutcome;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
 
-/// What a host says of a flow before it begins.
+/// The host's description of a flow before it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowStart<'a> {
     /// Names its random streams, with the seed.
@@ -41,10 +41,10 @@ pub enum End {
     Far,
 }
 
-/// A packet as it leaves an end.
+/// A packet sent by an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// What is inside.
+    /// Its contents.
     pub contents: Contents,
     /// IP packet size.
     pub bytes: u32,
@@ -55,16 +55,16 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// A packet that says nothing but that the report of this number has come.
+    /// A packet that only carries the report of this number.
     pub(crate) fn report(now: Time, number: u64, bytes: u32) -> Outgoing {
         let contents = Contents { created: now, number, ..Contents::default() };
         Outgoing { contents, bytes, ecn: Ecn::NotEct, is_other: false }
     }
 }
 
-/// Who carries a flow's packets, and is told what happens at its ends.
+/// The carrier of a flow's packets, which is also notified of events at its ends.
 pub trait Host {
-    /// Why a packet was not taken.
+    /// The reason for which a packet was not accepted.
     type Error;
 
     /// Whether the next data packet has the flow's other codepoint, where its ends do not choose: asked once for each.
@@ -73,20 +73,20 @@ pub trait Host {
     /// A packet leaves `end` for the other one.
     ///
     /// # Errors
-    /// It is not taken; the run is over.
+    /// The packet is not accepted; the run is over.
     fn send(&mut self, end: End, outgoing: Outgoing) -> Result<(), Self::Error>;
 
-    /// Data up to the byte `end` of all that a connection sends is sent, for the first time or again.
+    /// Data up to byte `end` of the connection's stream was sent, for the first time or again.
     fn sent(&mut self, end: u64);
 
-    /// The first `bytes` of a connection are with its application.
+    /// The first `bytes` of a connection were delivered to its application.
     fn in_order(&mut self, bytes: u64);
 
-    /// A packet has come back, so long after it was sent.
+    /// A packet has come back, `span` after it was sent.
     fn round_trip(&mut self, span: Span);
 }
 
-/// What ends can tell of themselves.
+/// Statistics of the ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndFigures {
     /// Segments or datagrams sent.
@@ -95,15 +95,15 @@ pub struct EndFigures {
     pub retransmits: u64,
     /// Retransmission timeouts, or expirations of TFRC's no-feedback timer.
     pub timeouts: u64,
-    /// Reductions that were taken back as spurious.
+    /// Reductions that were undone as spurious.
     pub undone: u64,
     /// Congestion window, segments.
     pub window: u32,
     /// When a finite download was complete.
     pub finished: Option<Time>,
-    /// Of a call: what was heard of it.
+    /// Of a call: its voice outcome.
     pub voice: Option<VoiceOutcome>,
-    /// Of an adaptive call: what it did.
+    /// Of an adaptive call: its outcome.
     pub audio: Option<AudioOutcome>,
 }
 
@@ -112,11 +112,11 @@ pub trait Ends: Sized {
     /// Their settings.
     type Config;
 
-    /// Ends that have sent nothing yet.
+    /// Ends before any packet was sent.
     fn new(config: &Self::Config, flow: &FlowStart<'_>) -> Self;
 
-    /// Something is due, or may be: both ends run. From when `is_stopped` on, the near end is gone, as a program that was killed.
-    /// Returns when they want to be called next.
+    /// Runs both ends if an event is due. If `is_stopped`, the near end no longer exists, like a killed program. Returns the
+    /// next time at which the ends are to be called.
     ///
     /// # Errors
     /// Those of the host.
@@ -143,12 +143,12 @@ pub trait Ends: Sized {
     /// The near end's smoothed round trip, zero before the first sample; `None` where it has none.
     fn smoothed_rtt(&self) -> Option<Span>;
 
-    /// Whether the host is told of round trips of single packets.
+    /// Whether the host is notified of round trips of single packets.
     fn has_round_trips(&self) -> bool;
 
-    /// The warm-up is over at `now`: calls are rated from here on.
+    /// The warm-up ends at `now`: calls are rated from here on.
     fn end_warmup(&mut self, now: Time);
 
-    /// What they tell at the end of the run, or at their stop.
+    /// The statistics at the end of the run, or at their stop.
     fn figures(&self, end: Time) -> EndFigures;
 }

@@ -1,13 +1,13 @@
-//! The buffer in front of a decoder: when each packet of a call is played, and which come too late for that.
+//! The playout buffer in front of a decoder: when each packet of a call is played, and which packets are too late.
 //!
-//! Within a talk spurt all packets are played the same time after they were sent, so that speech keeps its rhythm. How long
-//! that is gets decided anew with the first packet of each spurt:
+//! Within a talk spurt all packets are played the same time after they were sent, so that speech keeps its rhythm. That time
+//! is set anew with the first packet of each spurt:
 //!
 //! * fixed: the delay of that packet and the buffer's length;
 //! * adaptive: mean delay and four mean deviations, both averaged exponentially over all packets that have arrived.
 //!
-//! A packet that arrives after its time is lost to the listener. A spurt begins after a gap in what was sent, or after `spurt`
-//! of speech without one, since nobody talks for ever.
+//! A packet that arrives after its playout time is lost to the listener. A spurt begins after a gap in the sent packets, or
+//! after `spurt` of speech without one, because speech is not continuous for ever.
 //!
 //! Source: Ramjee, Kurose, Towsley and Schulzrinne, INFOCOM 1994, section 3, algorithm 1.
 //!
@@ -20,7 +20,7 @@
 
 use qdelay_core::{Span, Time};
 
-/// How a buffer finds its delay.
+/// How a buffer determines its delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlayoutLaw {
     /// The delay of a spurt's first packet and the buffer's length.
@@ -35,7 +35,7 @@ pub enum PlayoutLaw {
 /// A playout buffer's knobs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayoutSetting {
-    /// How it finds its delay.
+    /// How it determines its delay.
     pub law: PlayoutLaw,
     /// How long the first packet waits.
     pub buffer: Span,
@@ -58,7 +58,7 @@ impl PlayoutSetting {
     }
 }
 
-/// What a listener got.
+/// Playout statistics of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
     /// Packets that were sent.
@@ -75,10 +75,10 @@ pub struct Heard {
     pub burst_ratio: f64,
 }
 
-/// Packets whose fate may still change: a packet that arrives so many behind the newest is late whatever the delay.
+/// Packets whose playout is undecided; a packet this many behind the newest is late whatever the delay.
 const WINDOW: u64 = 128;
 
-/// A playout buffer. It keeps no packets, only what became of them.
+/// A playout buffer. It stores no packets, only their outcomes.
 #[derive(Clone, Debug)]
 pub struct Playout {
     setting: PlayoutSetting,
@@ -108,7 +108,7 @@ struct Spurt {
     delay: Span,
 }
 
-/// Which packets were played, counted in their order.
+/// The packets that were played, counted in order.
 #[derive(Clone, Debug, Default)]
 struct Fates {
     first: u64,
@@ -137,7 +137,7 @@ impl Playout {
         }
     }
 
-    /// The packet with this number has arrived at `now`. Returns whether it is played.
+    /// The packet with this number arrived at `now`. Returns whether it is played.
     pub fn arrived(&mut self, number: u64, sent: Time, now: Time) -> bool {
         let delay = now.since(sent);
         let estimate = self.estimated(delay);
@@ -151,7 +151,7 @@ impl Playout {
         false
     }
 
-    /// Counts from this packet on, which is not sent yet; what was learnt of delays stays.
+    /// Counts from this packet on, which has not been sent yet; the delay averages are kept.
     pub fn restart(&mut self, number: u64) {
         self.fates.settle(number);
         let in_burst = false;
@@ -159,7 +159,7 @@ impl Playout {
         (self.late, self.delays) = (0, 0);
     }
 
-    /// What became of the packets up to number `until`, which is not counted. Those that have not arrived are lost.
+    /// Statistics of the packets below number `until`. Those that have not arrived are lost.
     pub fn heard(&self, until: u64) -> Heard {
         let mut fates = self.fates.clone();
         fates.settle(until);
@@ -203,7 +203,7 @@ impl Playout {
             if number < spurt.first {
                 return self.previous.unwrap_or(spurt);
             }
-            // Losses make gaps in what arrives, but not in what was sent.
+            // Losses leave gaps in the arrivals, but not in the sent packets.
             let speech =
                 self.interval * (number.saturating_sub(newest.0).saturating_mul(2).saturating_add(1)) / 2;
             let paused = number > newest.0 && sent.since(newest.1) > speech;
@@ -214,7 +214,7 @@ impl Playout {
         let wait = match self.setting.law {
             PlayoutLaw::Fixed => delay + self.setting.buffer,
             PlayoutLaw::Adaptive { .. } => {
-                // Rounded up, or a constant delay would be below itself.
+                // Rounded up, because a constant delay would otherwise be above it.
                 Span::from_nanos(libm::ceil(estimate.delay + 4.0 * estimate.deviation) as u64)
             }
         };
@@ -225,7 +225,7 @@ impl Playout {
 }
 
 impl Fates {
-    /// False for a packet that is too far behind, or was played before.
+    /// Returns false for a packet that is too far behind, or was played before.
     fn play(&mut self, number: u64) -> bool {
         self.settle(number.saturating_sub(WINDOW - 1));
         let Some(place) = number.checked_sub(self.base) else { return false };
@@ -235,11 +235,11 @@ impl Fates {
         is_new
     }
 
-    /// Counts all packets below `until` as they are.
+    /// Counts all packets below `until` by their present state.
     fn settle(&mut self, until: u64) {
         while self.base < until {
             if self.played_bits == 0 {
-                // Nobody is left in the window.
+                // The window is empty.
                 self.bursts += u64::from(!self.in_burst);
                 self.in_burst = true;
                 self.base = until;

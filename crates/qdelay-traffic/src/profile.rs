@@ -1,8 +1,8 @@
-//! What differs between the TCPs of different worlds, as named sets of knobs.
+//! The differences between TCP implementations, as named sets of knobs.
 
 use qdelay_core::Span;
 
-/// How losses are found.
+/// The method of loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// By time: RACK (RFC 8985).
@@ -11,7 +11,7 @@ pub enum LossDetection {
     DuplicateAcks,
 }
 
-/// How the retransmission timeout is made of the estimator's state.
+/// The computation of the retransmission timeout from the estimator's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutRule {
     /// The smoothed round trip plus its variation, the latter never below the minimum (Linux `tcp_set_rto`).
@@ -20,7 +20,7 @@ pub enum TimeoutRule {
     FlooredSum,
 }
 
-/// Whose rules loss recovery follows.
+/// The rules of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryRule {
     /// Linux's: RFC 6675 or RFC 8985, RFC 6937, RFC 5682.
@@ -29,12 +29,12 @@ pub enum RecoveryRule {
     Ns3,
 }
 
-/// What round trips are measured by.
+/// The source of round-trip samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTripRule {
-    /// By the times when segments were sent, of what is acknowledged selectively as well (Linux `tcp_ack_update_rtt`).
+    /// Send times of segments, including selectively acknowledged ones (Linux `tcp_ack_update_rtt`).
     SendTimes,
-    /// By the timestamps that acknowledgements echo, in whole milliseconds, and only by those that advance (ns-3
+    /// Timestamps echoed by acknowledgements, in whole milliseconds, and only by those that advance (ns-3
     /// `TcpSocketBase::EstimateRtt`, `TcpOptionTS::NowToTsValue`).
     Timestamps,
 }
@@ -42,15 +42,15 @@ pub enum RoundTripRule {
 /// When the sender paces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// Where the congestion controller asks for it (BBR).
+    /// If the congestion controller requests it (BBR).
     Controller,
     /// Always, as under the `fq` qdisc: 200% of window per round trip in slow start, 120% after.
     Always,
-    /// Never, whatever the controller asks.
+    /// Never, even if the controller requests it.
     Never,
 }
 
-/// The knobs of a TCP endpoint. [`Profile::linux`] and [`Profile::ns3`] are the two that are measured against.
+/// The knobs of a TCP endpoint. [`Profile::linux`] and [`Profile::ns3`] match the two references.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
     /// Application bytes in a full segment.
@@ -80,13 +80,13 @@ pub struct Profile {
     pub eager_acks: bool,
     /// Longest time that acknowledgements of out-of-order segments are compressed (Linux `tcp_comp_sack_delay_ns`).
     pub sack_compression: Span,
-    /// How losses are found.
+    /// The method of loss detection.
     pub loss_detection: LossDetection,
-    /// What loss recovery does about them. ns-3's knows [`LossDetection::DuplicateAcks`] alone: with RACK it is Linux's.
+    /// The rules of loss recovery. ns-3's supports only [`LossDetection::DuplicateAcks`]: with RACK, Linux's is used.
     pub recovery_rule: RecoveryRule,
     /// Whether tail loss probes are sent (RFC 8985 section 7).
     pub tail_loss_probe: bool,
-    /// Whether spurious timeouts are looked for (F-RTO, RFC 5682) and spurious reductions undone (RFC 4015, RFC 3708).
+    /// Whether spurious timeouts are detected (F-RTO, RFC 5682) and spurious reductions undone (RFC 4015, RFC 3708).
     pub undo: bool,
     /// When the sender paces.
     pub pacing: Pacing,

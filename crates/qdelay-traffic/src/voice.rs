@@ -1,7 +1,7 @@
-//! What a call over datagrams sounds like: codec, playout and the E-model's rating.
+//! The quality of a call over datagrams: codec, playout and the E-model's rating.
 //!
-//! Mouth-to-ear delay is the time to fill a packet, the network's delay and the wait in the playout buffer. What the buffer
-//! throws away counts as lost. Both go into the E-model ([`crate::emodel`]), everything else has its default values.
+//! Mouth-to-ear delay is the time to fill a packet, the network's delay and the wait in the playout buffer. Packets that the
+//! buffer discards count as lost. Both are inputs of the E-model ([`crate::emodel`]); all others have their default values.
 //!
 //! Source: ITU-T G.107 and G.113 Appendix I (codecs), RFC 3551 section 4.5.14 (G.711 in RTP).
 
@@ -14,7 +14,7 @@ pub const RTP_HEADER: u32 = 12;
 /// Bytes of IPv4 and UDP headers.
 pub const UDP_HEADERS: u32 = 28;
 
-/// A codec, and what its decoder does about a packet that is missing.
+/// A codec, and how its decoder handles a missing packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Codec {
     /// G.711 at 64 kbit/s; a missing packet is silence.
@@ -47,7 +47,7 @@ impl Codec {
     }
 }
 
-/// How the far end of a call listens.
+/// The far end of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
     /// The codec.
@@ -58,28 +58,28 @@ pub struct Call {
     pub playout: PlayoutSetting,
 }
 
-/// How a call is rated.
+/// The rating of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     /// Mouth-to-ear delay.
     pub mouth_to_ear: Span,
-    /// The E-model's rating R: 93.2 for a perfect line, below 50 for one that nobody accepts; it may be below zero.
+    /// The E-model's rating R: 93.2 for a perfect line, below 50 not acceptable to any user; it may be below zero.
     pub r: f64,
     /// Mean opinion score for conversation that R stands for, 1 (bad) to 4.5.
     pub mos: f64,
 }
 
-/// What was heard of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VoiceOutcome {
-    /// What became of its packets.
+    /// Its playout statistics.
     pub heard: Heard,
-    /// How that is rated.
+    /// Their rating.
     pub quality: Quality,
 }
 
 impl Call {
-    /// Rates what was heard.
+    /// Rates the playout statistics.
     pub fn quality(&self, heard: &Heard) -> Quality {
         let mouth_to_ear = self.interval + heard.delay;
         let r = rating(self.codec, mouth_to_ear, heard.loss, heard.burst_ratio);

@@ -1,4 +1,4 @@
-//! A call, as users name it: datagrams ([`crate::udp`]) that somebody listens to ([`crate::voice`]).
+//! A call as a component: datagrams ([`crate::udp`]) with a listener ([`crate::voice`]).
 //!
 //! Source: RFC 3551 section 4.5.14; ITU-T G.107.
 

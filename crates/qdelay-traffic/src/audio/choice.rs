@@ -1,13 +1,13 @@
-//! What a rate and a delay are worth to a call, and what either colour would give.
+//! The utility of a rate and a delay to a call, and the estimated utility of either colour.
 //!
 //! `u(R, D) = 0` for `R < R_0` or `D >= D_0`, else `(1 - D / D_0) (1 + w (R - R_0) / (R_1 - R_0))`
 //!
-//! with `R` the rate of the codec, up to `R_1`, and `D` the mean one-way delay. `w` is small: once `R_0` is there, delay is what
-//! matters.
+//! with `R` the rate of the codec, up to `R_1`, and `D` the mean one-way delay. `w` is small: above `R_0`, mainly the delay
+//! counts.
 //!
-//! What comes of a colour is averaged over epochs: each counts three quarters of the next. The rate that the present colour gives
-//! is the rate it had. That of the other one is what TFRC's equation gives for the share of its packets that was lost and for a
-//! round trip that is longer or shorter by the difference of the delays.
+//! The results of a colour are averaged over epochs, with each epoch weighted by three quarters of the next. The rate of the
+//! present colour is the measured rate. That of the other colour is the result of TFRC's equation for the loss ratio of its
+//! packets and for a round trip that differs by the difference of the delays.
 //!
 //! Source: Hurley et al. 2001 (ABE), Fig. 1 and the text about it.
 
@@ -15,22 +15,22 @@ use super::{AudioConfig, Colour, ColourCount};
 use crate::tfrc::HEADER_BYTES;
 use qdelay_core::{Rate, Span};
 
-/// The part of an epoch's counts that is left in the next one.
+/// The part of an epoch's counts that is carried over to the next one.
 const MEMORY: f64 = 0.75;
-/// The other colour has to have so much more than the least rate, and to be worth so much more than the present one: estimates
-/// are not exact, and to change is not free.
+/// The other colour must exceed the least rate by this factor, and the utility of the present colour too: estimates are not
+/// exact, and a change has a cost.
 const MARGIN: f64 = 1.1;
 
-/// What a call wants.
+/// The utility function of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Utility {
     /// Least rate of the codec `R_0`, net of headers and error correction.
     pub least: Rate,
-    /// Most it can use, `R_1`.
+    /// Highest useful rate, `R_1`.
     pub most: Rate,
-    /// The mean one-way delay from which on it is worth nothing, `D_0`.
+    /// The mean one-way delay from which on the utility is zero, `D_0`.
     pub patience: Span,
-    /// How much more the most is worth than the least, `w`.
+    /// Relative additional utility of the highest rate over the least, `w`.
     pub weight: f64,
 }
 
@@ -50,7 +50,7 @@ impl Utility {
     pub fn of(&self, rate_bps: f64, delay_s: f64) -> f64 {
         let (least, most) = (self.least.as_bps() as f64, self.most.as_bps() as f64);
         let patience = self.patience.as_secs_f64();
-        // A rate that is a sum of frames may miss by the last bits of it.
+        // A rate computed from whole frames may be lower by rounding.
         if rate_bps < least * (1.0 - 1e-9) || delay_s >= patience {
             return 0.0;
         }
@@ -59,7 +59,7 @@ impl Utility {
     }
 }
 
-/// What has come of a colour of late.
+/// Recent results of a colour.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     /// The count at the end of the last epoch.
@@ -83,22 +83,22 @@ impl Memory {
         (self.expected > 0.0).then(|| (1.0 - self.received / self.expected).clamp(0.0, 1.0))
     }
 
-    /// Mean one-way delay in seconds; `None` where none came.
+    /// Mean one-way delay in seconds; `None` if no packet arrived.
     fn delay_s(&self) -> Option<f64> {
         (self.received > 0.0).then(|| self.delay_s / self.received)
     }
 }
 
-/// What the source knows of both colours.
+/// The source's estimates of both colours.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choice {
     memory: [Memory; 2],
 }
 
-/// What to do in the next epoch.
+/// The decision for the next epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Send by this colour.
+    /// Send with this colour.
     Send(Colour),
     /// Hang up.
     HangUp,
@@ -112,12 +112,12 @@ impl Choice {
         }
     }
 
-    /// Share of the packets of `colour` that were lost of late; 0 where none were sent.
+    /// Recent loss ratio of the packets of `colour`; 0 if none were sent.
     pub fn loss(&self, colour: Colour) -> f64 {
         self.memory[colour.index()].loss().unwrap_or(0.0)
     }
 
-    /// What to do after an epoch by `present`, in which the codec had `rate_bps`, with a round trip of `rtt`.
+    /// The decision after an epoch with `present`, in which the codec had `rate_bps`, with a round trip of `rtt`.
     pub fn decide(&self, config: &AudioConfig, present: Colour, rate_bps: f64, rtt: Span) -> Decision {
         let memory = &self.memory[present.index()];
         let here = match memory.delay_s() {
@@ -137,8 +137,7 @@ impl Choice {
         }
     }
 
-    /// The codec's rate in bits a second and the delay in seconds that the other colour would give; `None` where that is not
-    /// known.
+    /// The codec's rate in bits a second and the delay in seconds expected with the other colour; `None` if unknown.
     fn other(&self, config: &AudioConfig, present: Colour, rtt: Span) -> Option<(f64, f64)> {
         let (here, there) = (&self.memory[present.index()], &self.memory[present.other().index()]);
         let (loss, delay_s) = (there.loss()?, there.delay_s()?);
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(narrow.of(16_000.0, 0.2), 0.5);
     }
 
-    /// Counts of an epoch: packets sent and lost, and the delay of each that came.
+    /// Counts of an epoch: packets sent and lost, and the delay of each received packet.
     fn counted(green: (u64, u64, u64), blue: (u64, u64, u64)) -> Choice {
         let of = |(sent, lost, delay): (u64, u64, u64)| ColourCount {
             expected: sent,
@@ -182,30 +181,30 @@ mod tests {
         choice
     }
 
-    /// Round trip 150 ms by green. The least rate is 16 kbit/s and 16 kbit/s of headers, 4 kB/s: far below what the equation
-    /// gives for a few percent of loss, and above it for a fifth.
+    /// Round trip 150 ms with green. The least rate is 16 kbit/s and 16 kbit/s of headers, 4 kB/s: far below the result of
+    /// the equation for a few percent of loss, and above it for a fifth.
     #[test]
     fn decisions() {
         let config = AudioConfig::default();
         let decide = |choice: &Choice, present, rate| choice.decide(&config, present, rate, MS(150));
         let (green, blue) = (Decision::Send(Colour::Green), Decision::Send(Colour::Blue));
-        // Both have the rate: green for its delay, wherever it comes from.
+        // Both have the rate: green for its delay, whichever colour is present.
         let low = counted((230, 4, 60), (20, 0, 120));
         assert_eq!(decide(&low, Colour::Green, 64_000.0), green);
         assert_eq!(decide(&low, Colour::Blue, 64_000.0), green);
-        // Green has not: blue, if that has.
+        // Green does not have the rate: blue, if it does.
         let moderate = counted((230, 80, 60), (20, 1, 120));
         assert_eq!(decide(&moderate, Colour::Green, 8_000.0), blue);
         assert_eq!(decide(&moderate, Colour::Blue, 64_000.0), blue);
-        // None has.
+        // Neither has the rate.
         let high = counted((230, 100, 60), (20, 8, 120));
         assert_eq!(decide(&high, Colour::Green, 8_000.0), Decision::HangUp);
         assert_eq!(decide(&high, Colour::Blue, 8_000.0), Decision::HangUp);
-        // Both are the same: it stays.
+        // Both are equal: no change.
         let flat = counted((230, 4, 100), (20, 0, 100));
         assert_eq!(decide(&flat, Colour::Green, 64_000.0), green);
         assert_eq!(decide(&flat, Colour::Blue, 64_000.0), blue);
-        // Nothing is known of the other one, or of any.
+        // No estimate for the other colour, or for either.
         let alone = counted((230, 4, 60), (0, 0, 0));
         assert_eq!(decide(&alone, Colour::Green, 64_000.0), green);
         assert_eq!(decide(&alone, Colour::Green, 8_000.0), Decision::HangUp);

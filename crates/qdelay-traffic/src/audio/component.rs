@@ -1,4 +1,4 @@
-//! A call that adapts, as users name it.
+//! The component of an adaptive call.
 
 use super::{AudioConfig, Utility};
 use crate::parameter::parameter;

@@ -1,11 +1,11 @@
-//! The ends of a call that adapts, and what it did.
+//! The ends of an adaptive call, and its outcome.
 
 use super::{AudioConfig, AudioReport, AudioTimes, Colour, Listener, Source};
 use crate::ends::{Contents, EndFigures, FlowStart, Host, Outgoing};
 use crate::tfrc::{RateControl, ReportedEnds, Reporting};
 use qdelay_core::{Ecn, Span, Time};
 
-/// What an adaptive call did. Shares are of the time from its start to its stop.
+/// The outcome of an adaptive call. Shares are of the time from its start to its stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AudioOutcome {
     /// It sent mainly with its own codepoint.
@@ -25,16 +25,16 @@ pub struct AudioOutcome {
 /// A source and its listener.
 pub type AudioEnds = ReportedEnds<AudioCall>;
 
-/// What a call that adapts does at either end.
+/// The two ends of an adaptive call.
 pub struct AudioCall {
     source: Source,
     listener: Listener,
-    /// What the call was until the end of the warm-up.
+    /// The call's times at the end of the warm-up.
     at_warmup: AudioTimes,
 }
 
 impl AudioCall {
-    /// What it was since the warm-up, until `end`.
+    /// The outcome from the end of the warm-up until `end`.
     fn outcome(&self, end: Time) -> Option<AudioOutcome> {
         let (times, before) = (self.source.times(end), self.at_warmup);
         let since = |now: Span, then: Span| now.saturating_sub(then).as_secs_f64();

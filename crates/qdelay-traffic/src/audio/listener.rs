@@ -1,4 +1,4 @@
-//! The far end of an adaptive call: TFRC's receiver, and counts of either colour.
+//! The far end of an adaptive call: TFRC's receiver, and the counts of either colour.
 
 use super::{AudioConfig, AudioHeader, AudioReport, Colour, ColourCount};
 use crate::segment::expand;
@@ -15,18 +15,19 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Nobody has called yet.
+    /// A listener before the first call.
     pub fn new(config: AudioConfig) -> Listener {
         let receiver = Receiver::new(config.receiver());
         Listener { config, call: 0, receiver, colours: [ColourCount::default(); 2] }
     }
 
-    /// When [`Listener::on_deadline`] has something to do.
+    /// When [`Listener::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.receiver.next_deadline()
     }
 
-    /// A packet of `bytes` bytes has come; the report that it causes, if any. What is left of an earlier call is not looked at.
+    /// A packet of `bytes` bytes has arrived; returns the report that it triggers, if any. Packets of an earlier call are
+    /// ignored.
     pub fn on_data(
         &mut self,
         now: Time,

@@ -1,35 +1,35 @@
-//! The near end of an adaptive call: frames, their size and colour, and what to do next.
+//! The near end of an adaptive call: frames, their size and colour, and the decisions.
 //!
-//! Each interval the codec makes a frame of as many bytes as TFRC allows by then, up to what it wants, in a packet of its own.
-//! Where that is less than it can work with, the frame is left out, and its bytes are saved for the next. At the end of each
-//! epoch it asks [`super::choice`] whether to stay, to change its colour, or to hang up; after a pause it calls again, which is a
-//! new TFRC connection that begins green.
+//! Each interval the codec makes a frame of as many bytes as TFRC allows by then, up to the highest rate, in a packet of its
+//! own. If that is less than the least rate, the frame is skipped, and its bytes are saved for the next. At the end of each
+//! epoch [`super::choice`] decides whether to stay, to change the colour, or to hang up; after a pause the source calls
+//! again, with a new TFRC connection that begins green.
 
 use super::choice::{Choice, Decision};
 use super::{AudioConfig, AudioHeader, AudioReport, Colour, ColourCount};
 use crate::tfrc::{DataHeader, HEADER_BYTES, RateControl};
 use qdelay_core::{Random, Span, Time};
 
-/// The longest pause, in first ones.
+/// The longest pause, in multiples of the first one.
 const LONGEST_PAUSE: u64 = 16;
-/// Frames for which bytes can be saved.
+/// Number of frames for which bytes can be saved.
 const SAVED_FRAMES: f64 = 2.0;
 
 /// A packet as it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AudioPacket {
-    /// What stands in it.
+    /// Its header.
     pub header: AudioHeader,
     /// Size of its IP packet.
     pub bytes: u32,
 }
 
-/// How long a source was what.
+/// Times that a source spent in each state, and related counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AudioTimes {
-    /// On, by [`Colour::index`].
+    /// Time on, by [`Colour::index`].
     pub on: [Span; 2],
-    /// Off, after its flow has started.
+    /// Time off, after the start of its flow.
     pub off: Span,
     /// Changes of colour while on.
     pub changes: u64,
@@ -55,22 +55,22 @@ pub struct Source {
     numbers: [u32; 2],
     /// `None` while off.
     colour: Option<Colour>,
-    /// The next frame; while off, the next call.
+    /// Time of the next frame; while off, of the next call.
     frame: Time,
-    /// End of the epoch.
+    /// Time at which the epoch ends.
     decision: Time,
-    /// Bytes that TFRC allows and no frame has used.
+    /// Bytes that TFRC allows and that no frame has used.
     saved: f64,
-    /// Bits of the codec sent in this epoch, and frames that were due in it, left out or not.
+    /// Bits of the codec sent in this epoch, and frames that were due in it, skipped or not.
     epoch_bits: f64,
     epoch_frames: u64,
     /// When the call began.
     called: Time,
-    /// The next pause, in first ones, unless the call lasts longer than that.
+    /// The next pause, in multiples of the first one, unless the call lasts longer than that.
     pauses: u64,
     sent: u64,
     times: AudioTimes,
-    /// Until when `times` goes.
+    /// Time up to which `times` is complete.
     timed: Time,
 }
 
@@ -101,7 +101,7 @@ impl Source {
         }
     }
 
-    /// When [`Source::poll`] has something to do.
+    /// When [`Source::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         match self.colour {
             None => self.frame,
@@ -112,7 +112,7 @@ impl Source {
     pub fn sent(&self) -> u64 {
         self.sent
     }
-    /// What it sends most by; `None` while off.
+    /// The main colour; `None` while off.
     pub fn colour(&self) -> Option<Colour> {
         self.colour
     }
@@ -120,7 +120,7 @@ impl Source {
     pub fn control(&self) -> &RateControl {
         &self.control
     }
-    /// How long it was what until `now`.
+    /// The times of each state until `now`.
     pub fn times(&self, now: Time) -> AudioTimes {
         let mut times = self.times;
         let since = now.since(self.timed);
@@ -131,7 +131,7 @@ impl Source {
         times
     }
 
-    /// Runs what is due; the packet that leaves now, if any.
+    /// Runs due events; returns the packet that leaves now, if any.
     pub fn poll(&mut self, now: Time) -> Option<AudioPacket> {
         if self.colour.is_some() && now >= self.control.next_deadline() {
             self.control.on_deadline(now);
@@ -155,7 +155,8 @@ impl Source {
             return;
         }
         if self.control.rtt().is_zero() {
-            // Before the first report TFRC allows a packet a second: that is no epoch. With it, several at once.
+            // Before the first report TFRC allows only a packet a second, which is no epoch. The report allows several at
+            // once.
             self.begin_epoch(now);
             self.saved = self.saved.max(self.first_frame());
         }
@@ -182,7 +183,7 @@ impl Source {
         self.choice = Choice::default();
         self.counts = [ColourCount::default(); 2];
         (self.seq, self.numbers) = (0, [0; 2]);
-        // The first frame may be as large as any.
+        // The first frame may be as large as any other.
         self.saved = self.first_frame();
         self.frame = now;
         self.begin_epoch(now);
@@ -218,7 +219,7 @@ impl Source {
         }
     }
 
-    /// A frame, if TFRC allows one.
+    /// Makes a frame, if TFRC allows one.
     fn speak(&mut self, now: Time) -> Option<AudioPacket> {
         let main = self.colour?;
         let is_probe = self.is_free && self.random.unit() < self.config.probe;

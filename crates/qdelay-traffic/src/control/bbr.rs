@@ -2,17 +2,17 @@
 //! draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6.12 has it (`tcp_bbr.c`).
 //!
 //! Two estimates make the model of the path: the bottleneck bandwidth (the largest delivery rate of the last 10 round trips)
-//! and the smallest round trip (of the last 10 s). The sender paces at a gain times the first, and bounds what is in flight by
-//! a gain times their product. The gains follow from a mode:
+//! and the smallest round trip (of the last 10 s). The sender paces at a gain times the first, and limits the data in flight
+//! to a gain times their product. The gains depend on the mode:
 //! * *Startup*: 2885/1000 for both, until the bandwidth has not grown by a quarter in three round trips;
-//! * *Drain*: paces at 1000/2885 until what is in flight is the product;
+//! * *Drain*: paces at 1000/2885 until the data in flight equals the product;
 //! * *ProbeBW*: cycles through pacing gains 5/4, 3/4 and six of 1, each for about one smallest round trip, starting anywhere
 //!   but at 3/4; window gain 2;
 //! * *ProbeRTT*: when the smallest round trip is 10 s old, at most 4 segments in flight for 200 ms and one round trip.
 //!
-//! Losses reduce nothing but the window of the first round trip of recovery (packet conservation). The parts in files of
-//! their own: [`modes`], [`window`], [`policer`] (long-term bandwidth) and [`aggregation`] (withheld acknowledgements). The
-//! only parameter is `hz`, the kernel's clock (250 a second), in which the 10 s and the 200 ms are counted.
+//! A loss reduces only the window of the first round trip of recovery (packet conservation). Parts in separate files:
+//! [`modes`], [`window`], [`policer`] (long-term bandwidth) and [`aggregation`] (withheld acknowledgements). The only
+//! parameter is `hz`, the kernel's clock (250 a second), in which the 10 s and the 200 ms are counted.
 //!
 //! Bandwidth is a fixed-point number of segments per microsecond with 24 fraction bits, gains have 8 fraction bits, times
 //! are in whole microseconds; truncations are the kernel's.
@@ -98,7 +98,7 @@ const BATCH_SHIFT: u32 = 10;
 const BATCH_BYTES: u64 = 65_215;
 const BATCH_SEGMENTS: u32 = 127;
 
-/// What BBR is doing.
+/// The state of BBR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Looking for the bandwidth.
@@ -115,7 +115,7 @@ pub enum Mode {
 /// Parameters of [`Bbr`]; [`BbrConfig::default`] is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
-    /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are moved to the nearest bound).
+    /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are clamped).
     pub hz: u32,
     /// Whether the window allows for acknowledgements that come together, as Linux does from 5.1 on (default true).
     pub aggregation: bool,
@@ -215,7 +215,7 @@ impl Bbr {
         }
     }
 
-    /// What it is doing.
+    /// The current mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -226,17 +226,17 @@ impl Bbr {
         Rate::from_bps((bits >> BW_BITS) as u64)
     }
 
-    /// The estimated smallest round trip; none before the first.
+    /// The estimated smallest round trip; `None` before the first sample.
     pub fn min_rtt(&self) -> Option<Span> {
         (self.min_rtt != u32::MAX).then(|| Span::from_micros(u64::from(self.min_rtt)))
     }
 
-    /// The gain at which it paces.
+    /// The pacing gain.
     pub fn pacing_gain(&self) -> f64 {
         f64::from(self.pacing_gain) / f64::from(UNIT)
     }
 
-    /// Whether a policer was detected, and its rate is in use.
+    /// Whether a policer was detected and the long-term bandwidth is in use.
     pub fn is_policed(&self) -> bool {
         self.policer.bandwidth().is_some()
     }
@@ -247,7 +247,7 @@ impl Bbr {
 
     // The model.
 
-    /// Counts rounds, looks for a policer, and takes in the delivery rate.
+    /// Counts rounds, samples for a policer, and adds the delivery rate to the estimate.
     fn update_bandwidth(&mut self, connection: &Connection, sample: &AckSample) {
         self.round_start = false;
         let Some(interval) = interval_micros(sample) else { return };
@@ -259,7 +259,7 @@ impl Bbr {
         }
         self.look_for_policer(connection, sample);
         let bw = ((u64::from(sample.delivered) << BW_BITS) / interval).min(u64::from(u32::MAX)) as u32;
-        // What an application left unused says nothing about the path, unless it is more than was known.
+        // A sample limited by the application is ignored, unless it exceeds the estimate.
         if !sample.is_app_limited || bw >= self.bandwidth.get() {
             self.bandwidth.update(BW_ROUNDS, self.round, bw);
         }
@@ -292,7 +292,8 @@ impl Bbr {
         scaled.div_ceil(1 << BW_BITS).min(u64::from(u32::MAX)) as u32
     }
 
-    /// Room for the batches on both hosts, an even number, and two more where probing must exceed the product.
+    /// Adds room for the batches on both hosts, rounds up to an even number, and adds two when probing must exceed the
+    /// product.
     fn with_batches(&self, cwnd: u32, mss: u32) -> u32 {
         let cwnd = cwnd.saturating_add(3 * self.batch(mss)).saturating_add(1) & !1;
         let probing = self.mode == Mode::ProbeBandwidth && self.phase == 0;
@@ -303,13 +304,13 @@ impl Bbr {
         self.with_batches(self.bdp(bw, gain), mss)
     }
 
-    /// Segments that leave at once at the current pacing rate.
+    /// Segments that leave in one batch at the current pacing rate.
     fn batch(&self, mss: u32) -> u32 {
         let bytes = (self.pacing_rate >> BATCH_SHIFT).min(BATCH_BYTES) as u32;
         (bytes / mss.max(1)).max(self.min_burst()).min(BATCH_SEGMENTS)
     }
 
-    /// Segments that will be in the network when pacing lets the next batch go, `in_flight` being so now.
+    /// Segments in the network when pacing releases the next batch, given `in_flight` now.
     fn in_network_at_departure(&self, connection: &Connection, in_flight: u32) -> u32 {
         let wait = connection.next_departure.since(connection.now).as_micros();
         let leaving = (u64::from(self.bw()).saturating_mul(wait) >> BW_BITS) as u32;
@@ -319,7 +320,7 @@ impl Bbr {
 
     // The rate.
 
-    /// Without a round trip: the initial window per millisecond, times the high gain.
+    /// Before the first round trip: the initial window per millisecond, times the high gain.
     fn init_pacing(&mut self, connection: &Connection, window: &Window) {
         let mut rtt = 1_000;
         if !connection.srtt.is_zero() {
@@ -411,7 +412,7 @@ impl Controller for Bbr {
         self.idle_restart = true;
         self.aggregation.restart_epoch(micros(connection.now));
         match self.mode {
-            // Nothing is in flight: the estimated rate will do, whatever the phase.
+            // Nothing is in flight: the estimated rate is used, whatever the phase.
             Mode::ProbeBandwidth => self.set_pacing_rate(connection, window, UNIT),
             Mode::ProbeRoundTrip => {
                 let tick = self.jiffies.at(connection.now);
@@ -441,12 +442,12 @@ impl Controller for Bbr {
     }
 
     fn in_kernel(&self) -> Option<&'static str> {
-        // Which kernel allows for aggregation is a matter of its version.
+        // Aggregation depends on the version of the kernel.
         Some("bbr")
     }
 }
 
-/// An acknowledgement that never was.
+/// An empty acknowledgement sample.
 const NOTHING: AckSample = AckSample {
     acked_sacked: 0,
     acked: 0,
@@ -466,7 +467,7 @@ fn bytes_per_second(mss: u32, bw: u32, gain: u32) -> u64 {
     scaled.saturating_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_BITS
 }
 
-/// The interval of a sample, where it is valid.
+/// The interval of a sample, if it is valid.
 fn interval_micros(sample: &AckSample) -> Option<u64> {
     sample.interval.map(Span::as_micros).filter(|micros| *micros > 0)
 }

@@ -10,7 +10,7 @@
 //! | `fast_convergence` | on | RFC 9438 section 4.7 |
 //! | `tcp_friendliness` | on | RFC 9438 section 4.3 |
 //! | `beta` | 717 / 1024 | RFC 9438 section 4.6 (0.7) |
-//! | `paced` | off | whether something paces this sender (the fq discipline); HyStart allows for it |
+//! | `paced` | off | whether this sender is paced (the fq discipline); HyStart makes allowance for it |
 //!
 //! Differences from the reference (Linux): see the cubic law (an exact cube root) and HyStart; otherwise the same after each
 //! call as the functions of Linux 6.12.117, compiled outside the kernel, over millions of calls. From RFC 9438: after a
@@ -50,18 +50,17 @@ pub(super) fn build(arguments: &Arguments, profile: &Profile) -> AnyController {
 /// Parameters of [`Cubic`]; [`CubicConfig::default`] is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicConfig {
-    /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are moved to the nearest bound).
+    /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are clamped).
     pub hz: u32,
-    /// Whether HyStart watches slow start (default true).
+    /// Whether HyStart may end slow start (default true).
     pub hystart: bool,
     /// Whether a flow that did not reach its former window gives up more of it (default true).
     pub fast_convergence: bool,
     /// Whether growth is at least Reno's (default true).
     pub tcp_friendliness: bool,
-    /// What is left of the window after a reduction, in 1/1024, 1 to 1023 (default 717; values outside are moved to the
-    /// nearest bound).
+    /// Factor on the window at a reduction, in 1/1024, 1 to 1023 (default 717; values outside are clamped).
     pub beta: u32,
-    /// Whether something paces this sender (default false).
+    /// Whether this sender is paced (default false).
     pub paced: bool,
 }
 
@@ -151,7 +150,7 @@ impl Controller for Cubic {
     #[inline]
     fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
         let Some(rtt) = sample.rtt else { return };
-        // Round trips of the second after a reduction may be those of the queue that is draining.
+        // Round trips of the first second after a reduction may be inflated by the draining queue.
         if let Some(start) = self.law.epoch_start()
             && self.jiffies.at(connection.now).saturating_sub(start) < u64::from(self.jiffies.hz())
         {
@@ -202,7 +201,7 @@ mod tests {
         (cubic, window(ssthresh, ssthresh), c)
     }
 
-    /// Acknowledgements as evenly spread as the window allows; the window at the end of each round trip.
+    /// Acknowledgements spread evenly over the window; returns the window at the end of each round trip.
     fn windows(
         cubic: &mut Cubic,
         w: &mut Window,

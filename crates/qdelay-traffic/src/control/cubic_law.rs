@@ -1,10 +1,10 @@
 //! The cubic law: how many acknowledged segments one segment of growth costs (RFC 9438 sections 4.2 to 4.5; Linux
 //! `bictcp_update` and `cubic_root`).
 //!
-//! From the start of an epoch the window is to follow W(t) = C (t - K)^3 + W_max, with C = 0.4 segments/s^3 and K the time
-//! at which W_max is reached again; t includes one smallest round trip, so that the aim is where the window should be when
-//! what is sent now is acknowledged. Time is in ticks of the kernel clock and converted to units of 2^-10 s. Beside it runs
-//! the window that Reno would have with the same mean rate, the lower bound of growth.
+//! From the start of an epoch the window follows W(t) = C (t - K)^3 + W_max, with C = 0.4 segments/s^3 and K the time at
+//! which W_max is reached again; t includes one smallest round trip, so that the target is the window at the time when data
+//! sent now is acknowledged. Time is in ticks of the kernel clock and converted to units of 2^-10 s. In parallel, the window
+//! that Reno would have at the same mean rate is computed; it is the lower bound of growth.
 //!
 //! The cost is recomputed when the window has changed, or every 1/32 s, and the cubic part at most once per tick.
 //!
@@ -54,7 +54,7 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// A law that knows nothing yet, for a clock of `hz` (at least 1) ticks a second.
+    /// A law without any history, for a clock of `hz` (at least 1) ticks a second.
     pub(super) fn new(hz: u32, reno_scale: Option<u32>) -> Law {
         Law {
             hz: hz.max(1),
@@ -71,12 +71,12 @@ impl Law {
         }
     }
 
-    /// Forgets all but the parameters.
+    /// Resets all state but the parameters.
     pub(super) fn reset(&mut self) {
         *self = Law::new(self.hz, self.reno_scale);
     }
 
-    /// Whether an epoch runs, and since which tick.
+    /// The tick at which the current epoch began, if there is one.
     pub(super) fn epoch_start(&self) -> Option<u64> {
         self.epoch_start
     }
@@ -148,7 +148,7 @@ impl Law {
             self.origin.saturating_add(distance)
         };
         let cost = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
-        // With nothing known of the path, 5% per round trip.
+        // Without a known W_max, 5% per round trip.
         if self.last_max == 0 { cost.min(20) } else { cost }
     }
 

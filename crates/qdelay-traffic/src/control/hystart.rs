@@ -1,12 +1,12 @@
 //! HyStart: leaving slow start before the queue overflows (Ha and Rhee 2011; Linux `hystart_update` in `tcp_cubic.c`).
 //!
-//! Two signs that the window has reached the path's capacity, either of which ends slow start:
+//! Two signs that the window has reached the path's capacity, each of which ends slow start:
 //! * *acknowledgement train*: acknowledgements that follow each other within 2 ms have by now come for half of the smallest
 //!   round trip (all of it where the sender paces), and an allowance of up to 1 ms for segments sent in batches;
 //! * *delay*: the smallest of the first 8 (or more) round trips of this round exceeds the smallest ever by an eighth, but at
 //!   least 4 ms and at most 16 ms.
 //!
-//! Nothing is looked for below a window of 16 segments. Times are in whole microseconds.
+//! HyStart is inactive below a window of 16 segments. Times are in whole microseconds.
 //!
 //! Differences from the reference: as Linux 6.12 with the correction of early 2025 ("fix incorrect HyStart round start
 //! detection"): rounds are followed from the first one, whatever the window. The pacing rate that the allowance depends on
@@ -15,11 +15,11 @@
 
 use super::{Connection, Window};
 
-/// Below this window (segments) slow start goes on unwatched.
+/// Below this window (segments) HyStart is inactive.
 const LOW_WINDOW: u32 = 16;
 /// Acknowledgements further apart than this (microseconds) are not one train.
 const TRAIN_GAP: u64 = 2_000;
-/// Samples of a round before its smallest round trip says anything.
+/// Samples of a round before its smallest round trip is used.
 const MIN_SAMPLES: u8 = 8;
 /// Bounds of the tolerated growth of the round trip (microseconds).
 const DELAY_BOUNDS: (u32, u32) = (4_000, 16_000);
@@ -28,7 +28,7 @@ const MAX_ALLOWANCE: u64 = 1_000;
 /// Bytes in the four largest batches: Linux's `sk_gso_max_size` is 65,536 less 321 for headers.
 const BATCH_BYTES: u64 = 4 * 65_215;
 
-/// What is known of the current round of slow start.
+/// State of the current round of slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hystart {
     /// Whether the sender paces: departures are then spread over up to half a round trip.
@@ -45,7 +45,7 @@ pub(super) struct Hystart {
 }
 
 impl Hystart {
-    /// Nothing seen yet.
+    /// State before any sample.
     pub(super) fn new(paced: bool) -> Hystart {
         Hystart { paced, found: false, samples: 0, round_rtt: u32::MAX, round_start: 0, last_ack: 0, end: 0 }
     }
@@ -69,8 +69,8 @@ impl Hystart {
         self.samples = 0;
     }
 
-    /// Takes in a round trip of `rtt` microseconds during slow start, `min_rtt` being the smallest. Where it is time to leave
-    /// slow start, sets the threshold to the window.
+    /// Processes a round trip of `rtt` microseconds during slow start, `min_rtt` being the smallest. When slow start should
+    /// end, sets the threshold to the window.
     pub(super) fn sample(&mut self, connection: &Connection, window: &mut Window, rtt: u32, min_rtt: u32) {
         if connection.una > self.end {
             self.begin_round(connection);
@@ -78,7 +78,7 @@ impl Hystart {
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        // Both watch every sample: the first must not hide it from the second.
+        // Both detectors must process every sample: the first must not hide it from the second.
         let train = self.long_train(connection, window, min_rtt);
         let delay = self.long_delay(rtt, min_rtt);
         if train || delay {

@@ -5,7 +5,7 @@
 
 use qdelay_core::Time;
 
-/// Converts time to ticks; remembers the current tick, so that most calls cost one comparison.
+/// Converts time to ticks; stores the current tick, so that most calls cost one comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jiffies {
     hz: u32,

@@ -1,4 +1,5 @@
-//! CUBIC as ns-3 3.44 has it, and by its figures 3.48 (`TcpCubic` in `tcp-cubic.cc`): the curve of RFC 8312, HyStart, Reno-friendliness.
+//! CUBIC as implemented in ns-3 3.44 (3.48 gives the same results; `TcpCubic` in `tcp-cubic.cc`): the curve of RFC 8312,
+//! HyStart, Reno-friendliness.
 //!
 //! | parameter | default | attribute of the reference |
 //! | --- | --- | --- |
@@ -8,17 +9,17 @@
 //! `CntClamp` 20, `CubicDelta` 10 ms, `HyStartLowWindow` 16 segments, `HyStartAckDelta` 2 ms, `HyStartMinSamples` 8,
 //! `HyStartDelayMin` 4 ms, `HyStartDelayMax` 1 s, `HyStartDetect` both.
 //!
-//! Where it is not [`Cubic`](super::Cubic), which is Linux's:
+//! Differences from [`Cubic`](super::Cubic), which is Linux's:
 //! * The time on the curve is exact and floating, and the cost of growth is recomputed at every acknowledgement.
-//! * **Credit is never dropped.** The count of acknowledged segments outlives reductions and timeouts, and an
-//!   acknowledgement takes the cost of one segment of growth off it. What gathered while growth was dear (100 windows a segment
-//!   on the plateau) is spent once it is cheap, one segment per acknowledgement: growth as steep as slow start's.
-//! * Every round trip it is told of is the *smoothed* one, in HyStart as well, and at duplicates too.
+//! * **Credit is never dropped.** The count of acknowledged segments survives reductions and timeouts, and an acknowledgement
+//!   subtracts the cost of one segment of growth from it. Credit accumulated while growth was expensive (100 windows a
+//!   segment on the plateau) is spent once growth is cheap, one segment per acknowledgement: as steep as slow start.
+//! * Every round trip passed to it is the *smoothed* one, in HyStart as well, and at duplicates too.
 //! * HyStart leaves later: a train as long as the smallest round trip, without allowance; a delay grown by itself
 //!   (at least 4 ms), judged by the first 8 samples of a round alone.
 //! * Slow start does not stop at the threshold within an acknowledgement. A timeout forgets the curve but not W_max.
 //!
-//! Differences from the reference: none known, but for the last bits of the cube and its root.
+//! Differences from the reference: none known, except the last bits of the cube and its root.
 
 use super::{AckSample, Connection, Controller, Recovery, Window};
 use qdelay_core::{Random, Span, Time};
@@ -28,15 +29,15 @@ const BETA: f64 = 0.7;
 const C: f64 = 0.4;
 /// Acknowledged segments per segment of growth while no W_max is known, at most.
 const COST_CLAMP: u32 = 20;
-/// Round trips this soon after an epoch began are not looked at.
+/// Round trips this soon after the beginning of an epoch are ignored.
 const CUBIC_DELTA: Span = Span::from_millis(10);
 /// Acknowledged segments that grow Reno's window by one, per segment of window, times 8: 8 (1 + beta) / 3 (1 - beta), whole.
 const RENO_SCALE: u64 = 15;
-/// Below this window (segments) HyStart looks at nothing.
+/// Below this window (segments) HyStart is inactive.
 const LOW_WINDOW: u32 = 16;
 /// Acknowledgements further apart are not one train.
 const TRAIN_GAP: Span = Span::from_millis(2);
-/// Samples of a round before its smallest round trip says anything, and all that it is taken from.
+/// Number of samples of a round that its smallest round trip is taken from, and after which it is used.
 const MIN_SAMPLES: u32 = 8;
 /// Bounds of the tolerated growth of the round trip.
 const DELAY_BOUNDS: (Span, Span) = (Span::from_millis(4), Span::from_secs(1));
@@ -141,7 +142,8 @@ impl Ns3Cubic {
         now
     }
 
-    /// Lets Reno's window catch up with what was acknowledged, and returns what reaching it may cost per segment.
+    /// Lets Reno's window catch up with the acknowledged segments, and returns the highest cost per segment at which it is
+    /// reached.
     fn cost_of_reno(&mut self, cwnd: u32) -> u32 {
         let per_segment = (u64::from(cwnd) * RENO_SCALE / 8).clamp(1, u64::from(u32::MAX)) as u32;
         if self.reno_acked > per_segment {
@@ -152,7 +154,7 @@ impl Ns3Cubic {
         if self.reno_cwnd > cwnd { cwnd / (self.reno_cwnd - cwnd) } else { u32::MAX }
     }
 
-    /// `HystartUpdate`: ends slow start at a long train of acknowledgements, or where the delay has grown.
+    /// `HystartUpdate`: ends slow start at a long train of acknowledgements, or when the delay has grown.
     fn watch(&mut self, now: Time, window: &mut Window, rtt: Span, min_rtt: Span) {
         if now.since(self.last_ack) <= TRAIN_GAP {
             self.last_ack = now;
@@ -288,7 +290,7 @@ mod tests {
         assert_eq!(far.cost(at(2_223).now, 70, 1), 70 / 28);
     }
 
-    /// What gathered while growth was dear is spent one segment an acknowledgement once it is cheap.
+    /// Credit accumulated while growth was expensive is spent one segment an acknowledgement once it is cheap.
     #[test]
     fn credit_outlives_reductions_and_timeouts() {
         let (mut cubic, _) = reduced(100);

@@ -1,4 +1,4 @@
-//! NewReno as ns-3 3.44 has it, and by its figures 3.48 (`TcpNewReno` in `tcp-congestion-ops.cc`).
+//! NewReno as implemented in ns-3 3.44 (3.48 gives the same results; `TcpNewReno` in `tcp-congestion-ops.cc`).
 //!
 //! Each acknowledgement of something new counts once, however much it acknowledges: it grows the window by a whole segment
 //! below the slow start threshold (RFC 5681 equation 2), and by `mss * mss / window` bytes above it (equation 3). So delayed

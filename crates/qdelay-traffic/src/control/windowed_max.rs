@@ -2,12 +2,12 @@
 //! Linux `lib/win_minmax.c`).
 //!
 //! The candidates are kept in order of age, each at least as new and at most as large as the one before. The second and third
-//! are taken from later quarters of the window, so that something recent is at hand when the best one grows too old. The
-//! estimate is exact for values that rise, and never above the true maximum; under values that fall it may be below it.
+//! are taken from later quarters of the window, so that a recent value is available when the best one expires. The estimate
+//! is exact for rising values, and never above the true maximum; for falling values it may be below it.
 //!
-//! Differences from the reference: none in what it returns.
+//! Differences from the reference: none in the returned values.
 
-/// A value and when it was seen.
+/// A value and the time at which it was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Candidate {
     time: u32,
@@ -26,12 +26,12 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Forgets everything but `value`, seen at `time`.
+    /// Discards all values but `value`, seen at `time`.
     pub(super) fn reset(&mut self, time: u32, value: u32) {
         self.best = [Candidate { time, value }; 3];
     }
 
-    /// Takes in `value`, seen at `time`, where values of the last `window` count.
+    /// Adds `value`, seen at `time`, with a window of `window`.
     pub(super) fn update(&mut self, window: u32, time: u32, value: u32) {
         let candidate = Candidate { time, value };
         let all_too_old = time.wrapping_sub(self.best[2].time) > window;

@@ -1,5 +1,5 @@
-//! What an acknowledgement says: SACK blocks, what is cumulatively acknowledged, round trips, delivery rate; and what the
-//! window becomes.
+//! Processing of an acknowledgement: SACK blocks, cumulative acknowledgement, round trips, delivery rate; and the resulting
+//! window.
 //!
 //! The order of steps is that of Linux's `tcp_ack`, because congestion controllers depend on it: scoreboard, round trip,
 //! `Controller::delivered`, tail loss probe, loss recovery, timer, delivery rate, window, retransmissions, new data.
@@ -12,13 +12,13 @@ use crate::profile::RoundTripRule;
 use crate::segment::{Segment, expand, flag};
 use qdelay_core::{Span, Time};
 
-/// What an acknowledgement turned out to carry (the flags of Linux's `tcp_ack`).
+/// The result of processing an acknowledgement (the flags of Linux's `tcp_ack`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ack {
     pub una_advanced: bool,
     pub data_acked: bool,
     pub data_sacked: bool,
-    /// Something never retransmitted and sent before recovery began was delivered.
+    /// A segment that was never retransmitted, and was sent before recovery began, was delivered.
     pub original_delivered: bool,
     pub retransmission_acked: bool,
     pub duplicate_sack: bool,
@@ -31,7 +31,7 @@ pub(super) struct Ack {
     pub newly_acked: u32,
     /// A retransmission in flight was cumulatively acknowledged.
     pub resent_advanced: bool,
-    /// Segments that the window may grow by (ns-3's recovery alone sets it).
+    /// Segments that the window may grow by (set only by ns-3's recovery).
     pub counted: u32,
     first_acked: Option<Time>,
     last_acked: Option<Time>,
@@ -52,7 +52,7 @@ impl Sender {
             && self.probe_end.is_none()
             && segment.sack_count == 0
         {
-            // Nothing is outstanding: no more than a window update, as in every data segment of a one-way transfer.
+            // Nothing is outstanding: only a window update, as in every data segment of a one-way transfer.
             self.window_end = self.window_end.max(ack_number + u64::from(segment.window));
             return self.transmit(now, emit);
         }
@@ -77,7 +77,8 @@ impl Sender {
         });
         self.window_end = self.window_end.max(window_end);
 
-        // What was selectively acknowledged before this: only below that is a delivery out of order (Linux `prior_fack`).
+        // The highest selectively acknowledged number before this: a delivery is out of order only below it (Linux
+        // `prior_fack`).
         let highest = self.board.highest_sacked;
         let mut sample = Sample::default();
         if segment.sack_count > 0 {
@@ -129,7 +130,7 @@ impl Sender {
         self.transmit(now, emit);
     }
 
-    /// Whether loss recovery must look at it (Linux `tcp_ack_is_dubious`).
+    /// Whether loss recovery must process it (Linux `tcp_ack_is_dubious`).
     fn is_dubious(&self, ack: &Ack) -> bool {
         let duplicate = !(ack.data_acked || ack.window_update);
         let alert = ack.data_sacked || ack.duplicate_sack || ack.congestion_echo;
@@ -161,7 +162,7 @@ impl Sender {
             if end > self.nxt || start < self.una.min(ack_number) || start >= end {
                 continue;
             }
-            // What the previous acknowledgement told already need not be walked again.
+            // Blocks already reported by the previous acknowledgement are skipped.
             let known = self.prior_blocks.iter().find(|b| b.0 == start && b.1 <= end);
             let from = known.map_or(start, |b| b.1).max(ack_number);
             let mut number = self.board.find(from);
@@ -206,7 +207,7 @@ impl Sender {
     }
 
     fn take_duplicate_sack(&mut self, block: (u64, u64), ack: &mut Ack) {
-        // More duplicates than retransmissions: the network made them (Linux `tcp_dsack_seen`).
+        // More duplicates than retransmissions: the network duplicated packets (Linux `tcp_dsack_seen`).
         let segments = (block.1 - block.0).div_ceil(u64::from(self.profile.mss)).max(1) as u32;
         self.duplicates_seen += u64::from(segments);
         if self.duplicates_seen > self.counts.retransmits {
@@ -215,7 +216,7 @@ impl Sender {
         ack.duplicate_sack = true;
         let of_probe = self.probe_end == Some(block.1);
         self.rack.duplicate_seen |= self.rack.reordering_seen && !of_probe;
-        // Above what is acknowledged, the record tells whether it was retransmitted (Linux `tcp_sacktag_one`).
+        // Above the cumulative acknowledgement, the record shows whether it was retransmitted (Linux `tcp_sacktag_one`).
         if block.0 >= self.una && !self.board.get(self.board.find(block.0)).is(state::EVER_RETRANSMITTED) {
             return;
         }
@@ -229,7 +230,7 @@ impl Sender {
         }
     }
 
-    /// Removes what is cumulatively acknowledged.
+    /// Removes the cumulatively acknowledged segments.
     fn take_cumulative(&mut self, now: Time, highest: u64, ack: &mut Ack, sample: &mut Sample) {
         let min_rtt = self.rtt.min();
         while let Some(&record) = self.board.head() {
@@ -261,7 +262,7 @@ impl Sender {
         ack.rearm = ack.data_acked;
     }
 
-    /// Returns the round trip told to the controller: of the segment sent last among those delivered.
+    /// Returns the round trip for the controller: that of the segment sent last among those delivered.
     fn sample_round_trip(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
         let age = |sent: Option<Time>| sent.map(|sent| now.since(sent));
         let clean = !ack.retransmission_acked;
@@ -296,7 +297,7 @@ impl Sender {
             return None;
         }
         if self.una <= self.ns3.unmeasured_end {
-            // An advance ends backing off all the same (`NewAck`).
+            // An advance ends the backoff all the same (`NewAck`).
             self.rto = self.rtt.timeout();
             return None;
         }

@@ -1,4 +1,4 @@
-//! TCP as users name it: by its congestion control, with knobs that all of them have.
+//! TCP as a component: named by its congestion control, with the knobs that all of them have.
 
 use crate::control::{self, AnyController};
 use crate::knobs;
@@ -57,7 +57,7 @@ mod tests {
         }
     }
 
-    /// What a control has no use for is refused, and every one of them has TCP's knobs.
+    /// Parameters that a control does not have are refused, and all controls have TCP's knobs.
     #[test]
     fn parameters_are_tcps_and_the_controls_own() {
         let refused = |text| Arguments::parse(COMPONENTS, text).unwrap_err().to_string();

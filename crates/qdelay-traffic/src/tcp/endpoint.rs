@@ -8,16 +8,16 @@ use crate::segment::{Segment, expand, flag};
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Random, Span, Time};
 
-/// Where the handshake stands (RFC 9293 section 3.3.2, as far as it matters here).
+/// State of the handshake (RFC 9293 section 3.3.2, as far as needed here).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Not opened yet; an arriving SYN opens it.
     Listen,
-    /// A SYN is on its way.
+    /// A SYN has been sent.
     SynSent,
     /// A SYN has been answered.
     SynReceived,
-    /// Data flows.
+    /// The connection is established.
     Established,
 }
 
@@ -32,7 +32,7 @@ pub struct Endpoint {
     initial_rto: Span,
     tx: Sender,
     rx: Receiver,
-    /// When the SYN was last sent, how often, and when to send it again.
+    /// When the SYN was last sent, how often, and when it is sent again.
     syn_sent: Time,
     syn_count: u32,
     syn_deadline: Option<Time>,
@@ -80,7 +80,7 @@ impl Endpoint {
         }
     }
 
-    /// Where the handshake stands.
+    /// State of the handshake.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -100,7 +100,7 @@ impl Endpoint {
     pub fn data_end(&self, segment: &Segment) -> u64 {
         expand(segment.seq, self.tx.next_sequence()) - ISS - 1 + u64::from(segment.len)
     }
-    /// The codepoint that a segment of this endpoint travels with.
+    /// The ECN codepoint of a segment of this endpoint.
     pub fn ecn(&self, segment: &Segment) -> Ecn {
         segment.ecn(self.ecn)
     }
@@ -117,7 +117,7 @@ impl Endpoint {
             Phase::Established => {}
         }
         let Endpoint { tx, rx, .. } = self;
-        // The data first, so that whatever the acknowledgement makes us send acknowledges it.
+        // The data first, so that any segment sent for the acknowledgement also acknowledges it.
         let mut answer = Answer::Wait;
         if segment.len > 0 || segment.has(flag::FIN) {
             answer = rx.on_data(now, segment, ecn);
@@ -134,7 +134,7 @@ impl Endpoint {
         }
     }
 
-    /// When [`Endpoint::on_deadline`] wants to be called; may be early, never late.
+    /// When [`Endpoint::on_deadline`] is due; may be early, never late.
     pub fn next_deadline(&self) -> Time {
         let handshake = self.syn_deadline.unwrap_or(Time::NEVER);
         handshake.min(self.tx.next_deadline()).min(self.rx.next_deadline())
@@ -168,7 +168,7 @@ impl Endpoint {
                 self.acknowledge(now, out);
                 self.transmit(now, out);
             }
-            // Our answer was lost, or theirs was sent twice.
+            // Our answer was lost, or the peer's SYN was duplicated.
             Phase::SynReceived => self.send_syn(now, out),
             Phase::SynSent => {}
             Phase::Established => self.acknowledge(now, out),
@@ -209,7 +209,7 @@ fn micros(now: Time) -> u32 {
     (now.as_nanos() / 1000) as u32
 }
 
-/// Data that was sent has acknowledged everything, unless there are SACK blocks to tell, which it does not carry.
+/// Data sent has acknowledged everything, unless there are SACK blocks to report, which data segments do not carry.
 fn carried_acknowledgement(rx: &mut Receiver, sent: bool) -> bool {
     let carried = sent && !rx.has_blocks();
     if carried {

@@ -14,7 +14,7 @@ const ENDLESS: u64 = 1 << 62;
 pub struct TcpEnds {
     near: Endpoint,
     far: Endpoint,
-    /// Application bytes to send; `None` for no end of them.
+    /// Application bytes to send; `None` for an unlimited download.
     bytes: Option<u64>,
     is_open: bool,
     delivered_bytes: u64,
@@ -24,7 +24,7 @@ pub struct TcpEnds {
 }
 
 impl TcpEnds {
-    /// Puts the segments of `out`, if any, on their way.
+    /// Sends the segments of `out`, if any.
     #[inline]
     fn flush<H: Host>(&mut self, now: Time, from: End, host: &mut H) -> Result<(), H::Error> {
         if self.out.is_empty() { Ok(()) } else { self.send(now, from, host) }
@@ -65,7 +65,7 @@ impl Ends for TcpEnds {
     fn new(config: &TcpConfig, flow: &FlowStart<'_>) -> TcpEnds {
         TcpEnds {
             near: Endpoint::new(config.profile, config.controller, flow.random("sender")),
-            // It sends acknowledgements only; its controller has nothing to do.
+            // It only sends acknowledgements; its controller is not used.
             far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
             bytes: config.bytes,
             is_open: false,

@@ -1,6 +1,6 @@
-//! What the recovery of ns-3 remembers between acknowledgements.
+//! State of ns-3's recovery between acknowledgements.
 
-/// What ns-3's recovery remembers.
+/// State of ns-3's recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ns3State {
     /// Duplicates since the last advance that reported nothing (`m_dupAckCount`).

@@ -1,8 +1,8 @@
 //! Time-based loss detection (RFC 8985 section 6).
 //!
 //! A segment is lost when one sent sufficiently later was delivered. Segments that were sent once are in the order of their
-//! numbers and are walked by a cursor; retransmissions are in the order of their times in a queue. So each is looked at
-//! once, apart from those still within the reordering window.
+//! numbers and are visited by a cursor; retransmissions are in the order of their times in a queue. So each is visited once,
+//! except those still within the reordering window.
 
 use super::scoreboard::{Scoreboard, state};
 use alloc::collections::VecDeque;
@@ -15,7 +15,7 @@ pub struct Rack {
     latest: (Time, u64),
     /// Its round trip.
     rtt: Span,
-    /// Whether an acknowledgement has delivered anything since the last look.
+    /// Whether an acknowledgement has delivered anything since the last detection.
     advanced: bool,
     /// Segments below this number that were sent once are settled.
     cursor: u64,
@@ -25,18 +25,18 @@ pub struct Rack {
     pub reordering_seen: bool,
     /// A duplicate SACK since the window was last adapted.
     pub duplicate_seen: bool,
-    /// Quarters of the smallest round trip, less one; recoveries until it is forgotten; and when it last grew.
+    /// Quarters of the smallest round trip, less one; recoveries until this expires; and when it last grew.
     extra_steps: u32,
     persist: u32,
     adapted_at: u64,
 }
 
-/// What a look found.
+/// The result of a detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Segments newly marked lost.
     pub lost: u32,
-    /// How long until the segments still within the reordering window would be lost.
+    /// Time until the segments still within the reordering window would be lost.
     pub wait: Option<Span>,
 }
 
@@ -54,7 +54,7 @@ impl Rack {
         }
     }
 
-    /// `number` was sent again.
+    /// `number` was retransmitted.
     pub fn retransmitted(&mut self, number: u64, now: Time) {
         self.retransmissions.push_back((number, now));
     }
@@ -64,7 +64,7 @@ impl Rack {
         self.extra_steps + 1
     }
 
-    /// RFC 8985 section 6.2 step 4: a step more for a round trip with duplicate SACKs, for 16 recoveries.
+    /// RFC 8985 section 6.2 step 4: one more step for a round trip with duplicate SACKs, for 16 recoveries.
     pub fn update_window(&mut self, prior_delivered: u64, delivered: u64) {
         if prior_delivered == 0 {
             return;
@@ -87,13 +87,13 @@ impl Rack {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// Every segment is to be looked at again (loss marks were taken back).
+    /// Schedules every segment for another check (loss marks were taken back).
     pub fn restart(&mut self) {
         self.cursor = 0;
         self.advanced = true;
     }
 
-    /// Whether there is news to act on; asking takes it.
+    /// Whether there was a delivery since the last call; resets it.
     pub fn take_news(&mut self) -> bool {
         core::mem::take(&mut self.advanced)
     }
@@ -103,7 +103,7 @@ impl Rack {
         (self.rtt + window).saturating_sub(now.since(sent))
     }
 
-    /// Marks what is lost by now, with a reordering window of `window`.
+    /// Marks the segments lost by now, with a reordering window of `window`.
     pub fn detect(&mut self, board: &mut Scoreboard, now: Time, window: Span) -> Found {
         let mut found = Found::default();
         self.walk_first_transmissions(board, now, window, &mut found);

@@ -3,12 +3,12 @@
 use super::scoreboard::{Record, state};
 use qdelay_core::{Span, Time};
 
-/// What is remembered between acknowledgements.
+/// State between acknowledgements.
 #[derive(Clone, Debug, Default)]
 pub struct RateSampler {
     /// Segments delivered since the connection began.
     pub delivered: u64,
-    /// When the latest was.
+    /// Time of the latest delivery.
     pub delivered_time: Time,
     /// Send time of the segment most recently delivered.
     pub first_sent: Time,
@@ -16,7 +16,7 @@ pub struct RateSampler {
     pub app_limited: u64,
 }
 
-/// The sample that one acknowledgement builds up.
+/// The sample that accumulates over one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     prior_time: Option<Time>,
@@ -44,7 +44,7 @@ impl RateSampler {
         }
     }
 
-    /// Takes a delivered record into the acknowledgement's sample.
+    /// Adds a delivered record to the acknowledgement's sample.
     pub fn deliver(&mut self, sample: &mut Sample, record: &Record) {
         if record.is(state::DELIVERED) {
             return;

@@ -14,7 +14,7 @@ use qdelay_core::{Ecn, Span, Time};
 const REMEMBERED_BLOCKS: usize = 4;
 /// Duplicate acknowledgements sent before compression begins (Linux `TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED_DUPLICATES: u32 = 3;
-/// How much later than asked the compression timer fires (Linux `tcp_comp_sack_slack_ns`: hrtimers use up their slack).
+/// Delay of the compression timer (Linux `tcp_comp_sack_slack_ns`: hrtimers use up their slack).
 const COMPRESSION_SLACK: Span = Span::from_micros(100);
 /// Acknowledgements that may be held back by compression (Linux `tcp_comp_sack_nr`).
 const COMPRESSED_LIMIT: u32 = 44;
@@ -52,10 +52,10 @@ pub struct Receiver {
     right_edge: u64,
     /// Autotuning: `next` and the time when the current round trip of it began.
     tuning: (u64, Time),
-    /// What arrived in the round trip before.
+    /// Bytes that arrived in the previous round trip.
     arrived_before: u64,
     round_trip: Span,
-    /// The round trip by this side's own sending, which in a one-way transfer is the handshake's (Linux `srtt_us`).
+    /// The round trip of this side's own segments, which in a one-way transfer is the handshake's (Linux `srtt_us`).
     handshake: Span,
     last_echoed: u32,
     /// Bytes received more than once.
@@ -67,7 +67,7 @@ fn initial_window(profile: &Profile) -> u64 {
     if profile.eager_acks { profile.receive_buffer / 2 } else { profile.receive_buffer.min(65_535) }
 }
 
-/// What the endpoint has to do about an arrival.
+/// The endpoint's action on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Nothing now; a timer may be running.
@@ -156,7 +156,7 @@ impl Receiver {
         self.last_echoed = segment.ts_echo;
         let micros = ((now.as_nanos() / 1000) as u32).wrapping_sub(segment.ts_echo);
         let sample = Span::from_micros(u64::from(micros));
-        // A shorter one is believed at once (Linux `tcp_rcv_rtt_update`).
+        // A shorter sample is adopted at once (Linux `tcp_rcv_rtt_update`).
         if self.round_trip.is_zero() || sample < self.round_trip {
             self.round_trip = sample;
         } else {
@@ -164,7 +164,7 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::on_deadline`] wants to be called.
+    /// When [`Receiver::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         let never = Time::NEVER;
         self.delayed_until.unwrap_or(never).min(self.compressed_until.unwrap_or(never))
@@ -203,11 +203,12 @@ impl Receiver {
         self.next = end;
         if had_gap {
             self.absorb();
-            // The last gap is closed: tell at once.
+            // The last gap is closed: acknowledge at once.
             self.must_ack |= self.beyond.is_empty();
         }
         self.tune_buffer(now);
-        // The application has read everything and is told to answer (Linux `tcp_cleanup_rbuf`, `ICSK_ACK_PUSHED`).
+        // The application has read everything, and the burst asks for an answer (Linux `tcp_cleanup_rbuf`,
+        // `ICSK_ACK_PUSHED`).
         let pushed = self.profile.eager_acks && segment.has(flag::PSH) && self.beyond.is_empty();
         if self.is_finished() || pushed {
             return self.acknowledge_now();
@@ -215,7 +216,7 @@ impl Receiver {
         self.answer(now)
     }
 
-    /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
+    /// RFC 3168 section 6.1.3: echo until the sender signals a reduction (CWR).
     fn note_congestion(&mut self, segment: &Segment, ecn: Ecn) {
         if !self.profile.ecn {
             return;
@@ -271,7 +272,7 @@ impl Receiver {
         self.delayed_until = Some(self.delayed_until.map_or(wanted, |at| at.min(wanted)));
     }
 
-    /// While something is missing every arrival is told, but after three at most every twentieth of a round trip.
+    /// While segments are missing every arrival is acknowledged, but after three at most every twentieth of a round trip.
     fn compress(&mut self, now: Time) -> Answer {
         if self.profile.sack_compression.is_zero() || self.compressed >= COMPRESSED_LIMIT {
             return self.acknowledge_now();
@@ -315,7 +316,7 @@ impl Receiver {
         self.remember_block(low, high);
     }
 
-    /// Puts a block first; others that it has swallowed go.
+    /// Moves a block to the front; removes blocks that it contains.
     fn remember_block(&mut self, start: u64, end: u64) {
         let mut kept = [(0, 0); REMEMBERED_BLOCKS];
         kept[0] = (start, end);
@@ -331,7 +332,7 @@ impl Receiver {
         self.block_count = count;
     }
 
-    /// Takes what is now in order out of the ranges beyond.
+    /// Removes the ranges that are now in order from `beyond`.
     fn absorb(&mut self) {
         let mut taken = 0;
         while taken < self.beyond.len() && self.beyond[taken].0 <= self.next {
@@ -381,7 +382,7 @@ impl Receiver {
         }
         let before = core::mem::replace(&mut self.arrived_before, arrived).max(1);
         let mut window = 2 * arrived + 16 * u64::from(self.profile.mss);
-        // A sender in slow start will have sent more by the time it hears of this.
+        // A sender in slow start will have sent more by the time this window arrives.
         window += 2 * (window * arrived.saturating_sub(before) / before);
         self.buffer = self.buffer.max(2 * window).min(self.profile.receive_buffer_max);
         self.tuning = (self.next, now);

@@ -11,7 +11,7 @@ use crate::profile::LossDetection;
 use qdelay_core::{Span, Time};
 
 impl Sender {
-    /// Runs the state machine for an acknowledgement that is a duplicate, carries news, or comes during recovery.
+    /// Runs the state machine for an acknowledgement that is a duplicate, reports something new, or arrives during recovery.
     pub(super) fn recover(&mut self, now: Time, ack: &mut Ack) -> Resend {
         if ack.congestion_echo {
             self.prior_ssthresh = 0;
@@ -20,7 +20,7 @@ impl Sender {
             self.first_retransmit = None;
         } else if self.una >= self.high_seq {
             match self.recovery {
-                // Held until something above is acknowledged, so that CWR has reached the receiver.
+                // Held until a number above it is acknowledged, so that CWR has reached the receiver.
                 Recovery::Cwr if self.una != self.high_seq => {
                     self.end_reduction(now);
                     self.enter(now, Recovery::Open);
@@ -87,7 +87,7 @@ impl Sender {
         resend
     }
 
-    /// After the state of loss was left, or a retransmission was lost again in it.
+    /// Continues after the state of loss was left, or a retransmission was lost again in it.
     fn continue_open_after_loss(&mut self, now: Time, ack: &Ack) -> Resend {
         if self.board.lost == 0 {
             self.try_to_open(now, ack);
@@ -97,7 +97,7 @@ impl Sender {
         Resend::Lost
     }
 
-    /// What an acknowledgement means after a timeout (RFC 5682 section 3.1, the variant with SACK).
+    /// Processes an acknowledgement after a timeout (RFC 5682 section 3.1, the variant with SACK).
     fn process_loss(&mut self, now: Time, ack: &Ack) -> Resend {
         let recovered = self.una >= self.high_seq;
         if ack.una_advanced && self.undo_loss(now, false, ack) {
@@ -136,7 +136,7 @@ impl Sender {
         true
     }
 
-    /// Marks what is lost by now.
+    /// Marks the segments lost by now.
     pub(super) fn identify_losses(&mut self, now: Time, ack: &mut Ack) {
         if self.board.is_empty() {
             return;
@@ -153,14 +153,14 @@ impl Sender {
         }
     }
 
-    /// RACK's look at the scoreboard; whether it set the reordering timer.
+    /// Runs RACK's detection; returns whether it set the reordering timer.
     fn detect_by_time(&mut self, now: Time) -> bool {
         let Some(wait) = self.mark_lost_by_time(now) else { return false };
         self.set_timer(now, TimerKind::Reordering, wait + MIN_TIMEOUT);
         true
     }
 
-    /// Marks what is lost by now and returns how long the rest of the suspects may still take.
+    /// Marks the segments lost by now and returns the remaining time of the other suspects.
     fn mark_lost_by_time(&mut self, now: Time) -> Option<Span> {
         let window = self.reordering_window();
         let found = self.rack.detect(&mut self.board, now, window);
@@ -227,7 +227,7 @@ impl Sender {
         self.undo_retransmits = (outstanding > 0).then_some(outstanding);
     }
 
-    /// The threshold that describes the window now: in congestion avoidance, three quarters of it at least.
+    /// The threshold for the current window: in congestion avoidance, at least three quarters of it.
     pub(super) fn current_ssthresh(&self) -> u32 {
         if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
             return self.window.ssthresh;
@@ -289,8 +289,8 @@ impl Sender {
         }
     }
 
-    /// Whether the reduction was a mistake: every retransmission was reported as a duplicate (RFC 3708), or an original
-    /// that a retransmission overtook has arrived (RFC 4015's test by timestamps).
+    /// Whether the reduction was spurious: every retransmission was reported as a duplicate (RFC 3708), or an original that
+    /// was retransmitted has arrived (RFC 4015's test by timestamps).
     fn may_undo(&self, ack: &Ack) -> bool {
         self.profile.undo
             && self.undo_marker.is_some()
@@ -406,7 +406,7 @@ impl Sender {
         }
     }
 
-    /// What an acknowledgement says of an outstanding tail loss probe (RFC 8985 section 7.4).
+    /// Processes an acknowledgement for an outstanding tail loss probe (RFC 8985 section 7.4).
     pub(super) fn account_for_probe(&mut self, now: Time, ack_number: u64, ack: &Ack) {
         let Some(end) = self.probe_end.filter(|&end| ack_number >= end) else { return };
         if !self.probe_was_retransmission || ack.duplicate_sack {

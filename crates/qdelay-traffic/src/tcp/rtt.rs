@@ -53,7 +53,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample. `una` and `nxt` delimit the data in flight, by which windows are told apart.
+    /// Adds a sample. `una` and `nxt` delimit the data in flight, which separates windows.
     pub fn sample(&mut self, rtt: Span, una: u64, nxt: u64) {
         let sample = rtt.as_nanos().max(1);
         match self.rule {
@@ -109,7 +109,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample for the smallest round trip alone.
+    /// Adds a sample for the smallest round trip only.
     pub fn sample_min(&mut self, now: Time, rtt: Span) {
         let min = &mut self.min;
         if now.since(min.started) >= MIN_WINDOW {
@@ -128,7 +128,7 @@ impl RttEstimator {
     pub fn min(&self) -> Span {
         Span::from_nanos(self.min.current.min(self.min.previous))
     }
-    /// The timeout, before any backing off.
+    /// The timeout, without backoff.
     pub fn timeout(&self) -> Span {
         if self.srtt == 0 { Span::from_nanos(self.initial_rto) } else { Span::from_nanos(self.timeout) }
     }

@@ -1,7 +1,7 @@
-//! What was sent and has not been acknowledged, segment by segment (RFC 6675's scoreboard).
+//! The segments sent and not acknowledged (RFC 6675's scoreboard).
 //!
-//! Segments are numbered from 0 in the order they were first sent and kept in a ring, so that a number finds its record
-//! without a search. The four counts are those of Linux: in flight = out - (sacked + lost) + retransmitted.
+//! Segments are numbered from 0 in the order of their first transmission and kept in a ring, so that a record is found by its
+//! number without a search. The four counts are those of Linux: in flight = out - (sacked + lost) + retransmitted.
 
 use alloc::vec::Vec;
 use qdelay_core::Time;
@@ -68,9 +68,9 @@ pub struct Scoreboard {
     pub lost: u32,
     /// Retransmissions in flight.
     pub retransmitted: u32,
-    /// Retransmissions that count as in flight although they were selectively acknowledged; none but with `linger`.
+    /// Retransmissions that count as in flight although they were selectively acknowledged; only with `linger`.
     lingering: u32,
-    /// Whether they do (ns-3's `TcpTxBuffer::Update`, its issue 1190).
+    /// Whether such retransmissions exist (ns-3's `TcpTxBuffer::Update`, its issue 1190).
     linger: bool,
     /// No segment below this number is lost and waiting to be retransmitted.
     retransmit_hint: u64,
@@ -106,7 +106,7 @@ impl Scoreboard {
     pub fn first(&self) -> u64 {
         self.first
     }
-    /// Number that the next segment will get.
+    /// Number of the next segment.
     pub fn next(&self) -> u64 {
         self.next
     }
@@ -156,7 +156,7 @@ impl Scoreboard {
         self.ring = larger;
     }
 
-    /// Forgets the oldest record, which was cumulatively acknowledged, and returns it.
+    /// Removes the oldest record, which was cumulatively acknowledged, and returns it.
     pub fn pop(&mut self) -> Record {
         let record = *self.get(self.first);
         self.first += 1;
@@ -168,7 +168,7 @@ impl Scoreboard {
         record
     }
 
-    /// Takes out of the flight what is there although it was selectively acknowledged (ns-3's `SetSentListLost`).
+    /// Removes lingering retransmissions from the flight (ns-3's `SetSentListLost`).
     pub fn end_lingering(&mut self) {
         if self.lingering > 0 {
             for number in self.first..self.next {
@@ -192,7 +192,7 @@ impl Scoreboard {
         if low == high || seq < self.get(low).end() {
             return low;
         }
-        // Segments are nearly always of one size: look there first.
+        // Nearly all segments have the same size: the estimate is tried first.
         let head = self.get(low);
         let guess = low + (seq - head.seq) / u64::from(head.len.max(1));
         if guess < high {
@@ -228,7 +228,7 @@ impl Scoreboard {
         Some(before)
     }
 
-    /// Marks `number` lost; a retransmission of it that was in flight counts as lost with it. Whether it is news.
+    /// Marks `number` lost; its retransmission in flight, if any, is lost with it. Returns whether this is new.
     pub fn mark_lost(&mut self, number: u64) -> bool {
         let record = self.get_mut(number);
         if record.is(state::SACKED) {
@@ -266,14 +266,14 @@ impl Scoreboard {
         None
     }
 
-    /// `number` is sent again as a probe: not because it is lost.
+    /// `number` is retransmitted as a probe, although it is not marked lost.
     pub fn mark_probed(&mut self, number: u64, now: Time) {
         let record = self.get_mut(number);
         record.state |= state::EVER_RETRANSMITTED;
         record.sent = now;
     }
 
-    /// `number` is sent again.
+    /// `number` is retransmitted.
     pub fn mark_retransmitted(&mut self, number: u64, now: Time) {
         let record = self.get_mut(number);
         let again = record.is(state::RETRANSMITTED);

@@ -1,8 +1,8 @@
 //! The sending half of a TCP endpoint: its state and its timers.
 //!
 //! RFC 9293 for the protocol, RFC 5681 and RFC 6675 for the recovery states, RFC 8985 for RACK and tail loss probes,
-//! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` holds what an acknowledgement says, `recovery.rs` the states of loss
-//! recovery and `recovery_ns3.rs` those of ns-3, `transmit.rs` what may be sent.
+//! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` processes acknowledgements, `recovery.rs` has the states of loss recovery
+//! and `recovery_ns3.rs` those of ns-3, `transmit.rs` determines what is sent.
 
 use super::ns3_state::Ns3State;
 use super::rack::Rack;
@@ -17,7 +17,7 @@ use crate::segment::Segment;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Rate, Span, Time};
 
-/// What the retransmission timer is set for. One timer serves all three.
+/// The purpose of the retransmission timer. One timer serves all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerKind {
     Retransmission,
@@ -25,33 +25,33 @@ pub(super) enum TimerKind {
     Reordering,
 }
 
-/// Where outgoing segments go, and the header fields that the receiving half contributes to each.
+/// The destination of outgoing segments, and the header fields that the receiving half contributes to each.
 pub struct Emit<'a> {
-    /// Knows acknowledgement number, window, timestamp to echo and flags of the moment.
+    /// Has the current acknowledgement number, window, timestamp to echo and flags.
     pub rx: &'a Receiver,
-    /// Timestamp of the moment.
+    /// Current timestamp.
     pub ts_value: u32,
     /// Segments to put on the wire, in order.
     pub out: &'a mut Vec<Segment>,
 }
 
-/// What to send after an acknowledgement.
+/// The data to send after an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resend {
     Nothing,
     Lost,
-    /// New data first (F-RTO's step 2b); what is lost only if there is none.
+    /// New data first (F-RTO's step 2b); lost segments only if there is none.
     NewFirst,
 }
 
-/// Counts of a sender's life.
+/// Statistics of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
     /// Segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Retransmissions among them.
     pub retransmits: u64,
-    /// Segments marked lost, each time.
+    /// Segments marked lost, counted each time.
     pub marked_lost: u64,
     /// Times the retransmission timer fired.
     pub timeouts: u64,
@@ -59,7 +59,7 @@ pub struct SenderCounts {
     pub probes: u64,
     /// Fast recoveries entered.
     pub recoveries: u64,
-    /// Reductions taken back as spurious.
+    /// Reductions undone as spurious.
     pub undone: u64,
     /// Reductions for an ECN echo.
     pub echo_reductions: u64,
@@ -119,7 +119,7 @@ pub struct Sender {
     pub(super) duplicate_cursor: u64,
     pub(super) prior_blocks: [(u64, u64); 3],
     pub(super) duplicates_seen: u64,
-    /// Used by ns-3's recovery alone.
+    /// Used only by ns-3's recovery.
     pub(super) ns3: Ns3State,
     pub(super) counts: SenderCounts,
 }
@@ -190,7 +190,7 @@ impl Sender {
         self.window_end = self.una + u64::from(peer_window);
         self.rate.delivered_time = now;
         self.rate.first_sent = now;
-        // The SYN counts as delivered, as in Linux: no rate sample may look like the first of all.
+        // The SYN counts as delivered, as in Linux: no rate sample may look like the first one.
         self.rate.delivered = 1;
         let connection = self.connection(now);
         self.controller.init(&connection, &mut self.window, &mut self.random);
@@ -216,7 +216,7 @@ impl Sender {
         self.una == self.write_end + u64::from(self.closed)
     }
 
-    /// Where loss recovery stands.
+    /// State of loss recovery.
     pub fn recovery_state(&self) -> Recovery {
         self.recovery
     }
@@ -224,11 +224,11 @@ impl Sender {
     pub fn next_sequence(&self) -> u64 {
         self.nxt
     }
-    /// What has happened so far.
+    /// Statistics so far.
     pub fn counts(&self) -> SenderCounts {
         self.counts
     }
-    /// The window now.
+    /// The current window.
     pub fn window(&self) -> Window {
         self.window
     }
@@ -245,7 +245,7 @@ impl Sender {
         self.board.in_flight()
     }
 
-    /// When [`Sender::on_deadline`] wants to be called.
+    /// When [`Sender::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         let timer = self.timer.map_or(Time::NEVER, |(_, at)| at);
         timer.min(self.pacing_timer.unwrap_or(Time::NEVER))
@@ -296,7 +296,7 @@ impl Sender {
         self.pacing_rate = Rate::from_bps(bps);
     }
 
-    /// Timers that are due; harmless at any other time.
+    /// Runs timers that are due; does nothing at any other time.
     pub fn on_deadline(&mut self, now: Time, emit: &mut Emit<'_>) {
         if self.pacing_timer.is_some_and(|at| at <= now) {
             self.pacing_timer = None;

@@ -7,7 +7,7 @@ use qdelay_core::{Span, Time};
 pub fn deadline(now: Time, span: Span, tick: Span) -> Time {
     match tick.as_nanos() {
         0 => now + span,
-        // The usual tick as a constant: every acknowledgement sets a timer, and so it costs no division.
+        // The usual tick as a constant: every acknowledgement sets a timer, and a constant divisor avoids a division.
         TICK_AT_250_HZ => on_wheel(now, span, TICK_AT_250_HZ),
         tick => on_wheel(now, span, tick),
     }

@@ -1,4 +1,4 @@
-//! What may be sent now: window, pacing, bursts, retransmissions and probes.
+//! Transmission control: window, pacing, bursts, retransmissions and probes.
 //!
 //! Follows Linux's `tcp_write_xmit`, `tcp_tso_should_defer` and `tcp_xmit_retransmit_queue`: segments leave in bursts of
 //! at least two and up to a millisecond of the pacing rate, never more than half a window at once.
@@ -16,14 +16,14 @@ const UNPACED_SEGMENTS: u64 = 10;
 const MAX_BURST: u64 = 65_536;
 
 impl Sender {
-    /// Sends one new segment whatever the window is, if there is one and the receiver has room; whether it did.
+    /// Sends one new segment whatever the window, if there is one and the receiver has room; returns whether it did.
     pub(super) fn send_one_new(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
         let sent = if self.nxt < self.window_end { self.send_burst(now, 1, emit) } else { 0 };
         self.prr_out += sent;
         sent > 0
     }
 
-    /// Whether anything was written, or a FIN is due, that was never sent.
+    /// Whether there is data, or a FIN, that was never sent.
     pub(super) fn has_new_data(&self) -> bool {
         self.nxt < self.write_end + u64::from(self.closed)
     }
@@ -105,7 +105,7 @@ impl Sender {
         (segments as u32).max(self.controller.min_burst())
     }
 
-    /// Waits for a fuller burst where the next acknowledgement will come soon (Linux `tcp_tso_should_defer`).
+    /// Whether to wait for a fuller burst because the next acknowledgement is due soon (Linux `tcp_tso_should_defer`).
     fn should_defer(&self, now: Time, largest: u32, limited: &mut bool) -> bool {
         if largest < 2 || self.recovery >= Recovery::Fast {
             return false;
@@ -187,7 +187,7 @@ impl Sender {
         }
     }
 
-    /// Puts a segment on the wire.
+    /// Sends a segment.
     fn put(&mut self, now: Time, seq: u64, len: u32, flags: u8, emit: &mut Emit<'_>) {
         let mut segment = Segment {
             seq: seq as u32,
@@ -212,7 +212,7 @@ impl Sender {
         let prior = self.departure;
         self.departure = self.departure.max(now);
         let paced = self.is_pacing() && self.counts.segments_sent >= UNPACED_SEGMENTS;
-        // A rate that was rounded down to nothing is no rate.
+        // A pacing rate that was rounded down to zero is ignored.
         if paced && self.pacing_rate > Rate::ZERO {
             let span = self.pacing_rate.time_for(bytes);
             let late = self.departure.since(prior);
@@ -220,7 +220,7 @@ impl Sender {
         }
     }
 
-    /// Remembers whether the window was used up (Linux `tcp_cwnd_validate`; RFC 7661).
+    /// Records whether the window was fully used (Linux `tcp_cwnd_validate`; RFC 7661).
     fn validate_window(&mut self, limited: bool) {
         let new_round = self.una >= self.usage_end;
         let fuller = !self.window_limited && self.board.out > self.max_out;
@@ -254,12 +254,12 @@ impl Sender {
         }
     }
 
-    /// What is delivered up to now and in flight does not show what the path could carry.
+    /// Deliveries up to now and in flight do not reflect the capacity of the path.
     pub(super) fn mark_app_limited(&mut self) {
         self.rate.app_limited = (self.rate.delivered + u64::from(self.board.in_flight())).max(1);
     }
 
-    /// Sends again what recovery has decided on.
+    /// Retransmits as decided by recovery.
     pub(super) fn resend(&mut self, now: Time, what: Resend, emit: &mut Emit<'_>) {
         match what {
             Resend::Nothing => {}
@@ -297,7 +297,7 @@ impl Sender {
         }
     }
 
-    /// Sends one segment again.
+    /// Retransmits one segment.
     pub(super) fn retransmit(&mut self, now: Time, number: u64, emit: &mut Emit<'_>) {
         self.send_again(now, number, false, emit);
         self.first_retransmit.get_or_insert(now);
@@ -324,7 +324,7 @@ impl Sender {
         self.advance_departure(now, u64::from(len));
     }
 
-    /// The probe timer has fired: sends something new, or the last segment again (RFC 8985 section 7.3).
+    /// The probe timer has fired: sends new data, or the last segment again (RFC 8985 section 7.3).
     pub(super) fn send_probe(&mut self, now: Time, emit: &mut Emit<'_>) {
         if self.board.is_empty() {
             return;

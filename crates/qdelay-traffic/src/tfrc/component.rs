@@ -1,4 +1,4 @@
-//! TFRC as users name it, and what is in common with other sources that it paces.
+//! TFRC as a component, and the parameters shared with other sources that it paces.
 
 use super::{Equation, RateConfig, ReceiverConfig, TfrcConfig};
 use crate::parameter::parameter;

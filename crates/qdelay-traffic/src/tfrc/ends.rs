@@ -9,12 +9,12 @@ use qdelay_core::{Ecn, Time};
 /// A sender and its receiver.
 pub type TfrcEnds = ReportedEnds<Tfrc>;
 
-/// What TFRC does at either end.
+/// The two ends of a TFRC flow.
 pub struct Tfrc {
     sender: Sender,
     receiver: Receiver,
     ecn: Ecn,
-    /// How many packets each lane has had: there is one for each codepoint.
+    /// Number of packets sent in each lane: there is one for each codepoint.
     numbers: [u32; 2],
 }
 

@@ -1,4 +1,4 @@
-//! TCP's throughput equation: the rate of a long-lived Reno connection that meets loss events at a given rate.
+//! TCP's throughput equation: the rate of a long-lived Reno connection at a given loss event rate.
 //!
 //! `X = s / (R sqrt(2 b p / 3) + t_RTO 3 sqrt(3 b p / 8) p (1 + 32 p^2))`
 //!
@@ -7,7 +7,7 @@
 //!
 //! Source: RFC 5348 section 3.1; Padhye et al., SIGCOMM 1998.
 
-/// The equation with all but `p` and `R` filled in.
+/// The equation with all parameters except `p` and `R`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equation {
     /// Size of a packet `s`, in bytes; above 0.
@@ -37,8 +37,8 @@ impl Equation {
         self.segment_bytes / (windows + timeouts)
     }
 
-    /// The loss event rate at which [`Equation::rate`] is `rate` bytes a second, between one in 10^12 and 1. Where no rate in
-    /// between gives it, the nearer end.
+    /// The loss event rate at which [`Equation::rate`] is `rate` bytes a second, between one in 10^12 and 1. If no value in
+    /// between gives that rate, the nearer bound.
     pub fn loss_event_rate(&self, rate: f64, rtt_s: f64) -> f64 {
         // The rate falls as p grows. Halving the ratio of the bounds 60 times leaves less than the last bit of it.
         let (mut low, mut high) = (1e-12, 1.0);

@@ -1,17 +1,18 @@
 //! The loss event rate as the inverse of an average of the last eight loss intervals.
 //!
 //! A loss interval begins with the first lost packet of a loss event and ends before that of the next. The latest one is still
-//! open and counts if that makes the average larger. Old ones count less, and after a long time without a loss ever less
-//! (history discounting).
+//! open and counts if that increases the average. Older intervals have less weight, and ever less after a long time without a
+//! loss (history discounting).
 //!
-//! A flow of few packets in a round trip may lose many of them and have one loss event only. For flows of small packets an interval
-//! of at most two round trips therefore counts as so many, each with its part of the packets, as packets were lost in it.
+//! A flow with few packets per round trip may lose many of them in a single loss event. For flows of small packets, an
+//! interval of at most two round trips therefore counts as that many intervals as packets were lost in it, each with its part
+//! of the packets.
 //!
 //! Source: RFC 5348 sections 5.3 to 5.5; RFC 4828 for short intervals.
 
 use qdelay_core::{Span, Time};
 
-/// How many intervals are remembered, `n`.
+/// Number of intervals kept, `n`.
 pub const INTERVALS: usize = 8;
 /// Their weights, the latest first (section 5.4).
 pub const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
@@ -33,9 +34,9 @@ struct Open {
 pub struct LossIntervals {
     /// Lengths in packets of those that have ended, the latest first: `I_1` to `I_n`.
     lengths: [f64; INTERVALS],
-    /// What discounting has made of the weight of each, `DF_i`.
+    /// Discount factor of each weight, `DF_i`.
     discounts: [f64; INTERVALS],
-    /// How many have ended.
+    /// Number of intervals that have ended.
     ended: usize,
     /// `None` before the first loss event.
     open: Option<Open>,
@@ -68,7 +69,7 @@ impl LossIntervals {
         self.open = Some(Open { start, time, losses: 1 });
     }
 
-    /// More packets are lost in the loss event that began last.
+    /// Further packets are lost in the current loss event.
     pub fn more(&mut self, losses: u64) {
         if let Some(open) = &mut self.open {
             open.losses = open.losses.saturating_add(losses);
@@ -128,8 +129,8 @@ impl LossIntervals {
         if weights > 0.0 { packets / weights } else { 0.0 }
     }
 
-    /// By how much the intervals before one of `latest` packets lose their weight: not at all unless that is more than twice
-    /// their average (section 5.5, DF).
+    /// The factor by which intervals before one of `latest` packets are discounted: 1 unless that is more than twice their
+    /// average (section 5.5, DF).
     fn general_discount(&self, latest: f64) -> f64 {
         let twice = 2.0 * self.mean();
         if self.discounting && latest > twice { (twice / latest).max(LEAST_DISCOUNT) } else { 1.0 }

@@ -1,8 +1,8 @@
-//! The rate that the sender is allowed, `X`.
+//! The sender's allowed rate, `X`.
 //!
-//! Before the first loss event it doubles, then it is the equation's. Never is it more than twice what has come
-//! at the receiver of late, unless the application has sent less than it was allowed. Where no report comes for four round
-//! trips, or for the time of two packets, it is halved.
+//! Before the first loss event the rate doubles, afterwards it is the equation's. It never exceeds twice the recent receive
+//! rate, unless the application has sent less than allowed. If no report arrives for four round trips, or for the time of two
+//! packets, it is halved.
 //!
 //! A report is about packets that were sent one to two round trips before it comes. Twice what it says is therefore what was sent
 //! the round trip before the last, doubled: after the first three the rate doubles in every second round trip and not, as TCP's window,
@@ -17,8 +17,8 @@ use qdelay_core::{Span, Time};
 const MEMORY: f64 = 0.9;
 /// At least one packet in so many seconds, `t_mbi` (section 4.3).
 pub const LONGEST_GAP_S: f64 = 64.0;
-/// The part of a round trip after which the rate may be doubled again. Reports are a round trip apart, and the last bits of that
-/// shall not decide.
+/// The part of a round trip after which the rate may be doubled again. Reports are a round trip apart, and rounding must not
+/// decide.
 const NEARLY: f64 = 0.999;
 /// Receive rates of two round trips that are remembered.
 const RATES: usize = 16;
@@ -26,7 +26,7 @@ const RATES: usize = 16;
 /// The knobs of the rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateConfig {
-    /// TCP's rate.
+    /// TCP's throughput equation.
     pub equation: Equation,
     /// Whether packets are spaced wider while the round trip is above its average (section 4.5).
     pub damping: bool,
@@ -61,7 +61,7 @@ pub struct RateControl {
     received: ReceiveRates,
     /// When the no-feedback timer expires; [`Time::NEVER`] before the first packet.
     timer: Time,
-    /// Nothing was sent since it was set.
+    /// Nothing was sent since the timer was set.
     idle: bool,
     expirations: u64,
     limits: Limits,
@@ -108,12 +108,12 @@ impl RateControl {
     pub fn expirations(&self) -> u64 {
         self.expirations
     }
-    /// When [`RateControl::on_deadline`] has something to do.
+    /// When [`RateControl::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.timer
     }
 
-    /// A packet has been sent. `limited`: it is all that the rate allows; the application has more.
+    /// A packet was sent. `limited`: it is the last that the rate allows; the application has more.
     pub fn sent(&mut self, now: Time, limited: bool) {
         if self.timer == Time::NEVER {
             self.timer = now + Span::from_secs(2);
@@ -124,7 +124,7 @@ impl RateControl {
         }
     }
 
-    /// A report has come (section 4.3).
+    /// A report has arrived (section 4.3).
     pub fn on_report(&mut self, now: Time, report: &Report) {
         let sample = now.since(report.echo).saturating_sub(report.delay).as_secs_f64().max(1e-9);
         let first = self.rtt <= 0.0;
@@ -164,7 +164,7 @@ impl RateControl {
         self.set_timer(now, timeout);
     }
 
-    /// The no-feedback timer has expired, if it is time (section 4.4).
+    /// Handles an expiry of the no-feedback timer (section 4.4).
     pub fn on_deadline(&mut self, now: Time) {
         if now < self.timer {
             return;
@@ -173,7 +173,7 @@ impl RateControl {
         let received = self.received.max();
         let p = self.loss_event_rate;
         let equation = self.config.equation.rate(p, self.rtt);
-        // What a connection that was idle may begin with again is not taken from it.
+        // A connection that was idle keeps the rate at which it may restart.
         let is_low = if p > 0.0 { received < self.initial } else { self.allowed < 2.0 * self.initial };
         if self.idle && (is_low || self.rtt <= 0.0) {
             // Nothing changes.
@@ -243,7 +243,7 @@ impl ReceiveRates {
         }
     }
 
-    /// The larger of this one and all there are, but for the unbounded one, is the only one.
+    /// Keeps only the larger of this rate and all stored ones, except the unbounded one.
     fn maximize(&mut self, now: Time, rate: f64) {
         let known = self.entries[..self.count].iter().map(|entry| entry.0).filter(|rate| rate.is_finite());
         let largest = known.fold(rate, f64::max);
@@ -257,7 +257,7 @@ impl ReceiveRates {
         while self.count > 0 && self.entries[self.count - 1].0 <= rate {
             self.count -= 1;
         }
-        // So many reports in two round trips there are not; if there were, the least of them would go.
+        // Two round trips never have so many reports; if they had, the least of them would be dropped.
         self.count = self.count.min(RATES - 1);
         self.entries[self.count] = (rate, now);
         self.count += 1;

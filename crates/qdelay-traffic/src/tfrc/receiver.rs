@@ -1,8 +1,8 @@
-//! The receiving end: which packets are missing, which of them are loss events, and when the sender is told.
+//! The receiving end: detection of missing packets and loss events, and reports to the sender.
 //!
-//! A packet is lost when three with higher numbers have come. It was lost at the time at which it would have come between the
-//! packets around it; losses within a round trip of a loss event's first belong to that event. A packet with a congestion mark
-//! counts as lost at the time it came. A report leaves once in a round trip, and at once where `p` has grown.
+//! A packet is lost when three with higher numbers have arrived. Its time of loss is when it would have arrived between the
+//! packets around it; losses within a round trip of a loss event's first belong to that event. A packet with a congestion
+//! mark counts as lost at its time of arrival. A report is sent once per round trip, and at once if `p` has grown.
 //!
 //! Source: RFC 5348 sections 5.1, 5.2 and 6.
 
@@ -17,12 +17,12 @@ const EXPIRATIONS: usize = 16;
 /// Largest `reorder` there is.
 const REORDER_MAX: usize = 16;
 
-/// The knobs of a receiver.
+/// The settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
-    /// What the first loss interval is made by.
+    /// The equation for the first loss interval.
     pub equation: Equation,
-    /// Packets with higher numbers that have to come before one is taken for lost, `NDUPACK`: 1 to 16, 3 in the RFC.
+    /// Packets with higher numbers that must arrive before one is declared lost, `NDUPACK`: 1 to 16, 3 in the RFC.
     pub reorder: u32,
     /// Whether history is discounted (section 5.5).
     pub discounting: bool,
@@ -30,7 +30,7 @@ pub struct ReceiverConfig {
     pub by_losses: bool,
 }
 
-/// A packet, by its numbers among all and within its lane, and by when it came.
+/// A packet, by its numbers among all packets and within its lane, and its time of arrival.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     number: u64,
@@ -38,12 +38,12 @@ struct Place {
     time: Time,
 }
 
-/// A packet that has come, and the one of its lane that came last before it.
+/// A packet that has arrived, and the previous arrival of its lane.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     here: Place,
     before: Place,
-    /// How many came before it.
+    /// Number of earlier arrivals.
     order: u64,
 }
 
@@ -55,10 +55,10 @@ const BASE: u64 = 1 << 32;
 /// Packets that keep their order but for a few, and of which some are missing. Numbers are those in the lane.
 #[derive(Clone, Debug)]
 struct Lane {
-    /// The packet that came last; `None` before the first.
+    /// The packet that arrived last; `None` before the first.
     last: Option<Place>,
     highest: u64,
-    /// All up to here have come or are lost.
+    /// All packets up to here have arrived or are lost.
     settled: u64,
     /// Those above, by number.
     pending: [Arrival; REORDER_MAX],
@@ -71,20 +71,20 @@ pub struct Receiver {
     config: ReceiverConfig,
     intervals: LossIntervals,
     lanes: [Lane; 2],
-    /// The packet that came first; `None` before it.
+    /// The packet that arrived first; `None` before it.
     first: Option<u64>,
-    /// When the packet came that came last, and its timestamp.
+    /// Arrival time of the last packet, and its timestamp.
     last: Time,
     last_sent: Time,
     highest: u64,
-    /// How many have come.
+    /// Number of packets received.
     packets: u64,
     /// When the latest loss event began.
     event: Option<Time>,
-    /// The sender's round trip, as the last packet has it.
+    /// The sender's round trip, from the last packet.
     rtt: Span,
     loss_event_rate: f64,
-    /// Bytes of all packets that have come.
+    /// Bytes of all packets received.
     bytes: u64,
     /// Highest rate reported so far.
     rate_max: f64,
@@ -101,7 +101,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing has come yet.
+    /// A receiver before the first packet.
     pub fn new(config: ReceiverConfig) -> Receiver {
         let reorder = config.reorder.clamp(1, REORDER_MAX as u32);
         Receiver {
@@ -127,7 +127,7 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::on_deadline`] has something to do.
+    /// When [`Receiver::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.timer
     }
@@ -136,7 +136,8 @@ impl Receiver {
         self.loss_event_rate
     }
 
-    /// A data packet of `bytes` bytes has come; the report that it causes, if any. `marked`: it has a congestion mark.
+    /// A data packet of `bytes` bytes has arrived; returns the report that it triggers, if any. `marked`: it has a congestion
+    /// mark.
     pub fn on_data(&mut self, now: Time, header: &DataHeader, bytes: u32, marked: bool) -> Option<Report> {
         let near = if self.first.is_some() { self.highest } else { BASE + u64::from(header.seq) };
         let number = expand(header.seq, near);
@@ -159,7 +160,7 @@ impl Receiver {
             return Some(self.report(now));
         }
         let news = lost | (marked && self.lose_one(number, now));
-        // Until the sender knows its round trip there is no timer, and a report for each packet.
+        // Until the sender has a round trip there is no timer, and a report for each packet.
         if self.period.is_zero() {
             return Some(self.expire(now));
         }
@@ -174,7 +175,7 @@ impl Receiver {
         self.silent.then(|| self.expire(now))
     }
 
-    /// The timer's report, if it is time for one and anything has come since the last.
+    /// The timer's report, if one is due and a packet has arrived since the last.
     pub fn on_deadline(&mut self, now: Time) -> Option<Report> {
         if now < self.timer {
             return None;
@@ -182,7 +183,7 @@ impl Receiver {
         if self.unreported > 0 {
             return Some(self.expire(now));
         }
-        // It goes on expiring, each `period`, without anybody to see it: `catch_up` finds out.
+        // The timer continues to expire each `period` without being run: `catch_up` accounts for it.
         self.remember(now);
         self.silent = true;
         self.timer = Time::NEVER;
@@ -242,7 +243,7 @@ impl Receiver {
 
     // ---- Losses ----
 
-    /// Puts a packet among those of its lane that have come; whether a loss event was found.
+    /// Adds a packet to its lane; returns whether a loss event was found.
     fn take(&mut self, now: Time, header: &DataHeader, number: u64) -> bool {
         let lane = &mut self.lanes[usize::from(header.lane & 1)];
         let near = if lane.last.is_some() { lane.highest } else { BASE + u64::from(header.lane_seq) };
@@ -282,7 +283,7 @@ impl Receiver {
         found
     }
 
-    /// Packet `number` was lost at `at`; whether that is a loss event of its own.
+    /// Packet `number` was lost at `at`; returns whether that starts a loss event.
     fn lose_one(&mut self, number: u64, at: Time) -> bool {
         if self.event.is_some_and(|event| event + self.rtt >= at) {
             self.intervals.more(1);

@@ -1,4 +1,5 @@
-//! The ends of a flow whose far end reports to the near one. Reports on their way are kept here; packets name them by their numbers.
+//! The ends of a flow whose far end reports to the near one. Reports in transit are stored here; packets refer to them by
+//! number.
 
 use super::{HEADER_BYTES, RateControl};
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
@@ -10,7 +11,7 @@ use qdelay_core::{Ecn, Packet, Span, Time};
 pub trait Reporting: Sized {
     /// Their settings.
     type Config;
-    /// What the listener reports.
+    /// The listener's report.
     type Report: Copy + Default;
     /// Size of a report's IP packet.
     const REPORT_BYTES: u32;
@@ -19,9 +20,9 @@ pub trait Reporting: Sized {
     fn new(config: &Self::Config, flow: &FlowStart<'_>) -> Self;
     /// The packet that the source sends now, if one is due.
     fn poll<H: Host>(&mut self, now: Time, host: &mut H) -> Option<Outgoing>;
-    /// The source hears a report.
+    /// A report has arrived at the source.
     fn on_report(&mut self, now: Time, report: &Self::Report);
-    /// What the listener reports of a packet that has come with these contents, of `bytes` IP bytes.
+    /// The listener's report on a packet that has arrived with these contents, of `bytes` IP bytes.
     fn on_data(
         &mut self,
         now: Time,
@@ -29,19 +30,19 @@ pub trait Reporting: Sized {
         bytes: u32,
         is_marked: bool,
     ) -> Option<Self::Report>;
-    /// What the listener reports because the time has come.
+    /// The listener's report at a deadline.
     fn on_deadline(&mut self, now: Time) -> Option<Self::Report>;
-    /// When the source wants to be called, and when the listener.
+    /// The deadlines of the source and of the listener.
     fn deadlines(&self) -> (Time, Time);
-    /// What the source goes by.
+    /// The source's rate control.
     fn control(&self) -> &RateControl;
     /// As [`Ends::end_warmup`].
     fn end_warmup(&mut self, now: Time);
-    /// As [`Ends::figures`], without what [`Reporting::control`] knows.
+    /// As [`Ends::figures`], without the statistics of [`Reporting::control`].
     fn figures(&self, end: Time) -> EndFigures;
 }
 
-/// The ends that `P` makes.
+/// The ends of a flow with the source and the listener of `P`.
 pub struct ReportedEnds<P: Reporting> {
     pair: P,
     reports: Reports<P::Report>,
@@ -118,7 +119,7 @@ impl<P: Reporting> Ends for ReportedEnds<P> {
     }
 }
 
-/// How many may be on their way: one or two come in a round trip. An older one is nobody's news.
+/// Most reports in transit: one or two are sent per round trip, and older ones are obsolete.
 const REPORTS: usize = 256;
 
 /// The latest reports: number `n` at `n % REPORTS`.
@@ -134,7 +135,7 @@ impl<R: Copy + Default> Default for Reports<R> {
 }
 
 impl<R: Copy> Reports<R> {
-    /// Keeps a report; its number.
+    /// Stores a report; returns its number.
     fn keep(&mut self, report: R) -> u64 {
         let number = self.count;
         self.latest[(number % REPORTS as u64) as usize] = report;
@@ -142,7 +143,7 @@ impl<R: Copy> Reports<R> {
         number
     }
 
-    /// The report of this number. One that was forgotten on its way is as good as lost.
+    /// The report of this number. One that was overwritten in transit counts as lost.
     fn get(&self, number: u64) -> Option<&R> {
         let is_there = number < self.count && self.count - number <= REPORTS as u64;
         is_there.then(|| &self.latest[(number % REPORTS as u64) as usize])

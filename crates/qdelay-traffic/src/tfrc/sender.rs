@@ -11,7 +11,7 @@ use qdelay_core::{Rate, Span, Time};
 pub struct TfrcConfig {
     /// IP packet size of data, `s`.
     pub bytes: u32,
-    /// What the application makes at most; the rate may be less.
+    /// Highest rate of the application; the allowed rate may be less.
     pub max_rate: Rate,
     /// The sender's knobs.
     pub rate: RateConfig,
@@ -41,7 +41,7 @@ pub struct Sender {
     bytes: u32,
     max_rate: f64,
     control: RateControl,
-    /// When the last packet was due, and the next one is.
+    /// Due times of the last packet and of the next one.
     last: Option<Time>,
     next: Time,
     seq: u32,
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::poll`] has something to do.
+    /// When [`Sender::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         self.next.min(self.control.next_deadline())
     }
@@ -74,12 +74,12 @@ impl Sender {
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
-    /// What it goes by.
+    /// Its rate control.
     pub fn control(&self) -> &RateControl {
         &self.control
     }
 
-    /// Runs the no-feedback timer; the header of the packet that leaves now, if one is due.
+    /// Runs the no-feedback timer; returns the header of the packet that leaves now, if one is due.
     pub fn poll(&mut self, now: Time) -> Option<DataHeader> {
         if now >= self.control.next_deadline() {
             self.control.on_deadline(now);
@@ -92,7 +92,7 @@ impl Sender {
             DataHeader { seq: self.seq, lane: 0, lane_seq: self.seq, sent: now, rtt: self.control.rtt() };
         self.seq = self.seq.wrapping_add(1);
         self.sent += 1;
-        // A host that is late by more than a packet does not make up for it.
+        // A host that is late by more than a packet does not catch up.
         let gap = self.gap();
         self.last = Some(self.next.max(now - gap));
         self.control.sent(now, self.control.rate() <= self.max_rate);
@@ -100,7 +100,7 @@ impl Sender {
         Some(header)
     }
 
-    /// A report has come.
+    /// A report has arrived.
     pub fn on_report(&mut self, now: Time, report: &Report) {
         self.control.on_report(now, report);
         self.reschedule(now);

@@ -1,17 +1,17 @@
 //! How much more is acknowledged at once than the bandwidth explains: the ack aggregation estimate of BBR (Linux
 //! `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`).
 //!
-//! Over an epoch that restarts whenever acknowledgements fall behind the estimated bandwidth, the excess of what was
-//! acknowledged is measured; its maximum of the last 5 to 10 round trips is added to the window, so that the sender keeps
+//! Over an epoch that restarts whenever acknowledgements fall behind the estimated bandwidth, the excess of acknowledged
+//! segments is measured; its maximum over the last 5 to 10 round trips is added to the window, so that the sender keeps
 //! sending while acknowledgements are withheld. At most 100 ms worth of bandwidth is added.
 
 use super::BW_BITS;
 
-/// Round trips after which the older of the two maxima is forgotten.
+/// Round trips after which the older of the two maxima is discarded.
 const WINDOW_ROUNDS: u8 = 5;
 /// An epoch ends when so many segments were acknowledged in it.
 const MAX_EPOCH_ACKED: u32 = 1 << 20;
-/// Bound of the addition: this long at the estimated bandwidth, microseconds.
+/// Limit of the addition: this long at the estimated bandwidth, microseconds.
 const MAX_MICROS: u64 = 100_000;
 
 /// The estimate. Times are in microseconds since the run began; bandwidth is in segments per microsecond, scaled.
@@ -26,13 +26,13 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Starts measuring anew at `now`, keeping the maxima.
+    /// Restarts the measurement at `now`, keeping the maxima.
     pub(super) fn restart_epoch(&mut self, now: u64) {
         self.epoch_start = now;
         self.epoch_acked = 0;
     }
 
-    /// Takes in `acked` segments delivered at `now`, where `bandwidth` was expected; `cwnd` bounds the excess.
+    /// Processes `acked` segments delivered at `now`, with the expected `bandwidth`; `cwnd` bounds the excess.
     pub(super) fn update(&mut self, now: u64, acked: u32, bandwidth: u32, cwnd: u32, round_start: bool) {
         if round_start {
             self.age();

@@ -1,5 +1,5 @@
-//! What BBR does when: its modes and their gains (Linux `bbr_update_cycle_phase`, `bbr_check_full_bw_reached`,
-//! `bbr_check_drain`, `bbr_update_min_rtt`, `bbr_update_gains`).
+//! The modes of BBR and their gains (Linux `bbr_update_cycle_phase`, `bbr_check_full_bw_reached`, `bbr_check_drain`,
+//! `bbr_update_min_rtt`, `bbr_update_gains`).
 
 use super::{
     Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, FULL_BW_GROWTH, FULL_BW_ROUNDS, HIGH_GAIN, MIN_CWND, MIN_RTT_SECONDS,
@@ -30,10 +30,10 @@ impl Bbr {
         let in_flight = || self.in_network_at_departure(connection, sample.prior_in_flight);
         let target = |gain| self.target_in_flight(self.bandwidth.get(), gain, connection.mss);
         if self.pacing_gain > UNIT {
-            // Until the gain shows in what is in flight, unless the buffer does not hold that much.
+            // Until the data in flight reflects the gain, unless the buffer cannot hold that much.
             long_enough && (sample.losses > 0 || in_flight() >= target(self.pacing_gain))
         } else {
-            // Until the queue of the probe is gone.
+            // Until the queue of the probe is drained.
             long_enough || in_flight() <= target(UNIT)
         }
     }

@@ -17,7 +17,7 @@ const DIFFERENCE: u64 = 4_000 / 8;
 /// Round trips for which the rate is used.
 const USE_ROUNDS: u8 = 48;
 
-/// What a call decided.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing new.
@@ -46,7 +46,7 @@ impl Policer {
         self.in_use.then_some(self.bandwidth)
     }
 
-    /// Forgets everything.
+    /// Discards all state.
     pub(super) fn reset(&mut self, connection: &Connection) {
         *self = Policer::default();
         self.begin_interval(connection);
@@ -59,7 +59,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Takes in one acknowledgement.
+    /// Processes one acknowledgement.
     #[inline]
     pub(super) fn update(
         &mut self,
@@ -72,7 +72,7 @@ impl Policer {
             return self.use_up(connection, round_start && probing_bandwidth);
         }
         if !self.sampling {
-            // The first loss: by then the bucket is empty.
+            // The bucket is empty at the first loss.
             if sample.losses == 0 {
                 return Verdict::Unchanged;
             }
@@ -111,7 +111,7 @@ impl Policer {
         if elapsed == 0 {
             return Verdict::Unchanged;
         }
-        // More than 71 minutes in four round trips: nothing to learn.
+        // More than 71 minutes in four round trips: not a usable sample.
         if elapsed >= u64::from(u32::MAX) / 1_000 {
             self.reset(connection);
             return Verdict::Unchanged;

@@ -18,7 +18,7 @@ impl Bbr {
         }
     }
 
-    /// Slow start towards the target; falls to it at once where the pipe was full.
+    /// Slow start towards the target; falls to it at once if the pipe was full.
     pub(super) fn approach_target(&self, connection: &Connection, cwnd: u32, acked: u32) -> u32 {
         let bdp = self.bdp(self.bw(), self.cwnd_gain);
         let allows = self.full_bw_reached && self.allows_for_aggregation;
@@ -35,8 +35,8 @@ impl Bbr {
         cwnd.max(MIN_CWND)
     }
 
-    /// Takes losses off the window, and returns whether packets are conserved: one sent for each one acknowledged, during
-    /// the first round trip of recovery. Restores the window afterwards.
+    /// Subtracts losses from the window, and returns whether packets are conserved: one sent for each one acknowledged,
+    /// during the first round trip of recovery. Restores the window afterwards.
     pub(super) fn recover(&mut self, connection: &Connection, cwnd: &mut u32, sample: &AckSample) -> bool {
         let (before, now) = (self.prior_recovery, connection.recovery);
         let flying = connection.in_flight.saturating_add(sample.acked_sacked);
@@ -58,7 +58,7 @@ impl Bbr {
         self.packet_conservation
     }
 
-    /// Notes the window to return to; where it has been cut already, the largest.
+    /// Stores the window to return to; if it has been reduced already, the largest.
     pub(super) fn save_cwnd(&mut self, window: &Window) {
         let whole = self.prior_recovery < Recovery::Fast && self.mode != Mode::ProbeRoundTrip;
         self.prior_cwnd = if whole { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
