@@ -20,7 +20,7 @@ mod same_decisions;
 mod stalls;
 mod steady;
 
-/// `metrics` and `steady` look at what the loop asks for.
+/// `metrics` and `steady` count the loop's allocations.
 #[global_allocator]
 static ALLOCATOR: qdelay_testing::Counting = qdelay_testing::Counting;
 

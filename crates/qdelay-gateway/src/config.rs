@@ -387,7 +387,7 @@ mod tests {
     fn the_example_can_be_used() {
         let text = include_str!("../../../packaging/gateway.toml");
         parse(text).unwrap();
-        // With everything that stands behind a '#' too.
+        // With the keys behind a '#' too.
         let all: String = text
             .lines()
             .map(|line| match line.strip_prefix('#') {

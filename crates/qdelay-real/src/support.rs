@@ -113,7 +113,7 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
         return Err("discard_after: real receivers accept every packet; remove it".to_string());
     }
     match flow.transport {
-        // It ends a transfer when all data is written, and discards data that has not arrived by then.
+        // iperf3 ends a transfer when all data is written, and discards data that has not arrived by then.
         TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {
             Err(format!("'{}': iperf3 cannot send an exact number of bytes; remove bytes", flow.typed))
         }

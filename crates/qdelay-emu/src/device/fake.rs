@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// What a [`FakeDevice`] does with packets that are written to it.
+/// How a [`FakeDevice`] handles packets that are written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
     /// Accepts every packet.
@@ -25,23 +25,23 @@ pub enum Sending {
 pub struct FakeDevice {
     clock: FakeClock,
     incoming: VecDeque<(Time, Vec<u8>)>,
-    /// Whether the script has Ethernet frames.
+    /// Whether the script consists of Ethernet frames.
     has_frames: bool,
-    /// What was written, and when.
+    /// Written packets, and the times of the writes.
     pub written: Vec<(Time, Vec<u8>)>,
-    /// What happens to packets that are written.
+    /// How written packets are handled.
     pub sending: Sending,
-    /// What [`Device::kernel_drops`] says.
+    /// The value of [`Device::kernel_drops`].
     pub drops: u64,
-    /// Whether reading fails once the script has ended.
+    /// Whether reading fails after the end of the script.
     pub breaks: bool,
-    /// Whether packets have stamps: the script's times, and so much later than these by a clock of the day that was set.
+    /// Whether packets have time stamps: the script's times plus this many nanoseconds, as after the wall clock was set.
     pub stamps: Option<i64>,
     sends: u64,
 }
 
 impl FakeDevice {
-    /// A device whose packets can be read from their time on, in their order.
+    /// A device whose packets can be read from their times on, in their order.
     pub fn new(clock: &FakeClock, incoming: impl IntoIterator<Item = (Time, Vec<u8>)>) -> FakeDevice {
         FakeDevice {
             clock: clock.clone(),
@@ -56,7 +56,7 @@ impl FakeDevice {
         }
     }
 
-    /// As [`FakeDevice::new`], of Ethernet frames.
+    /// As [`FakeDevice::new`], with Ethernet frames.
     pub fn ethernet(clock: &FakeClock, incoming: impl IntoIterator<Item = (Time, Vec<u8>)>) -> FakeDevice {
         FakeDevice { has_frames: true, ..FakeDevice::new(clock, incoming) }
     }

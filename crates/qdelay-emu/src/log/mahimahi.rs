@@ -6,10 +6,10 @@
 //!
 //! | line | at that time |
 //! | --- | --- |
-//! | `MS + BYTES` | a packet came to the queue |
-//! | `MS # BYTES` | the link could send so much, whether something waited or not |
-//! | `MS - BYTES DELAY` | a packet left the link, DELAY ms after it came |
-//! | `MS d PACKETS BYTES` | the queue dropped so much |
+//! | `MS + BYTES` | a packet arrived at the queue |
+//! | `MS # BYTES` | the link could send this many bytes, whether packets waited or not |
+//! | `MS - BYTES DELAY` | a packet left the link, DELAY ms after its arrival |
+//! | `MS d PACKETS BYTES` | the queue dropped these packets |
 //!
 //! Times are in ms, rounded down; DELAY is the difference of two such times. Opportunities carry 1504 bytes; a packet counts
 //! its IP bytes and the link's overhead, which is 4 for a trace: the header of the TUN device. At equal times opportunities

@@ -22,7 +22,7 @@ const DELAY: f64 = 0.3;
 const ALLOWED_MS: f64 = 5.0;
 const TINY_MS: f64 = 10.0;
 
-/// How close a real run is to the simulator.
+/// Distance of a real run from the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nearness {
@@ -59,7 +59,7 @@ pub struct JudgedCell {
     pub simulated_low: Option<LinkFigures>,
     /// Maximum.
     pub simulated_high: Option<LinkFigures>,
-    /// How close the two are.
+    /// Distance between the two.
     pub nearness: Option<Nearness>,
     /// The results that are not strictly within their bounds: throughput, mean, p99.
     pub outside: [bool; 3],
