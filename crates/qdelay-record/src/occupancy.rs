@@ -1,4 +1,4 @@
-//! How full something was, over time, in bounded memory.
+//! Occupancy of a buffer over time, in bounded memory.
 
 use crate::entity;
 use qdelay_core::{Span, Time};
@@ -49,21 +49,21 @@ impl Gauge {
         Gauge { level: 0, opened: from, since: from, integral: 0, max: 0 }
     }
 
-    /// It rises by `by` at `now`.
+    /// The level rises by `by` at `now`.
     #[inline]
     pub fn rise(&mut self, now: Time, by: u64) {
         self.settle(now);
         self.level += by;
     }
 
-    /// It falls by `by` at `now`.
+    /// The level falls by `by` at `now`.
     #[inline]
     pub fn fall(&mut self, now: Time, by: u64) {
         self.settle(now);
         self.level = self.level.saturating_sub(by);
     }
 
-    /// It has been what it is up to `now`: for so many nanoseconds that had not been counted.
+    /// Accounts for the current level up to `now`. Returns the nanoseconds newly accounted for.
     #[inline]
     fn settle(&mut self, now: Time) -> u64 {
         if now <= self.since {

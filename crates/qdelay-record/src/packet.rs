@@ -1,8 +1,8 @@
-//! What became of each packet, told to whoever wants to write it down.
+//! Packet records: timestamps and fate of each packet, passed to a recorder.
 
 use qdelay_core::{DropReason, Ecn, Time};
 
-/// Which way a packet went.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Over the bottleneck.
@@ -11,7 +11,7 @@ pub enum Direction {
     Acknowledgement,
 }
 
-/// Where a packet ended.
+/// How a packet left the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// At the other end.
@@ -20,7 +20,7 @@ pub enum Fate {
     Dropped(DropReason),
 }
 
-/// A packet that is through. Times it did not live to see are `None`.
+/// A packet that was delivered or dropped. Timestamps of events that it did not reach are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
     /// Number of its flow; the probe's comes after the last.
@@ -43,20 +43,20 @@ pub struct PacketRecord {
     pub departed: Option<Time>,
     /// When it was delivered or dropped.
     pub ended: Time,
-    /// Which of both, and why.
+    /// Delivered, or dropped with a reason.
     pub fate: Fate,
 }
 
-/// Hears of each packet as it ends, in the order in which they end. Packets that are on the path when the run ends are
-/// not told.
+/// Receives a record of each packet when it is delivered or dropped, in that order. Packets in flight at the end of the run
+/// are not recorded.
 pub trait Recorder {
-    /// Whether anything is written down; without it nothing is kept for it either.
+    /// Whether packets are recorded; if not, no timestamps are kept for them.
     const ON: bool;
-    /// `record` is through.
+    /// A packet was delivered or dropped.
     fn packet(&mut self, record: &PacketRecord);
 }
 
-/// Writes nothing down.
+/// Records nothing.
 impl Recorder for () {
     const ON: bool = false;
     #[inline]

@@ -1,4 +1,4 @@
-//! What is measured at the bottleneck and behind it: the definitions of `docs/measures.md`.
+//! Measurements at the bottleneck and behind it, as defined in `docs/measures.md`.
 
 use crate::group_meter::GroupMeter;
 use crate::hop_meter::HopMeter;
@@ -11,14 +11,14 @@ use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::{DelayHistogram, jain_index};
 
-/// Hears of packets and keeps what an [`Outcome`] needs.
+/// Observes packet events and accumulates the measures of an [`Outcome`].
 pub struct BottleneckMeter {
-    /// Delays and bytes count from here on.
+    /// End of the warm-up: delays and bytes are measured from here on.
     from: Time,
     min_packet_bytes: u32,
-    /// The flow whose packets only probe.
+    /// Flow number of the probe.
     probe_flow: u32,
-    /// From the bottleneck to the receivers.
+    /// Propagation delay from the bottleneck to the receivers.
     propagation: Span,
     queue_delay: DelayHistogram,
     sojourn: DelayHistogram,
@@ -29,14 +29,14 @@ pub struct BottleneckMeter {
     forwarded: u64,
     /// Packets of the probe that were dropped, in the whole run.
     probe_lost: u64,
-    /// Groups and bins, where they are asked for.
+    /// Groups and time series, if the scenario enables them.
     watch: Option<Box<GroupMeter>>,
-    /// Where there are hops.
+    /// Present if the scenario has hops.
     hops: Option<Box<HopMeter>>,
 }
 
 impl BottleneckMeter {
-    /// Nothing has happened yet on `path`, or on one that is built like it.
+    /// A meter for `path`, or for one that is built like it, before its first event.
     pub fn new(scenario: &Scenario, path: &Path, hops: &[[NodeId; 2]]) -> BottleneckMeter {
         BottleneckMeter {
             from: Time::ZERO + scenario.warmup,
@@ -54,7 +54,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// Whether a packet belongs to the figures of delay.
+    /// Whether the delay of a packet is measured.
     #[inline]
     pub fn counts(&self, now: Time, packet: &Packet) -> bool {
         now >= self.from && packet.bytes >= self.min_packet_bytes && packet.flow != self.probe_flow
@@ -74,7 +74,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// A packet is taken from that queue.
+    /// A packet is dequeued from the bottleneck's queue.
     #[inline]
     pub fn dequeued(&mut self, now: Time, packet: &Packet) {
         if let Some(watch) = &mut self.watch {
@@ -113,7 +113,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// The path has lost a packet: of the data direction, and at the bottleneck's queue?
+    /// A packet was dropped on the path; `is_data`: in the data direction, `at_queue`: at the bottleneck's queue.
     #[inline]
     pub fn dropped(&mut self, now: Time, packet: &Packet, is_data: bool, at_queue: bool) {
         self.probe_lost += u64::from(packet.flow == self.probe_flow);
@@ -127,7 +127,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// The bottleneck has dropped a packet that its queues had let go: see [`BottleneckMeter::dropped`] too.
+    /// The bottleneck has dropped a packet after its dequeue; called in addition to [`BottleneckMeter::dropped`].
     pub fn dropped_below(&mut self, packet: &Packet) {
         if let Some(watch) = &mut self.watch {
             watch.dropped_below(packet);
@@ -142,7 +142,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// A packet that was sent at `created` has come to its receiver.
+    /// A packet that was sent at `created` is delivered to its receiver.
     #[inline]
     pub fn delivered(&mut self, now: Time, packet: &Packet, created: Time) {
         let (delay, counts) = (now.since(created), self.counts(now, packet));
@@ -162,7 +162,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// The first `bytes` of a connection are with its application.
+    /// The first `bytes` of a connection are delivered to its application.
     #[inline]
     pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64) {
         let warm = now >= self.from;
@@ -192,7 +192,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// When the bin of the series that is open at `now` ends: at the end of the run at the latest. `None` without series.
+    /// End of the current bin of the series at `now`: at the end of the run at the latest. `None` without series.
     pub fn bin_end(scenario: &Scenario, now: Time) -> Option<Time> {
         let bin = scenario.series.filter(|bin| !bin.is_zero())?;
         Some(bin_end(now, bin).min(Time::ZERO + scenario.duration))

@@ -1,8 +1,8 @@
-//! What is inside the packets that are on the path, found by their handles.
+//! Contents of the packets in flight on the path, by packet handle.
 
 use qdelay_traffic::ends::Contents;
 
-/// A store that reuses the place of what was taken out last, which is likely to be in the cache still.
+/// A slab that reuses the slot freed last, which is likely still in the cache.
 #[derive(Clone, Debug, Default)]
 pub struct ContentsStore {
     slots: Vec<Contents>,
@@ -10,7 +10,7 @@ pub struct ContentsStore {
 }
 
 impl ContentsStore {
-    /// Puts contents in; the handle finds them again.
+    /// Stores contents and returns their handle.
     #[inline]
     pub fn put(&mut self, contents: Contents) -> u64 {
         if let Some(slot) = self.free.pop() {
@@ -21,25 +21,25 @@ impl ContentsStore {
         (self.slots.len() - 1) as u64
     }
 
-    /// The place that `handle` names; its upper half is the host's to use.
+    /// The slot of `handle`: its lower 32 bits; the upper 32 are free for the host.
     #[inline]
     pub const fn slot(handle: u64) -> usize {
         handle as u32 as usize
     }
 
-    /// The contents that `handle` stands for.
+    /// The contents of `handle`.
     #[inline]
     pub fn get(&self, handle: u64) -> &Contents {
         &self.slots[Self::slot(handle)]
     }
 
-    /// Forgets contents; their handle is free for others.
+    /// Frees the slot of `handle` for reuse.
     #[inline]
     pub fn free(&mut self, handle: u64) {
         self.free.push(handle as u32);
     }
 
-    /// How many are in.
+    /// Number of occupied slots.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

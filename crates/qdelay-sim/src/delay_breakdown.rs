@@ -1,5 +1,4 @@
-//! Where the delay of packets arises on their way through a cell, and how full its bearers are: the definitions of
-//! `docs/measures.md`.
+//! Delay breakdown of packets through a cell, and occupancy of its bearers, as defined in `docs/measures.md`.
 
 use crate::cell::{BearerSpec, CellScenario};
 use crate::cell_bins::CellBins;
@@ -13,19 +12,19 @@ use qdelay_path::{CellUsage, Split};
 use qdelay_record::{DelayHistogram, Occupancy};
 use std::collections::BTreeMap;
 
-/// What a packet has seen of the cell so far. [`Time::NEVER`]: nothing.
+/// Timestamps of a packet in the cell; [`Time::NEVER`] for a point it has not reached.
 #[derive(Clone, Copy, Debug)]
 struct CellTimestamps {
     n3: Time,
-    /// When it came to the node: to the UPF's queue where there is one, else to the SDAP's.
+    /// Arrival at the node: at the UPF's queue if there is one, else at the SDAP's.
     entry: Time,
     sdap: Time,
     rlc: Time,
-    /// When its first byte was taken from the RLC's queue.
+    /// When its first byte was dequeued from the RLC.
     first: Time,
-    /// The number of its bearer.
+    /// Index of its bearer.
     bearer: u16,
-    /// Its last byte was taken too.
+    /// Its last byte was dequeued.
     has_departed: bool,
 }
 
@@ -41,7 +40,7 @@ impl CellTimestamps {
     };
 }
 
-/// Watches a cell.
+/// Accumulates the delay breakdown of each group and the occupancy of each bearer.
 pub struct DelayBreakdown {
     /// By the slot of a packet, the lower half of its handle.
     visits: Vec<CellTimestamps>,
@@ -52,7 +51,7 @@ pub struct DelayBreakdown {
     tti: Span,
     /// The lengths of [`DelayBound::ALL`].
     within: [Span; DelayBound::ALL.len()],
-    /// Where a series is asked for.
+    /// Present if the scenario has a time series.
     bins: Option<CellBins>,
 }
 
@@ -84,14 +83,14 @@ struct Bearer {
     budget: Budget,
 }
 
-/// How packets keep a packet delay budget: from the far end of N3, or the node where there is none, until they are handed up.
+/// Compliance with a packet delay budget: from the far end of N3, or the node without N3, until delivery to the upper layer.
 #[derive(Clone, Copy, Default)]
 struct Budget {
     /// The budget; of several QoS flows the shortest.
     span: Span,
-    /// Packets of QoS flows with a budget that came after the warm-up and were handed up.
+    /// Packets of QoS flows with a budget, delivered after the warm-up.
     packets: u64,
-    /// Those that were so within their budget.
+    /// Of these, packets delivered within their budget.
     within: u64,
 }
 
@@ -138,19 +137,19 @@ impl DelayBreakdown {
         &mut self.visits[slot]
     }
 
-    /// A packet has ended: the next one in its slot is another.
+    /// A packet was delivered or dropped: clears the timestamps of its slot.
     #[inline]
     pub fn forget(&mut self, packet: &Packet) {
         *self.visit(packet) = CellTimestamps::NONE;
     }
 
-    /// The packet as it came to the node.
+    /// The packet with its arrival time at the node.
     #[inline]
     pub fn with_entry_time(&self, packet: &Packet) -> Packet {
         Packet { arrival: self.visits[ContentsStore::slot(packet.handle)].entry, ..*packet }
     }
 
-    /// A packet is offered to a queue. Whether it is the first one of the node.
+    /// A packet is offered to a queue. Returns whether it is the first queue of the node.
     #[inline]
     pub fn enqueued(&mut self, now: Time, place: Place, packet: &Packet) -> bool {
         match place {
@@ -191,13 +190,13 @@ impl DelayBreakdown {
         false
     }
 
-    /// The first byte of a packet is taken from the RLC's queue.
+    /// The first byte of a packet is dequeued from the RLC.
     #[inline]
     pub fn taken(&mut self, now: Time, packet: &Packet) {
         self.visit(packet).first = now;
     }
 
-    /// The last byte of a packet is taken; `counts` where it belongs to the figures of delay.
+    /// The last byte of a packet is dequeued; `counts` if its delay is measured.
     #[inline]
     pub fn departed(&mut self, now: Time, packet: &Packet, counts: bool) {
         let visit = self.visit(packet);
@@ -218,7 +217,7 @@ impl DelayBreakdown {
         }
     }
 
-    /// A packet is gone from a queue of the node, or from the cell.
+    /// A queue of the node, or the cell, has dropped a packet.
     pub fn dropped(&mut self, now: Time, place: Place, is_cell: bool, packet: &Packet) {
         let visit = *self.visit(packet);
         match place {
@@ -253,7 +252,7 @@ impl DelayBreakdown {
         self.groups.get_mut(group)
     }
 
-    /// A packet was handed up by the UE and belongs to the figures of delay.
+    /// The UE has delivered a packet whose delay is measured.
     #[inline]
     pub fn split(&mut self, packet: &Packet, split: Split) {
         let visit = *self.visit(packet);

@@ -1,4 +1,4 @@
-//! Measures by group of flows and over time: more than the bottleneck's own, for those who ask.
+//! Measures by group of flows, and time series; enabled by the scenario.
 
 use crate::codepoint_meter::CodepointMeter;
 use crate::in_order::InOrder;
@@ -12,14 +12,14 @@ use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{Count, LinkUsage};
 use qdelay_record::DelayHistogram;
 
-/// Watches groups, and bins of time where there are any.
+/// Accumulates measures of groups, and of bins of time if there is a series.
 pub struct GroupMeter {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     flows: Vec<Flow>,
     one_way: DelayHistogram,
     jitter: Mean,
-    /// Where flows use more than one.
+    /// Present if flows use more than one codepoint.
     codepoints: Option<CodepointMeter>,
     bins: Option<Bins>,
     queued: Count,
@@ -67,7 +67,7 @@ impl Mean {
     }
 }
 
-/// What has left in the bin that is open.
+/// Departures in the current bin.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     bytes: u64,
@@ -95,13 +95,13 @@ struct Bins {
     drops: u64,
     marks: u64,
     offered_before: u64,
-    /// When the open one began.
+    /// Start of the current bin.
     since: Time,
     series: Series,
 }
 
 impl GroupMeter {
-    /// Watches what `scenario` asks for; `None` where it asks for nothing.
+    /// A meter for the groups and the series of `scenario`; `None` if it has neither.
     pub fn new(scenario: &Scenario) -> Option<Box<GroupMeter>> {
         if scenario.groups.is_empty() && scenario.series.is_none() {
             return None;
@@ -138,14 +138,14 @@ impl GroupMeter {
         }
     }
 
-    /// What came last is in the queue, or it or others had to go for it: now the queue holds what it holds.
+    /// Updates the maximum backlog, once all drops for the latest arrival are counted.
     #[inline]
     fn settle(&mut self) {
         self.most_queued.packets = self.most_queued.packets.max(self.queued.packets);
         self.most_queued.bytes = self.most_queued.bytes.max(self.queued.bytes);
     }
 
-    /// A packet is out of the bottleneck's queue and on its way.
+    /// A packet is dequeued from the bottleneck's queue for transmission.
     #[inline(never)]
     pub fn dequeued(&mut self, packet: &Packet) {
         self.settle();
@@ -180,7 +180,7 @@ impl GroupMeter {
         }
     }
 
-    /// The path has lost a packet of the data direction.
+    /// A packet of the data direction was dropped on the path.
     pub fn lost(&mut self, flow: u32) {
         if let Some(flow) = self.flows.get_mut(flow as usize) {
             flow.lost += 1;
@@ -192,7 +192,7 @@ impl GroupMeter {
 
     /// The bottleneck's queue has dropped a packet.
     pub fn dropped(&mut self, now: Time, packet: &Packet) {
-        // At the time of an arrival it goes for that one, which was never held beside it.
+        // A drop at the time of an arrival makes room for it: both were never in the queue together.
         if now > self.offered_at {
             self.settle();
         }
@@ -200,7 +200,7 @@ impl GroupMeter {
         self.dropped_below(packet);
     }
 
-    /// The bottleneck has dropped a packet that is out of its queue.
+    /// The bottleneck has dropped a packet after its dequeue.
     pub fn dropped_below(&mut self, packet: &Packet) {
         if let Some(bins) = &mut self.bins {
             bins.drops += 1;
@@ -220,7 +220,7 @@ impl GroupMeter {
         }
     }
 
-    /// A packet has come to its receiver `delay` after it was sent.
+    /// A packet is delivered to its receiver `delay` after it was sent.
     #[inline(never)]
     pub fn delivered(&mut self, packet: &Packet, delay: Span, counts: bool) {
         let Some(flow) = self.flows.get_mut(packet.flow as usize) else { return };
@@ -282,7 +282,7 @@ impl GroupMeter {
         }
     }
 
-    /// Packets of each flow that the path has lost.
+    /// Packets of a flow that were dropped on the path.
     pub fn lost_of(&self, flow: usize) -> u64 {
         self.flows.get(flow).map_or(0, |flow| flow.lost)
     }

@@ -1,6 +1,6 @@
-//! What is measured of a run, whoever holds the clock: the simulator, or a loop that carries real packets.
+//! Measurements of a run, independent of the clock: in the simulator, or in a loop that forwards real packets.
 //!
-//! The host tells of each event of its path, in order of time, and shows the path whenever [`Measurement::next_sample`] says so: at the
+//! The host reports each event of its path in order of time, and passes the path at [`Measurement::next_sample`]: at the
 //! ends of bins, of the warm-up and of the run. [`Packet::flow`] is the place of the packet's flow in [`Scenario::flows`], or the one
 //! after the last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group. The
 //! lower half of [`Packet::handle`] is a small number that no other packet on the path has.
@@ -17,18 +17,18 @@ use qdelay_path::stack::{Place, Topology};
 use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, SliceUsage, Split};
 use std::collections::BTreeMap;
 
-/// See the module.
+/// Accumulates the measures of a run from the events of its path.
 pub struct Measurement<'a> {
     scenario: &'a Scenario,
     queue: NodeId,
     link: NodeId,
     receivers: NodeId,
     figures: BottleneckMeter,
-    /// Where the bottleneck is a cell.
+    /// Present if the bottleneck is a cell.
     cell: Option<Box<DelayBreakdown>>,
     places: Vec<Place>,
     is_back: Vec<bool>,
-    /// When the bin that is open ends.
+    /// End of the current bin.
     bin_end: Time,
     /// At the end of the warm-up.
     begun: Option<WarmupEnd>,
@@ -36,7 +36,7 @@ pub struct Measurement<'a> {
     ended: Option<RunEnd>,
 }
 
-/// What the bottleneck has done up to a time.
+/// Cumulative usage of the bottleneck at a time.
 struct Usage {
     link: LinkUsage,
     cell: CellUsage,
@@ -59,7 +59,7 @@ struct RunEnd {
 /// Calls of every packet are inlined into the path's loops, however large; what only cells, groups and series need is not, so
 /// that they stay small.
 impl<'a> Measurement<'a> {
-    /// Nothing has happened yet on the path of `topology`, or on one that is built like it.
+    /// Measurement of the path of `topology`, or of one that is built like it, before its first event.
     pub fn new(scenario: &'a Scenario, topology: &Topology) -> Measurement<'a> {
         Measurement {
             scenario,
@@ -76,7 +76,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// A packet is offered to a queue. Whether it has come to the bottleneck.
+    /// A packet is offered to a queue. Returns whether it is the bottleneck's.
     #[inline(always)]
     pub fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
         if node != self.queue {
@@ -86,7 +86,7 @@ impl<'a> Measurement<'a> {
         true
     }
 
-    /// A packet is taken from a queue. Whether it is out of the bottleneck's.
+    /// A packet is dequeued. Returns whether it has left the bottleneck's queue.
     #[inline(always)]
     pub fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
         if node != self.queue {
@@ -96,7 +96,7 @@ impl<'a> Measurement<'a> {
         true
     }
 
-    /// A packet has left a link or a cell. Whether that is the bottleneck.
+    /// A packet has left a link or a cell. Returns whether that is the bottleneck.
     #[inline(always)]
     pub fn departed(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
         if node != self.link {
@@ -111,7 +111,7 @@ impl<'a> Measurement<'a> {
         true
     }
 
-    /// A packet is whole behind the cell.
+    /// A packet is reassembled behind the cell.
     #[inline]
     pub fn split(&mut self, now: Time, packet: &Packet, split: Split) {
         if self.figures.counts(now, packet)
@@ -147,7 +147,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// A packet has come out of the path that was sent at `created`. Whether its receiver has it.
+    /// A packet that was sent at `created` has left the path. Returns whether it was delivered to a receiver.
     #[inline(always)]
     pub fn delivered(
         &mut self,
@@ -174,7 +174,7 @@ impl<'a> Measurement<'a> {
         self.figures.sent(now, flow, end);
     }
 
-    /// The first `bytes` of a connection are with its application.
+    /// The first `bytes` of a connection are delivered to its application.
     #[inline]
     pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64) {
         self.figures.in_order(now, flow, bytes);
@@ -208,7 +208,7 @@ impl<'a> Measurement<'a> {
         self.figures.departed(now, &cell.with_entry_time(packet));
     }
 
-    /// When the path is to be looked at next; [`Time::NEVER`] once the run is over.
+    /// Time of the next sample of the path; [`Time::NEVER`] once the run is over.
     #[inline]
     pub fn next_sample(&self) -> Time {
         let next = match (&self.begun, &self.ended) {
@@ -244,7 +244,7 @@ impl<'a> Measurement<'a> {
     }
 
     fn ended(&self, now: Time, path: &Path) -> RunEnd {
-        // Whatever is dropped by a cell counts, and by any queue above it.
+        // Drops of the cell and of every queue above it are counted.
         let bottleneck = self.nodes(path, |place| is_queue(place) || place == Place::Cell);
         let counters: Vec<&Counters> = bottleneck.filter_map(|node| path.counters(node)).collect();
         // Where a flow enters is not of the path.
@@ -289,12 +289,12 @@ impl<'a> Measurement<'a> {
     /// goodputs, losses and round trips. `probe_sent` are the packets that the probe sent; `None` without one.
     ///
     /// # Panics
-    /// There were looks that the host has left out.
+    /// The host has skipped samples.
     pub fn finish(self, flows: Vec<FlowOutcome>, probe_sent: Option<u64>) -> Outcome {
         let (Some(WarmupEnd { usage: before, delivered }), Some(RunEnd { usage, drops, marks, nodes })) =
             (self.begun, self.ended)
         else {
-            panic!("the path was not shown at the end of the warm-up or of the run")
+            panic!("the path was not sampled at the end of the warm-up or of the run")
         };
         let scenario = self.scenario;
         let (begin, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
@@ -327,7 +327,7 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// A flow with what the scenario says of it.
+/// A flow's figures with its name, group, transport, UE and QFI from the scenario.
 fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures {
     let cell = scenario.bottleneck.as_cell();
     FlowFigures {

@@ -1,4 +1,4 @@
-//! Hears of the path's events and keeps what the outcome needs.
+//! Observer of the path's events: passes them to the measurement and the recorder.
 
 use crate::contents::ContentsStore;
 use crate::measurement::Measurement;
@@ -7,18 +7,18 @@ use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 
-/// A packet that has come out of the path.
+/// A packet that has left the path.
 #[derive(Clone, Copy)]
 pub struct Arrival {
     pub packet: Packet,
     pub at_receiver: bool,
 }
 
-/// Everything that is watched.
+/// The observer of the path in the simulator.
 pub struct Meter<'a, R> {
     pub measuring: Measurement<'a>,
     pub contents: ContentsStore,
-    /// What came out and is not handed to its flow yet.
+    /// Packets that have left the path and are not yet passed to their flow.
     pub arrivals: Vec<Arrival>,
     pub timestamps: PacketTimestampStore,
     pub recorder: &'a mut R,
@@ -80,7 +80,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
 }
 
 impl<R: Recorder> Meter<'_, R> {
-    /// A packet enters the path with these contents.
+    /// The packet with this handle enters the path.
     #[inline]
     pub fn begin(&mut self, handle: u64) {
         if R::ON {

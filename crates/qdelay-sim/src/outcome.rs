@@ -1,4 +1,4 @@
-//! What a run gives: its figures, and the delays that curves are made of.
+//! The outcome of a run: its figures, and the delay distributions of its curves.
 
 use crate::results::{FlowFigures, Measures, Series};
 use crate::scenario::Scenario;
@@ -9,14 +9,14 @@ use qdelay_path::{ByReason, Counters};
 use qdelay_record::DelayHistogram;
 use std::collections::BTreeMap;
 
-/// What comes of one run. Equal scenarios give equal outcomes.
+/// The outcome of one run. Equal scenarios give equal outcomes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Its figures, with full precision.
     pub measures: Measures,
-    /// What happened over time, where the scenario asks for it.
+    /// Time series, if the scenario has one.
     pub series: Option<Series>,
-    /// What curves are made of, where the scenario has groups or a series.
+    /// Delay distributions, if the scenario has groups or a series.
     pub delays: Option<Box<Delays>>,
 }
 
@@ -68,7 +68,7 @@ pub struct Delays {
     pub round_trips: BTreeMap<String, DelayHistogram>,
 }
 
-/// What the ends of a flow tell of it when the run is over.
+/// Figures that the ends of a flow report at the end of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowOutcome {
     /// Its figures, but for those that depend on the scenario or on what the path did.
@@ -77,7 +77,7 @@ pub struct FlowOutcome {
     pub round_trips: Option<Box<DelayHistogram>>,
 }
 
-/// Where the delay of a packet arises on its way through a cell. All together are the time from the packet's arrival at the
+/// A component of the delay breakdown of a packet through a cell. All together are the time from the packet's arrival at the
 /// first of them until the UE hands it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
@@ -97,7 +97,7 @@ pub enum DelayStage {
 }
 
 impl DelayStage {
-    /// In the order of the way.
+    /// In the order in which a packet passes them.
     pub const ALL: [DelayStage; 6] = [
         DelayStage::N3,
         DelayStage::Upf,
@@ -120,7 +120,7 @@ impl DelayStage {
     }
 }
 
-/// A time within which packets are handed up, since they came to the node.
+/// A bound on the delay from a packet's arrival at the node to its delivery by the UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayBound {
     /// Microseconds.
@@ -130,7 +130,7 @@ pub enum DelayBound {
 }
 
 impl DelayBound {
-    /// Those that are counted.
+    /// The bounds that are counted.
     pub const ALL: [DelayBound; 15] = [
         DelayBound::Micros(500),
         DelayBound::Micros(1000),
@@ -148,7 +148,7 @@ impl DelayBound {
         DelayBound::Ttis(4),
         DelayBound::Ttis(8),
     ];
-    /// How long that is.
+    /// The bound as a duration.
     pub fn span(self, tti: Span) -> Span {
         match self {
             DelayBound::Micros(micros) => Span::from_micros(micros),

@@ -1,8 +1,8 @@
-//! What packets that are on the path have seen of the bottleneck, for those who write it down.
+//! Timestamps at the bottleneck of the packets in flight, for recorders.
 
 use qdelay_core::Time;
 
-/// What a packet has seen of the bottleneck so far. [`Time::NEVER`]: nothing.
+/// Timestamps of a packet at the bottleneck; [`Time::NEVER`] for an event that has not happened.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketTimestamps {
     pub arrival: Time,

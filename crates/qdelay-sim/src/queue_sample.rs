@@ -1,9 +1,9 @@
-//! What is queued at one time.
+//! Backlog of the bottleneck's queues at one time.
 
 use qdelay_core::qdisc::Qdisc;
 use qdelay_path::{NodeId, Path};
 
-/// What is queued at one time.
+/// Backlog of the bottleneck's queues at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueSample {
     /// Packets.

@@ -1,14 +1,14 @@
-//! One-way delays cut down to whole milliseconds: what a receiver says whose clock counts milliseconds, as many programs do.
+//! One-way delays truncated to whole milliseconds, as a receiver with a millisecond clock reports them.
 
 use crate::results::WholeMillisecondDelays;
 use qdelay_core::Span;
 
-/// A flow's delays so far, for what depends on others of the same flow.
+/// Earlier delays of a flow, from which its jitter is computed.
 #[derive(Clone, Copy, Default)]
 pub struct DelayHistory {
-    /// The last one, whether it counts or not.
+    /// The previous delay, measured or not.
     pub last: Option<Span>,
-    /// The first that counts.
+    /// The first measured delay.
     pub first: Option<Span>,
 }
 
@@ -26,7 +26,7 @@ pub struct WholeMilliseconds {
 }
 
 impl WholeMilliseconds {
-    /// A delay that counts, of a flow with this past; the first that counts is part of it already.
+    /// Adds a measured delay of a flow with this history; the history's `first` includes this delay.
     #[inline]
     pub fn add(&mut self, delay: Span, past: DelayHistory) {
         let ms = delay.as_millis();
@@ -44,7 +44,7 @@ impl WholeMilliseconds {
         }
     }
 
-    /// What comes of all; zeros without any.
+    /// The summary of all delays; zeros if there are none.
     pub fn finish(self) -> WholeMillisecondDelays {
         let over = |sum: u128, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
         let mean = over(self.sum, self.count);

@@ -10,8 +10,8 @@
 //!
 //! Each adds `overhead` bytes to every packet: framing that the IP size does not show. An idle link has no events.
 
-mod any;
 mod component;
+mod dispatch;
 mod line;
 mod parameters;
 mod shaper;
@@ -26,7 +26,7 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Rate, Time};
 
 // The registry: a line makes of a link a variant, an entry of `LINKS` and an example. They are listed in this order.
-any::links! {
+dispatch::links! {
     shaped: { shaper::Shaper }
     serial: { line::Line, steps::RateLink }
     slotted: { uplink::Uplink in Box }
@@ -44,7 +44,7 @@ pub enum AnyLink {
     Slotted(AnySlotted),
 }
 
-any::delegate!(AnyLink: Shaped, Serial, Slotted);
+dispatch::delegate!(AnyLink: Shaped, Serial, Slotted);
 
 /// What any link says of itself.
 pub trait LinkModel {

@@ -46,11 +46,11 @@ macro_rules! kind {
         pub enum $Any {
             $(
                 #[doc = concat!("[`", stringify!($Link), "`].")]
-                $Link(any::held!($Link $(, $Holder)?)),
+                $Link(dispatch::held!($Link $(, $Holder)?)),
             )+
         }
 
-        any::delegate!($Any: $($Link),+);
+        dispatch::delegate!($Any: $($Link),+);
 
         $(impl From<$Link> for AnyLink {
             fn from(link: $Link) -> AnyLink {
@@ -115,10 +115,10 @@ macro_rules! links {
             component::EXAMPLE, $($shaped::EXAMPLE,)+ $($serial::EXAMPLE,)+ $($slotted::EXAMPLE,)+
         ];
 
-        any::kind!(Shaped, AnyShaped: $($Shaped $(in $ShapedIn)?),+);
-        any::kind!(Serial, AnySerial: $($Serial $(in $SerialIn)?),+);
-        any::kind!(Slotted, AnySlotted: $($Slotted $(in $SlottedIn)?,)+ $($Trace $(in $TraceIn)?),+);
-        any::slotted!($($Slotted,)+ $($Trace),+);
+        dispatch::kind!(Shaped, AnyShaped: $($Shaped $(in $ShapedIn)?),+);
+        dispatch::kind!(Serial, AnySerial: $($Serial $(in $SerialIn)?),+);
+        dispatch::kind!(Slotted, AnySlotted: $($Slotted $(in $SlottedIn)?,)+ $($Trace $(in $TraceIn)?),+);
+        dispatch::slotted!($($Slotted,)+ $($Trace),+);
 
         #[deny(clippy::missing_trait_methods)]
         impl Shaped for AnyShaped {
