@@ -6,7 +6,7 @@ use qdelay_core::Span;
 
 /// Resolution of the histogram: one microsecond below about 2 ms, three digits above.
 const UNIT_NANOS: u64 = 1_000;
-/// Longest delay told apart: a day.
+/// Longest delay that is resolved, in microseconds: a day.
 const LONGEST: u64 = 86_400 * 1_000_000;
 
 /// A histogram of delays, exact to three significant digits (and to a microsecond), with the exact mean and maximum.
@@ -58,7 +58,7 @@ impl DelayHistogram {
         self.max = self.max.max(delay);
     }
 
-    /// Records what `other` has recorded too.
+    /// Adds the delays of `other`.
     pub fn merge(&mut self, other: &DelayHistogram) {
         // Both have the same bounds.
         let added = self.histogram.add(&other.histogram);

@@ -1,5 +1,5 @@
-//! Entities of results: structs whose fields are named once, with what they are. What writes, reads, rounds, finds or documents
-//! figures goes by that.
+//! Entities of results: structs whose fields are named once, with what they are. Writing, reading, rounding,
+//! look-up and documentation of figures use this declaration.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ pub struct Field {
     pub name: &'static str,
     /// What it is, and its unit.
     pub about: &'static str,
-    /// What stands there.
+    /// Shape of its value.
     pub shape: fn() -> Shape,
 }
 
-/// What stands under a name.
+/// The shape of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// A number, or none.
     Number,
     /// The fields of an entity of this name.
     Fields(&'static str, &'static [Field]),
-    /// The same under each of several names that only a run knows.
+    /// A map of such values, by names that are known at run time.
     Named(fn() -> Shape),
     /// A list, whose entries have no names.
     List(fn() -> Shape),
@@ -29,7 +29,7 @@ pub enum Shape {
     Text,
 }
 
-/// What can stand in an entity.
+/// A value of an entity.
 pub trait Entity {
     /// What it is.
     fn shape() -> Shape;
@@ -88,7 +88,7 @@ impl Entity for f64 {
     }
 }
 
-/// What is exact already.
+/// Types that need no rounding.
 macro_rules! exact {
     ($shape:ident: $($type:ty),*) => {$(
         impl Entity for $type {

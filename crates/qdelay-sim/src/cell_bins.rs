@@ -1,4 +1,4 @@
-//! What happened in a cell in each bin of time.
+//! Time series of a cell.
 
 use crate::results::CellSeries;
 use qdelay_core::Time;
@@ -17,7 +17,7 @@ pub struct CellBins {
 }
 
 impl CellBins {
-    /// A bin ends, with so much done since the run began, and channels that are good for this MCS.
+    /// A bin ends; `usage` is cumulative since the start of the run, `mcs` the mean MCS of the channels.
     pub fn close(&mut self, now: Time, usage: CellUsage, mcs: Option<f64>) {
         let series = &mut self.series;
         let ((bytes_mean, bytes_max), (packets_mean, packets_max)) =

@@ -1,4 +1,4 @@
-//! What is measured of packets by their codepoint, at the bottleneck.
+//! Measurements by codepoint at the bottleneck.
 
 use crate::rates::rate_mbps;
 use crate::results;
@@ -7,7 +7,7 @@ use qdelay_core::dscp::{self, CODEPOINTS};
 use qdelay_core::{Packet, Span};
 use qdelay_record::DelayHistogram;
 
-/// Watches the codepoints of what comes to the bottleneck.
+/// Accumulates measures of packets at the bottleneck by codepoint.
 pub struct CodepointMeter {
     /// The place of each codepoint in `of`; [`CodepointMeter::NONE`] as long as there is none.
     place: [u8; CODEPOINTS],
@@ -29,7 +29,7 @@ struct Codepoint {
 impl CodepointMeter {
     const NONE: u8 = u8::MAX;
 
-    /// Watches them where the flows of `scenario` use more than one.
+    /// A meter if the flows of `scenario` use more than one codepoint.
     pub fn new(scenario: &Scenario) -> Option<CodepointMeter> {
         let flows = scenario.flows.iter();
         let used = flows.flat_map(|flow| [Some(flow.dscp), flow.other.map(|other| other.dscp)]).flatten();
@@ -40,7 +40,7 @@ impl CodepointMeter {
         (watch.of.len() > 1).then_some(watch)
     }
 
-    /// What there is of `dscp`: the first packet of one that no flow has makes room for it.
+    /// The entry of `dscp`; created at the first packet if no flow declares it.
     #[inline]
     fn at(&mut self, dscp: u8) -> &mut Codepoint {
         // A codepoint has six bits.

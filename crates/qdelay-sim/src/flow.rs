@@ -1,4 +1,4 @@
-//! A flow as it runs, and the way of its packets onto the path.
+//! A flow at run time, and the ingress of its packets into the path.
 
 use crate::meter::{ACKNOWLEDGEMENT, Meter};
 use crate::scenario::{FlowSpec, ProbeSpec, SecondCodepoint};
@@ -43,11 +43,11 @@ pub struct RunningFlow {
     /// When it stops sending for good.
     pub stop: Time,
     pub marking: FlowCodepoints,
-    /// Round trips after the warm-up, where its ends tell of them.
+    /// Round trips after the warm-up, if its ends measure them.
     pub round_trips: Option<Box<DelayHistogram>>,
-    /// The far end throws away what comes later than this.
+    /// The far end discards data packets with a larger one-way delay.
     pub discard_after: Option<Span>,
-    /// How many packets it has thrown away.
+    /// Packets that it has discarded.
     pub discarded_late: u64,
     /// The smoothed round trips at the ends of bins: how many, and their sum.
     pub srtts: (u64, Span),
@@ -92,7 +92,7 @@ impl RunningFlow {
     }
 }
 
-/// Carries the packets of a flow's ends onto the path during one call.
+/// Passes the packets of a flow's ends to the path during one call.
 pub struct FlowHost<'a, 'm, R> {
     pub now: Time,
     pub index: usize,

@@ -26,7 +26,7 @@ impl InOrder {
         }
     }
 
-    /// The first `bytes` are with the application now. Tells of each segment that was not there before how long it took.
+    /// The first `bytes` are delivered to the application. Reports the delay of each segment that this completes.
     #[inline]
     pub fn received(&mut self, now: Time, bytes: u64, mut delay: impl FnMut(Span)) {
         while let Some(&(end, sent)) = self.sent.front()
