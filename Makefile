@@ -20,7 +20,7 @@ FUZZ_FRESH ?= 1000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run test browser build package bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -30,6 +30,7 @@ help:
 	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm where they are missing, and says so"
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
+	@echo "make package   a package of each crate, built from what is in it: target/package"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
 	@echo "make soak      links under load for SOAK_SECONDS=$(SOAK_SECONDS), memory and files watched (root)"
@@ -88,6 +89,10 @@ check: rust
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@# Without the command: its doc comments are help texts, where brackets are no links.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# Packages depend on each other by version. What only tests need is in none of them.
+package: rust
+	cargo package --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --locked
 
 bench-real: build
 	$(QDELAY) bench link

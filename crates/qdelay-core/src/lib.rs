@@ -11,6 +11,34 @@
 //!
 //! The feature `alloc`, which is on by default, is whatever needs a heap: components, deadlines, disciplines, pacers, and
 //! [`aqm::Duplicates`]. Without it the rest stays, so that a law runs on a microcontroller that has no allocator: `examples/bare-metal`.
+//!
+//! A law alone, beside whatever has the packets:
+//!
+//! ```
+//! use qdelay_core::Span;
+//! use qdelay_core::aqm::{Bode, Verdict};
+//! use qdelay_core::packet::Backlog;
+//!
+//! let law = Bode { target: Span::from_millis(20), min_keep: 2, min_keep_bytes: 0 };
+//! let behind = Backlog { packets: 10, bytes: 15_000 };
+//! assert_eq!(law.decide(Span::from_millis(19), behind), Verdict::Forward);
+//! assert_eq!(law.decide(Span::from_millis(21), behind), Verdict::Drop);
+//! ```
+//!
+//! A discipline by name, as users write it:
+//!
+//! ```
+//! use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+//! use qdelay_core::{Context, Packet, Random, Time};
+//!
+//! let mut queue = AnyQdisc::parse("fq_codel:target=10ms")?;
+//! let mut random = Random::derive(1, "queue", "qdisc");
+//! let mut context = Context { now: Time::ZERO, random: &mut random, sink: &mut () };
+//! queue.enqueue(&mut context, Packet { handle: 7, bytes: 1500, ..Packet::default() });
+//! assert_eq!(queue.backlog().bytes, 1500);
+//! assert_eq!(queue.dequeue(&mut context).map(|packet| packet.handle), Some(7));
+//! # Ok::<(), qdelay_core::component::ComponentError>(())
+//! ```
 #![no_std]
 #[cfg(any(feature = "alloc", test))]
 extern crate alloc;

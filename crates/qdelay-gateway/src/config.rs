@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn the_example_can_be_used() {
-        let text = include_str!("../../../packaging/gateway.toml");
+        let text = include_str!("../gateway.toml");
         parse(text).unwrap();
         // With the keys behind a '#' too.
         let all: String = text

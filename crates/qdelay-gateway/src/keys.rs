@@ -163,7 +163,7 @@ mod tests {
     /// The example that users copy has every key with its default, and no key is missing.
     #[test]
     fn the_example_has_every_key() {
-        let example = include_str!("../../../packaging/gateway.toml");
+        let example = include_str!("../gateway.toml");
         let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
         for line in example.lines() {
             let line = line.trim_start_matches('#').trim();

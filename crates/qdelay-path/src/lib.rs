@@ -14,6 +14,36 @@
 //! queues before them. A path may have any number of entries and exits: two directions are two flows through one graph.
 //!
 //! Nothing is allocated for a packet once the queues have grown to what they need.
+//!
+//! ```
+//! use qdelay_core::{Packet, Rate, Time, qdisc::AnyQdisc};
+//! use qdelay_path::{Line, NodeId, NodeSpec, Observer, PathBuilder};
+//!
+//! #[derive(Default)]
+//! struct Arrivals(Vec<(Time, u64)>);
+//!
+//! impl Observer for Arrivals {
+//!     fn delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
+//!         self.0.push((now, packet.handle));
+//!     }
+//! }
+//!
+//! // A queue and a line of 8 Mbit/s: 1000 bytes take a millisecond.
+//! let mut path = PathBuilder::new()
+//!     .node("queue", NodeSpec::Queue(AnyQdisc::parse("codel").expect("a discipline")))
+//!     .node("line", NodeSpec::link(Line::new(Rate::from_bps(8_000_000), 0)))
+//!     .node("out", NodeSpec::Exit)
+//!     .chain(&["queue", "line", "out"])
+//!     .build(1)
+//!     .expect("a path");
+//! let (entry, mut arrivals) = (path.node("queue").expect("a node"), Arrivals::default());
+//! path.ingress(Time::ZERO, entry, Packet { handle: 7, bytes: 1000, ..Packet::default() }, &mut arrivals).expect("in order");
+//! while path.next_deadline() < Time::NEVER {
+//!     path.poll(path.next_deadline(), &mut arrivals).expect("in order");
+//! }
+//! assert_eq!(arrivals.0, [(Time::from_nanos(1_000_000), 7)]);
+//! path.audit().expect("no packet is lost or made up");
+//! ```
 #![no_std]
 extern crate alloc;
 

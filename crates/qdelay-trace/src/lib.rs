@@ -10,6 +10,19 @@
 //! * [`shipped`]: synthetic traces that are part of the program.
 //!
 //! Nothing here opens files: whoever does feeds the parsers. Memory is bounded by limits that errors name.
+//!
+//! ```
+//! use qdelay_core::Span;
+//! use qdelay_trace::{info, mahimahi, synth::Synth};
+//!
+//! // One packet of 1504 bytes at 2 ms and two at 4 ms, then again from the beginning.
+//! let schedule = mahimahi::parse(b"2\n4\n4\n")?;
+//! assert!((schedule.mean_mbps() - 9.024).abs() < 1e-9);
+//!
+//! let made = Synth::of_preset("lte-driving", Span::from_secs(10), 1).expect("a preset").schedule()?;
+//! assert!(info::of_schedule(&made).mean_mbps > 0.0);
+//! # Ok::<(), qdelay_trace::TraceError>(())
+//! ```
 #![no_std]
 extern crate alloc;
 

@@ -1,4 +1,4 @@
-//! What those rely on who depend on the crates: that they build with fewer features and without an allocator.
+//! What those rely on who depend on the crates: that they build with fewer features and without an allocator, and can be packaged.
 //!
 //! Nothing is fetched.
 
@@ -28,4 +28,32 @@ fn a_law_runs_without_an_allocator() {
         skip(Need::Tools, format!("the target {TARGET} is not installed"));
     }
     cargo(folder, &["build", "--quiet", "--release", "--target", TARGET]);
+}
+
+/// What `package` depends on without its default features, one name for each line.
+fn dependencies(package: &str) -> String {
+    let tree = ["tree", "--package", package, "--no-default-features", "--edges", "normal,build"];
+    cargo("", &[&tree[..], &["--prefix", "none", "--format", "{p}"]].concat())
+}
+
+#[test]
+fn records_need_no_parquet() {
+    for package in ["qdelay-record", "qdelay-sim", "qdelay-emu"] {
+        let found = dependencies(package);
+        assert!(found.starts_with(package) && found.contains("hdrhistogram v"), "{package}: {found}");
+        assert!(!found.contains("parquet v"), "{package} depends on parquet: {found}");
+    }
+    let check = ["check", "--quiet", "--no-default-features", "--package"];
+    cargo("", &[&check[..], &["qdelay-core", "--package", "qdelay-record"]].concat());
+}
+
+/// Each package has the files that its crate is made of, and depends on the others by version. Built from them are they by
+/// `make package`.
+#[test]
+fn every_crate_can_be_packaged() {
+    let package = ["package", "--workspace", "--quiet", "--no-verify", "--allow-dirty"];
+    cargo(
+        "",
+        &[&package[..], &["--exclude", "qdelay-testing", "--exclude", "qdelay-testing-macros"]].concat(),
+    );
 }
