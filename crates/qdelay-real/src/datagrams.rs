@@ -113,7 +113,7 @@ impl Sending {
 fn source(scenario: &Scenario, index: usize) -> UdpSource {
     let seed = scenario.seed;
     let flow = scenario.flows.get(index);
-    match (flow.map(|flow| (flow.transport, flow.start)), scenario.probe) {
+    match (flow.map(|flow| (flow.transport.clone(), flow.start)), scenario.probe) {
         (Some((TransportConfig::Udp(config), start)), _) => {
             let random = Random::derive(seed, &format!("flow-{index}"), "source");
             UdpSource::new(config, Time::ZERO + start, random)

@@ -26,7 +26,7 @@ pub fn is_call(flow: &FlowSpec) -> bool {
 
 /// Payload bytes of a packet and the interval between packets; `None` if the flow is not call-like.
 pub fn gap(flow: &FlowSpec) -> Option<(u32, Span)> {
-    let TransportConfig::Udp(udp) = flow.transport else { return None };
+    let TransportConfig::Udp(udp) = &flow.transport else { return None };
     let gap = udp.gaps.as_constant()?;
     let is_call = BYTES.contains(&udp.bytes) && (GAP[0]..=GAP[1]).contains(&gap);
     is_call.then_some((udp.bytes - HEADERS, gap))

@@ -237,7 +237,7 @@ fn program(
 }
 
 fn iperf3(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) -> Option<Vec<String>> {
-    let TransportConfig::Tcp(tcp) = flow.transport else { return None };
+    let TransportConfig::Tcp(tcp) = &flow.transport else { return None };
     let controller = tcp.controller.in_kernel()?;
     let interval = if scenario.duration <= FINE { "0.1" } else { "1" };
     let mut arguments: Vec<String> =

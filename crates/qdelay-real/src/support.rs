@@ -84,7 +84,7 @@ pub fn wants_pacing(scenario: &Scenario) -> bool {
 
 /// `None` if there is no choice: BBR is always paced.
 fn paced(flow: &FlowSpec) -> Option<bool> {
-    match flow.transport {
+    match &flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
         TransportConfig::Tcp(tcp) => Some(tcp.profile.pacing == Pacing::Always),
         TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
@@ -92,7 +92,7 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
 }
 
 fn ecn(flow: &FlowSpec) -> Option<bool> {
-    match flow.transport {
+    match &flow.transport {
         TransportConfig::Tcp(tcp) => Some(tcp.profile.ecn),
         TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
     }
@@ -112,7 +112,7 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     if flow.discard_after.is_some() {
         return Err("discard_after: real receivers accept every packet; remove it".to_string());
     }
-    match flow.transport {
+    match &flow.transport {
         // iperf3 ends a transfer when all data is written, and discards data that has not arrived by then.
         TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {
             Err(format!("'{}': iperf3 cannot send an exact number of bytes; remove bytes", flow.typed))
@@ -168,7 +168,7 @@ pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     let mut all: Vec<String> =
         there.unwrap_or_default().split_ascii_whitespace().map(str::to_string).collect();
     for flow in &scenario.flows {
-        if let TransportConfig::Tcp(tcp) = flow.transport
+        if let TransportConfig::Tcp(tcp) = &flow.transport
             && let Some(name) = tcp.controller.in_kernel()
             && !all.iter().any(|there| there == name)
             && has_module(name)

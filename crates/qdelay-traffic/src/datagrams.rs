@@ -42,7 +42,7 @@ impl Ends for Datagrams {
         Datagrams {
             echoes: config.echo,
             listener: config.call.map(listener),
-            ..Datagrams::one_way(UdpSource::new(*config, flow.start, flow.random("source")))
+            ..Datagrams::one_way(UdpSource::new(config.clone(), flow.start, flow.random("source")))
         }
     }
 

@@ -44,6 +44,7 @@ mod parameter;
 pub mod playout;
 mod profile;
 pub mod segment;
+pub mod source;
 pub mod tcp;
 pub mod tfrc;
 pub mod transport;

@@ -10,10 +10,9 @@ use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
 use crate::udp::UdpConfig;
-use crate::{audio, gaming, tcp, tfrc, udp, voip};
+use crate::{audio, gaming, source, tcp, tfrc, udp, voip};
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Packet, Span, Time};
 
@@ -23,7 +22,7 @@ use qdelay_core::{Packet, Span, Time};
 macro_rules! transports {
     ($($(#[$about:meta])+ $kind:ident($config:ident => $ends:ident): $($module:ident),+;)+) => {
         /// What a flow's two ends run.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow")]
         pub enum TransportConfig {
             $($(#[$about])+ $kind($config),)+
@@ -37,13 +36,20 @@ macro_rules! transports {
             /// # Errors
             /// Parameters that contradict each other, or a component that is no transport; the message says which.
             pub fn build(arguments: &Arguments) -> Result<TransportConfig, ComponentError> {
+                if let Some(build) = arguments.maker::<source::Maker>() {
+                    return build(arguments);
+                }
+                // A congestion control from outside is TCP with it.
+                let is_custom = arguments.registry().components().any(|own| core::ptr::eq(own, arguments.component()));
+                if is_custom {
+                    return tcp::build(arguments).map(TransportConfig::Tcp);
+                }
                 let name = arguments.component().name;
                 let is_of = |components: &[&Component]| components.iter().any(|component| component.name == name);
                 $($(if is_of($module::COMPONENTS) {
                     return $module::build(arguments).map(TransportConfig::$kind);
                 })+)+
-                let message = format!("'{name}' is not a transport");
-                Err(ComponentError { typed: arguments.typed().to_string(), message })
+                Err(arguments.fail(format!("'{name}' is not a transport")))
             }
 
             /// The ends of a flow of these settings; nothing is sent yet.

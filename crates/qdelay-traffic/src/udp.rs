@@ -1,10 +1,16 @@
 //! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
 
 use crate::parameter::parameter;
+use crate::source::{CustomSource, RunningSource};
 use crate::voice::Call;
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
+
+/// An IP and a UDP header.
+const BYTES_MIN: u32 = 28;
+/// The largest IP packet.
+const BYTES_MAX: u32 = 65_535;
 
 static COMPONENT: Component = Component {
     kind: Kind::Transport,
@@ -76,7 +82,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
 }
 
 /// When datagrams leave and how large they are.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UdpConfig {
     /// IP packet size in bytes.
     pub bytes: u32,
@@ -92,7 +98,7 @@ pub struct UdpConfig {
 }
 
 /// How the times between a source's datagrams are made.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Gaps {
     /// Constant while on. With constant periods, or without off periods, nothing is random.
     OnOff {
@@ -129,6 +135,8 @@ pub enum Gaps {
         /// Longest gap.
         high: Span,
     },
+    /// Those of a source from outside, which makes the sizes too.
+    Custom(CustomSource),
 }
 
 impl UdpConfig {
@@ -168,6 +176,9 @@ impl Gaps {
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     gaps: Gaps,
+    /// The source from outside, where there is one.
+    running: Option<RunningSource>,
+    /// Of the next datagram.
     bytes: u32,
     random: Random,
     next: Time,
@@ -186,9 +197,13 @@ impl UdpSource {
         match config.gaps {
             Gaps::OnOff { on, exponential, .. } => on_until = next + period(on, exponential, &mut random),
             Gaps::Spurts { gap, talk, .. } => left = intervals(gap, talk, &mut random).saturating_sub(1),
-            Gaps::Normal { .. } | Gaps::Uniform { .. } => {}
+            Gaps::Normal { .. } | Gaps::Uniform { .. } | Gaps::Custom(_) => {}
         }
-        UdpSource { gaps: config.gaps, bytes: config.bytes, random, next, sent: 0, on_until, left }
+        let running = if let Gaps::Custom(source) = &config.gaps { Some(source.start()) } else { None };
+        let UdpConfig { bytes, gaps, .. } = config;
+        let mut source = UdpSource { gaps, running, bytes, random, next, sent: 0, on_until, left };
+        source.schedule_custom();
+        source
     }
 
     /// A probe: packets of `bytes` at gaps uniform between `low` and `high`.
@@ -211,6 +226,7 @@ impl UdpSource {
             return None;
         }
         self.sent += 1;
+        let bytes = self.bytes;
         match self.gaps {
             Gaps::OnOff { gap, on, off, exponential } => {
                 self.next += gap;
@@ -233,8 +249,20 @@ impl UdpSource {
                 let width = high.saturating_sub(low).as_nanos();
                 self.next += low + Span::from_nanos(self.random.below(width.saturating_add(1)));
             }
+            Gaps::Custom(_) => self.schedule_custom(),
         }
-        Some(self.bytes)
+        Some(bytes)
+    }
+
+    /// Asks a source from outside for its next datagram.
+    fn schedule_custom(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        match running.next(&mut self.random) {
+            Some((gap, bytes)) => {
+                (self.next, self.bytes) = (self.next + gap, bytes.clamp(BYTES_MIN, BYTES_MAX))
+            }
+            None => self.next = Time::NEVER,
+        }
     }
 }
 
@@ -291,7 +319,7 @@ mod tests {
 
     /// Milliseconds between the first datagrams.
     fn gaps(config: UdpConfig, number: usize) -> Vec<f64> {
-        let mut source = UdpSource::new(config, START, random());
+        let mut source = UdpSource::new(config.clone(), START, random());
         assert_eq!(source.next_deadline(), START + config.phase);
         let gap = |_| {
             let now = source.next_deadline();

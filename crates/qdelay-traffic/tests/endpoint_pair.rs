@@ -79,7 +79,7 @@ fn build(case: &Case) -> Net {
     let back_outage = outage.filter(|_| case.outage.is_some_and(|o| o.2));
     let mut net = Net::new(
         case.profile,
-        case.controller,
+        case.controller.clone(),
         rule(case.forward.clone(), outage, random("forward")),
         rule(case.back.clone(), back_outage, random("back")),
     );
@@ -217,7 +217,7 @@ fn the_same_cases_every_time() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..200 {
         let case = case().new_tree(&mut runner).unwrap().current();
-        if let Err(panic) = std::panic::catch_unwind(|| play(&case, false)) {
+        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play(&case, false))) {
             eprintln!("the case: {case:?}");
             std::panic::resume_unwind(panic);
         }
@@ -285,7 +285,7 @@ fn heavy_loss_both_ways() {
         for controller in AnyController::each() {
             for seed in 0..4 {
                 let (data, acks) = (lossy(0.2, ms(20), seed, "data"), lossy(0.2, ms(20), seed, "acks"));
-                let mut net = Net::new(profile, controller, data, acks);
+                let mut net = Net::new(profile, controller.clone(), data, acks);
                 net.download(100 * u64::from(profile.mss));
                 net.finish(Span::from_secs(3600));
             }
@@ -316,7 +316,7 @@ fn long_outages() {
                 let back = Box::new(
                     move |t: &Transit| if both && cut(t) { Fate::lost() } else { Fate::after(ms(30)) },
                 );
-                let mut net = Net::new(profile, controller, forward, back);
+                let mut net = Net::new(profile, controller.clone(), forward, back);
                 net.download(3_000_000);
                 net.finish(Span::from_secs(seconds + 120 + 60));
                 let counts = net.ends[0].sender().counts();

@@ -182,7 +182,7 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
     for controller in controls.filter(|controller| !controller.owns_window()) {
         for detection in BOTH {
             for lost in patterns {
-                let mut net = Net::line(found_by(detection), controller, lose(lost, 1));
+                let mut net = Net::line(found_by(detection), controller.clone(), lose(lost, 1));
                 net.connect();
                 net.write(0, 800 * MSS);
                 let mut delivered = Delivered::default();
@@ -330,7 +330,7 @@ fn a_single_loss_in_ns3() {
     for (controller, beta) in
         [(AnyController::from(Ns3Reno::default()), 0.5), (Ns3Cubic::new(false).into(), 0.7)]
     {
-        let mut net = Net::line(Profile::ns3(), controller, lose(&[150], 1));
+        let mut net = Net::line(Profile::ns3(), controller.clone(), lose(&[150], 1));
         net.download(2_000 * MSS);
         let mut before = 0;
         while net.ends[0].sender().counts().recoveries == 0 {

@@ -167,7 +167,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         flows: (0..flows)
             .map(|index| FlowSpec {
                 start: random_start(seed, index, within),
-                ..FlowSpec::new(name, transport)
+                ..FlowSpec::new(name, transport.clone())
             })
             .collect(),
         probe: Some(ProbeSpec { bytes: PROBE_BYTES, ..ProbeSpec::default() }),

@@ -61,7 +61,7 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
         start: Span::from_nanos(Random::derive(seed, &format!("flow-{index}"), "start").below(1_000_000_000)),
         access: Some(Rate::from_mbps(1000.0)),
         extra_rtt: Span::from_micros(index * 20_000 / (FLOWS - 1)),
-        ..FlowSpec::new(&typed, config)
+        ..FlowSpec::new(&typed, config.clone())
     });
     let discipline = parse_qdisc(&match qdisc {
         // Its defaults. ns-3's quantum is the device's MTU, 1500, and counts packets without the frame's header, whereas ours

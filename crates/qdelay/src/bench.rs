@@ -104,7 +104,7 @@ fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure
         start: random_start(options.seed, index, within),
         access: Some(ACCESS),
         extra_rtt: extra_rtt(index, options.flows),
-        ..FlowSpec::new(&options.transport, transport)
+        ..FlowSpec::new(&options.transport, transport.clone())
     };
     Ok(Scenario {
         bottleneck: Bottleneck::link(qdisc, link),

@@ -251,7 +251,7 @@ impl Cell {
             sharing: setting.sharing,
             air: setting.air_span(),
             harq_ttis: setting.harq_ttis(),
-            scheduler: State::new(setting.scheduler, ues.len(), setting.tti),
+            scheduler: State::new(&setting.scheduler, ues.len(), setting.tti),
             activity: Activity::new(ues.len()),
             blocks: Blocks::default(),
             timers: Deadlines::new(bearers.len()),

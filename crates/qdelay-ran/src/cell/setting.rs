@@ -203,11 +203,11 @@ impl CellSetting {
         {
             return Err(CellError::Tti { tti: self.tti, slot });
         }
-        let fits = |scheduler: Scheduler| match scheduler.longest_tti() {
+        let fits = |scheduler: &Scheduler| match scheduler.longest_tti() {
             window if window < self.tti => Err(CellError::Window { window, tti: self.tti }),
             _ => Ok(()),
         };
-        fits(self.scheduler)?;
+        fits(&self.scheduler)?;
         let (rtt, air) = (self.tti * self.harq_ttis(), self.air_span());
         if self.harq.retransmissions > 0 && rtt < air {
             return Err(CellError::HarqRtt { rtt, air });
@@ -218,12 +218,12 @@ impl CellSetting {
         if self.partition.is_some() && self.slots() > 1 && self.control != Control::NONE {
             return Err(CellError::Partition { tti: self.tti });
         }
-        let divides = |scheduler: Scheduler| scheduler.divides().is_some();
-        let of_slices = || self.slices.iter().filter_map(|slice| slice.scheduler);
-        if self.partition.is_some() && (divides(self.scheduler) || of_slices().any(divides)) {
+        let divides = |scheduler: &Scheduler| scheduler.divides().is_some();
+        let of_slices = || self.slices.iter().filter_map(|slice| slice.scheduler.as_ref());
+        if self.partition.is_some() && (divides(&self.scheduler) || of_slices().any(divides)) {
             return Err(CellError::SchedulerOfSlice);
         }
-        if divides(self.scheduler) && self.slots() > 1 && self.control != Control::NONE {
+        if divides(&self.scheduler) && self.slots() > 1 && self.control != Control::NONE {
             return Err(CellError::Partition { tti: self.tti });
         }
         of_slices().try_for_each(fits)?;

@@ -10,7 +10,8 @@
 //! A new one is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type of the settings with
 //! `Setting`, and what it remembers with `Law`.
 
-mod any;
+mod custom;
+mod dispatch;
 mod eqp;
 mod frame;
 mod max_throughput;
@@ -19,14 +20,14 @@ mod ranked;
 mod round_robin;
 mod turns;
 
+pub use custom::{CustomScheduler, Demand, Policy, custom};
 pub(crate) use frame::{Frame, Grid, Prbs};
 pub(crate) use turns::Turns;
 
 use crate::radio::Quality;
 use alloc::format;
-use alloc::string::ToString;
 use alloc::vec::Vec;
-use any::schedulers;
+use dispatch::schedulers;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 

@@ -6,12 +6,13 @@
 //!
 //! A new one is a file, its `mod` line and a line of the registry below.
 
-mod any;
 mod bler;
 mod capacity;
 mod channel;
 mod control;
 mod cqi;
+mod custom;
+mod dispatch;
 mod error;
 mod fading;
 mod mcs;
@@ -23,13 +24,14 @@ mod volume;
 pub use bler::Bler;
 pub use channel::{Radio, Reported};
 pub use control::Control;
+pub use custom::{ChannelModel, CustomChannel, custom};
 pub use error::RadioError;
 pub use quality::Quality;
 
 use crate::tables::Carrier;
 use alloc::format;
-use any::channels;
 use channel::Source;
+use dispatch::channels;
 use qdelay_core::Time;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 

@@ -328,7 +328,7 @@ impl Tables {
                     extra_rtt: keys.extra_rtt.get(),
                     ue,
                     qfi,
-                    ..FlowSpec::new(transport.text(), *transport.value().0)
+                    ..FlowSpec::new(transport.text(), transport.value().0.as_ref().clone())
                 });
             }
         }

@@ -189,7 +189,7 @@ impl Cell {
         let mut setting = CellSetting::new(carrier.clone())
             .tti(tti)
             .unit(unit)
-            .scheduler(keys.scheduler.value().0)
+            .scheduler(keys.scheduler.value().0.clone())
             .sharing(match keys.sharing.get() {
                 values::Sharing::Equal => Sharing::EqualShare,
                 values::Sharing::Priority => Sharing::Priority,

@@ -117,7 +117,7 @@ impl Cell {
         }
         let mut setting = setting.partition(partition);
         for (slice, bearers) in self.slices.iter().zip(bearers) {
-            let scheduler = slice.keys.scheduler.value().as_ref().map(|scheduler| scheduler.0);
+            let scheduler = slice.keys.scheduler.value().as_ref().map(|scheduler| scheduler.0.clone());
             let share = slice.keys.share.get().map_or(slice::Share::ALL, |Share(share)| share);
             setting = setting.with_slice(CellSlice { name: slice.name.clone(), share, scheduler, bearers });
         }

@@ -175,7 +175,7 @@ impl Crossed {
         let transports = self
             .transports
             .iter()
-            .map(|(typed, config)| given(&flow.transport, typed, Transport(Box::new(*config))));
+            .map(|(typed, config)| given(&flow.transport, typed, Transport(Box::new(config.clone()))));
         vec![
             links,
             dimension("path.qdisc", qdiscs.map(|qdisc| Change::Path(PathChange::qdisc(qdisc)))),

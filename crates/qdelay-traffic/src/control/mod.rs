@@ -17,10 +17,11 @@
 //! controller with its [`Default`], the `COMPONENT` by which users name it with [TCP's knobs](crate::tcp::with_knobs) and its
 //! own parameters, and `build`.
 
-mod any;
 mod bbr;
 mod cubic;
 mod cubic_law;
+mod custom;
+mod dispatch;
 mod hystart;
 mod jiffies;
 mod ns3_cubic;
@@ -32,13 +33,15 @@ mod windowed_max;
 
 pub use bbr::{Bbr, BbrConfig, Mode};
 pub use cubic::{Cubic, CubicConfig};
+pub use custom::{CustomController, custom};
 pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
 
 use crate::profile::Profile;
-use any::controls;
-use qdelay_core::component::{Arguments, Component};
+use alloc::format;
+use dispatch::controls;
+use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Random, Rate, Span, Time};
 
 controls! {

@@ -3,11 +3,10 @@
 use crate::control::{self, AnyController};
 use crate::knobs;
 use crate::profile::Profile;
-use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 
 /// A TCP connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TcpConfig {
     /// The knobs of both endpoints.
     pub profile: Profile,
@@ -21,10 +20,7 @@ pub(crate) const COMPONENTS: &[&Component] = control::COMPONENTS;
 
 pub(crate) fn build(arguments: &Arguments) -> Result<TcpConfig, ComponentError> {
     let profile = knobs::profile(arguments);
-    let Some(controller) = AnyController::build(arguments, &profile) else {
-        let message = alloc::format!("'{}' is not a congestion control", arguments.component().name);
-        return Err(ComponentError { typed: arguments.typed().to_string(), message });
-    };
+    let controller = AnyController::build(arguments, &profile)?;
     Ok(TcpConfig { profile, controller, bytes: arguments.whole("bytes") })
 }
 
@@ -34,6 +30,7 @@ mod tests {
     use crate::control::{Bbr, BbrConfig, Ns3Cubic};
     use crate::knobs::KNOBS;
     use alloc::format;
+    use alloc::string::ToString;
     use qdelay_core::Span;
 
     fn tcp(text: &str) -> TcpConfig {

@@ -64,7 +64,7 @@ impl Ends for TcpEnds {
 
     fn new(config: &TcpConfig, flow: &FlowStart<'_>) -> TcpEnds {
         TcpEnds {
-            near: Endpoint::new(config.profile, config.controller, flow.random("sender")),
+            near: Endpoint::new(config.profile, config.controller.clone(), flow.random("sender")),
             // It only sends acknowledgements; its controller is not used.
             far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
             bytes: config.bytes,

@@ -112,7 +112,7 @@ impl Net {
     pub fn new(profile: Profile, controller: impl Into<AnyController>, forward: Rule, back: Rule) -> Net {
         let controller = controller.into();
         Net {
-            ends: [endpoint(profile, controller, "a"), endpoint(profile, controller, "b")],
+            ends: [endpoint(profile, controller.clone(), "a"), endpoint(profile, controller, "b")],
             rules: [forward, back],
             now: Time::ZERO,
             log: Vec::new(),

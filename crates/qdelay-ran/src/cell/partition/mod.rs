@@ -3,7 +3,7 @@
 //! A new partition is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type of the
 //! settings with `Setting`, and the decision in each TTI as `Law`; the computation is in [`crate::slice`].
 
-mod any;
+mod dispatch;
 mod elastic;
 mod fixed;
 
@@ -14,7 +14,7 @@ use crate::slice::{Grant, Queues, RbgCapacity, Rounding, Share, SliceError, Slic
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use any::partitions;
+use dispatch::partitions;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 
 partitions! {

@@ -177,7 +177,7 @@ impl Slicing {
         }
         let law = Law::new(partition, of_cell, rbg_rbs, rounding).map_err(CellError::Slices)?;
         let slice = |slice: &CellSlice| Slice {
-            scheduler: State::new(slice.scheduler.unwrap_or(setting.scheduler), ues, setting.tti),
+            scheduler: State::new(slice.scheduler.as_ref().unwrap_or(&setting.scheduler), ues, setting.tti),
             next: 0,
             usage: SliceUsage::default(),
             granted_rbs: 0,

@@ -1,4 +1,4 @@
-//! One of the partitions, without dynamic dispatch, generated from the registry in `partition/mod.rs`.
+//! Dispatch: one type for every partition, generated from the registry in `partition/mod.rs`; no call goes through a vtable.
 
 use super::{PARTITIONS, Partition};
 use qdelay_core::component::{Arguments, ComponentError};

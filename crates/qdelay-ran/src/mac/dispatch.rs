@@ -1,4 +1,4 @@
-//! One of the schedulers, without dynamic dispatch: what the registry in `mac/mod.rs` makes of its lines.
+//! Dispatch: one type for every scheduler, so that the built-in ones are called without a vtable.
 
 use super::{COMPONENTS, Scheduler};
 use qdelay_core::component::{Arguments, ComponentError};
@@ -12,9 +12,11 @@ macro_rules! schedulers {
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),+];
 
         /// Which UE gets which resource blocks.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Scheduler {
             $(#[doc = concat!("[`", stringify!($Scheduler), "`].")] $Scheduler($Scheduler),)+
+            /// A scheduler from outside.
+            Custom(CustomScheduler),
         }
 
         $(impl From<$Scheduler> for Scheduler {
@@ -29,22 +31,30 @@ macro_rules! schedulers {
             /// # Errors
             /// A component that is no scheduler.
             pub fn build(arguments: &Arguments) -> Result<Scheduler, ComponentError> {
+                if let Some(build) = arguments.maker::<custom::Maker>() {
+                    return build(arguments).map(Scheduler::Custom);
+                }
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
                     return Ok(<$Scheduler as Setting>::build(arguments).into());
                 })+
-                let message = format!("'{name}' is not a scheduler");
-                Err(ComponentError { typed: arguments.typed().to_string(), message })
+                Err(arguments.fail(format!("'{name}' is not a scheduler")))
             }
 
             /// See [`Setting::longest_tti`].
-            pub(crate) fn longest_tti(self) -> Span {
-                match self { $(Scheduler::$Scheduler(setting) => setting.longest_tti(),)+ }
+            pub(crate) fn longest_tti(&self) -> Span {
+                match self {
+                    $(Scheduler::$Scheduler(setting) => setting.longest_tti(),)+
+                    Scheduler::Custom(_) => Span::MAX,
+                }
             }
 
             /// See [`Setting::divides`].
-            pub(crate) fn divides(self) -> Option<u32> {
-                match self { $(Scheduler::$Scheduler(setting) => setting.divides(),)+ }
+            pub(crate) fn divides(&self) -> Option<u32> {
+                match self {
+                    $(Scheduler::$Scheduler(setting) => setting.divides(),)+
+                    Scheduler::Custom(_) => None,
+                }
             }
         }
 
@@ -52,12 +62,14 @@ macro_rules! schedulers {
         #[derive(Clone, Debug)]
         pub(crate) enum State {
             $($Scheduler(<$Scheduler as Setting>::Law),)+
+            Custom(custom::Law),
         }
 
         impl State {
-            pub fn new(scheduler: Scheduler, ues: usize, tti: Span) -> State {
+            pub fn new(scheduler: &Scheduler, ues: usize, tti: Span) -> State {
                 match scheduler {
                     $(Scheduler::$Scheduler(setting) => State::$Scheduler(setting.start(ues, tti)),)+
+                    Scheduler::Custom(setting) => State::Custom(setting.start(ues, tti)),
                 }
             }
         }
@@ -73,23 +85,38 @@ macro_rules! schedulers {
                 look: &mut L,
                 plan: &mut Vec<u32>,
             ) {
-                match self { $(State::$Scheduler(law) => law.plan(tti, candidates, groups, look, plan),)+ }
+                match self {
+                    $(State::$Scheduler(law) => law.plan(tti, candidates, groups, look, plan),)+
+                    State::Custom(law) => law.plan(tti, candidates, groups, look, plan),
+                }
             }
             #[inline]
             fn begin(&mut self, tti: u64) {
-                match self { $(State::$Scheduler(law) => law.begin(tti),)+ }
+                match self {
+                    $(State::$Scheduler(law) => law.begin(tti),)+
+                    State::Custom(law) => law.begin(tti),
+                }
             }
             #[inline]
             fn metric(&self, candidate: &Candidate) -> f64 {
-                match self { $(State::$Scheduler(law) => law.metric(candidate),)+ }
+                match self {
+                    $(State::$Scheduler(law) => law.metric(candidate),)+
+                    State::Custom(law) => law.metric(candidate),
+                }
             }
             #[inline]
             fn carried(&mut self, ue: u32, bytes: u64) {
-                match self { $(State::$Scheduler(law) => law.carried(ue, bytes),)+ }
+                match self {
+                    $(State::$Scheduler(law) => law.carried(ue, bytes),)+
+                    State::Custom(law) => law.carried(ue, bytes),
+                }
             }
             #[inline]
             fn failed(&mut self, ue: u32) {
-                match self { $(State::$Scheduler(law) => law.failed(ue),)+ }
+                match self {
+                    $(State::$Scheduler(law) => law.failed(ue),)+
+                    State::Custom(law) => law.failed(ue),
+                }
             }
         }
     };

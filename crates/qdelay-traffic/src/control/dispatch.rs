@@ -1,4 +1,4 @@
-//! One of the controllers, without dynamic dispatch: what the registry in `control/mod.rs` makes of its lines.
+//! Dispatch: one type for every controller, so that the built-in ones are called without a vtable.
 
 use super::Controller;
 use crate::profile::Profile;
@@ -16,22 +16,34 @@ macro_rules! controls {
         pub static COMPONENTS: &[&Component] = &[$(&$file::COMPONENT),+];
 
         impl AnyController {
-            /// The controller that `arguments` of one of [`COMPONENTS`] describe, in the world of `profile`.
-            pub fn build(arguments: &Arguments, profile: &Profile) -> Option<AnyController> {
+            /// The controller that `arguments` describe, in the world of `profile`.
+            ///
+            /// # Errors
+            /// A component that is no congestion control, or what one from outside refuses.
+            pub fn build(
+                arguments: &Arguments,
+                profile: &Profile,
+            ) -> Result<AnyController, ComponentError> {
+                if let Some(build) = arguments.maker::<custom::Maker>() {
+                    return build(arguments).map(AnyController::Custom);
+                }
                 $(if arguments.component().name == $file::COMPONENT.name {
-                    return Some($file::build(arguments, profile));
+                    return Ok($file::build(arguments, profile));
                 })+
-                None
+                let name = arguments.component().name;
+                Err(arguments.fail(format!("'{name}' is not a congestion control")))
             }
         }
     };
 
     (@any $($controller:ident),+) => {
         /// Any of the controllers.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant)] // one per connection, and the indirection would cost every acknowledgement
         pub enum AnyController {
             $(#[doc = concat!("See [`", stringify!($controller), "`].")] $controller($controller),)+
+            /// A controller from outside.
+            Custom(CustomController),
         }
 
         $(impl From<$controller> for AnyController {
@@ -41,7 +53,7 @@ macro_rules! controls {
         })+
 
         impl AnyController {
-            /// Each of them with its defaults.
+            /// Each that is built in, with its defaults.
             pub fn each() -> [AnyController; [$(stringify!($controller)),+].len()] {
                 [$($controller::default().into()),+]
             }
@@ -50,18 +62,30 @@ macro_rules! controls {
         #[warn(clippy::missing_trait_methods, reason = "a call that is not passed on would have the trait's answer")]
         impl Controller for AnyController {
             fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random) {
-                match self { $(AnyController::$controller(c) => c.init(connection, window, random),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.init(connection, window, random),)+
+                    AnyController::Custom(c) => c.init(connection, window, random),
+                }
             }
             fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
-                match self { $(AnyController::$controller(c) => c.ssthresh(connection, window),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.ssthresh(connection, window),)+
+                    AnyController::Custom(c) => c.ssthresh(connection, window),
+                }
             }
             #[inline]
             fn grow(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
-                match self { $(AnyController::$controller(c) => c.grow(connection, window, sample),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.grow(connection, window, sample),)+
+                    AnyController::Custom(c) => c.grow(connection, window, sample),
+                }
             }
             #[inline]
             fn owns_window(&self) -> bool {
-                match self { $(AnyController::$controller(c) => c.owns_window(),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.owns_window(),)+
+                    AnyController::Custom(c) => c.owns_window(),
+                }
             }
             #[inline]
             fn control(
@@ -71,34 +95,61 @@ macro_rules! controls {
                 sample: &AckSample,
                 random: &mut Random,
             ) {
-                match self { $(AnyController::$controller(c) => c.control(connection, window, sample, random),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.control(connection, window, sample, random),)+
+                    AnyController::Custom(c) => c.control(connection, window, sample, random),
+                }
             }
             #[inline]
             fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
-                match self { $(AnyController::$controller(c) => c.delivered(connection, window, sample),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.delivered(connection, window, sample),)+
+                    AnyController::Custom(c) => c.delivered(connection, window, sample),
+                }
             }
             fn set_recovery(&mut self, connection: &Connection, window: &mut Window, to: Recovery) {
-                match self { $(AnyController::$controller(c) => c.set_recovery(connection, window, to),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.set_recovery(connection, window, to),)+
+                    AnyController::Custom(c) => c.set_recovery(connection, window, to),
+                }
             }
             fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {
-                match self { $(AnyController::$controller(c) => c.event(connection, window, event),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.event(connection, window, event),)+
+                    AnyController::Custom(c) => c.event(connection, window, event),
+                }
             }
             fn undo(&mut self, connection: &Connection, window: &Window, prior: u32) -> u32 {
-                match self { $(AnyController::$controller(c) => c.undo(connection, window, prior),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.undo(connection, window, prior),)+
+                    AnyController::Custom(c) => c.undo(connection, window, prior),
+                }
             }
             #[inline]
             fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(AnyController::$controller(c) => c.pacing_rate(),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.pacing_rate(),)+
+                    AnyController::Custom(c) => c.pacing_rate(),
+                }
             }
             #[inline]
             fn marks_app_limited(&self) -> bool {
-                match self { $(AnyController::$controller(c) => c.marks_app_limited(),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.marks_app_limited(),)+
+                    AnyController::Custom(c) => c.marks_app_limited(),
+                }
             }
             fn min_burst(&self) -> u32 {
-                match self { $(AnyController::$controller(c) => c.min_burst(),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.min_burst(),)+
+                    AnyController::Custom(c) => c.min_burst(),
+                }
             }
             fn in_kernel(&self) -> Option<&'static str> {
-                match self { $(AnyController::$controller(c) => c.in_kernel(),)+ }
+                match self {
+                    $(AnyController::$controller(c) => c.in_kernel(),)+
+                    AnyController::Custom(c) => c.in_kernel(),
+                }
             }
         }
     };
@@ -109,7 +160,7 @@ impl super::AnyController {
     /// The controller of this name with the defaults of Linux.
     pub fn named(name: &str) -> Option<super::AnyController> {
         let component: &'static Component = super::COMPONENTS.iter().find(|c| c.name == name)?;
-        super::AnyController::build(&Arguments::defaults(component), &Profile::linux())
+        super::AnyController::build(&Arguments::defaults(component), &Profile::linux()).ok()
     }
 
     /// The names by which users know what a Linux kernel may have as well.

@@ -1,4 +1,4 @@
-//! One of the channels, without dynamic dispatch: what the registry in `radio/mod.rs` makes of its lines.
+//! Dispatch: one type for every channel, so that the built-in ones are called without a vtable.
 
 use super::{CHANNELS, Channel};
 use qdelay_core::component::{Arguments, ComponentError};
@@ -24,6 +24,8 @@ macro_rules! channels {
             $(#[doc = concat!("[`", stringify!($Channel), "`].")] $Channel($Channel),)+
             $(#[doc = concat!("[`", stringify!($Recorded), "`].")] $Recorded($Recorded),)*
             $(#[doc = concat!("[`", stringify!($Bytes), "`].")] $Bytes($Bytes),)*
+            /// A channel from outside.
+            Custom(CustomChannel),
         }
 
         $(impl From<$Channel> for Channel {
@@ -48,6 +50,9 @@ macro_rules! channels {
             /// # Errors
             /// Arguments of something that is no channel.
             pub fn build(arguments: &Arguments) -> Result<Channel, ComponentError> {
+                if let Some(build) = arguments.maker::<custom::Maker>() {
+                    return build(arguments).map(Channel::Custom);
+                }
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
                     return Ok(<$Channel as Named>::build(arguments).into());
@@ -64,6 +69,7 @@ macro_rules! channels {
                     $(Channel::$Channel(channel) => channel.is_constant(),)+
                     $(Channel::$Recorded(channel) => channel.is_constant(),)*
                     $(Channel::$Bytes(_) => false,)*
+                    Channel::Custom(channel) => channel.is_constant(),
                 }
             }
 
@@ -76,6 +82,9 @@ macro_rules! channels {
                         Source::Process(Process::$Recorded(channel.start(carrier, seed, name)?))
                     })*
                     $(Channel::$Bytes(channel) => Source::Bytes(channel.start()),)*
+                    Channel::Custom(channel) => {
+                        Source::Process(Process::Custom(channel.start(carrier, seed, name)?))
+                    }
                 })
             }
         }
@@ -85,6 +94,7 @@ macro_rules! channels {
         enum Process {
             $($Channel(<$Channel as Declared>::Walk),)+
             $($Recorded(<$Recorded as Declared>::Walk),)*
+            Custom(custom::CustomWalk),
         }
 
         impl Walk for Process {
@@ -93,6 +103,7 @@ macro_rules! channels {
                 match self {
                     $(Process::$Channel(walk) => walk.at(now),)+
                     $(Process::$Recorded(walk) => walk.at(now),)*
+                    Process::Custom(walk) => walk.at(now),
                 }
             }
         }
