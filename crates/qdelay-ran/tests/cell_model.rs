@@ -71,7 +71,7 @@ impl Plan {
         let mut setting = CellSetting::new(Carrier::lte(self.prbs).unwrap())
             .tti(Span::from_nanos(self.tti()))
             .phase(Span::from_nanos(self.phase))
-            .scheduler(self.scheduler)
+            .scheduler(self.scheduler.clone())
             .sharing(self.sharing)
             .control(self.control)
             .unit(self.unit)

@@ -206,7 +206,7 @@ proptest! {
         let mut first = 0;
         for (half, count) in halves.iter().zip(&counts) {
             let bearers = (first..first + count).collect();
-            whole = with_ues(whole, half).with_slice(CellSlice { scheduler: Some(half.scheduler), ..slice(50, bearers) });
+            whole = with_ues(whole, half).with_slice(CellSlice { scheduler: Some(half.scheduler.clone()), ..slice(50, bearers) });
             first += count;
         }
         let mut random = Random::derive(seed, "slices", "traffic");
@@ -219,7 +219,7 @@ proptest! {
         audit(&cell, &host, &arrivals);
         let mut first = 0;
         for (number, (half, count)) in halves.iter().zip(&counts).enumerate() {
-            let setting = with_ues(nr(12).sharing(sharing).scheduler(half.scheduler), half);
+            let setting = with_ues(nr(12).sharing(sharing).scheduler(half.scheduler.clone()), half);
             let own: Vec<(usize, Arrival)> = arrivals
                 .iter()
                 .enumerate()

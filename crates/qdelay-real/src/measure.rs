@@ -299,10 +299,10 @@ slice = \"b\"
         let start = |flow: &qdelay_sim::FlowSpec| Time::ZERO + flow.start;
         let mut sources: Vec<(UdpSource, Time)> = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
-            let TransportConfig::Udp(config) = flow.transport else { panic!("datagrams") };
+            let TransportConfig::Udp(config) = &flow.transport else { panic!("datagrams") };
             let random = Random::derive(scenario.seed, &format!("flow-{index}"), "source");
             let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
-            sources.push((UdpSource::new(config, start(flow), random), stop));
+            sources.push((UdpSource::new(config.clone(), start(flow), random), stop));
         }
         if let Some(probe) = scenario.probe {
             let random = Random::derive(scenario.seed, "probe", "gaps");

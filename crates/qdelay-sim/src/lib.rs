@@ -29,5 +29,5 @@ pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec
 pub use measurement::Measurement;
 pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
-pub use run::{RunError, run, run_recorded};
+pub use run::{FlowProgress, RunError, Simulation, run, run_recorded};
 pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink};

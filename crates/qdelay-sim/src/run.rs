@@ -12,8 +12,9 @@ use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
 use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
+use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Span, Time};
-use qdelay_path::{AuditError, BuildError, PathError};
+use qdelay_path::{AnyLink, AuditError, BuildError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
 use qdelay_traffic::transport::AnyEnds;
@@ -83,12 +84,36 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
 /// # Errors
 /// As [`run`].
 pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Result<Outcome, RunError> {
-    let mut simulation = Simulation::new(scenario, recorder)?;
-    simulation.run()?;
-    simulation.outcome()
+    Simulation::with_recorder(scenario, recorder)?.finish()
 }
 
-struct Simulation<'a, R> {
+/// A run that its caller advances: to a time, where it can be observed and changed, and on. However it is cut into pieces, the
+/// outcome is the one of [`run`].
+///
+/// ```
+/// use qdelay_core::component::Arguments;
+/// use qdelay_core::qdisc::{self, AnyQdisc};
+/// use qdelay_core::{Rate, Span, Time};
+/// use qdelay_path::Line;
+/// use qdelay_sim::{Bottleneck, FlowSpec, Scenario, Simulation};
+/// use qdelay_traffic::transport::{self, TransportConfig};
+///
+/// let cubic = TransportConfig::build(&Arguments::parse(transport::COMPONENTS, "cubic").unwrap()).unwrap();
+/// let qdisc = Arguments::parse(qdisc::COMPONENTS, "taildrop").unwrap();
+/// let link = Line::new(Rate::from_mbps(10.0), 0).into();
+/// let mut scenario =
+///     Scenario::new(Bottleneck::link(qdisc, link), Span::from_millis(40), Span::from_secs(10));
+/// scenario.flows.push(FlowSpec::new("cubic", cubic));
+/// let mut simulation = Simulation::new(&scenario).unwrap();
+/// simulation.advance_to(Time::ZERO + Span::from_secs(5)).unwrap();
+/// let full = simulation.backlog().packets;
+/// simulation.replace_qdisc(AnyQdisc::parse("codel").unwrap()).unwrap();
+/// simulation.advance_to(Time::ZERO + Span::from_secs(8)).unwrap();
+/// assert!(simulation.backlog().packets < full);
+/// let outcome = simulation.finish().unwrap();
+/// assert_eq!(outcome.flows.len(), 1);
+/// ```
+pub struct Simulation<'a, R> {
     scenario: &'a Scenario,
     topology: Topology,
     meter: Meter<'a, R>,
@@ -97,8 +122,32 @@ struct Simulation<'a, R> {
     deadlines: Deadlines,
 }
 
+/// What a flow has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowProgress {
+    /// Application bytes that its receiver has.
+    pub delivered_bytes: u64,
+    /// The smoothed round trip time of its sender, where it has one.
+    pub smoothed_rtt: Option<Span>,
+}
+
+impl<'a> Simulation<'a, ()> {
+    /// The run of `scenario` before its first event.
+    ///
+    /// # Errors
+    /// The scenario cannot be built.
+    pub fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
+        // It has no size, so that nothing is allocated.
+        Simulation::with_recorder(scenario, Box::leak(Box::new(())))
+    }
+}
+
 impl<'a, R: Recorder> Simulation<'a, R> {
-    fn new(scenario: &'a Scenario, recorder: &'a mut R) -> Result<Self, RunError> {
+    /// The run of `scenario` before its first event; `recorder` is notified of every packet.
+    ///
+    /// # Errors
+    /// The scenario cannot be built.
+    pub fn with_recorder(scenario: &'a Scenario, recorder: &'a mut R) -> Result<Self, RunError> {
         let topology = topology::build(scenario)?;
         let seed = scenario.seed;
         let mut flows: Vec<RunningFlow> =
@@ -118,18 +167,88 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         Ok(Simulation { scenario, topology, meter, flows, deadlines })
     }
 
-    fn run(&mut self) -> Result<(), RunError> {
+    /// Runs every event up to `time`, that time included, or up to the end of the scenario. A time before [`Simulation::now`]
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// The path refused a call: a fault of the simulator.
+    pub fn advance_to(&mut self, time: Time) -> Result<(), RunError> {
         loop {
             let next = self.meter.measuring.next_sample();
             if next == Time::NEVER {
                 return Ok(());
             }
             // Nothing has happened at the very beginning.
-            if next > Time::ZERO {
-                self.advance_to(next)?;
+            let until = next.min(time);
+            if until > self.now() {
+                self.run_until(until)?;
+            }
+            if next > time {
+                return Ok(());
             }
             self.sample(next);
         }
+    }
+
+    /// Runs to the end of the scenario and returns its outcome.
+    ///
+    /// # Errors
+    /// The audit of the path fails.
+    pub fn finish(mut self) -> Result<Outcome, RunError> {
+        self.advance_to(Time::NEVER)?;
+        self.outcome()
+    }
+
+    /// The time up to which everything has happened.
+    pub fn now(&self) -> Time {
+        self.topology.path.now()
+    }
+    /// Whether the scenario is over.
+    pub fn is_over(&self) -> bool {
+        self.meter.measuring.is_over()
+    }
+    /// The path with its nodes, their counters and disciplines. Its nodes have names: [`Simulation::queue`] is the bottleneck's.
+    pub fn path(&self) -> &Path {
+        &self.topology.path
+    }
+    /// The queue of the bottleneck; of a cell, the cell itself.
+    pub fn queue(&self) -> NodeId {
+        self.topology.queue
+    }
+    /// The link of the bottleneck, or the cell.
+    pub fn link(&self) -> NodeId {
+        self.topology.link
+    }
+    /// Packets and IP bytes in the queue of the bottleneck; of a cell, in its air interface.
+    pub fn backlog(&self) -> Count {
+        self.topology.path.inside(self.topology.queue)
+    }
+    /// Every flow of the scenario so far, in its order.
+    pub fn flows(&self) -> impl Iterator<Item = FlowProgress> {
+        self.flows.iter().take(self.scenario.flows.len()).map(|flow| FlowProgress {
+            delivered_bytes: flow.ends.delivered_bytes(),
+            smoothed_rtt: flow.ends.smoothed_rtt().filter(|rtt| !rtt.is_zero()),
+        })
+    }
+
+    /// Gives the bottleneck another discipline, or the same with other parameters, now. Packets in the old one leave first; none is
+    /// dropped.
+    ///
+    /// # Errors
+    /// The bottleneck is a cell, which has several queues.
+    pub fn replace_qdisc(&mut self, qdisc: AnyQdisc) -> Result<(), RunError> {
+        let (now, queue) = (self.now(), self.topology.queue);
+        self.topology.path.replace_queue(now, queue, qdisc, &mut self.meter)?;
+        self.hand_over_arrivals(now)
+    }
+    /// Gives the bottleneck another link, now. What the old one is sending, it sends to its end.
+    ///
+    /// # Errors
+    /// The bottleneck is a cell.
+    pub fn replace_link(&mut self, link: AnyLink) -> Result<(), RunError> {
+        let (now, node) = (self.now(), self.topology.link);
+        self.topology.path.replace_link(now, node, link, &mut self.meter)?;
+        self.hand_over_arrivals(now)
     }
 
     fn sample(&mut self, now: Time) {
@@ -149,7 +268,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     }
 
     /// Runs everything that is due before `end`, and the clock to it.
-    fn advance_to(&mut self, end: Time) -> Result<(), RunError> {
+    fn run_until(&mut self, end: Time) -> Result<(), RunError> {
         loop {
             let path_due = self.topology.path.next_deadline();
             let flow_due = self.deadlines.next();

@@ -37,6 +37,27 @@ pub struct Scenario {
     pub series: Option<Span>,
 }
 
+impl Scenario {
+    /// A bottleneck and nothing else: no flows yet, no hops, nothing that acknowledgements queue for, no jitter, no warm-up, seed 1.
+    pub fn new(bottleneck: Bottleneck, base_rtt: Span, duration: Span) -> Scenario {
+        Scenario {
+            hops: Vec::new(),
+            bottleneck,
+            uplink: None,
+            base_rtt,
+            jitter: Span::ZERO,
+            flows: Vec::new(),
+            groups: Vec::new(),
+            probe: None,
+            duration,
+            warmup: Span::ZERO,
+            seed: 1,
+            min_packet_bytes: 0,
+            series: None,
+        }
+    }
+}
+
 /// A flow.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {

@@ -13,5 +13,6 @@ mod hops;
 mod in_order;
 mod rate_control;
 mod records;
+mod stepper;
 
 main!();

@@ -39,23 +39,10 @@ pub fn flow(text: &str) -> FlowSpec {
 
 /// Ten seconds over 40 ms, without a warm-up.
 pub fn scenario(qdisc: &str, link: LinkSpec, flows: &[&str]) -> Scenario {
+    let qdisc = Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap();
     Scenario {
-        bottleneck: Bottleneck::Link {
-            qdisc: Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap(),
-            link,
-        },
-        uplink: None,
-        hops: Vec::new(),
-        base_rtt: ms(40),
-        jitter: Span::ZERO,
         flows: flows.iter().map(|text| flow(text)).collect(),
-        probe: None,
-        duration: Span::from_secs(10),
-        warmup: Span::ZERO,
-        seed: 1,
-        min_packet_bytes: 0,
-        groups: Vec::new(),
-        series: None,
+        ..Scenario::new(Bottleneck::Link { qdisc, link }, ms(40), Span::from_secs(10))
     }
 }
 
