@@ -33,6 +33,10 @@ use qdelay_core::{Rate, Span};
 
 /// What the data direction crosses.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a scenario has one, and a box would have to be opened in every pattern"
+)]
 pub enum Bottleneck {
     /// A queue and the link that it feeds.
     Link {

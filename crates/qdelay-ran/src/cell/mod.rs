@@ -8,11 +8,11 @@
 //!
 //! 1. blocks that were lost are repeated, oldest first ([`harq`](crate::harq));
 //! 2. the scheduler shares the remaining resource blocks among the UEs with data, based on their reported channels
-//! ([`mac`](crate::mac)); resource blocks are assigned in contiguous groups (RBG), from the first on;
+//!    ([`mac`](crate::mac)); resource blocks are assigned in contiguous groups (RBG), from the first on;
 //! 3. a UE's bearers fill its block in the order of their priorities ([`Sharing`]), each through its
 //!    RLC ([`rlc`](crate::rlc)); the rest of the block is padding;
 //! 4. every bearer that had data receives a report of the TTI ([`Source::served`]), and every resource block is counted
-//! ([`CellUsage`]).
+//!    ([`CellUsage`]).
 //!
 //! Blocks of fewer than [`LEAST_BYTES`] are not sent while a UE has more data than that: they would carry little but headers.
 //! A UE that is not granted that much waits, and goes first in the next round of round robin.

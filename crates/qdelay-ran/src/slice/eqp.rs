@@ -6,11 +6,12 @@
 //! Each slice has a quantum in RBs: the RBs it has lent to others, or, if negative, borrowed from them. The steps of a TTI
 //! are:
 //! 1. Each slice's quantum grows by its share of the TTI's RBs, rounded down. The sum of these grants is assigned.
-//! 2. The knapsack (`knapsack.rs`) chooses whole packets. Packets of a slice that has borrowed are inflated by a factor of `1
-//! + 5 f^5`, where `f` is the borrowed amount divided by the quantum limit, so that it borrows further only for many packets.
-//! No slice may fall below minus the limit. The real size of the chosen packets is subtracted from the quanta.
+//! 2. The knapsack (`knapsack.rs`) chooses whole packets. Packets of a slice that has borrowed are inflated by a
+//!    factor of `1 + 5 f^5`, where `f` is the borrowed amount divided by the quantum limit, so that it borrows further
+//!    only for many packets. No slice may fall below minus the limit. The real size of the chosen packets is
+//!    subtracted from the quanta.
 //! 3. The remainder is assigned, one RBG at a time, to the slice with the highest quantum that has data left, unless that
-//! quantum is at -75% of the limit or below: the last quarter is reserved for RBGs that complete a packet now.
+//!    quantum is at -75% of the limit or below: the last quarter is reserved for RBGs that complete a packet now.
 //! 4. RBGs still left are unused. They are charged to the slices with the highest quanta, which lent them.
 //!
 //! Hence the quanta sum to zero after each TTI, and no slice is below minus the limit. In any interval a slice therefore gets

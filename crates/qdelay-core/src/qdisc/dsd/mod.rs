@@ -20,10 +20,10 @@
 //!
 //! Why no blue packet misses its deadline, in either form:
 //! 1. The backlog and the packet being sent never exceed what the duplicates have before them (in units: `end` is at least
-//! `free` plus all that is queued). Arrivals add to both, or to the duplicates alone; a green packet whose duplicate was
-//! refused is accepted only if the inequality still holds. Departures and losses only reduce the real queue.
+//!    `free` plus all that is queued). Arrivals add to both, or to the duplicates alone; a green packet whose duplicate was
+//!    refused is accepted only if the inequality still holds. Departures and losses only reduce the real queue.
 //! 2. If green goes first while a blue packet is queued, that blue packet can still begin at its deadline or before; the blue
-//! packets behind it have deadlines that are later by at least the units before them.
+//!    packets behind it have deadlines that are later by at least the units before them.
 //! 3. If no blue packet is queued, one that arrives meanwhile has, by (1), a deadline after the green packet's end.
 //!
 //! This is relative to the duplicates. Whether a single queue would have accepted the same packets is known exactly if all
