@@ -7,13 +7,13 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Span, Time};
-use qdelay_study::{links, radio, scenario, traces};
 use qdelay_path::AnyLink;
 use qdelay_ran::mac::{self, Scheduler};
 use qdelay_ran::radio::{Channel, Reported};
 use qdelay_ran::rlc::Bearer;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{Partition, cell};
+use qdelay_study::{links, radio, scenario, traces};
 use qdelay_trace::synth::{self, Synth};
 use qdelay_traffic::transport::{self, TransportConfig};
 

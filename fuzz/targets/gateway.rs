@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use qdelay_core::component::Registry;
 use qdelay_gateway::config::Config;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
@@ -10,7 +11,7 @@ use std::sync::LazyLock;
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::new);
 
 fuzz_target!(|text: &str| {
-    match Config::parse("g.toml", text, &LIBRARY) {
+    match Config::parse("g.toml", text, &LIBRARY, &Registry::default()) {
         Ok(config) => {
             assert!(config.check_reload(&config).is_ok());
             assert!(!config.summary().contains('\n'));

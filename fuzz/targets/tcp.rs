@@ -59,7 +59,8 @@ fuzz_target!(|data: &[u8]| {
     let Some(arguments) = input.line().and_then(|text| Arguments::parse(COMPONENTS, text).ok()) else {
         return;
     };
-    let Ok(TransportConfig::Tcp(TcpConfig { profile, controller, .. })) = TransportConfig::build(&arguments) else {
+    let Ok(TransportConfig::Tcp(TcpConfig { profile, controller, .. })) = TransportConfig::build(&arguments)
+    else {
         return;
     };
     let end = |controller: AnyController, name| {
