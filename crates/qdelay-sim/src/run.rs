@@ -100,9 +100,8 @@ pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Resul
 ///
 /// let cubic = TransportConfig::build(&Arguments::parse(transport::COMPONENTS, "cubic").unwrap()).unwrap();
 /// let qdisc = Arguments::parse(qdisc::COMPONENTS, "taildrop").unwrap();
-/// let link = Line::new(Rate::from_mbps(10.0), 0).into();
-/// let mut scenario =
-///     Scenario::new(Bottleneck::link(qdisc, link), Span::from_millis(40), Span::from_secs(10));
+/// let bottleneck = Bottleneck::link(qdisc, Line::new(Rate::from_mbps(10.0), 0));
+/// let mut scenario = Scenario::new(bottleneck, Span::from_millis(40), Span::from_secs(10));
 /// scenario.flows.push(FlowSpec::new("cubic", cubic));
 /// let mut simulation = Simulation::new(&scenario).unwrap();
 /// simulation.advance_to(Time::ZERO + Span::from_secs(5)).unwrap();

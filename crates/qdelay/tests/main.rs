@@ -11,6 +11,7 @@ mod bad_input;
 mod bench;
 mod compare;
 mod dependents;
+mod examples;
 mod fingerprints;
 mod foreign_results;
 mod help;

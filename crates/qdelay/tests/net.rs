@@ -13,6 +13,7 @@ mod machine;
 mod cell_real;
 mod gateway;
 mod link;
+mod link_own;
 mod link_user;
 mod live;
 mod run_real;

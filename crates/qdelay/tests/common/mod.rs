@@ -80,3 +80,16 @@ pub fn needs_real_packets() {
 pub fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
+
+/// The program `name` of `examples/`, built as its own workspace builds it. Nothing is fetched: it depends on the packages that this
+/// workspace depends on.
+pub fn example(name: &str) -> PathBuf {
+    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let folder = Path::new(&crate_folder).join("../../examples");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder of all that is built");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--offline", "--locked", "--target-dir"]).arg(target);
+    let output = cargo.current_dir(folder).output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    target.join("debug").join(name)
+}
