@@ -7,7 +7,8 @@ use crate::inputs::Inputs;
 use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
-use crate::{AnyPacer, CellSetting, NodeId, Pacer, Path, PullOrder, SizeUnit};
+use crate::ran::{Cell, CellSetting};
+use crate::{AnyPacer, NodeId, Pacer, Path, PullOrder, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
@@ -15,7 +16,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Span};
-use qdelay_ran::Cell;
 
 /// What a node is.
 #[derive(Clone, Debug)]

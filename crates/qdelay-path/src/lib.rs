@@ -54,6 +54,8 @@ mod delay;
 mod gate;
 mod inputs;
 pub mod link;
+#[cfg(not(feature = "ran"))]
+mod no_cells;
 mod node;
 mod observer;
 mod path;
@@ -71,7 +73,13 @@ pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};
 pub use problem::{BuildError, BuildProblem};
 pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};
+#[cfg(feature = "ran")]
 pub use qdelay_ran::{Cell, CellSetting, CellUsage, SliceUsage, Split};
+
+#[cfg(not(feature = "ran"))]
+use no_cells as ran;
+#[cfg(feature = "ran")]
+use qdelay_ran as ran;
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

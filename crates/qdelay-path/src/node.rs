@@ -5,6 +5,7 @@ use crate::delay::Delay;
 use crate::gate::Gate;
 use crate::inputs::Inputs;
 use crate::link::{AnyLink, LinkModel};
+use crate::ran::{Cell, CellUsage};
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -12,7 +13,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Packet, Random, Span, Time};
-use qdelay_ran::{Cell, CellUsage};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node<Q> {

@@ -1,6 +1,7 @@
 //! Hearing of what happens on a path.
 
-use crate::{NodeId, Split};
+use crate::NodeId;
+use crate::ran::Split;
 use alloc::vec::Vec;
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 

@@ -1,8 +1,8 @@
 //! Why a path cannot be built.
 
+use crate::ran::CellError;
 use alloc::string::String;
 use core::fmt;
-use qdelay_ran::CellError;
 
 /// Why a path could not be built: the node it is about, and what was expected there.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,10 @@
 
 use super::Path;
 use crate::node::{CellNode, Hearer, Role};
-use crate::{NodeId, Observer, Served, Signal, Split};
+use crate::ran::{Source, Split};
+use crate::{NodeId, Observer, Served, Signal};
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};
-use qdelay_ran::Source;
 
 impl<Q: Qdisc> Path<Q> {
     /// A packet has come into the queue `input` of the cell `id`.
@@ -141,7 +141,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "ran"))]
 mod tests {
     use super::*;
     use crate::{AnyPacer, BearerBuffer, CellSetting, NodeSpec, PathBuilder};

@@ -4,10 +4,10 @@ use super::Path;
 use crate::delay::Entry;
 use crate::link::AnyLink;
 use crate::node::Role;
+use crate::ran::rlc::ANNOUNCED_BYTES;
 use crate::{Count, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
-use qdelay_ran::rlc::ANNOUNCED_BYTES;
 
 impl<Q: Qdisc> Path<Q> {
     /// Runs what is due by `now`, each event at its own time.

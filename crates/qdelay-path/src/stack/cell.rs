@@ -9,14 +9,14 @@
 
 use super::LinkSpec;
 use crate::PullOrder;
+use crate::ran::rlc::RlcSetting;
+use crate::ran::{CellSetting, UeSetting};
 use alloc::string::String;
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::pacer::SizeUnit;
-use qdelay_ran::rlc::RlcSetting;
-use qdelay_ran::{CellSetting, UeSetting};
 
 /// A cell and what stands above it.
 #[derive(Clone, Debug)]
