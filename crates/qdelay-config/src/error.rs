@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Bad input at a place: a file, an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InputError {
     /// The file or option; may be empty where whoever reports knows it.
     pub place: String,

@@ -91,6 +91,7 @@ fn server(text: &str) -> Option<SocketAddr> {
 
 /// Why the relay could not be started.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RelayError {
     address: Option<IpAddr>,
     error: io::Error,

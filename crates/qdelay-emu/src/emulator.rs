@@ -63,6 +63,7 @@ pub struct PortMeasures {
 
 /// Packets or slots were lost or duplicated: a defect of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EmulatorError {
     /// The counts on the path do not add up.
     Path(AuditError),
@@ -167,7 +168,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         let now = now.max(self.path.now());
         let PlanKind::Link(runs) = &mut self.plan else {
             let node = self.path.name(self.meter.nodes.link[Port::Outside.index()]).to_string();
-            return Err(BuildError { node, problem: BuildProblem::Fixed });
+            return Err(BuildError::new(node, BuildProblem::Fixed));
         };
         let has_other_seed = plan.seed != runs.seed;
         self.path.set_seed(plan.seed);

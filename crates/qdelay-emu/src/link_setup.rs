@@ -64,6 +64,7 @@ impl Default for Options {
 
 /// Why the link could not be set up.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum SetupError {
     /// A device could not be created.
     Tun(TunError),

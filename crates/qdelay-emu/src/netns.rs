@@ -31,6 +31,7 @@ use std::thread::JoinHandle;
 
 /// Why a namespace could not be created.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum NamespaceError {
     /// This user may not create namespaces.
     NotPermitted {

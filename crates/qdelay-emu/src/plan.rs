@@ -122,7 +122,7 @@ impl Plan {
     pub(crate) fn check(&self) -> Result<(), BuildError> {
         for (direction, [_, _, delay, _]) in [(&self.down, DOWN), (&self.up, UP)] {
             if !direction.delay_spec().is_possible() {
-                return Err(BuildError { node: delay.to_string(), problem: BuildProblem::Loss });
+                return Err(BuildError::new(delay, BuildProblem::Loss));
             }
         }
         Ok(())

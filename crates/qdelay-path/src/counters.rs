@@ -173,6 +173,7 @@ impl LinkUsage {
 
 /// Packets were lost or made up: a defect of the path or of a discipline in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AuditError {
     /// At one node, received is not forwarded + dropped + inside.
     Node {

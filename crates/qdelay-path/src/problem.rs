@@ -6,6 +6,7 @@ use core::fmt;
 
 /// Why a path could not be built: the node it is about, and what was expected there.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BuildError {
     /// The node's name; empty where it is about the whole path.
     pub node: String,
@@ -13,8 +14,16 @@ pub struct BuildError {
     pub problem: BuildProblem,
 }
 
+impl BuildError {
+    /// `problem` at the node of this name; an empty name is for the path as a whole.
+    pub fn new(node: impl Into<String>, problem: BuildProblem) -> BuildError {
+        BuildError { node: node.into(), problem }
+    }
+}
+
 /// What is wrong with a node.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum BuildProblem {
     /// There is no node.
     Empty,

@@ -10,22 +10,20 @@ use crate::results::{self, AudioFigures, VoiceFigures};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
-use qdelay_core::component::ComponentError;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Span, Time};
-use qdelay_path::{AnyLink, AuditError, BuildError, Count, NodeId, Path, PathError};
+use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
 use qdelay_traffic::transport::AnyEnds;
 
 /// Why a run has no outcome.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum RunError {
-    /// A component cannot be built as asked.
-    Component(ComponentError),
-    /// The path cannot be built.
-    Build(BuildError),
+    /// A component or the path of the scenario cannot be built.
+    Topology(TopologyError),
     /// The path refused a call; a fault of the simulator.
     Path(PathError),
     /// A packet was lost or made up; a fault of the simulator.
@@ -42,8 +40,7 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Component(error) => error.fmt(f),
-            RunError::Build(error) => error.fmt(f),
+            RunError::Topology(error) => error.fmt(f),
             RunError::Path(error) => write!(f, "the path refused a call: {error}"),
             RunError::Audit(error) => write!(f, "the audit failed: {error}"),
             RunError::Leak { inside, held } => {
@@ -59,10 +56,7 @@ impl std::error::Error for RunError {}
 
 impl From<TopologyError> for RunError {
     fn from(error: TopologyError) -> Self {
-        match error {
-            TopologyError::Component(error) => RunError::Component(error),
-            TopologyError::Build(error) => RunError::Build(error),
-        }
+        RunError::Topology(error)
     }
 }
 impl From<PathError> for RunError {

@@ -47,8 +47,7 @@ pub fn parse(text: &str) -> Result<AnyLink, ComponentError> {
     let Some((_, make)) = MADE.iter().find(|(component, _)| component.name == name) else {
         return AnyLink::build(&arguments);
     };
-    let schedule = make(&arguments)
-        .map_err(|error| ComponentError { typed: text.to_string(), message: error.to_string() })?;
+    let schedule = make(&arguments).map_err(|error| ComponentError::new(text, error.to_string()))?;
     Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true).into())
 }
 

@@ -8,6 +8,7 @@ const SHOWN_BYTES: usize = 40;
 
 /// Why a trace was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TraceError {
     /// The line, from 1. Zero where the trouble is with no line in particular, as when converting.
     pub line: u64,
@@ -17,6 +18,7 @@ pub struct TraceError {
 
 /// What is wrong with a trace. `Display` says what was found and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Problem {
     /// There is nothing in it.
     Empty,

@@ -68,7 +68,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
     let off = arguments.span("off").unwrap_or(Span::ZERO);
     if arguments.span("on").is_none() && !off.is_zero() {
         let message = "off is given without on; expected both, or neither for a constant rate".to_string();
-        return Err(ComponentError { typed: arguments.typed().to_string(), message });
+        return Err(arguments.fail(message));
     }
     let rate = arguments.rate("rate").unwrap_or(Rate::from_bps(2_000_000));
     let bytes = arguments.whole("size").unwrap_or(1200) as u32;
@@ -83,6 +83,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
 
 /// When datagrams leave and how large they are.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct UdpConfig {
     /// IP packet size in bytes.
     pub bytes: u32,

@@ -6,7 +6,6 @@ use crate::parameter::parameter;
 use crate::playout::PlayoutSetting;
 use crate::udp::{ECHO, Gaps, PHASE, UdpConfig};
 use crate::voice::{Call, Codec};
-use alloc::string::ToString;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 
@@ -78,10 +77,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
         _ => {
             let message =
                 "one of talk and pause is given; expected both, or neither for packets in silence too";
-            return Err(ComponentError {
-                typed: arguments.typed().to_string(),
-                message: message.to_string(),
-            });
+            return Err(arguments.fail(message));
         }
     };
     let codec =

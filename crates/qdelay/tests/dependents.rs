@@ -43,8 +43,19 @@ fn records_need_no_parquet() {
         assert!(found.starts_with(package) && found.contains("hdrhistogram v"), "{package}: {found}");
         assert!(!found.contains("parquet v"), "{package} depends on parquet: {found}");
     }
-    let check = ["check", "--quiet", "--no-default-features", "--package"];
-    cargo("", &[&check[..], &["qdelay-core", "--package", "qdelay-record"]].concat());
+}
+
+#[test]
+fn paths_need_no_cells() {
+    let found = dependencies("qdelay-path");
+    assert!(found.contains("qdelay-core v") && !found.contains("qdelay-ran v"), "{found}");
+}
+
+#[test]
+fn crates_build_without_their_features() {
+    let check = ["check", "--quiet", "--no-default-features"];
+    let packages = ["--package", "qdelay-core", "--package", "qdelay-record", "--package", "qdelay-path"];
+    cargo("", &[&check[..], &packages].concat());
 }
 
 /// Each package has the files that its crate is made of, and depends on the others by version. Built from them are they by

@@ -20,11 +20,19 @@ pub struct Arguments {
 
 /// Why a component's text was not understood: one line that names what was wrong and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ComponentError {
     /// The whole text it stood in.
     pub typed: String,
     /// What is wrong and what was expected.
     pub message: String,
+}
+
+impl ComponentError {
+    /// The error `message` about the text `typed`.
+    pub fn new(typed: impl Into<String>, message: impl Into<String>) -> ComponentError {
+        ComponentError { typed: typed.into(), message: message.into() }
+    }
 }
 
 impl fmt::Display for ComponentError {

@@ -5,6 +5,7 @@ use core::fmt;
 
 /// The error of parsing a value. `Display` says what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UnitError {
     /// No number at the front.
     Number(&'static str),

@@ -84,6 +84,7 @@ impl Default for PacketOptions {
 
 /// Why a packet socket could not be opened.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum PacketError {
     /// No interface of that name.
     NoInterface {

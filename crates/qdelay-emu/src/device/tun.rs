@@ -40,6 +40,7 @@ struct InterfaceRequest {
 
 /// Why a TUN device could not be opened.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum TunError {
     /// `/dev/net/tun` does not exist.
     NoDriver,

@@ -39,6 +39,7 @@ pub struct LogSummary {
 
 /// A log could not be written to its end. The file contains whole records, as many as `summary` says, and no end.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LogError {
     /// The error.
     pub error: io::Error,

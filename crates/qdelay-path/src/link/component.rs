@@ -4,7 +4,6 @@
 use super::parameters::{BURST, OVERHEAD, RATE, fail};
 use super::{AnyLink, LINKS, Line, Shaper};
 use alloc::format;
-use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
 use qdelay_core::units::parse_rate;
 
@@ -51,7 +50,7 @@ pub fn is_rate(text: &str) -> bool {
 pub fn parse_link(text: &str) -> Result<Arguments, ComponentError> {
     if is_rate(text) {
         return Arguments::from_parts(&CONSTANT, text, text.split(':'))
-            .map_err(|message| ComponentError { typed: text.to_string(), message });
+            .map_err(|message| ComponentError::new(text, message));
     }
     Arguments::parse(LINKS, text)
 }
@@ -76,6 +75,7 @@ pub(super) fn constant(arguments: &Arguments) -> Result<AnyLink, ComponentError>
 mod tests {
     use super::super::{RateLink, Uplink};
     use super::*;
+    use alloc::string::ToString;
     use qdelay_core::{Rate, Span, Time};
     use qdelay_trace::{RateStep, RateSteps};
 

@@ -1,6 +1,6 @@
 //! Parameters that several links have.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use qdelay_core::Rate;
 use qdelay_core::component::{Arguments, ComponentError, Parameter, Unit};
 
@@ -44,5 +44,5 @@ pub(super) fn rate(arguments: &Arguments) -> Result<Rate, ComponentError> {
 }
 
 pub(super) fn fail(arguments: &Arguments, message: impl Into<String>) -> ComponentError {
-    ComponentError { typed: arguments.typed().to_string(), message: message.into() }
+    arguments.fail(message)
 }

@@ -47,6 +47,7 @@ pub struct Path<Q = AnyQdisc> {
 
 /// Why a call was refused; the path is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathError {
     /// Time went backwards.
     TimeReversed {

@@ -155,6 +155,7 @@ pub struct Topology {
 
 /// Why there is no path.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum StackError {
     /// A discipline or pacer cannot be built as asked.
     Component(ComponentError),

@@ -24,6 +24,7 @@ pub(super) struct BearerSetting {
 
 /// A UE: its channel, the cell's knowledge of that channel, and its bearers.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UeSetting {
     pub(super) channel: Channel,
     pub(super) reported: Reported,
@@ -60,6 +61,7 @@ impl UeSetting {
 /// A cell. Defaults: TTIs of one slot, round robin, strict priority of bearers, no loss on the air, data in all resource
 /// blocks, bytes as the unit, and the first TTI at the beginning of the run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CellSetting {
     pub(super) carrier: Carrier,
     pub(super) tti: Span,

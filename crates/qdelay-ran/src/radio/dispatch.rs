@@ -60,7 +60,7 @@ macro_rules! channels {
                 let known = [$($module::COMPONENT.name),+];
                 let (others, last) = known.split_at(known.len() - 1);
                 let message = format!("{name} is no channel; expected {} or {}", others.join(", "), last.concat());
-                Err(ComponentError { typed: arguments.typed().into(), message })
+                Err(arguments.fail(message))
             }
 
             /// Whether it is the same in every TTI.

@@ -5,6 +5,7 @@ use qdelay_core::Span;
 
 /// An invalid channel, or one that does not fit its carrier, with the expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RadioError {
     /// An MCS that the carrier does not have.
     Mcs {

@@ -240,6 +240,7 @@ fn positive(span: Span, name: &'static str) -> Result<(), RlcError> {
 
 /// An invalid setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RlcError {
     /// A length of sequence numbers that the mode does not have.
     SnBits {

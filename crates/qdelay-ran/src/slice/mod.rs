@@ -227,6 +227,7 @@ pub trait Queues {
 
 /// Invalid slices, or an invalid input of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SliceError {
     /// A share of zero, or of more than 100%.
     Share {

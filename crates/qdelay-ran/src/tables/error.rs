@@ -4,6 +4,7 @@ use core::fmt;
 
 /// A number that the standard does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TableError {
     /// Its name.
     pub what: &'static str,

@@ -68,7 +68,7 @@ impl Simulator {
 /// What cannot be built is the user's doing; what fails on the way is ours.
 fn failure(place: &str, error: &RunError) -> EngineError {
     match error {
-        RunError::Component(_) | RunError::Build(_) => InputError::new(place, error).into(),
+        RunError::Topology(_) => InputError::new(place, error).into(),
         _ => EngineError::Audit(format!("{place}: {error}; expected every packet to be accounted for")),
     }
 }

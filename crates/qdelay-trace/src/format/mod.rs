@@ -10,7 +10,7 @@ use crate::error::TraceError;
 use crate::lines::{Body, LineParser};
 use crate::{RateSteps, Schedule};
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, str};
 use qdelay_core::component::{Arguments, Component, ComponentError};
@@ -92,7 +92,7 @@ pub fn usages() -> String {
 /// # Errors
 /// A name that is not known; keys that are not, are missing or contradict each other.
 pub fn parse(text: &str) -> Result<Arguments, ComponentError> {
-    let fail = |message| ComponentError { typed: text.to_string(), message };
+    let fail = |message| ComponentError::new(text, message);
     let name = text.split(':').next().unwrap_or("");
     if FORMATS.iter().all(|format| format.component.name != name) {
         return Err(fail(format!("unknown format; expected {}", usages())));
@@ -132,6 +132,7 @@ pub(crate) fn fields(line: &[u8]) -> (usize, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn formats_are_told_apart() {

@@ -121,7 +121,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<AudioConfig, ComponentError
     };
     if utility.least > utility.most {
         let message = "min is above max; expected at most that".to_string();
-        return Err(ComponentError { typed: arguments.typed().to_string(), message });
+        return Err(arguments.fail(message));
     }
     Ok(AudioConfig {
         interval: span("interval", default.interval),

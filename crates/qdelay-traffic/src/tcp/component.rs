@@ -7,6 +7,7 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 
 /// A TCP connection.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TcpConfig {
     /// The knobs of both endpoints.
     pub profile: Profile,

@@ -35,7 +35,7 @@ macro_rules! partitions {
                     return Ok(<$Partition as Setting>::build(arguments).into());
                 })+
                 let message = format!("'{name}' is not a partition");
-                Err(ComponentError { typed: arguments.typed().to_string(), message })
+                Err(arguments.fail(message))
             }
 
             /// See [`Setting::least_rbs`].

@@ -12,7 +12,7 @@ pub(crate) use elastic::{LIMIT, limit_rbs};
 use crate::mac::Scheduler;
 use crate::slice::{Grant, Queues, RbgCapacity, Rounding, Share, SliceError, Slices, Tti};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use dispatch::partitions;
 use qdelay_core::component::{Arguments, Component, ComponentError};
