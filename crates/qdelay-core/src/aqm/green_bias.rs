@@ -39,17 +39,9 @@ pub struct GreenBiasParameters {
     pub weight: f64,
 }
 
-impl Default for GreenBiasParameters {
-    fn default() -> GreenBiasParameters {
-        GreenBiasParameters {
-            period: Span::from_millis(500),
-            alpha: 1.1,
-            k: 2.0,
-            gamma: 1.1,
-            base_rtt: Span::from_millis(20),
-            weight: 0.1,
-        }
-    }
+impl GreenBiasParameters {
+    /// The round trip of the ABE paper's simulations.
+    pub const BASE_RTT: Span = Span::from_millis(20);
 }
 
 /// The control loop.

@@ -91,25 +91,6 @@ pub struct PieParameters {
     pub hz: u32,
 }
 
-impl Default for PieParameters {
-    fn default() -> PieParameters {
-        PieParameters {
-            target: Span::from_millis(15),
-            tupdate: Span::from_millis(15),
-            alpha: 0.125,
-            beta: 1.25,
-            max_burst: Span::from_millis(150),
-            estimator: PieEstimator::Timestamp,
-            mtu: 1500,
-            ecn: false,
-            ecn_threshold: 0.1,
-            derandomize: true,
-            bytemode: false,
-            hz: 250,
-        }
-    }
-}
-
 /// The law of PIE.
 #[derive(Clone, Debug)]
 pub struct Pie {

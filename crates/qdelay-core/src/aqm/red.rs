@@ -72,20 +72,11 @@ pub struct RedParameters {
     pub rate: Rate,
 }
 
-impl Default for RedParameters {
-    fn default() -> RedParameters {
-        RedParameters {
-            mode: RedMode::Packets,
-            min: 5.0,
-            max: 15.0,
-            probability: 0.1,
-            weight: 0.002,
-            gentle: true,
-            wait: true,
-            mtu: 1500,
-            rate: Rate::from_bps(10_000_000),
-        }
-    }
+impl RedParameters {
+    /// `min` unless given, in full packets (Floyd 1997).
+    pub const MIN_PACKETS: f64 = 5.0;
+    /// `max` unless given, in full packets (Floyd 1997).
+    pub const MAX_PACKETS: f64 = 15.0;
 }
 
 /// The verdict of RED on an arrival.

@@ -1,7 +1,6 @@
 //! The text of a component, read: its name, and a value for each of its parameters.
 
 use super::{Component, Registry, Typeable, Typed, Value};
-use crate::units::{Rate, Span};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -191,10 +190,10 @@ impl Arguments {
     /// # Panics
     /// The component does not declare `key`.
     pub fn get<T: Typeable + ?Sized>(&self, key: &Typed<T>) -> T::Value<'_> {
-        let name = key.parameter().name;
-        let index = self.component.parameters.iter().position(|parameter| parameter.name == name);
-        let value = index.and_then(|index| T::of(&self.values[index]));
-        value.unwrap_or_else(|| panic!("{} does not declare '{name}' with this type", self.component.name))
+        let value = self.position(key.name()).and_then(|index| T::of(&self.values[index]));
+        value.unwrap_or_else(|| {
+            panic!("{} does not declare '{}' with this type", self.component.name, key.name())
+        })
     }
 
     /// Which component this is.
@@ -205,47 +204,30 @@ impl Arguments {
     pub fn typed(&self) -> &str {
         &self.typed
     }
-    /// The value of `key`, whether given or default.
-    pub fn value(&self, key: &str) -> &Value {
-        let index = self.component.parameters.iter().position(|p| p.name == key);
-        debug_assert!(index.is_some(), "{} declares no '{key}'", self.component.name);
-        index.map_or(&Value::Unset, |i| &self.values[i])
+    fn position(&self, name: &str) -> Option<usize> {
+        self.component.parameters.iter().position(|parameter| parameter.name == name)
+    }
+    /// Whether the component declares `key`.
+    pub fn declares<T: ?Sized>(&self, key: &Typed<T>) -> bool {
+        self.position(key.name()).is_some()
     }
     /// Whether the user gave `key`.
-    pub fn is_given(&self, key: &str) -> bool {
-        self.component.parameters.iter().zip(&self.given).any(|(p, given)| p.name == key && *given)
+    pub fn is_given<T: ?Sized>(&self, key: &Typed<T>) -> bool {
+        self.position(key.name()).is_some_and(|index| self.given[index])
     }
-    /// Sets `key` where the user did not: for defaults that come from elsewhere, such as the bottleneck's limit.
-    pub fn default_to(&mut self, key: &str, value: Value) {
-        if let Some(index) = self.component.parameters.iter().position(|p| p.name == key)
+    /// The name of the first of `keys` that the user gave.
+    pub fn first_given(&self, keys: &[&str]) -> Option<&'static str> {
+        let given = |key: &&str| self.position(key).filter(|index| self.given[*index]);
+        keys.iter().find_map(given).map(|index| self.component.parameters[index].name)
+    }
+    /// Sets `key` if the component declares it and the user did not give it: for defaults that come from elsewhere, such as the
+    /// bottleneck's limit.
+    pub fn default_to<T: Typeable + ?Sized>(&mut self, key: &Typed<T>, value: T::Value<'_>) {
+        if let Some(index) = self.position(key.name())
             && !self.given[index]
         {
-            self.values[index] = value;
+            self.values[index] = T::into(value);
         }
-    }
-    /// The duration of `key`; `None` where it is unset.
-    pub fn span(&self, key: &str) -> Option<Span> {
-        if let Value::Span(x) = self.value(key) { Some(*x) } else { None }
-    }
-    /// The rate of `key`; `None` where it is unset.
-    pub fn rate(&self, key: &str) -> Option<Rate> {
-        if let Value::Rate(x) = self.value(key) { Some(*x) } else { None }
-    }
-    /// The whole number (bytes or a count) of `key`; `None` where it is unset.
-    pub fn whole(&self, key: &str) -> Option<u64> {
-        if let Value::Whole(x) = self.value(key) { Some(*x) } else { None }
-    }
-    /// The number of `key`; `None` where it is unset.
-    pub fn number(&self, key: &str) -> Option<f64> {
-        if let Value::Number(x) = self.value(key) { Some(*x) } else { None }
-    }
-    /// The switch of `key`; `None` where it is unset.
-    pub fn switch(&self, key: &str) -> Option<bool> {
-        if let Value::Switch(x) = self.value(key) { Some(*x) } else { None }
-    }
-    /// The word or text of `key`; `None` where it is unset.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        if let Value::Text(x) = self.value(key) { Some(x) } else { None }
     }
 }
 
@@ -259,41 +241,18 @@ fn comma_hint(component: &Component, text: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, Parameter, Unit};
+    use super::super::{Kind, Unit};
     use super::*;
+    use crate::units::Span;
 
-    static TARGET: Parameter = Parameter {
-        name: "target",
-        unit: Unit::Span,
-        default: "5ms",
-        min: "1us",
-        max: "10s",
-        about: "",
-        source: "",
-    };
-    static LIMIT: Parameter = Parameter {
-        name: "limit",
-        unit: Unit::Count("packets"),
-        default: "1000",
-        min: "1",
-        max: "",
-        ..TARGET
-    };
-    static SAMPLE: Component = Component {
-        kind: Kind::Qdisc,
-        name: "sample",
-        about: "",
-        source: "",
-        parameters: &[TARGET, LIMIT],
-        positional: None,
-    };
-
-    static NESTING: Component = Component {
-        name: "nesting",
-        parameters: &[Parameter { name: "inner", unit: Unit::Text, default: "", min: "", ..TARGET }, LIMIT],
-        positional: Some("inner"),
-        ..SAMPLE
-    };
+    const TARGET: Typed<Span> = Typed::new("target", "5ms", "").within("1us", "10s");
+    const LIMIT: Typed<u64> = Typed::new("limit", "1000", "").unit(Unit::Count("packets")).within("1", "");
+    const INNER: Typed<Option<&str>> = Typed::new("inner", "", "");
+    static SAMPLE: Component =
+        Component::new(Kind::Qdisc, "sample", "").with(&[TARGET.parameter(), LIMIT.parameter()]);
+    static NESTING: Component = Component::new(Kind::Qdisc, "nesting", "")
+        .with(&[INNER.parameter(), LIMIT.parameter()])
+        .positional("inner");
 
     fn parse(text: &str) -> Result<Arguments, ComponentError> {
         Arguments::parse(&[&SAMPLE], text)
@@ -302,9 +261,9 @@ mod tests {
     #[test]
     fn defaults_and_values() {
         let a = parse("sample:target=20ms").unwrap();
-        assert_eq!(a.span("target"), Some(Span::from_millis(20)));
-        assert_eq!(a.whole("limit"), Some(1000));
-        assert!(a.is_given("target") && !a.is_given("limit"));
+        assert_eq!(a.get(&TARGET), Span::from_millis(20));
+        assert_eq!(a.get(&LIMIT), 1000);
+        assert!(a.is_given(&TARGET) && !a.is_given(&LIMIT));
         assert_eq!(a.typed(), "sample:target=20ms");
     }
 
@@ -357,10 +316,10 @@ mod tests {
     fn a_value_may_hold_a_whole_component() {
         let parse = |text| Arguments::parse(&[&NESTING], text);
         let arguments = parse("nesting:ef@[sample:target=5ms:limit=2]+rest@sample:limit=7").unwrap();
-        assert_eq!(arguments.text("inner"), Some("ef@[sample:target=5ms:limit=2]+rest@sample"));
-        assert_eq!(arguments.whole("limit"), Some(7));
+        assert_eq!(arguments.get(&INNER), Some("ef@[sample:target=5ms:limit=2]+rest@sample"));
+        assert_eq!(arguments.get(&LIMIT), 7);
         let arguments = parse("nesting:inner=[a=b:[c=d]]").unwrap();
-        assert_eq!(arguments.text("inner"), Some("[a=b:[c=d]]"));
+        assert_eq!(arguments.get(&INNER), Some("[a=b:[c=d]]"));
         let twice = parse("nesting:[a=b]:inner=c").unwrap_err().to_string();
         assert!(twice.contains("key 'inner' is given twice"));
     }

@@ -2,6 +2,7 @@
 
 use super::{Parameter, Unit, Value};
 use crate::units::{Rate, Span};
+use alloc::string::ToString;
 use core::marker::PhantomData;
 
 /// A parameter with values of type `T`: [`Arguments::get`](super::Arguments::get) returns one. `Typed<Option<T>>` is a
@@ -12,7 +13,8 @@ pub struct Typed<T: ?Sized> {
     of: PhantomData<T>,
 }
 
-/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text.
+/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text. A parameter of type `u32`
+/// must have a range within it.
 pub trait Typeable {
     /// The unit of a parameter, where its declaration names no other.
     const UNIT: Unit;
@@ -23,10 +25,12 @@ pub trait Typeable {
 
     /// The value, if it is of this type.
     fn of(value: &Value) -> Option<Self::Value<'_>>;
+    /// The value as it is stored.
+    fn into(value: Self::Value<'_>) -> Value;
 }
 
 macro_rules! typeable {
-    ($($type:ty: $unit:expr, $value:pat => $got:expr, $Got:ty;)*) => {$(
+    ($($type:ty: $unit:expr, $value:pat => $got:expr, $Got:ty, $given:ident => $stored:expr;)*) => {$(
         impl Typeable for $type {
             const UNIT: Unit = $unit;
             type Value<'a> = $Got;
@@ -34,16 +38,20 @@ macro_rules! typeable {
             fn of(value: &Value) -> Option<Self::Value<'_>> {
                 if let $value = value { Some($got) } else { None }
             }
+            fn into($given: Self::Value<'_>) -> Value {
+                $stored
+            }
         }
     )*};
 }
 typeable! {
-    Span: Unit::Span, Value::Span(span) => *span, Span;
-    Rate: Unit::Rate, Value::Rate(rate) => *rate, Rate;
-    u64: Unit::Count(""), Value::Whole(number) => *number, u64;
-    f64: Unit::Number, Value::Number(number) => *number, f64;
-    bool: Unit::Switch, Value::Switch(is_on) => *is_on, bool;
-    str: Unit::Text, Value::Text(text) => text.as_str(), &'a str;
+    Span: Unit::Span, Value::Span(span) => *span, Span, span => Value::Span(span);
+    Rate: Unit::Rate, Value::Rate(rate) => *rate, Rate, rate => Value::Rate(rate);
+    u64: Unit::Count(""), Value::Whole(number) => *number, u64, number => Value::Whole(number);
+    u32: Unit::Count(""), Value::Whole(number) => u32::try_from(*number).ok()?, u32, number => Value::Whole(number.into());
+    f64: Unit::Number, Value::Number(number) => *number, f64, number => Value::Number(number);
+    bool: Unit::Switch, Value::Switch(is_on) => *is_on, bool, is_on => Value::Switch(is_on);
+    str: Unit::Text, Value::Text(text) => text.as_str(), &'a str, text => Value::Text(text.to_string());
 }
 
 /// A parameter that may stay unset.
@@ -58,6 +66,40 @@ impl<T: Typeable> Typeable for Option<T> {
             value => T::of(value).map(Some),
         }
     }
+    fn into(value: Self::Value<'_>) -> Value {
+        value.map_or(Value::Unset, T::into)
+    }
+}
+
+/// A word or text that may stay unset.
+impl Typeable for Option<&'static str> {
+    const UNIT: Unit = Unit::Text;
+    const IS_OPTIONAL: bool = true;
+    type Value<'a> = Option<&'a str>;
+
+    fn of(value: &Value) -> Option<Self::Value<'_>> {
+        match value {
+            Value::Unset => Some(None),
+            value => str::of(value).map(Some),
+        }
+    }
+    fn into(value: Self::Value<'_>) -> Value {
+        value.map_or(Value::Unset, str::into)
+    }
+}
+
+impl<T: ?Sized> Typed<T> {
+    /// The key.
+    pub const fn name(&self) -> &'static str {
+        self.parameter.name
+    }
+}
+
+impl<T: Typeable> Typed<T> {
+    /// The same without a default: it may stay unset.
+    pub const fn optional(self) -> Typed<Option<T>> {
+        Typed { parameter: Parameter { default: "", ..self.parameter }, of: PhantomData }
+    }
 }
 
 impl<T: Typeable + ?Sized> Typed<T> {
@@ -69,6 +111,18 @@ impl<T: Typeable + ?Sized> Typed<T> {
         assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
         let parameter = Parameter { name, unit: T::UNIT, default, min: "", max: "", about, source: "" };
         Typed { parameter, of: PhantomData }
+    }
+    /// The same with another sentence about what it does.
+    pub const fn about(self, about: &'static str) -> Typed<T> {
+        Typed { parameter: Parameter { about, ..self.parameter }, of: PhantomData }
+    }
+    /// The same with another default, written as a user would.
+    ///
+    /// # Panics
+    /// As [`Typed::new`].
+    pub const fn with_default(self, default: &'static str) -> Typed<T> {
+        assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
+        Typed { parameter: Parameter { default, ..self.parameter }, of: PhantomData }
     }
     /// The same with a smallest and a largest value, written as a user would; empty for none.
     pub const fn within(self, min: &'static str, max: &'static str) -> Typed<T> {

@@ -25,42 +25,36 @@
 
 use super::bearer::BearerLaw;
 use super::below::Below;
-use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE, first_time};
+use super::parameters::{FIT, Fit, MTU, PacerSetting, SILENCE, first_time};
 use super::{Eligible, Served};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
+const OFFSET: Typed<f64> = Typed::new(
+    "offset",
+    "0.33",
+    "this part of the budget may go at the beginning of the TTI, and beyond the budget at its end",
+)
+.within("0.01", "1")
+.source("5G QoS thesis section 3.6.1 (NORMALIZED_OFFSET)");
+const FULL: Typed<str> = Typed::new("full", "none", "the budget where as much is left as a TTI takes")
+    .unit(Unit::Choice(&["none", "mtu"]))
+    .source("5G QoS thesis section 3.3, Algorithm 2, line 7; its emulator: one packet");
+
 /// Declaration of `5g-bdp` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "5g-bdp",
-    about: "sends what one TTI takes, less what is left, spread over the TTI (bandwidth-delay product)",
-    source: "5G QoS thesis section 3.3, Algorithm 2",
-    parameters: &[
-        Parameter {
-            name: "offset",
-            unit: Unit::Number,
-            default: "0.33",
-            min: "0.01",
-            max: "1",
-            about: "this part of the budget may go at the beginning of the TTI, and beyond the budget at its end",
-            source: "5G QoS thesis section 3.6.1 (NORMALIZED_OFFSET)",
-        },
-        Parameter {
-            name: "full",
-            unit: Unit::Choice(&["none", "mtu"]),
-            default: "none",
-            min: "",
-            max: "",
-            about: "the budget where as much is left as a TTI takes",
-            source: "5G QoS thesis section 3.3, Algorithm 2, line 7; its emulator: one packet",
-        },
-        MTU,
-        parameters::fit("begun", "5G QoS thesis section 3.4: the size of the packet is not considered"),
-        SILENCE,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "5g-bdp",
+    "sends what one TTI takes, less what is left, spread over the TTI (bandwidth-delay product)",
+)
+.source("5G QoS thesis section 3.3, Algorithm 2")
+.with(&[
+    OFFSET.parameter(),
+    FULL.parameter(),
+    MTU.parameter(),
+    FIT.source("5G QoS thesis section 3.4: the size of the packet is not considered").parameter(),
+    SILENCE.parameter(),
+]);
 
 /// The budget when the backlog is at least the capacity of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +115,8 @@ impl Bdp {
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Bdp, ComponentError> {
         Ok(Bdp::new(BdpParameters {
             tti: setting.tti(),
-            offset: arguments.number("offset").unwrap_or(0.33),
-            full: if arguments.text("full") == Some("mtu") { WhenFull::Mtu } else { WhenFull::Nothing },
+            offset: arguments.get(&OFFSET),
+            full: if arguments.get(&FULL) == "mtu" { WhenFull::Mtu } else { WhenFull::Nothing },
             mtu_bytes: setting.mtu(arguments),
             fit: Fit::of(arguments),
         }))

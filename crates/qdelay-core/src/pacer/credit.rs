@@ -9,25 +9,23 @@
 
 use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
 use crate::Time;
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+
+const WINDOW: Typed<u64> =
+    Typed::new("window", "15kb", "most bytes that went through and were not reported as gone")
+        .unit(Unit::Bytes)
+        .within("1b", "")
+        .source("5G QoS thesis section 3.6.4: ten full packets are far more than a TTI of 5 MHz takes");
 
 /// Declaration of `credit` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "credit",
-    about: "a fixed window of bytes between the gate and the node that reports what it sent",
-    source: "sliding windows of any transport; nothing of 5G",
-    parameters: &[Parameter {
-        name: "window",
-        unit: Unit::Bytes,
-        default: "15kb",
-        min: "1b",
-        max: "",
-        about: "most bytes that went through and were not reported as gone",
-        source: "5G QoS thesis section 3.6.4: ten full packets are far more than a TTI of 5 MHz takes",
-    }],
-    positional: Some("window"),
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "credit",
+    "a fixed window of bytes between the gate and the node that reports what it sent",
+)
+.source("sliding windows of any transport; nothing of 5G")
+.with(&[WINDOW.parameter()])
+.positional("window");
 
 /// The law of a fixed window.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +41,7 @@ impl Credit {
     }
     /// The window that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<Credit, ComponentError> {
-        Ok(Credit::new(arguments.whole("window").unwrap_or(15_000)))
+        Ok(Credit::new(arguments.get(&WINDOW)))
     }
     /// Bytes sent that have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {

@@ -17,52 +17,46 @@
 
 use super::bearer::BearerLaw;
 use super::below::Below;
-use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
+use super::parameters::{FIT, Fit, MAX, MTU, PacerSetting, SILENCE};
 use super::{Eligible, Served};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
+const INTERVAL: Typed<Option<Span>> = Typed::new(
+    "interval",
+    "",
+    "over which the least that was left is sought (T); 10 TTIs where it is not given",
+)
+.within("1us", "100s")
+.source("the thesis's emulator; 5G QoS thesis section 3.2 has one TTI");
+const INCREASE: Typed<f64> =
+    Typed::new("increase", "1.2", "the limit is multiplied by it when the buffer ran empty")
+        .within("1", "10")
+        .source("the thesis's emulator; the thesis has no number");
+const ROUND: Typed<str> = Typed::new(
+    "round",
+    "byte",
+    "a limit that grew is rounded up to whole bytes, or to full packets (where packets are the unit)",
+)
+.unit(Unit::Choice(&["byte", "mtu"]))
+.source("the thesis's emulator: packets");
+
 /// Declaration of `drql` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "drql",
-    about: "limits the bytes in the RLC buffer to what the TTIs take (dynamic RLC queue limit)",
-    source: "5G QoS thesis section 3.2, Algorithm 1",
-    parameters: &[
-        Parameter {
-            name: "interval",
-            unit: Unit::Span,
-            default: "",
-            min: "1us",
-            max: "100s",
-            about: "over which the least that was left is sought (T); 10 TTIs where it is not given",
-            source: "the thesis's emulator; 5G QoS thesis section 3.2 has one TTI",
-        },
-        Parameter {
-            name: "increase",
-            unit: Unit::Number,
-            default: "1.2",
-            min: "1",
-            max: "10",
-            about: "the limit is multiplied by it when the buffer ran empty",
-            source: "the thesis's emulator; the thesis has no number",
-        },
-        Parameter {
-            name: "round",
-            unit: Unit::Choice(&["byte", "mtu"]),
-            default: "byte",
-            min: "",
-            max: "",
-            about: "a limit that grew is rounded up to whole bytes, or to full packets (where packets are the unit)",
-            source: "the thesis's emulator: packets",
-        },
-        parameters::max("greatest limit, and the first (MAX_VAL_LIMIT)"),
-        MTU,
-        parameters::fit("whole", "5G QoS thesis section 3.2: the limit is the queue's"),
-        SILENCE,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "drql",
+    "limits the bytes in the RLC buffer to what the TTIs take (dynamic RLC queue limit)",
+)
+.source("5G QoS thesis section 3.2, Algorithm 1")
+.with(&[
+    INTERVAL.parameter(),
+    INCREASE.parameter(),
+    ROUND.parameter(),
+    MAX.about("greatest limit, and the first (MAX_VAL_LIMIT)").parameter(),
+    MTU.parameter(),
+    FIT.with_default("whole").source("5G QoS thesis section 3.2: the limit is the queue's").parameter(),
+    SILENCE.parameter(),
+]);
 
 /// The parameters of DRQL.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,9 +105,9 @@ impl Drql {
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Drql, ComponentError> {
         let (max_bytes, mtu_bytes) = setting.max_and_mtu(arguments)?;
         Ok(Drql::new(DrqlParameters {
-            interval: arguments.span("interval").unwrap_or(setting.tti() * 10),
-            increase: arguments.number("increase").unwrap_or(1.2),
-            round_bytes: if arguments.text("round") == Some("mtu") { mtu_bytes } else { 1 },
+            interval: arguments.get(&INTERVAL).unwrap_or(setting.tti() * 10),
+            increase: arguments.get(&INCREASE),
+            round_bytes: if arguments.get(&ROUND) == "mtu" { mtu_bytes } else { 1 },
             max_bytes,
             mtu_bytes,
             fit: Fit::of(arguments),

@@ -16,84 +16,54 @@ use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{PacerSetting, SILENCE};
 use super::{Eligible, Served};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
 
+const INTERVAL: Typed<Span> = Typed::new("interval", "10ms", "how often the limit is set anew")
+    .within("1us", "100s")
+    .source("5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1)");
+const TARGET: Typed<Span> = Typed::new("target", "3ms", "sojourn in the RLC buffer that is aimed at")
+    .within("1us", "100s")
+    .source("5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms");
+const ALPHA: Typed<f64> = Typed::new("alpha", "0.05", "size of a step")
+    .within("0.0001", "1")
+    .source("5G QoS thesis section 3.6.4: 0.05; 0.1 in its emulator");
+const MIN: Typed<u64> = Typed::new("min", "1", "least limit")
+    .unit(Unit::Count("packets"))
+    .within("1", "10000000")
+    .source("5G QoS thesis section 3.6.4: 1; 2 in its emulator");
+const MAX: Typed<u64> = Typed::new("max", "10", "greatest limit")
+    .unit(Unit::Count("packets"))
+    .within("1", "10000000")
+    .source("5G QoS thesis section 3.6.4: 10; 20 in its emulator");
+const START: Typed<Option<u64>> =
+    Typed::new("start", "", "first limit; the middle of the bounds where it is not given")
+        .unit(Unit::Count("packets"))
+        .within("1", "10000000")
+        .source("the thesis's emulator: 10, of 2 to 20");
+const STEP: Typed<str> = Typed::new(
+    "step",
+    "distance",
+    "alpha of the distance to a bound (distance), or alpha of the limit itself (factor)",
+)
+.unit(Unit::Choice(&["distance", "factor"]))
+.source("the thesis's emulator; 5G QoS thesis section 3.6.4 (1.05 to the power of the intervals)");
+
 /// Declaration of `dynrlc` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "dynrlc",
-    about: "limits the packets in the RLC buffer by how long they stay there",
-    source: "5G QoS thesis sections 3.6.1 and 3.6.4 (DynRLC)",
-    parameters: &[
-        Parameter {
-            name: "interval",
-            unit: Unit::Span,
-            default: "10ms",
-            min: "1us",
-            max: "100s",
-            about: "how often the limit is set anew",
-            source: "5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1)",
-        },
-        Parameter {
-            name: "target",
-            unit: Unit::Span,
-            default: "3ms",
-            min: "1us",
-            max: "100s",
-            about: "sojourn in the RLC buffer that is aimed at",
-            source: "5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms",
-        },
-        Parameter {
-            name: "alpha",
-            unit: Unit::Number,
-            default: "0.05",
-            min: "0.0001",
-            max: "1",
-            about: "size of a step",
-            source: "5G QoS thesis section 3.6.4: 0.05; 0.1 in its emulator",
-        },
-        Parameter {
-            name: "min",
-            unit: Unit::Count("packets"),
-            default: "1",
-            min: "1",
-            max: "10000000",
-            about: "least limit",
-            source: "5G QoS thesis section 3.6.4: 1; 2 in its emulator",
-        },
-        Parameter {
-            name: "max",
-            unit: Unit::Count("packets"),
-            default: "10",
-            min: "1",
-            max: "10000000",
-            about: "greatest limit",
-            source: "5G QoS thesis section 3.6.4: 10; 20 in its emulator",
-        },
-        Parameter {
-            name: "start",
-            unit: Unit::Count("packets"),
-            default: "",
-            min: "1",
-            max: "10000000",
-            about: "first limit; the middle of the bounds where it is not given",
-            source: "the thesis's emulator: 10, of 2 to 20",
-        },
-        Parameter {
-            name: "step",
-            unit: Unit::Choice(&["distance", "factor"]),
-            default: "distance",
-            min: "",
-            max: "",
-            about: "alpha of the distance to a bound (distance), or alpha of the limit itself (factor)",
-            source: "the thesis's emulator; 5G QoS thesis section 3.6.4 (1.05 to the power of the intervals)",
-        },
-        SILENCE,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component =
+    Component::new(Kind::Pacer, "dynrlc", "limits the packets in the RLC buffer by how long they stay there")
+        .source("5G QoS thesis sections 3.6.1 and 3.6.4 (DynRLC)")
+        .with(&[
+            INTERVAL.parameter(),
+            TARGET.parameter(),
+            ALPHA.parameter(),
+            MIN.parameter(),
+            MAX.parameter(),
+            START.parameter(),
+            STEP.parameter(),
+            SILENCE.parameter(),
+        ]);
 
 /// The base of a step of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,27 +123,27 @@ impl DynRlc {
 
     /// The law that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<DynRlc, ComponentError> {
-        let min_packets = arguments.whole("min").unwrap_or(1);
-        let max_packets = arguments.whole("max").unwrap_or(10);
+        let min_packets = arguments.get(&MIN);
+        let max_packets = arguments.get(&MAX);
         let fail = |message| Err(arguments.fail(message));
         if min_packets > max_packets {
             return fail(format!("min {min_packets} is above max {max_packets}"));
         }
         let middle = (min_packets + max_packets) as f64 / 2.0;
-        let start_packets = arguments.whole("start").map_or(middle, |start| start as f64);
+        let start_packets = arguments.get(&START).map_or(middle, |start| start as f64);
         if start_packets < min_packets as f64 || start_packets > max_packets as f64 {
             return fail(format!(
                 "start {start_packets} is not within {min_packets} to {max_packets} (min, max)"
             ));
         }
         Ok(DynRlc::new(DynRlcParameters {
-            interval: arguments.span("interval").unwrap_or(Span::from_millis(10)),
-            target: arguments.span("target").unwrap_or(Span::from_millis(3)),
-            alpha: arguments.number("alpha").unwrap_or(0.05),
+            interval: arguments.get(&INTERVAL),
+            target: arguments.get(&TARGET),
+            alpha: arguments.get(&ALPHA),
             min_packets,
             max_packets,
             start_packets,
-            step: if arguments.text("step") == Some("factor") { Step::Factor } else { Step::Distance },
+            step: if arguments.get(&STEP) == "factor" { Step::Factor } else { Step::Distance },
         }))
     }
 

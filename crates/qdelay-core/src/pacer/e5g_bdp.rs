@@ -31,77 +31,64 @@ use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{MTU, PacerSetting, SILENCE, first_time};
 use super::{Eligible, Served};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
 
+const ALPHA: Typed<f64> =
+    Typed::new("alpha", "0.7", "weight of the last period in the average of the bandwidth")
+        .within("0.001", "1")
+        .source("the authors' program for OpenAirInterface; the thesis has no number");
+const REDUCE: Typed<f64> = Typed::new(
+    "reduce",
+    "0.65",
+    "part of the paced bytes up to which packets go whatever is left (reduce_const)",
+)
+.within("0", "1")
+.source("5G QoS thesis section 3.4: above 0, at most 1");
+const IDLE: Typed<u64> = Typed::new(
+    "idle",
+    "100b",
+    "an average bandwidth below this, in a period, counts as none; a twentieth of the MTU at least",
+)
+.unit(Unit::Bytes)
+.within("0", "")
+.source("the authors' program for OpenAirInterface");
+const PERIOD: Typed<Option<Span>> = Typed::new(
+    "period",
+    "",
+    "between calculations of the bandwidth; 1ms, or the TTI where it is longer, where it is not given",
+)
+.within("1us", "1s")
+.source("5G QoS thesis section 3.4 (TTI)");
+const FILL: Typed<Option<f64>> = Typed::new("fill", "", "from this part of the period on, packets also go while less is below than the best of the last ten periods \
+                    carried; not where it is not given").within("0", "1").source("none: what is below at the end of a TTI and is less than it carries is lost");
+const MOST: Typed<Option<u64>> = Typed::new(
+    "most",
+    "",
+    "nothing goes while more than this is below; what the last period carried where it is not given",
+)
+.unit(Unit::Bytes)
+.within("1", "")
+.source("5G QoS thesis section 3.4 (max_bytes, what a TTI carries at the current MCS)");
+
 /// Declaration of `e5g-bdp` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "e5g-bdp",
-    about: "paces by the average of what the RLC buffer sent, large packets late in the TTI (enhanced 5G-BDP)",
-    source: "5G QoS thesis section 3.4, Algorithms 3 to 5",
-    parameters: &[
-        Parameter {
-            name: "alpha",
-            unit: Unit::Number,
-            default: "0.7",
-            min: "0.001",
-            max: "1",
-            about: "weight of the last period in the average of the bandwidth",
-            source: "the authors' program for OpenAirInterface; the thesis has no number",
-        },
-        Parameter {
-            name: "reduce",
-            unit: Unit::Number,
-            default: "0.65",
-            min: "0",
-            max: "1",
-            about: "part of the paced bytes up to which packets go whatever is left (reduce_const)",
-            source: "5G QoS thesis section 3.4: above 0, at most 1",
-        },
-        Parameter {
-            name: "idle",
-            unit: Unit::Bytes,
-            default: "100b",
-            min: "0",
-            max: "",
-            about: "an average bandwidth below this, in a period, counts as none; a twentieth of the MTU at least",
-            source: "the authors' program for OpenAirInterface",
-        },
-        Parameter {
-            name: "period",
-            unit: Unit::Span,
-            default: "",
-            min: "1us",
-            max: "1s",
-            about: "between calculations of the bandwidth; 1ms, or the TTI where it is longer, where it is not given",
-            source: "5G QoS thesis section 3.4 (TTI)",
-        },
-        Parameter {
-            name: "fill",
-            unit: Unit::Number,
-            default: "",
-            min: "0",
-            max: "1",
-            about: "from this part of the period on, packets also go while less is below than the best of the last ten periods \
-                    carried; not where it is not given",
-            source: "none: what is below at the end of a TTI and is less than it carries is lost",
-        },
-        Parameter {
-            name: "most",
-            unit: Unit::Bytes,
-            default: "",
-            min: "1",
-            max: "",
-            about: "nothing goes while more than this is below; what the last period carried where it is not given",
-            source: "5G QoS thesis section 3.4 (max_bytes, what a TTI carries at the current MCS)",
-        },
-        MTU,
-        SILENCE,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "e5g-bdp",
+    "paces by the average of what the RLC buffer sent, large packets late in the TTI (enhanced 5G-BDP)",
+)
+.source("5G QoS thesis section 3.4, Algorithms 3 to 5")
+.with(&[
+    ALPHA.parameter(),
+    REDUCE.parameter(),
+    IDLE.parameter(),
+    PERIOD.parameter(),
+    FILL.parameter(),
+    MOST.parameter(),
+    MTU.parameter(),
+    SILENCE.parameter(),
+]);
 
 /// The parameters of e5G-BDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,7 +168,7 @@ impl EnhancedBdp {
         setting: &PacerSetting,
     ) -> Result<EnhancedBdp, ComponentError> {
         let tti = setting.tti();
-        let period = arguments.span("period").unwrap_or(tti.max(Span::from_millis(1)));
+        let period = arguments.get(&PERIOD).unwrap_or(tti.max(Span::from_millis(1)));
         if period < tti {
             let message = format!("period {period} is shorter than the TTI of {tti}");
             return Err(arguments.fail(message));
@@ -189,11 +176,11 @@ impl EnhancedBdp {
         Ok(EnhancedBdp::new(EnhancedBdpParameters {
             tti,
             period,
-            alpha: arguments.number("alpha").unwrap_or(0.7),
-            reduce: arguments.number("reduce").unwrap_or(0.65),
-            idle_bytes: arguments.whole("idle").unwrap_or(100),
-            fill: arguments.number("fill"),
-            most_bytes: arguments.whole("most"),
+            alpha: arguments.get(&ALPHA),
+            reduce: arguments.get(&REDUCE),
+            idle_bytes: arguments.get(&IDLE),
+            fill: arguments.get(&FILL),
+            most_bytes: arguments.get(&MOST),
             mtu_bytes: setting.mtu(arguments),
         }))
     }

@@ -1,6 +1,6 @@
 //! The common part of the pacers of a cell: the properties of the cell, and the parameters that several pacers have.
 
-use crate::component::{Arguments, ComponentError, Parameter, Unit};
+use crate::component::{Arguments, ComponentError, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
 
@@ -27,14 +27,14 @@ impl PacerSetting {
     }
     /// The MTU of `arguments`, or the cell's; never zero.
     pub(super) fn mtu(&self, arguments: &Arguments) -> u64 {
-        arguments.whole("mtu").unwrap_or(self.mtu_bytes).max(1)
+        arguments.get(&MTU).unwrap_or(self.mtu_bytes).max(1)
     }
     /// The `max` and the MTU of `arguments`, bytes.
     ///
     /// # Errors
     /// A `max` below the MTU.
     pub(super) fn max_and_mtu(&self, arguments: &Arguments) -> Result<(u64, u64), ComponentError> {
-        let (max, mtu) = (arguments.whole("max").unwrap_or(1_536_000), self.mtu(arguments));
+        let (max, mtu) = (arguments.get(&MAX), self.mtu(arguments));
         if max < mtu {
             return Err(arguments.fail(format!("max {max} is below the MTU of {mtu} bytes")));
         }
@@ -42,7 +42,7 @@ impl PacerSetting {
     }
     /// The patience of `arguments`: by default 20 TTIs and at least 20 ms.
     pub(super) fn silence(&self, arguments: &Arguments) -> Span {
-        arguments.span("silence").unwrap_or((self.tti() * 20).max(Span::from_millis(20)))
+        arguments.get(&SILENCE).unwrap_or((self.tti() * 20).max(Span::from_millis(20)))
     }
 }
 
@@ -65,58 +65,34 @@ impl Fit {
     }
     /// The fit of `arguments`.
     pub(super) fn of(arguments: &Arguments) -> Fit {
-        if arguments.text("fit") == Some("whole") { Fit::Whole } else { Fit::Begun }
+        if arguments.get(&FIT) == "whole" { Fit::Whole } else { Fit::Begun }
     }
 }
 
-/// `fit` with `default`.
-pub(super) const fn fit(default: &'static str, source: &'static str) -> Parameter {
-    Parameter {
-        name: "fit",
-        unit: Unit::Choice(&["whole", "begun"]),
-        default,
-        min: "",
-        max: "",
-        about: "a packet goes when all of it has room (whole), or when a byte of it has (begun)",
-        source,
-    }
-}
+/// `fit`: when a packet fits. The source is of the pacer.
+pub(super) const FIT: Typed<str> = Typed::new(
+    "fit",
+    "begun",
+    "a packet goes when all of it has room (whole), or when a byte of it has (begun)",
+)
+.unit(Unit::Choice(&["whole", "begun"]));
 
-/// `max`: bytes. `about` names the quantity that it bounds.
-pub(super) const fn max(about: &'static str) -> Parameter {
-    Parameter {
-        name: "max",
-        unit: Unit::Bytes,
-        default: "1536000b",
-        min: "1b",
-        max: "",
-        about,
-        source: "5G QoS thesis section 3.6.1: 1024 packets",
-    }
-}
+/// `max`: bytes. What it says of itself, the quantity that it bounds, is of the pacer.
+pub(super) const MAX: Typed<u64> = Typed::new("max", "1536000b", "greatest limit")
+    .unit(Unit::Bytes)
+    .within("1b", "")
+    .source("5G QoS thesis section 3.6.1: 1024 packets");
 
 /// `mtu`: bytes.
-pub(super) const MTU: Parameter = Parameter {
-    name: "mtu",
-    unit: Unit::Bytes,
-    default: "",
-    min: "1b",
-    max: "64kb",
-    about: "a full packet (IP bytes); the path's MTU where it is not given",
-    source: "5G QoS thesis sections 3.2 and 3.4 (MTU)",
-};
+pub(super) const MTU: Typed<Option<u64>> =
+    Typed::new("mtu", "", "a full packet (IP bytes); the path's MTU where it is not given")
+        .unit(Unit::Bytes)
+        .within("1b", "64kb")
+        .source("5G QoS thesis sections 3.2 and 3.4 (MTU)");
 
 /// `silence`: a duration.
-pub(super) const SILENCE: Parameter = Parameter {
-    name: "silence",
-    unit: Unit::Span,
-    default: "",
-    min: "1us",
-    max: "100s",
-    about: "without a report for this long, the buffer below is taken for empty; 20 TTIs and at least 20ms where it is \
-            not given",
-    source: "none: reports that are lost must not stop a bearer",
-};
+pub(super) const SILENCE: Typed<Option<Span>> = Typed::new("silence", "", "without a report for this long, the buffer below is taken for empty; 20 TTIs and at least 20ms where it is \
+            not given").within("1us", "100s").source("none: reports that are lost must not stop a bearer");
 
 /// The first nanosecond from `start` on at which `holds` is true; `holds` must be false before that time and true after it.
 /// `estimate` is the answer in nanoseconds after `start`, except for rounding errors.

@@ -7,14 +7,12 @@ use crate::Time;
 use crate::component::{Arguments, Component, ComponentError, Kind};
 
 /// Declaration of `vanilla`, which has no parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "vanilla",
-    about: "no pacer: everything goes on to the next queue at once, as in a 3GPP stack",
-    source: "5G QoS thesis section 3.6.1 (Vanilla)",
-    parameters: &[],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "vanilla",
+    "no pacer: everything goes on to the next queue at once, as in a 3GPP stack",
+)
+.source("5G QoS thesis section 3.6.1 (Vanilla)");
 
 /// Passes every packet at once, as a 3GPP stack without a pacer does.
 #[derive(Clone, Copy, Debug, Default)]

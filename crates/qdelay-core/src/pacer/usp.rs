@@ -15,43 +15,38 @@
 //! * If the gate below is silent for `silence` after a packet passed it, the SDAP queue is assumed to be empty (it may have
 //!   dropped packets, which the gate does not report); if the gate's last signal was a saturation, after ten times as long.
 
-use super::parameters::{self, Fit, MTU, PacerSetting, SILENCE};
+use super::parameters::{FIT, Fit, MAX, MTU, PacerSetting, SILENCE};
 use super::{Eligible, Pacer, Signal, Signals};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
+const INTERVAL: Typed<Option<Span>> = Typed::new(
+    "interval",
+    "",
+    "over which the accepted bytes are measured (T); the TTI where it is not given",
+)
+.within("1us", "100s")
+.source("5G QoS thesis section 3.5, Algorithm 6, line 1");
+const LOOKS: Typed<u64> = Typed::new("looks", "10", "times that the UPF looks in an interval (num_ticks)")
+    .unit(Unit::Count("looks"))
+    .within("1", "1000000")
+    .source("5G QoS thesis section 3.6.1: every 1ms of a TTI of 10ms");
+
 /// Declaration of `usp` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Pacer,
-    name: "usp",
-    about: "keeps in the SDAP queue what the RLC buffer accepts between two looks of the UPF (UPF-SDAP pacer)",
-    source: "5G QoS thesis section 3.5, Algorithms 6 and 7",
-    parameters: &[
-        Parameter {
-            name: "interval",
-            unit: Unit::Span,
-            default: "",
-            min: "1us",
-            max: "100s",
-            about: "over which the accepted bytes are measured (T); the TTI where it is not given",
-            source: "5G QoS thesis section 3.5, Algorithm 6, line 1",
-        },
-        Parameter {
-            name: "looks",
-            unit: Unit::Count("looks"),
-            default: "10",
-            min: "1",
-            max: "1000000",
-            about: "times that the UPF looks in an interval (num_ticks)",
-            source: "5G QoS thesis section 3.6.1: every 1ms of a TTI of 10ms",
-        },
-        parameters::max("greatest occupancy, and the first (MAX_OCC)"),
-        MTU,
-        parameters::fit("begun", "5G QoS thesis section 3.5: while the occupancy is below the optimal one"),
-        SILENCE,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "usp",
+    "keeps in the SDAP queue what the RLC buffer accepts between two looks of the UPF (UPF-SDAP pacer)",
+)
+.source("5G QoS thesis section 3.5, Algorithms 6 and 7")
+.with(&[
+    INTERVAL.parameter(),
+    LOOKS.parameter(),
+    MAX.about("greatest occupancy, and the first (MAX_OCC)").parameter(),
+    MTU.parameter(),
+    FIT.source("5G QoS thesis section 3.5: while the occupancy is below the optimal one").parameter(),
+    SILENCE.parameter(),
+]);
 
 /// The parameters of USP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,8 +108,8 @@ impl Usp {
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Usp, ComponentError> {
         let (max_bytes, mtu_bytes) = setting.max_and_mtu(arguments)?;
         Ok(Usp::new(UspParameters {
-            interval: arguments.span("interval").unwrap_or(setting.tti()),
-            looks: arguments.whole("looks").unwrap_or(10),
+            interval: arguments.get(&INTERVAL).unwrap_or(setting.tti()),
+            looks: arguments.get(&LOOKS),
             max_bytes,
             mtu_bytes,
             fit: Fit::of(arguments),

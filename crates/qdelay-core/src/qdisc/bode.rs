@@ -5,49 +5,40 @@
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{FifoLaw, Ring};
 use crate::aqm::{self, Verdict};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
+const TARGET: Typed<Span> = Typed::new("target", "20ms", "longest sojourn that is served (BoundedDelay, D)")
+    .within("1us", "100s")
+    .source("BoDe paper section VI: D is 20ms, 100ms for video calls");
+const MIN_KEEP: Typed<u64> = Typed::new(
+    "min_keep",
+    "2",
+    "with at most this many packets behind it, a packet is served whatever its sojourn",
+)
+.unit(Unit::Count("packets"))
+.within("0", "10000000")
+.source("BoDe paper section V-C step 3: the last three, the one in hand included");
+const MIN_KEEP_BYTES: Typed<u64> = Typed::new("min_keep_bytes", "0", "the same by bytes; 0 for no such rule")
+    .unit(Unit::Bytes)
+    .within("0", "")
+    .source("the paper's published program has 1504b, the paper none");
+
 /// Declaration of `bode` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "bode",
-    about: "bounded delay: drops at dequeue what has waited longer than target, but never the last packets",
-    source: "BoDe paper section V-C",
-    parameters: &[
-        Parameter {
-            name: "target",
-            unit: Unit::Span,
-            default: "20ms",
-            min: "1us",
-            max: "100s",
-            about: "longest sojourn that is served (BoundedDelay, D)",
-            source: "BoDe paper section VI: D is 20ms, 100ms for video calls",
-        },
-        Parameter {
-            name: "min_keep",
-            unit: Unit::Count("packets"),
-            default: "2",
-            min: "0",
-            max: "10000000",
-            about: "with at most this many packets behind it, a packet is served whatever its sojourn",
-            source: "BoDe paper section V-C step 3: the last three, the one in hand included",
-        },
-        Parameter {
-            name: "min_keep_bytes",
-            unit: Unit::Bytes,
-            default: "0",
-            min: "0",
-            max: "",
-            about: "the same by bytes; 0 for no such rule",
-            source: "the paper's published program has 1504b, the paper none",
-        },
-        LIMIT,
-        LIMIT_BYTES,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "bode",
+    "bounded delay: drops at dequeue what has waited longer than target, but never the last packets",
+)
+.source("BoDe paper section V-C")
+.with(&[
+    TARGET.parameter(),
+    MIN_KEEP.parameter(),
+    MIN_KEEP_BYTES.parameter(),
+    LIMIT.parameter(),
+    LIMIT_BYTES.parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Bode::SOJOURN_BOUND];
@@ -66,11 +57,11 @@ impl Bode {
     pub(super) fn build(arguments: &Arguments) -> Result<Bode, ComponentError> {
         let limit = limits::limit(arguments);
         let law = aqm::Bode {
-            target: arguments.span("target").unwrap_or(Span::from_millis(20)),
-            min_keep: arguments.whole("min_keep").unwrap_or(2),
-            min_keep_bytes: arguments.whole("min_keep_bytes").unwrap_or(0),
+            target: arguments.get(&TARGET),
+            min_keep: arguments.get(&MIN_KEEP),
+            min_keep_bytes: arguments.get(&MIN_KEEP_BYTES),
         };
-        if arguments.is_given("min_keep") && law.min_keep >= limit.packets {
+        if arguments.is_given(&MIN_KEEP) && law.min_keep >= limit.packets {
             let message = format!(
                 "min_keep {} is not below limit {}: nothing would be dropped",
                 law.min_keep, limit.packets

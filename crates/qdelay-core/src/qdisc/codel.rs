@@ -6,73 +6,56 @@
 use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{FifoLaw, Ring};
 use crate::aqm::{self, CodelFlavour, CodelParameters, MahimahiCodel, ThesisCodel, Verdict};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span};
 use alloc::format;
 
-pub(super) const TARGET: Parameter = Parameter {
-    name: "target",
-    unit: Unit::Span,
-    default: "5ms",
-    min: "1us",
-    max: "100s",
-    about: "acceptable standing sojourn",
-    source: "RFC 8289 section 4.3",
-};
-pub(super) const INTERVAL: Parameter = Parameter {
-    name: "interval",
-    unit: Unit::Span,
-    default: "100ms",
-    min: "1us",
-    max: "1000s",
-    about: "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
-    source: "RFC 8289 section 4.2",
-};
-pub(super) const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Switch,
-    default: "off",
-    min: "",
-    max: "",
-    about: "mark ECN-capable packets in place of dropping them",
-    source: "Linux codel (noecn)",
-};
-pub(super) const CE_THRESHOLD: Parameter = Parameter {
-    name: "ce_threshold",
-    unit: Unit::Span,
-    default: "",
-    min: "0",
-    max: "100s",
-    about: "mark ECN-capable packets that leave after a longer sojourn; without it none are",
-    source: "Linux codel (ce_threshold disabled)",
-};
+pub(super) const TARGET: Typed<Span> = Typed::new("target", "5ms", "acceptable standing sojourn")
+    .within("1us", "100s")
+    .source("RFC 8289 section 4.3");
+pub(super) const INTERVAL: Typed<Span> = Typed::new(
+    "interval",
+    "100ms",
+    "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
+)
+.within("1us", "1000s")
+.source("RFC 8289 section 4.2");
+pub(super) const ECN: Typed<bool> =
+    Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them")
+        .source("Linux codel (noecn)");
+pub(super) const CE_THRESHOLD: Typed<Option<Span>> = Typed::new(
+    "ce_threshold",
+    "",
+    "mark ECN-capable packets that leave after a longer sojourn; without it none are",
+)
+.within("0", "100s")
+.source("Linux codel (ce_threshold disabled)");
+
+const VARIANT: Typed<str> = Typed::new(
+    "variant",
+    "rfc",
+    "whose arithmetic: the RFC's, the Linux kernel's, mahimahi's, or of the 5G QoS thesis's program",
+)
+.unit(Unit::Choice(&["rfc", "linux", "mahimahi", "thesis"]))
+.source("RFC 8289 section 5");
 
 /// Declaration of `codel` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "codel",
-    about: "controlled delay: drops ever more often while the sojourn stays over target for an interval",
-    source: "RFC 8289; Linux codel_impl.h; mahimahi; the program of the 5G QoS thesis",
-    parameters: &[
-        TARGET,
-        INTERVAL,
-        ECN,
-        CE_THRESHOLD,
-        Parameter {
-            name: "variant",
-            unit: Unit::Choice(&["rfc", "linux", "mahimahi", "thesis"]),
-            default: "rfc",
-            min: "",
-            max: "",
-            about: "whose arithmetic: the RFC's, the Linux kernel's, mahimahi's, or of the 5G QoS thesis's program",
-            source: "RFC 8289 section 5",
-        },
-        MTU,
-        LIMIT,
-        LIMIT_BYTES,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "codel",
+    "controlled delay: drops ever more often while the sojourn stays over target for an interval",
+)
+.source("RFC 8289; Linux codel_impl.h; mahimahi; the program of the 5G QoS thesis")
+.with(&[
+    TARGET.parameter(),
+    INTERVAL.parameter(),
+    ECN.parameter(),
+    CE_THRESHOLD.parameter(),
+    VARIANT.parameter(),
+    MTU.parameter(),
+    LIMIT.parameter(),
+    LIMIT_BYTES.parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Codel::DROP];
@@ -98,7 +81,7 @@ impl Codel {
     pub(super) fn build(arguments: &Arguments) -> Result<Codel, ComponentError> {
         let parameters = parameters(arguments)?;
         let CodelParameters { target, interval, mtu, .. } = parameters;
-        let variant = arguments.text("variant").unwrap_or("rfc");
+        let variant = arguments.get(&VARIANT);
         if variant == "rfc" || variant == "linux" {
             return Ok(Codel::Standard(aqm::Codel::new(parameters)));
         }
@@ -123,21 +106,20 @@ impl Codel {
 /// # Errors
 /// A target longer than the interval.
 pub(super) fn parameters(arguments: &Arguments) -> Result<CodelParameters, ComponentError> {
-    let defaults = CodelParameters::default();
-    let target = arguments.span("target").unwrap_or(defaults.target);
-    let interval = arguments.span("interval").unwrap_or(defaults.interval);
+    let target = arguments.get(&TARGET);
+    let interval = arguments.get(&INTERVAL);
     if target > interval {
         // Equal is allowed: the BoDe paper's video-call tests have 50 ms for both (its Table I with D = 100 ms).
         let message = format!("target {target} is longer than interval {interval}");
         return Err(arguments.fail(message));
     }
-    let is_linux = arguments.text("variant") == Some("linux");
+    let is_linux = arguments.get(&VARIANT) == "linux";
     Ok(CodelParameters {
         target,
         interval,
-        mtu: arguments.whole("mtu").unwrap_or(defaults.mtu),
-        ecn: arguments.switch("ecn").unwrap_or(defaults.ecn),
-        ce_threshold: arguments.span("ce_threshold").unwrap_or(Span::MAX),
+        mtu: arguments.get(&MTU),
+        ecn: arguments.get(&ECN),
+        ce_threshold: arguments.get(&CE_THRESHOLD).unwrap_or(Span::MAX),
         flavour: if is_linux { CodelFlavour::Linux } else { CodelFlavour::Rfc },
     })
 }
@@ -223,6 +205,12 @@ mod tests {
     use super::super::testing::{Bench, error};
     use super::*;
     use crate::Ecn;
+
+    /// The law has them in figures too: it is also for programs without an allocator, which have no components.
+    #[test]
+    fn the_defaults_are_the_rfcs() {
+        assert_eq!(parameters(&Arguments::defaults(&COMPONENT)).unwrap(), CodelParameters::RFC);
+    }
 
     #[test]
     fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {

@@ -2,8 +2,8 @@
 //! of RFC 9331).
 
 use crate::aqm::Colour;
-use crate::component::{Parameter, Unit};
-use crate::{DropReason, Ecn, Packet, dscp};
+use crate::component::{Typed, Unit};
+use crate::{DropReason, Ecn, Packet, Rate, Span, dscp};
 use alloc::format;
 use alloc::string::String;
 
@@ -14,59 +14,33 @@ const ECT1: &str = "ect1";
 pub const WOULD_BE_LATE: DropReason = DropReason::new("would_be_late");
 
 /// `green`: the packets that ask for low delay.
-pub(super) const GREEN: Parameter = Parameter {
-    name: "green",
-    unit: Unit::Text,
-    default: "ef/va/nqb",
-    min: "",
-    max: "",
-    about: "which packets are green: codepoints as names, numbers or ranges (8-15), or ect1, joined by /; others are blue",
-    source: "ABE paper, interworking and migration: without a colour, blue",
-};
+pub(super) const GREEN: Typed<str> = Typed::new("green", "ef/va/nqb", "which packets are green: codepoints as names, numbers or ranges (8-15), or ect1, joined by /; others are blue").source("ABE paper, interworking and migration: without a colour, blue");
 
 /// `bound`: the longest wait of green packets.
-pub(super) const BOUND: Parameter = Parameter {
-    name: "bound",
-    unit: Unit::Span,
-    default: "20ms",
-    min: "1us",
-    max: "100s",
-    about: "longest time that a green packet waits (d)",
-    source: "ABE paper: 5 to 20 ms expected, 40 ms in its simulations",
-};
+pub(super) const BOUND: Typed<Span> =
+    Typed::new("bound", "20ms", "longest time that a green packet waits (d)")
+        .within("1us", "100s")
+        .source("ABE paper: 5 to 20 ms expected, 40 ms in its simulations");
 
 /// `rate`: the link's rate.
-pub(super) const RATE: Parameter = Parameter {
-    name: "rate",
-    unit: Unit::Rate,
-    default: "",
-    min: "1bit",
-    max: "100gbit",
-    about: "rate of the link (c), where it is constant; without it, what the link takes says it",
-    source: "ABE paper",
-};
+pub(super) const RATE: Typed<Option<Rate>> = Typed::new(
+    "rate",
+    "",
+    "rate of the link (c), where it is constant; without it, what the link takes says it",
+)
+.within("1bit", "100gbit")
+.source("ABE paper");
 
 /// `overhead`: bytes that the link adds to each packet.
-pub(super) const OVERHEAD: Parameter = Parameter {
-    name: "overhead",
-    unit: Unit::Bytes,
-    default: "0",
-    min: "0",
-    max: "1kb",
-    about: "bytes that the link adds to each packet",
-    source: "",
-};
+pub(super) const OVERHEAD: Typed<u64> =
+    Typed::new("overhead", "0", "bytes that the link adds to each packet")
+        .unit(Unit::Bytes)
+        .within("0", "1kb");
 
 /// `window`: time constant of the estimated rate.
-pub(super) const WINDOW: Parameter = Parameter {
-    name: "window",
-    unit: Unit::Span,
-    default: "100ms",
-    min: "1ms",
-    max: "100s",
-    about: "time constant of the estimate of the rate, where rate is not given",
-    source: "",
-};
+pub(super) const WINDOW: Typed<Span> =
+    Typed::new("window", "100ms", "time constant of the estimate of the rate, where rate is not given")
+        .within("1ms", "100s");
 
 /// The marking that makes a packet green.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -31,41 +31,41 @@
 //!   stealing.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
+use super::flow_queues::{FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
 use super::limits::{self, LIMIT, LIMIT_BYTES};
 use super::{Backlog, Limit, Qdisc};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::format;
 
+const BY: Typed<str> = Typed::new(
+    "by",
+    "flow",
+    "who takes turns: hashed flows, the 64 codepoints of DiffServ, or classes (modulo 256)",
+)
+.unit(Unit::Choice(&["flow", "dscp", "class"]))
+.source("Shreedhar and Varghese 1995 (what a flow is); RFC 2474 section 3");
+
 /// Declaration of `drr` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "drr",
-    about: "flows take turns by bytes; when full the flow that holds the most loses its newest packet",
-    source: "Shreedhar and Varghese, SIGCOMM 1995; McKenney, INFOCOM 1990",
-    parameters: &[
-        Parameter {
-            name: "by",
-            unit: Unit::Choice(&["flow", "dscp", "class"]),
-            default: "flow",
-            min: "",
-            max: "",
-            about: "who takes turns: hashed flows, the 64 codepoints of DiffServ, or classes (modulo 256)",
-            source: "Shreedhar and Varghese 1995 (what a flow is); RFC 2474 section 3",
-        },
-        FLOWS,
-        Parameter {
-            about: "what a bucket is credited in each turn; less than a packet costs several turns each",
-            source: "Shreedhar and Varghese 1995 (at least the largest packet); Linux drr (the MTU with its header)",
-            ..QUANTUM
-        },
-        OVERHEAD,
-        LIMIT,
-        LIMIT_BYTES,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "drr",
+    "flows take turns by bytes; when full the flow that holds the most loses its newest packet",
+)
+.source("Shreedhar and Varghese, SIGCOMM 1995; McKenney, INFOCOM 1990")
+.with(&[
+    BY.parameter(),
+    FLOWS.parameter(),
+    QUANTUM
+        .about("what a bucket is credited in each turn; less than a packet costs several turns each")
+        .source(
+            "Shreedhar and Varghese 1995 (at least the largest packet); Linux drr (the MTU with its header)",
+        )
+        .parameter(),
+    OVERHEAD.parameter(),
+    LIMIT.parameter(),
+    LIMIT_BYTES.parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW];
@@ -119,19 +119,18 @@ impl Drr {
     /// # Errors
     /// `flows` where the buckets are not flows.
     pub fn build(arguments: &Arguments) -> Result<Drr, ComponentError> {
-        let whole =
-            |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
-        let by = match arguments.text("by") {
-            Some("dscp") => DrrBy::Dscp,
-            Some("class") => DrrBy::Class,
+        let by = match arguments.get(&BY) {
+            "dscp" => DrrBy::Dscp,
+            "class" => DrrBy::Class,
             _ => DrrBy::Flow,
         };
-        if by != DrrBy::Flow && arguments.is_given("flows") {
-            let by = arguments.text("by").unwrap_or("flow");
+        if by != DrrBy::Flow && arguments.is_given(&FLOWS) {
+            let by = arguments.get(&BY);
             return Err(arguments.fail(format!("flows has no effect with by={by}")));
         }
-        let (quantum, overhead) = (whole("quantum", 1514), whole("overhead", ETHERNET_HEADER));
-        Ok(Drr::new(limits::limit(arguments), by, whole("flows", 1024), quantum, overhead))
+        let (flows, quantum, overhead) =
+            (arguments.get(&FLOWS), arguments.get(&QUANTUM), arguments.get(&OVERHEAD));
+        Ok(Drr::new(limits::limit(arguments), by, flows, quantum, overhead))
     }
 
     #[inline]

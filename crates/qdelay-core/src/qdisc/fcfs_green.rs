@@ -22,14 +22,21 @@ use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 
 /// Declaration of `fcfs_green` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "fcfs_green",
-    about: "one queue that accepts green packets only if they will wait at most bound; what dsd is compared with",
-    source: "ABE paper (Hurley, Le Boudec, Thiran, Kara 2001), implementation",
-    parameters: &[RATE, OVERHEAD, BOUND, GREEN, WINDOW, LIMIT, LIMIT_BYTES],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "fcfs_green",
+    "one queue that accepts green packets only if they will wait at most bound; what dsd is compared with",
+)
+.source("ABE paper (Hurley, Le Boudec, Thiran, Kara 2001), implementation")
+.with(&[
+    RATE.parameter(),
+    OVERHEAD.parameter(),
+    BOUND.parameter(),
+    GREEN.parameter(),
+    WINDOW.parameter(),
+    LIMIT.parameter(),
+    LIMIT_BYTES.parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, WOULD_BE_LATE];
@@ -58,10 +65,10 @@ impl FcfsGreen {
     /// # Errors
     /// An invalid marking of green; `window` beside `rate`.
     pub(super) fn build(arguments: &Arguments) -> Result<FcfsGreen, ComponentError> {
-        let green = Green::parse(arguments.text("green").unwrap_or_default());
-        let window = arguments.span("window").unwrap_or(Span::from_millis(100));
-        let clock = match arguments.rate("rate") {
-            Some(_) if arguments.is_given("window") => {
+        let green = Green::parse(arguments.get(&GREEN));
+        let window = arguments.get(&WINDOW);
+        let clock = match arguments.get(&RATE) {
+            Some(_) if arguments.is_given(&WINDOW) => {
                 let message = "window is of the estimate of a rate, and rate is given";
                 return Err(arguments.fail(message));
             }
@@ -70,8 +77,8 @@ impl FcfsGreen {
         };
         Ok(FcfsGreen {
             clock,
-            bound: arguments.span("bound").unwrap_or(Span::from_millis(20)),
-            overhead_bytes: arguments.whole("overhead").unwrap_or(0),
+            bound: arguments.get(&BOUND),
+            overhead_bytes: arguments.get(&OVERHEAD),
             signs: green.map_err(|message| arguments.fail(message))?,
         })
     }

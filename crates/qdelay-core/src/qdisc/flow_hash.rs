@@ -4,18 +4,14 @@
 //! so the number is mixed before it is scaled down to the buckets; flows then collide as often as those of a kernel (RFC 8290
 //! section 5.3), and always the same ones.
 
-use crate::component::{Parameter, Unit};
+use crate::component::{Typed, Unit};
 
 /// `flows`: number of buckets.
-pub(super) const FLOWS: Parameter = Parameter {
-    name: "flows",
-    unit: Unit::Count("buckets"),
-    default: "1024",
-    min: "1",
-    max: "65536",
-    about: "buckets that flows are hashed to; flows in one bucket are one flow here",
-    source: "RFC 8290 section 5.2.5; Linux sfq (divisor 1024)",
-};
+pub(super) const FLOWS: Typed<u32> =
+    Typed::new("flows", "1024", "buckets that flows are hashed to; flows in one bucket are one flow here")
+        .unit(Unit::Count("buckets"))
+        .within("1", "65536")
+        .source("RFC 8290 section 5.2.5; Linux sfq (divisor 1024)");
 
 /// The bucket, below `buckets`, of `flow`.
 ///

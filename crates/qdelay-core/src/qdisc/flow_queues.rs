@@ -10,7 +10,7 @@
 
 use super::Backlog;
 use super::longest::Longest;
-use crate::component::{Parameter, Unit};
+use crate::component::{Typed, Unit};
 use crate::{DropReason, Packet};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -20,31 +20,26 @@ use alloc::vec::Vec;
 pub const LONGEST_FLOW: DropReason = DropReason::new("longest_flow");
 
 /// `quantum`: bytes that a bucket may send in its turn.
-pub(super) const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "1514b",
-    min: "1b",
-    max: "1mb",
-    about: "what a bucket may send in one turn, each packet counted with its overhead",
-    source: "Linux (the MTU and an Ethernet header)",
-};
+pub(super) const QUANTUM: Typed<u32> = Typed::new(
+    "quantum",
+    "1514b",
+    "what a bucket may send in one turn, each packet counted with its overhead",
+)
+.unit(Unit::Bytes)
+.within("1b", "1mb")
+.source("Linux (the MTU and an Ethernet header)");
 
 /// `overhead`: bytes that a packet counts in addition to its IP bytes. Linux's quantum is counted in frames, and so is the
 /// size that it subtracts from a deficit: 1514 bytes are one full packet. Counted in IP bytes, 14 of them would be left for
 /// the next packet.
-pub(super) const OVERHEAD: Parameter = Parameter {
-    name: "overhead",
-    unit: Unit::Bytes,
-    default: "14b",
-    min: "0",
-    max: "65535b",
-    about: "counted for each packet in a turn beside its IP bytes (the header of its frame)",
-    source: "Linux qdisc_pkt_len, psched_mtu (an Ethernet header)",
-};
-
-/// [`OVERHEAD`]'s default, in bytes.
-pub(super) const ETHERNET_HEADER: u32 = 14;
+pub(super) const OVERHEAD: Typed<u32> = Typed::new(
+    "overhead",
+    "14b",
+    "counted for each packet in a turn beside its IP bytes (the header of its frame)",
+)
+.unit(Unit::Bytes)
+.within("0", "65535b")
+.source("Linux qdisc_pkt_len, psched_mtu (an Ethernet header)");
 
 /// The measure by which a bucket is the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

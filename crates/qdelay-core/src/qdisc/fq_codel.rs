@@ -32,74 +32,63 @@
 //! * `variant=linux` is [`crate::aqm::Codel`]'s, with the differences listed there.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
+use super::flow_queues::{FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
 use super::limits::{LIMIT, MTU};
 use super::{Backlog, Limit, Qdisc, codel};
 use crate::aqm::{self, CodelParameters, Verdict};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::vec;
 use alloc::vec::Vec;
 
+const VARIANT: Typed<str> =
+    Typed::new("variant", "rfc", "whose CoDel arithmetic: the RFC's or the Linux kernel's")
+        .unit(Unit::Choice(&["rfc", "linux"]))
+        .source("RFC 8289 section 5");
+const DROP_BATCH: Typed<u32> = Typed::new(
+    "drop_batch",
+    "64",
+    "most packets dropped at once from the fattest bucket when a limit is exceeded",
+)
+.unit(Unit::Count("packets"))
+.within("1", "1000")
+.source("RFC 8290 section 4.1; Linux fq_codel (drop_batch)");
+const MEMORY: Typed<u64> = Typed::new("memory", "32mb", "most bytes queued (IP bytes); 0 for no such limit")
+    .unit(Unit::Bytes)
+    .within("0", "")
+    .source("Linux fq_codel (memory_limit)");
+
 /// Declaration of `fq_codel` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "fq_codel",
-    about: "flows take turns by bytes, new ones first, each under a CoDel of its own; when full the fattest loses",
-    source: "RFC 8290; Linux sch_fq_codel.c",
-    parameters: &[
-        FLOWS,
-        Parameter {
-            min: "256b",
-            source: "RFC 8290 section 5.2.4; Linux fq_codel (the MTU and an Ethernet header, at least 256)",
-            ..QUANTUM
-        },
-        OVERHEAD,
-        Parameter {
-            about: "acceptable standing sojourn in a bucket",
-            source: "RFC 8290 section 5.2.2",
-            ..codel::TARGET
-        },
-        Parameter { source: "RFC 8290 section 5.2.1", ..codel::INTERVAL },
-        Parameter {
-            default: "on",
-            about: "mark ECN-capable packets where CoDel drops others",
-            source: "RFC 8290 section 5.2.6",
-            ..codel::ECN
-        },
-        Parameter { source: "RFC 8290 section 5.2.7", ..codel::CE_THRESHOLD },
-        Parameter {
-            name: "variant",
-            unit: Unit::Choice(&["rfc", "linux"]),
-            default: "rfc",
-            min: "",
-            max: "",
-            about: "whose CoDel arithmetic: the RFC's or the Linux kernel's",
-            source: "RFC 8289 section 5",
-        },
-        Parameter {
-            name: "drop_batch",
-            unit: Unit::Count("packets"),
-            default: "64",
-            min: "1",
-            max: "1000",
-            about: "most packets dropped at once from the fattest bucket when a limit is exceeded",
-            source: "RFC 8290 section 4.1; Linux fq_codel (drop_batch)",
-        },
-        Parameter {
-            name: "memory",
-            unit: Unit::Bytes,
-            default: "32mb",
-            min: "0",
-            max: "",
-            about: "most bytes queued (IP bytes); 0 for no such limit",
-            source: "Linux fq_codel (memory_limit)",
-        },
-        Parameter { about: "size of a full packet (IP bytes); a backlog of one is left alone", ..MTU },
-        Parameter { default: "10240", source: "RFC 8290 section 5.2.3", ..LIMIT },
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "fq_codel",
+    "flows take turns by bytes, new ones first, each under a CoDel of its own; when full the fattest loses",
+)
+.source("RFC 8290; Linux sch_fq_codel.c")
+.with(&[
+    FLOWS.parameter(),
+    QUANTUM
+        .within("256b", "1mb")
+        .source("RFC 8290 section 5.2.4; Linux fq_codel (the MTU and an Ethernet header, at least 256)")
+        .parameter(),
+    OVERHEAD.parameter(),
+    codel::TARGET
+        .about("acceptable standing sojourn in a bucket")
+        .source("RFC 8290 section 5.2.2")
+        .parameter(),
+    codel::INTERVAL.source("RFC 8290 section 5.2.1").parameter(),
+    codel::ECN
+        .with_default("on")
+        .about("mark ECN-capable packets where CoDel drops others")
+        .source("RFC 8290 section 5.2.6")
+        .parameter(),
+    codel::CE_THRESHOLD.source("RFC 8290 section 5.2.7").parameter(),
+    VARIANT.parameter(),
+    DROP_BATCH.parameter(),
+    MEMORY.parameter(),
+    MTU.about("size of a full packet (IP bytes); a backlog of one is left alone").parameter(),
+    LIMIT.with_default("10240").source("RFC 8290 section 5.2.3").parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW, aqm::Codel::DROP];
@@ -123,16 +112,25 @@ pub struct FqCodelParameters {
     pub codel: CodelParameters,
 }
 
+/// Those of the arguments.
+///
+/// # Errors
+/// A target longer than the interval.
+fn parameters(arguments: &Arguments) -> Result<FqCodelParameters, ComponentError> {
+    let memory = arguments.get(&MEMORY);
+    Ok(FqCodelParameters {
+        flows: arguments.get(&FLOWS),
+        quantum: arguments.get(&QUANTUM),
+        overhead: arguments.get(&OVERHEAD),
+        limit: Limit { packets: arguments.get(&LIMIT), bytes: if memory == 0 { u64::MAX } else { memory } },
+        drop_batch: arguments.get(&DROP_BATCH),
+        codel: codel::parameters(arguments)?,
+    })
+}
+
 impl Default for FqCodelParameters {
     fn default() -> FqCodelParameters {
-        FqCodelParameters {
-            flows: 1024,
-            quantum: 1514,
-            overhead: ETHERNET_HEADER,
-            limit: Limit { packets: 10_240, bytes: 32_000_000 },
-            drop_batch: 64,
-            codel: CodelParameters { ecn: true, ..CodelParameters::default() },
-        }
+        parameters(&Arguments::defaults(&COMPONENT)).expect("the target is not longer than the interval")
     }
 }
 
@@ -171,22 +169,7 @@ impl FqCodel {
     /// # Errors
     /// A target longer than the interval.
     pub fn build(arguments: &Arguments) -> Result<FqCodel, ComponentError> {
-        let defaults = FqCodelParameters::default();
-        let whole =
-            |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
-        let bytes = match arguments.whole("memory") {
-            Some(0) => u64::MAX,
-            bytes => bytes.unwrap_or(defaults.limit.bytes),
-        };
-        let packets = arguments.whole("limit").unwrap_or(defaults.limit.packets);
-        Ok(FqCodel::new(FqCodelParameters {
-            flows: whole("flows", defaults.flows),
-            quantum: whole("quantum", defaults.quantum),
-            overhead: whole("overhead", defaults.overhead),
-            limit: Limit { packets, bytes },
-            drop_batch: whole("drop_batch", defaults.drop_batch),
-            codel: codel::parameters(arguments)?,
-        }))
+        Ok(FqCodel::new(parameters(arguments)?))
     }
 
     /// Drops half of the bytes of the largest bucket, from its head, but at most one batch of packets.

@@ -13,14 +13,13 @@ use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 
 /// Declaration of `headdrop` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "headdrop",
-    about: "first in, first out; drops the oldest packets to make room for an arrival",
-    source: "BoDe paper section VI; Linux pfifo_head_drop",
-    parameters: &[LIMIT, LIMIT_BYTES],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "headdrop",
+    "first in, first out; drops the oldest packets to make room for an arrival",
+)
+.source("BoDe paper section VI; Linux pfifo_head_drop")
+.with(&[LIMIT.parameter(), LIMIT_BYTES.parameter()]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT];

@@ -9,117 +9,82 @@
 use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{Backlog, FifoLaw, Ring};
 use crate::aqm::{self, LinuxPie, MahimahiPie, PieEstimator, PieParameters, Verdict};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::string::String;
 
-const SPAN: Parameter =
-    Parameter { name: "", unit: Unit::Span, default: "", min: "1us", max: "100s", about: "", source: "" };
-const WEIGHT: Parameter = Parameter { unit: Unit::Number, min: "0", max: "1000", ..SPAN };
-const SWITCH: Parameter = Parameter { unit: Unit::Switch, default: "off", min: "", max: "", ..SPAN };
+const TARGET: Typed<Span> = Typed::new("target", "15ms", "delay to hold (QDELAY_REF)")
+    .within("1us", "100s")
+    .source("RFC 8033 section 4.2");
+const TUPDATE: Typed<Span> = Typed::new("tupdate", "15ms", "how often the probability is recomputed; linux rounds up to ticks of hz and adds one, mahimahi has 30ms unless given").within("1us", "100s").source("RFC 8033 section 4.2 (T_UPDATE)");
+const ALPHA: Typed<f64> = Typed::new("alpha", "0.125", "weight of the distance from target (1/s)")
+    .within("0", "1000")
+    .source("RFC 8033 section 4.2");
+const BETA: Typed<f64> = Typed::new("beta", "1.25", "weight of the trend (1/s)")
+    .within("0", "1000")
+    .source("RFC 8033 section 4.2");
+const MAX_BURST: Typed<Span> =
+    Typed::new("max_burst", "150ms", "how long a burst may go on before the first drop")
+        .within("0", "100s")
+        .source("RFC 8033 section 4.4 (MAX_BURST)");
+const ESTIMATOR: Typed<str> = Typed::new(
+    "estimator",
+    "timestamp",
+    "delay from the last departure's sojourn, or from backlog over departure rate",
+)
+.unit(Unit::Choice(&["timestamp", "rate"]))
+.source("RFC 8033 section 4.3, appendix A; Linux (no dq_rate_estimator)");
+const ECN: Typed<bool> = Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them")
+    .source("Linux pie (noecn)");
+const ECN_THRESHOLD: Typed<f64> = Typed::new(
+    "ecn_threshold",
+    "0.1",
+    "from this probability on, ECN-capable packets are dropped all the same",
+)
+.within("0", "1")
+.source("RFC 8033 section 5.1 (mark_ecnth)");
+const DERANDOMIZE: Typed<bool> =
+    Typed::new("derandomize", "on", "space the drops out").source("RFC 8033 section 5.4");
+const BYTEMODE: Typed<bool> = Typed::new("bytemode", "off", "scale the probability by packet size over mtu")
+    .source("Linux pie (nobytemode)");
+const HZ: Typed<u32> = Typed::new(
+    "hz",
+    "250",
+    "the kernel's timer, of variant linux: tupdate=15ms is 20ms at 250, 16ms at 1000",
+)
+.unit(Unit::Count("ticks a second"))
+.within("24", "1200")
+.source("Linux CONFIG_HZ (Debian, Ubuntu)");
+const VARIANT: Typed<str> =
+    Typed::new("variant", "rfc", "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's")
+        .unit(Unit::Choice(&["rfc", "linux", "mahimahi"]))
+        .source("RFC 8033");
 
 /// Declaration of `pie` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "pie",
-    about: "drops arrivals at random, with a probability steered so that the delay meets target",
-    source: "RFC 8033; Linux sch_pie.c; mahimahi",
-    parameters: &[
-        Parameter {
-            name: "target",
-            default: "15ms",
-            about: "delay to hold (QDELAY_REF)",
-            source: "RFC 8033 section 4.2",
-            ..SPAN
-        },
-        Parameter {
-            name: "tupdate",
-            default: "15ms",
-            about: "how often the probability is recomputed; linux rounds up to ticks of hz and adds one, mahimahi has 30ms unless given",
-            source: "RFC 8033 section 4.2 (T_UPDATE)",
-            ..SPAN
-        },
-        Parameter {
-            name: "alpha",
-            default: "0.125",
-            about: "weight of the distance from target (1/s)",
-            source: "RFC 8033 section 4.2",
-            ..WEIGHT
-        },
-        Parameter {
-            name: "beta",
-            default: "1.25",
-            about: "weight of the trend (1/s)",
-            source: "RFC 8033 section 4.2",
-            ..WEIGHT
-        },
-        Parameter {
-            name: "max_burst",
-            default: "150ms",
-            min: "0",
-            about: "how long a burst may go on before the first drop",
-            source: "RFC 8033 section 4.4 (MAX_BURST)",
-            ..SPAN
-        },
-        Parameter {
-            name: "estimator",
-            unit: Unit::Choice(&["timestamp", "rate"]),
-            default: "timestamp",
-            about: "delay from the last departure's sojourn, or from backlog over departure rate",
-            source: "RFC 8033 section 4.3, appendix A; Linux (no dq_rate_estimator)",
-            ..SWITCH
-        },
-        Parameter {
-            name: "ecn",
-            about: "mark ECN-capable packets in place of dropping them",
-            source: "Linux pie (noecn)",
-            ..SWITCH
-        },
-        Parameter {
-            name: "ecn_threshold",
-            default: "0.1",
-            max: "1",
-            about: "from this probability on, ECN-capable packets are dropped all the same",
-            source: "RFC 8033 section 5.1 (mark_ecnth)",
-            ..WEIGHT
-        },
-        Parameter {
-            name: "derandomize",
-            default: "on",
-            about: "space the drops out",
-            source: "RFC 8033 section 5.4",
-            ..SWITCH
-        },
-        Parameter {
-            name: "bytemode",
-            about: "scale the probability by packet size over mtu",
-            source: "Linux pie (nobytemode)",
-            ..SWITCH
-        },
-        Parameter {
-            name: "hz",
-            unit: Unit::Count("ticks a second"),
-            default: "250",
-            min: "24",
-            max: "1200",
-            about: "the kernel's timer, of variant linux: tupdate=15ms is 20ms at 250, 16ms at 1000",
-            source: "Linux CONFIG_HZ (Debian, Ubuntu)",
-        },
-        Parameter {
-            name: "variant",
-            unit: Unit::Choice(&["rfc", "linux", "mahimahi"]),
-            default: "rfc",
-            about: "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's",
-            source: "RFC 8033",
-            ..SWITCH
-        },
-        MTU,
-        LIMIT,
-        LIMIT_BYTES,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "pie",
+    "drops arrivals at random, with a probability steered so that the delay meets target",
+)
+.source("RFC 8033; Linux sch_pie.c; mahimahi")
+.with(&[
+    TARGET.parameter(),
+    TUPDATE.parameter(),
+    ALPHA.parameter(),
+    BETA.parameter(),
+    MAX_BURST.parameter(),
+    ESTIMATOR.parameter(),
+    ECN.parameter(),
+    ECN_THRESHOLD.parameter(),
+    DERANDOMIZE.parameter(),
+    BYTEMODE.parameter(),
+    HZ.parameter(),
+    VARIANT.parameter(),
+    MTU.parameter(),
+    LIMIT.parameter(),
+    LIMIT_BYTES.parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Pie::DROP];
@@ -144,12 +109,12 @@ impl Pie {
     /// A switch that the variant does not have; times under a millisecond for mahimahi.
     pub(super) fn build(arguments: &Arguments) -> Result<Pie, ComponentError> {
         let mut parameters = parameters(arguments);
-        let variant = arguments.text("variant").unwrap_or("rfc");
+        let variant = arguments.get(&VARIANT);
         check(arguments, variant, &parameters).map_err(|message| arguments.fail(message))?;
         Ok(match variant {
             "linux" => Pie::Linux(LinuxPie::new(parameters)),
             "mahimahi" => {
-                if !arguments.is_given("tupdate") {
+                if !arguments.is_given(&TUPDATE) {
                     parameters.tupdate = Span::from_millis(30);
                 }
                 Pie::Mahimahi(MahimahiPie::new(parameters))
@@ -178,48 +143,53 @@ impl Pie {
     }
 }
 
+impl Default for PieParameters {
+    fn default() -> PieParameters {
+        parameters(&Arguments::defaults(&COMPONENT))
+    }
+}
+
 fn parameters(arguments: &Arguments) -> PieParameters {
-    let defaults = PieParameters::default();
     PieParameters {
-        target: arguments.span("target").unwrap_or(defaults.target),
-        tupdate: arguments.span("tupdate").unwrap_or(defaults.tupdate),
-        alpha: arguments.number("alpha").unwrap_or(defaults.alpha),
-        beta: arguments.number("beta").unwrap_or(defaults.beta),
-        max_burst: arguments.span("max_burst").unwrap_or(defaults.max_burst),
-        estimator: match arguments.text("estimator") {
-            Some("rate") => PieEstimator::Rate,
+        target: arguments.get(&TARGET),
+        tupdate: arguments.get(&TUPDATE),
+        alpha: arguments.get(&ALPHA),
+        beta: arguments.get(&BETA),
+        max_burst: arguments.get(&MAX_BURST),
+        estimator: match arguments.get(&ESTIMATOR) {
+            "rate" => PieEstimator::Rate,
             _ => PieEstimator::Timestamp,
         },
-        mtu: arguments.whole("mtu").unwrap_or(defaults.mtu),
-        ecn: arguments.switch("ecn").unwrap_or(defaults.ecn),
-        ecn_threshold: arguments.number("ecn_threshold").unwrap_or(defaults.ecn_threshold),
-        derandomize: arguments.switch("derandomize").unwrap_or(defaults.derandomize),
-        bytemode: arguments.switch("bytemode").unwrap_or(defaults.bytemode),
-        hz: arguments.whole("hz").and_then(|hz| u32::try_from(hz).ok()).unwrap_or(defaults.hz),
+        mtu: arguments.get(&MTU),
+        ecn: arguments.get(&ECN),
+        ecn_threshold: arguments.get(&ECN_THRESHOLD),
+        derandomize: arguments.get(&DERANDOMIZE),
+        bytemode: arguments.get(&BYTEMODE),
+        hz: arguments.get(&HZ),
     }
 }
 
 /// Refuses keys that the variant does not have.
 fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Result<(), String> {
     let (fixed, marks): (&[&str], bool) = match variant {
-        "linux" => (&["estimator", "ecn_threshold", "derandomize"], true),
-        "mahimahi" => (&["estimator", "ecn_threshold", "derandomize", "bytemode"], false),
+        "linux" => (&[ESTIMATOR.name(), ECN_THRESHOLD.name(), DERANDOMIZE.name()], true),
+        "mahimahi" => (&[ESTIMATOR.name(), ECN_THRESHOLD.name(), DERANDOMIZE.name(), BYTEMODE.name()], false),
         _ => (&[], true),
     };
-    if let Some(key) = fixed.iter().find(|key| arguments.is_given(key)) {
+    if let Some(key) = arguments.first_given(fixed) {
         return Err(format!("variant {variant} has no choice of {key}"));
     }
-    if variant != "linux" && arguments.is_given("hz") {
+    if variant != "linux" && arguments.is_given(&HZ) {
         return Err(format!("variant {variant} counts no timer ticks; hz is of variant linux"));
     }
     if parameters.ecn && !marks {
         return Err(format!("variant {variant} marks no packets: it has no ecn"));
     }
-    if arguments.is_given("ecn_threshold") && !parameters.ecn {
+    if arguments.is_given(&ECN_THRESHOLD) && !parameters.ecn {
         return Err(String::from("ecn_threshold has no effect without ecn=on"));
     }
     if variant == "mahimahi" {
-        for (key, span) in [("target", parameters.target), ("tupdate", parameters.tupdate)] {
+        for (key, span) in [(TARGET.name(), parameters.target), (TUPDATE.name(), parameters.tupdate)] {
             if span.as_millis() == 0 {
                 return Err(format!(
                     "variant mahimahi counts whole milliseconds: {key} {span} is less than one"

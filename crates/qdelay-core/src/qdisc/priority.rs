@@ -21,8 +21,7 @@
 use super::limits::LIMIT;
 use super::{AnyQdisc, Backlog, COMPONENTS, Qdisc};
 use crate::component::{
-    Arguments, Component, ComponentError, Kind, Parameter, Unit, Value, find_outside_brackets,
-    split_outside_brackets,
+    Arguments, Component, ComponentError, Kind, Typed, find_outside_brackets, split_outside_brackets,
 };
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Time, dscp};
 use alloc::format;
@@ -36,32 +35,30 @@ const DEPTH_MAX: usize = 4;
 /// The keyword for all codepoints that no class names.
 const REST: &str = "rest";
 
-/// Declaration of `priority` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "priority",
-    about: "strict priority: a discipline for each class of codepoints, the first that holds anything is served",
-    source: "RFC 2474, RFC 2475; BoDe paper section VII-C; Linux prio",
-    parameters: &[
-        Parameter {
-            name: "classes",
-            unit: Unit::Text,
-            default: "ef/va@taildrop+rest@taildrop",
-            min: "",
-            max: "",
-            about: "CODEPOINTS@DISCIPLINE for each class, joined by +, first served first; codepoints are names, \
+const CLASSES: Typed<str> = Typed::new(
+    "classes",
+    "ef/va@taildrop+rest@taildrop",
+    "CODEPOINTS@DISCIPLINE for each class, joined by +, first served first; codepoints are names, \
                     numbers, ranges (8-15) or rest, joined by /; a discipline with keys stands in [ ]",
-            source: "RFC 4594 section 2.3 (telephony first)",
-        },
-        Parameter {
-            default: "",
-            about: "most packets queued in each class whose discipline gives no limit; without it, that one's default",
-            source: "",
-            ..LIMIT
-        },
-    ],
-    positional: Some("classes"),
-};
+)
+.source("RFC 4594 section 2.3 (telephony first)");
+
+const CLASS_LIMIT: Typed<Option<u64>> = LIMIT
+    .optional()
+    .about(
+        "most packets queued in each class whose discipline gives no limit; without it, that one's default",
+    )
+    .source("");
+
+/// Declaration of `priority` and its parameters.
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "priority",
+    "strict priority: a discipline for each class of codepoints, the first that holds anything is served",
+)
+.source("RFC 2474, RFC 2475; BoDe paper section VII-C; Linux prio")
+.with(&[CLASSES.parameter(), CLASS_LIMIT.parameter()])
+.positional("classes");
 
 /// Drop reasons besides those of its classes.
 pub(super) const DROPS: &[DropReason] = &[];
@@ -93,7 +90,7 @@ fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
     if depth > DEPTH_MAX {
         return Err(format!("more than {DEPTH_MAX} nested priorities"));
     }
-    let text = arguments.text("classes").unwrap_or_default();
+    let text = arguments.get(&CLASSES);
     let texts = split_outside_brackets(text, '+')?;
     if texts.len() > CLASSES_MAX {
         return Err(format!("{} classes; expected at most {CLASSES_MAX}", texts.len()));
@@ -123,8 +120,8 @@ fn halves(class: &str) -> Result<(&str, &str), String> {
 /// The discipline `text` of a class of `priority`.
 fn child(text: &str, priority: &Arguments, depth: usize) -> Result<AnyQdisc, String> {
     let mut arguments = priority.registry().parse(COMPONENTS, text).map_err(|error| error.to_string())?;
-    if let Some(limit) = priority.whole("limit") {
-        arguments.default_to("limit", Value::Whole(limit));
+    if let Some(limit) = priority.get(&CLASS_LIMIT) {
+        arguments.default_to(&LIMIT, limit);
     }
     if arguments.component().name == COMPONENT.name {
         return build(&arguments, depth + 1).map(|priority| AnyQdisc::Priority(priority.into()));

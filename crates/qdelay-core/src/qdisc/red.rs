@@ -14,101 +14,73 @@
 use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{FifoLaw, Ring};
 use crate::aqm::{self, RedMode, RedParameters, RedVerdict};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
-use crate::{Context, DropReason, MarkReason, Packet, Sink};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink};
 use alloc::format;
 
-const THRESHOLD: Parameter = Parameter {
-    name: "",
-    unit: Unit::Number,
-    default: "",
-    min: "0",
-    max: "1000000000",
-    about: "",
-    source: "",
-};
-const FACTOR: Parameter = Parameter { min: "0.000001", max: "1", ..THRESHOLD };
-const SWITCH: Parameter = Parameter { unit: Unit::Switch, default: "on", min: "", max: "", ..THRESHOLD };
+const MODE: Typed<str> = Typed::new(
+    "mode",
+    "packets",
+    "unit of min and max; in bytes a packet's probability is scaled by its size over mtu",
+)
+.unit(Unit::Choice(&["packets", "bytes"]))
+.source("Floyd and Jacobson 1993 section 4");
+const MIN: Typed<Option<f64>> =
+    Typed::new("min", "", "average below which nothing is dropped (min_th); 5 full packets unless given")
+        .within("0", "1000000000")
+        .source("Floyd 1997, setting parameters");
+const MAX: Typed<Option<f64>> =
+    Typed::new("max", "", "average at which probability is reached (max_th); 15 full packets unless given")
+        .within("0", "1000000000")
+        .source("Floyd 1997, setting parameters");
+const PROBABILITY: Typed<f64> =
+    Typed::new("probability", "0.1", "probability of a drop as the average gets to max (max_p)")
+        .within("0.000001", "1")
+        .source("Floyd 1997, setting parameters (0.02 in 1993)");
+const WEIGHT: Typed<f64> =
+    Typed::new("weight", "0.002", "weight of the present length in the average, per arrival (w_q)")
+        .within("0.000001", "1")
+        .source("Floyd and Jacobson 1993 section 6");
+const GENTLE: Typed<bool> = Typed::new(
+    "gentle",
+    "on",
+    "from max to twice max let the probability rise to 1; off: drop all from max on",
+)
+.source("Floyd 2000, gentle variant");
+const WAIT: Typed<bool> =
+    Typed::new("wait", "on", "spread the drops evenly; off: each arrival is independent of those before")
+        .source("Floyd and Jacobson 1993 section 7");
+const ECN: Typed<bool> =
+    Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them, but for the forced drops")
+        .source("RFC 3168 section 7; Linux red (ecn)");
+pub(super) const RATE: Typed<Rate> =
+    Typed::new("rate", "10mbit", "rate of the link, by which the average ages while the queue is empty")
+        .within("1bit", "")
+        .source("Linux red (bandwidth)");
 
 /// Declaration of `red` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "red",
-    about: "random early detection: drops arrivals at random, the more the longer the queue is on average",
-    source: "Floyd and Jacobson 1993; Linux sch_red.c; RFC 7567",
-    parameters: &[
-        Parameter {
-            name: "mode",
-            unit: Unit::Choice(&["packets", "bytes"]),
-            default: "packets",
-            about: "unit of min and max; in bytes a packet's probability is scaled by its size over mtu",
-            source: "Floyd and Jacobson 1993 section 4",
-            ..SWITCH
-        },
-        Parameter {
-            name: "min",
-            about: "average below which nothing is dropped (min_th); 5 full packets unless given",
-            source: "Floyd 1997, setting parameters",
-            ..THRESHOLD
-        },
-        Parameter {
-            name: "max",
-            about: "average at which probability is reached (max_th); 15 full packets unless given",
-            source: "Floyd 1997, setting parameters",
-            ..THRESHOLD
-        },
-        Parameter {
-            name: "probability",
-            default: "0.1",
-            about: "probability of a drop as the average gets to max (max_p)",
-            source: "Floyd 1997, setting parameters (0.02 in 1993)",
-            ..FACTOR
-        },
-        Parameter {
-            name: "weight",
-            default: "0.002",
-            about: "weight of the present length in the average, per arrival (w_q)",
-            source: "Floyd and Jacobson 1993 section 6",
-            ..FACTOR
-        },
-        Parameter {
-            name: "gentle",
-            about: "from max to twice max let the probability rise to 1; off: drop all from max on",
-            source: "Floyd 2000, gentle variant",
-            ..SWITCH
-        },
-        Parameter {
-            name: "wait",
-            about: "spread the drops evenly; off: each arrival is independent of those before",
-            source: "Floyd and Jacobson 1993 section 7",
-            ..SWITCH
-        },
-        Parameter {
-            name: "ecn",
-            default: "off",
-            about: "mark ECN-capable packets in place of dropping them, but for the forced drops",
-            source: "RFC 3168 section 7; Linux red (ecn)",
-            ..SWITCH
-        },
-        Parameter {
-            name: "rate",
-            unit: Unit::Rate,
-            default: "10mbit",
-            min: "1bit",
-            max: "",
-            about: "rate of the link, by which the average ages while the queue is empty",
-            source: "Linux red (bandwidth)",
-        },
-        Parameter {
-            about: "size of a typical packet (IP bytes), for that ageing and for mode bytes",
-            source: "Linux red (avpkt)",
-            ..MTU
-        },
-        LIMIT,
-        LIMIT_BYTES,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "red",
+    "random early detection: drops arrivals at random, the more the longer the queue is on average",
+)
+.source("Floyd and Jacobson 1993; Linux sch_red.c; RFC 7567")
+.with(&[
+    MODE.parameter(),
+    MIN.parameter(),
+    MAX.parameter(),
+    PROBABILITY.parameter(),
+    WEIGHT.parameter(),
+    GENTLE.parameter(),
+    WAIT.parameter(),
+    ECN.parameter(),
+    RATE.parameter(),
+    MTU.about("size of a typical packet (IP bytes), for that ageing and for mode bytes")
+        .source("Linux red (avpkt)")
+        .parameter(),
+    LIMIT.parameter(),
+    LIMIT_BYTES.parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Red::EARLY, aqm::Red::FORCED];
@@ -137,28 +109,33 @@ impl Red {
             let message = format!("min {min} is not below max {max} ({unit})");
             return Err(arguments.fail(message));
         }
-        let ecn = arguments.switch("ecn").unwrap_or(false);
+        let ecn = arguments.get(&ECN);
         Ok(Red { law: aqm::Red::new(parameters), ecn })
     }
 }
 
+impl Default for RedParameters {
+    fn default() -> RedParameters {
+        parameters(&Arguments::defaults(&COMPONENT))
+    }
+}
+
 fn parameters(arguments: &Arguments) -> RedParameters {
-    let defaults = RedParameters::default();
-    let mtu = arguments.whole("mtu").unwrap_or(defaults.mtu);
-    let (mode, scale) = match arguments.text("mode") {
-        Some("bytes") => (RedMode::Bytes, mtu as f64),
+    let mtu = arguments.get(&MTU);
+    let (mode, scale) = match arguments.get(&MODE) {
+        "bytes" => (RedMode::Bytes, mtu as f64),
         _ => (RedMode::Packets, 1.0),
     };
     RedParameters {
         mode,
-        min: arguments.number("min").unwrap_or(defaults.min * scale),
-        max: arguments.number("max").unwrap_or(defaults.max * scale),
-        probability: arguments.number("probability").unwrap_or(defaults.probability),
-        weight: arguments.number("weight").unwrap_or(defaults.weight),
-        gentle: arguments.switch("gentle").unwrap_or(defaults.gentle),
-        wait: arguments.switch("wait").unwrap_or(defaults.wait),
+        min: arguments.get(&MIN).unwrap_or(RedParameters::MIN_PACKETS * scale),
+        max: arguments.get(&MAX).unwrap_or(RedParameters::MAX_PACKETS * scale),
+        probability: arguments.get(&PROBABILITY),
+        weight: arguments.get(&WEIGHT),
+        gentle: arguments.get(&GENTLE),
+        wait: arguments.get(&WAIT),
         mtu,
-        rate: arguments.rate("rate").unwrap_or(defaults.rate),
+        rate: arguments.get(&RATE),
     }
 }
 

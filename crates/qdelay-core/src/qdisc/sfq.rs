@@ -30,55 +30,41 @@
 //! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`), the first one unseeded. There are no filters.
 
 use super::flow_hash::{self, FLOWS};
-use super::flow_queues::{ETHERNET_HEADER, FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
+use super::flow_queues::{FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
 use super::limits::LIMIT;
 use super::{Backlog, Qdisc};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::vec::Vec;
 
+const DEPTH: Typed<u64> = Typed::new("depth", "127", "most packets in one bucket")
+    .unit(Unit::Count("packets"))
+    .within("1", "65535")
+    .source("Linux sfq (SFQ_MAX_DEPTH)");
+const HEADDROP: Typed<bool> =
+    Typed::new("headdrop", "off", "drop a bucket's oldest packet in place of its newest")
+        .source("Linux sfq (headdrop)");
+const PERTURB: Typed<Span> = Typed::new("perturb", "0", "how often the hash changes; 0 for never")
+    .within("0", "1000s")
+    .source("McKenney, INFOCOM 1990; Linux sfq (perturb 0)");
+
 /// Declaration of `sfq` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "sfq",
-    about: "hashed flows take turns; when full the flow with the most packets loses one",
-    source: "McKenney, INFOCOM 1990; Linux sch_sfq.c",
-    parameters: &[
-        FLOWS,
-        Parameter {
-            name: "depth",
-            unit: Unit::Count("packets"),
-            default: "127",
-            min: "1",
-            max: "65535",
-            about: "most packets in one bucket",
-            source: "Linux sfq (SFQ_MAX_DEPTH)",
-        },
-        QUANTUM,
-        OVERHEAD,
-        Parameter {
-            name: "headdrop",
-            unit: Unit::Switch,
-            default: "off",
-            min: "",
-            max: "",
-            about: "drop a bucket's oldest packet in place of its newest",
-            source: "Linux sfq (headdrop)",
-        },
-        Parameter {
-            name: "perturb",
-            unit: Unit::Span,
-            default: "0",
-            min: "0",
-            max: "1000s",
-            about: "how often the hash changes; 0 for never",
-            source: "McKenney, INFOCOM 1990; Linux sfq (perturb 0)",
-        },
-        Parameter { default: "127", max: "65536", source: "Linux sfq (SFQ_MAX_DEPTH)", ..LIMIT },
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(
+    Kind::Qdisc,
+    "sfq",
+    "hashed flows take turns; when full the flow with the most packets loses one",
+)
+.source("McKenney, INFOCOM 1990; Linux sch_sfq.c")
+.with(&[
+    FLOWS.parameter(),
+    DEPTH.parameter(),
+    QUANTUM.parameter(),
+    OVERHEAD.parameter(),
+    HEADDROP.parameter(),
+    PERTURB.parameter(),
+    LIMIT.with_default("127").within("1", "65536").source("Linux sfq (SFQ_MAX_DEPTH)").parameter(),
+]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT, LONGEST_FLOW];
@@ -104,17 +90,21 @@ pub struct SfqParameters {
     pub perturb: Span,
 }
 
+fn parameters(arguments: &Arguments) -> SfqParameters {
+    SfqParameters {
+        flows: arguments.get(&FLOWS),
+        depth: arguments.get(&DEPTH),
+        quantum: arguments.get(&QUANTUM),
+        overhead: arguments.get(&OVERHEAD),
+        limit: arguments.get(&LIMIT),
+        headdrop: arguments.get(&HEADDROP),
+        perturb: arguments.get(&PERTURB),
+    }
+}
+
 impl Default for SfqParameters {
     fn default() -> SfqParameters {
-        SfqParameters {
-            flows: 1024,
-            depth: 127,
-            quantum: 1514,
-            overhead: ETHERNET_HEADER,
-            limit: 127,
-            headdrop: false,
-            perturb: Span::ZERO,
-        }
+        parameters(&Arguments::defaults(&COMPONENT))
     }
 }
 
@@ -149,22 +139,11 @@ impl Sfq {
     /// # Errors
     /// A `perturb` above 0 and below 1 us.
     pub fn build(arguments: &Arguments) -> Result<Sfq, ComponentError> {
-        let defaults = SfqParameters::default();
-        let whole =
-            |key, default: u32| arguments.whole(key).and_then(|x| u32::try_from(x).ok()).unwrap_or(default);
-        let perturb = arguments.span("perturb").unwrap_or(Span::ZERO);
+        let perturb = arguments.get(&PERTURB);
         if !perturb.is_zero() && perturb < Span::from_micros(1) {
             return Err(arguments.fail(format!("perturb {perturb} is less than 1us and not 0")));
         }
-        Ok(Sfq::new(SfqParameters {
-            flows: whole("flows", defaults.flows),
-            depth: arguments.whole("depth").unwrap_or(defaults.depth),
-            quantum: whole("quantum", defaults.quantum),
-            overhead: whole("overhead", defaults.overhead),
-            limit: arguments.whole("limit").unwrap_or(defaults.limit),
-            headdrop: arguments.switch("headdrop").unwrap_or(defaults.headdrop),
-            perturb,
-        }))
+        Ok(Sfq::new(parameters(arguments)))
     }
 
     #[inline]

@@ -12,14 +12,10 @@ use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{DropReason, MarkReason};
 
 /// Declaration of `taildrop` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "taildrop",
-    about: "first in, first out; drops an arrival at a full queue",
-    source: "BoDe paper section VI; Linux pfifo, bfifo",
-    parameters: &[LIMIT, LIMIT_BYTES],
-    positional: None,
-};
+pub static COMPONENT: Component =
+    Component::new(Kind::Qdisc, "taildrop", "first in, first out; drops an arrival at a full queue")
+        .source("BoDe paper section VI; Linux pfifo, bfifo")
+        .with(&[LIMIT.parameter(), LIMIT_BYTES.parameter()]);
 
 /// Its drop reasons.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT];

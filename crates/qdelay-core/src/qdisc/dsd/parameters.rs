@@ -2,126 +2,52 @@
 
 use super::super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
 use super::super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
-use super::super::{COMPONENTS, Limit, Red};
+use super::super::{COMPONENTS, Limit, Red, red};
 use super::Dsd;
 use crate::aqm::{self, GreenBiasParameters, GreenLossParameters};
-use crate::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit, Value};
+use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Rate, Span};
 use alloc::format;
 use alloc::string::{String, ToString};
 
-const NUMBER: Parameter =
-    Parameter { name: "", unit: Unit::Number, default: "", min: "0.000001", max: "1", about: "", source: "" };
+const TEST: Typed<str> = Typed::new(
+    "test",
+    "residual",
+    "acceptance of green: as printed, with what is left of the packet being sent, or exactly for g = 1",
+)
+.unit(Unit::Choice(&["residual", "printed", "exact", "off"]))
+.source("ABE paper, green acceptance test; without the residual some of the accepted go stale");
+const CONTROL: Typed<str> = Typed::new("control", "bias", "what keeps green from gaining throughput: a loop that moves g, or refusals of green with g = 1, at round trips not below base_rtt").unit(Unit::Choice(&["bias", "loss"])).source("ABE paper for bias; loss is ours");
+const G: Typed<Option<f64>> =
+    Typed::new("g", "", "probability that green goes first where both can wait; by the control unless given")
+        .within("0", "1")
+        .source("ABE paper, table 1");
+const PERIOD: Typed<Span> = Typed::new("period", "500ms", "time between two moves of the control loop (T)")
+    .within("1ms", "1000s")
+    .source("ABE paper, simulation results");
+const ALPHA: Typed<f64> =
+    Typed::new("alpha", "1.1", "share of the way to go at once; g stays within 0 and 1 whatever it is")
+        .within("0.000001", "2")
+        .source("ABE paper, simulation results");
+const K: Typed<f64> =
+    Typed::new("k", "2", "how sharply g answers (K)").within("0.000001", "1000").source("not published");
+const GAMMA: Typed<f64> = Typed::new("gamma", "1.1", "advantage in throughput of blue to aim at")
+    .within("0.000001", "1000")
+    .source("not published; slightly above 1");
+const BASE_RTT: Typed<Option<Span>> = Typed::new("base_rtt", "", "round trip without this queue that the control assumes, best the shortest there is; 20ms with bias, 2ms with loss where it is not given").within("1us", "100s").source("ABE paper, simulation results, for bias; for loss that at which no lie about throughput paid from 2 to 200 ms (docs/lying.md)");
+const WEIGHT: Typed<f64> =
+    Typed::new("weight", "0.1", "weight of the last period in the control loop's estimates")
+        .within("0.000001", "1")
+        .source("not published");
+const VIRTUAL: Typed<str> = Typed::new(
+    "virtual",
+    "taildrop",
+    "what refuses duplicates: taildrop, or red with its keys in [ ], such as [red:min=10:max=30:ecn=on]",
+)
+.source("ABE paper: drop-tail in its simulations, RED possible");
 
 /// Declaration of `dsd` and its parameters.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Qdisc,
-    name: "dsd",
-    about: "duplicate scheduling with deadlines: green packets wait at most bound, blue ones no longer than in one queue",
-    source: "ABE paper (Hurley, Le Boudec, Thiran, Kara 2001)",
-    parameters: &[
-        RATE,
-        OVERHEAD,
-        BOUND,
-        GREEN,
-        Parameter {
-            name: "test",
-            unit: Unit::Choice(&["residual", "printed", "exact", "off"]),
-            default: "residual",
-            min: "",
-            max: "",
-            about: "acceptance of green: as printed, with what is left of the packet being sent, or exactly for g = 1",
-            source: "ABE paper, green acceptance test; without the residual some of the accepted go stale",
-        },
-        Parameter {
-            name: "control",
-            unit: Unit::Choice(&["bias", "loss"]),
-            default: "bias",
-            min: "",
-            max: "",
-            about: "what keeps green from gaining throughput: a loop that moves g, or refusals of green with g = 1, at round trips not below base_rtt",
-            source: "ABE paper for bias; loss is ours",
-        },
-        Parameter {
-            name: "g",
-            min: "0",
-            about: "probability that green goes first where both can wait; by the control unless given",
-            source: "ABE paper, table 1",
-            ..NUMBER
-        },
-        Parameter {
-            name: "period",
-            unit: Unit::Span,
-            default: "500ms",
-            min: "1ms",
-            max: "1000s",
-            about: "time between two moves of the control loop (T)",
-            source: "ABE paper, simulation results",
-        },
-        Parameter {
-            name: "alpha",
-            default: "1.1",
-            max: "2",
-            about: "share of the way to go at once; g stays within 0 and 1 whatever it is",
-            source: "ABE paper, simulation results",
-            ..NUMBER
-        },
-        Parameter {
-            name: "k",
-            default: "2",
-            max: "1000",
-            about: "how sharply g answers (K)",
-            source: "not published",
-            ..NUMBER
-        },
-        Parameter {
-            name: "gamma",
-            default: "1.1",
-            max: "1000",
-            about: "advantage in throughput of blue to aim at",
-            source: "not published; slightly above 1",
-            ..NUMBER
-        },
-        Parameter {
-            name: "base_rtt",
-            unit: Unit::Span,
-            default: "",
-            min: "1us",
-            max: "100s",
-            about: "round trip without this queue that the control assumes, best the shortest there is; 20ms with bias, 2ms with loss where it is not given",
-            source: "ABE paper, simulation results, for bias; for loss that at which no lie about throughput paid from 2 to 200 ms (docs/lying.md)",
-        },
-        Parameter {
-            name: "weight",
-            default: "0.1",
-            about: "weight of the last period in the control loop's estimates",
-            source: "not published",
-            ..NUMBER
-        },
-        Parameter {
-            name: "virtual",
-            unit: Unit::Text,
-            default: "taildrop",
-            min: "",
-            max: "",
-            about: "what refuses duplicates: taildrop, or red with its keys in [ ], such as [red:min=10:max=30:ecn=on]",
-            source: "ABE paper: drop-tail in its simulations, RED possible",
-        },
-        WINDOW,
-        Parameter {
-            about: "size of a full packet (IP bytes): bound is held against limit by it, and control=loss counts in it",
-            source: "",
-            ..MTU
-        },
-        Parameter {
-            about: "most packets queued, and most duplicates that wait (Buff)",
-            source: "Linux pfifo (1000); 60 in the ABE paper's simulations",
-            ..LIMIT
-        },
-        LIMIT_BYTES,
-    ],
-    positional: None,
-};
+pub static COMPONENT: Component = Component::new(Kind::Qdisc, "dsd", "duplicate scheduling with deadlines: green packets wait at most bound, blue ones no longer than in one queue").source("ABE paper (Hurley, Le Boudec, Thiran, Kara 2001)").with(&[RATE.parameter(), OVERHEAD.parameter(), BOUND.parameter(), GREEN.parameter(), TEST.parameter(), CONTROL.parameter(), G.parameter(), PERIOD.parameter(), ALPHA.parameter(), K.parameter(), GAMMA.parameter(), BASE_RTT.parameter(), WEIGHT.parameter(), VIRTUAL.parameter(), WINDOW.parameter(), MTU.about("size of a full packet (IP bytes): bound is held against limit by it, and control=loss counts in it").source("").parameter(), LIMIT.about("most packets queued, and most duplicates that wait (Buff)").source("Linux pfifo (1000); 60 in the ABE paper's simulations").parameter(), LIMIT_BYTES.parameter()]);
 
 /// The test that green packets must pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,75 +106,85 @@ impl Dsd {
 
 fn build(arguments: &Arguments) -> Result<Dsd, String> {
     let parameters = parameters(arguments);
-    let green = Green::parse(arguments.text("green").unwrap_or_default())?;
-    let control = ["control", "period", "alpha", "k", "gamma", "base_rtt", "weight"];
+    let green = Green::parse(arguments.get(&GREEN))?;
+    let control =
+        [CONTROL.name(), PERIOD.name(), ALPHA.name(), K.name(), GAMMA.name(), BASE_RTT.name(), WEIGHT.name()];
     match parameters.control {
         DsdControl::Fixed(_) => {
-            if let Some(key) = control.iter().find(|key| arguments.is_given(key)) {
+            if let Some(key) = arguments.first_given(&control) {
                 return Err(format!(
                     "{key} and g exclude each other, for a fixed g leaves nothing to control; expected one of them"
                 ));
             }
         }
-        DsdControl::Loss(_) if arguments.is_given("k") => {
+        DsdControl::Loss(_) if arguments.is_given(&K) => {
             return Err("k is of control=bias; expected no k with control=loss, or control=bias".to_string());
         }
         DsdControl::Bias(_) | DsdControl::Loss(_) => {}
     }
     if let Some(rate) = parameters.rate {
         check_bound(arguments, rate, &parameters)?;
-        if arguments.is_given("window") {
+        if arguments.is_given(&WINDOW) {
             return Err(
                 "window is of the estimate of a rate that is not known; expected rate or window, not both"
                     .to_string(),
             );
         }
     }
-    let red = law(arguments.text("virtual").unwrap_or_default(), &parameters)?;
+    let red = law(arguments.get(&VIRTUAL), &parameters)?;
     Ok(Dsd::with(&parameters, green, red))
 }
 
 fn parameters(arguments: &Arguments) -> DsdParameters {
     DsdParameters {
-        rate: arguments.rate("rate"),
-        overhead_bytes: arguments.whole("overhead").unwrap_or(0),
-        bound: arguments.span("bound").unwrap_or(Span::from_millis(20)),
-        test: match arguments.text("test") {
-            Some("off") => GreenTest::Off,
-            Some("printed") => GreenTest::Printed,
-            Some("exact") => GreenTest::Exact,
+        rate: arguments.get(&RATE),
+        overhead_bytes: arguments.get(&OVERHEAD),
+        bound: arguments.get(&BOUND),
+        test: match arguments.get(&TEST) {
+            "off" => GreenTest::Off,
+            "printed" => GreenTest::Printed,
+            "exact" => GreenTest::Exact,
             _ => GreenTest::Residual,
         },
-        control: match arguments.number("g") {
+        control: match arguments.get(&G) {
             Some(g) => DsdControl::Fixed(g),
             None => control(arguments),
         },
-        window: arguments.span("window").unwrap_or(Span::from_millis(100)),
+        window: arguments.get(&WINDOW),
         limit: limits::limit(arguments),
     }
 }
 
+impl Default for GreenBiasParameters {
+    fn default() -> GreenBiasParameters {
+        bias(&Arguments::defaults(&COMPONENT))
+    }
+}
+
+fn bias(arguments: &Arguments) -> GreenBiasParameters {
+    GreenBiasParameters {
+        period: arguments.get(&PERIOD),
+        alpha: arguments.get(&ALPHA),
+        k: arguments.get(&K),
+        gamma: arguments.get(&GAMMA),
+        base_rtt: arguments.get(&BASE_RTT).unwrap_or(GreenBiasParameters::BASE_RTT),
+        weight: arguments.get(&WEIGHT),
+    }
+}
+
 fn control(arguments: &Arguments) -> DsdControl {
-    let usual = GreenBiasParameters::default();
-    let loop_ = GreenBiasParameters {
-        period: arguments.span("period").unwrap_or(usual.period),
-        alpha: arguments.number("alpha").unwrap_or(usual.alpha),
-        k: arguments.number("k").unwrap_or(usual.k),
-        gamma: arguments.number("gamma").unwrap_or(usual.gamma),
-        base_rtt: arguments.span("base_rtt").unwrap_or(usual.base_rtt),
-        weight: arguments.number("weight").unwrap_or(usual.weight),
-    };
-    if arguments.text("control") != Some("loss") {
+    let loop_ = bias(arguments);
+    if arguments.get(&CONTROL) != "loss" {
         return DsdControl::Bias(loop_);
     }
     let GreenBiasParameters { period, alpha, gamma, weight, .. } = loop_;
-    let base_rtt = arguments.span("base_rtt").unwrap_or(GreenLossParameters::BASE_RTT);
+    let base_rtt = arguments.get(&BASE_RTT).unwrap_or(GreenLossParameters::BASE_RTT);
     let full_bytes = mtu(arguments).min(u64::from(u32::MAX)) as u32;
     DsdControl::Loss(GreenLossParameters { period, alpha, gamma, base_rtt, weight, full_bytes })
 }
 
 fn mtu(arguments: &Arguments) -> u64 {
-    arguments.whole("mtu").unwrap_or(1500)
+    arguments.get(&MTU)
 }
 
 /// The test accepts more than the buffer holds if the bound is longer than the buffer lasts.
@@ -268,17 +204,14 @@ fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) ->
 fn law(text: &str, parameters: &DsdParameters) -> Result<Option<(aqm::Red, bool)>, String> {
     let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
     let mut arguments = Arguments::parse(COMPONENTS, bare).map_err(|error| format!("virtual: {error}"))?;
-    if let Some(key) = ["limit", "limit_bytes"].into_iter().find(|key| {
-        arguments.component().parameters.iter().any(|parameter| parameter.name == *key)
-            && arguments.is_given(key)
-    }) {
+    if let Some(key) = arguments.first_given(&[LIMIT.name(), LIMIT_BYTES.name()]) {
         return Err(format!("virtual: '{bare}': {key} is given to dsd itself, for both"));
     }
     match arguments.component().name {
         "taildrop" => Ok(None),
         "red" => {
             if let Some(rate) = parameters.rate {
-                arguments.default_to("rate", Value::Rate(rate));
+                arguments.default_to(&red::RATE, rate);
             }
             let Red { law, ecn } = Red::build(&arguments).map_err(|error| format!("virtual: {error}"))?;
             Ok(Some((law, ecn)))
