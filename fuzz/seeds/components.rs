@@ -15,7 +15,7 @@ pub fn registries() -> Vec<(&'static str, Vec<&'static Component>)> {
         ("scheduler", qdelay_ran::mac::COMPONENTS.to_vec()),
         ("partition", qdelay_ran::cell::PARTITIONS.to_vec()),
         ("channel", qdelay_study::radio::channels()),
-        ("rlc", qdelay_study::radio::RLC.to_vec()),
+        ("rlc", qdelay_ran::rlc::COMPONENTS.to_vec()),
     ]
 }
 

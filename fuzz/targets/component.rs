@@ -10,10 +10,10 @@ use qdelay_core::{Span, Time};
 use qdelay_path::AnyLink;
 use qdelay_ran::mac::{self, Scheduler};
 use qdelay_ran::radio::{Channel, Reported};
-use qdelay_ran::rlc::Bearer;
+use qdelay_ran::rlc::{Bearer, RlcSetting};
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{Partition, cell};
-use qdelay_study::{links, radio, scenario, traces};
+use qdelay_study::{links, scenario, traces};
 use qdelay_trace::synth::{self, Synth};
 use qdelay_traffic::transport::{self, TransportConfig};
 
@@ -42,9 +42,9 @@ fn channel(text: &str) {
 }
 
 fn rlc(text: &str) {
-    let Ok(arguments) = Arguments::parse(radio::RLC, text) else { return };
+    let Ok(arguments) = Arguments::parse(qdelay_ran::rlc::COMPONENTS, text) else { return };
     for is_nr in [false, true] {
-        if let Ok(setting) = radio::rlc(&arguments, is_nr) {
+        if let Ok(setting) = RlcSetting::build(&arguments, is_nr) {
             let _ = Bearer::new(setting);
         }
     }
@@ -74,7 +74,7 @@ fuzz_target!(|data: &[u8]| {
         "synth" => {
             let Ok(arguments) = Arguments::parse(&[&synth::COMPONENT], text) else { return };
             // A longer one only takes time.
-            if arguments.span("duration").is_some_and(|duration| duration <= Span::from_secs(5)) {
+            if arguments.get(&synth::DURATION) <= Span::from_secs(5) {
                 let synth = Synth::from_arguments(&arguments);
                 let _ = (synth.rates(), synth.schedule());
             }

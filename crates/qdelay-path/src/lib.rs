@@ -67,7 +67,9 @@ pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
 pub use inputs::PullOrder;
-pub use link::{AnyLink, LINKS, Line, LinkModel, RateLink, Shaper, TraceLink, Uplink, is_rate, parse_link};
+pub use link::{
+    AnyLink, LINKS, Line, LinkModel, OVERHEAD, RateLink, Shaper, TraceLink, Uplink, is_rate, parse_link,
+};
 pub use node::BearerBuffer;
 pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};

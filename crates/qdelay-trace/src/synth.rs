@@ -40,7 +40,7 @@ use crate::error::{Problem, TraceError};
 use crate::rates::{RATE_MAX, RateStep, RateSteps, STEPS_MAX};
 use crate::schedule::{OPPORTUNITIES_MAX, OPPORTUNITY_BYTES, Schedule, ScheduleBuilder};
 use alloc::vec::Vec;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
 /// How often the rate changes.
@@ -143,94 +143,70 @@ pub fn preset(name: &str) -> Option<Parameters> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, parameters)| *parameters)
 }
 
-/// The declaration for the command line and files.
-pub static COMPONENT: Component = Component {
-    kind: Kind::Link,
-    name: "synth",
-    about: "a cellular-like link made from a seed: a rate that wanders and fades, outages, bursts of opportunities",
-    source: "after Winstein et al., NSDI 2013, section 3",
-    parameters: &[
-        Parameter {
-            name: "preset",
-            unit: Unit::Choice(&["lte-driving", "lte-driving-up", "lte-stationary", "subway", "5g-mmwave"]),
-            default: "lte-driving",
-            min: "",
-            max: "",
-            about: "the kind of link, which the other parameters take their defaults from",
-            source: "",
-        },
-        Parameter {
-            name: "seed",
-            unit: Unit::Count("no unit"),
-            default: "1",
-            min: "",
-            max: "",
-            about: "traces of equal parameters and seed are equal",
-            source: "",
-        },
-        span("duration", "60s", "1ms", "1000000s", "length of the trace, after which it repeats"),
-        Parameter {
-            name: "rate",
-            unit: Unit::Rate,
-            default: "",
-            min: "1kbit",
-            max: "100gbit",
-            about: "expected mean rate, outages included (default: the preset's)",
-            source: "",
-        },
-        number(
-            "slow",
-            "0",
-            "3",
-            "coefficient of variation of the slow factor of the rate (default: the preset's)",
-        ),
-        span(
-            "slow_memory",
-            "",
-            "10ms",
-            "10000s",
-            "correlation time of the slow factor (default: the preset's)",
-        ),
-        number(
-            "fast",
-            "0",
-            "3",
-            "coefficient of variation of the fast factor of the rate (default: the preset's)",
-        ),
-        span(
-            "fast_memory",
-            "",
-            "10ms",
-            "10000s",
-            "correlation time of the fast factor (default: the preset's)",
-        ),
-        span(
-            "outage_every",
-            "",
-            "0",
-            "100000s",
-            "mean time between outages; 0 for none (default: the preset's)",
-        ),
-        span("outage_min", "", "1ms", "1000s", "shortest outage (default: the preset's)"),
-        span("outage_max", "", "1ms", "1000s", "longest outage (default: the preset's)"),
-        number("outage_tail", "0.1", "10", "exponent of the tail of outages (default: the preset's)"),
-        span("grant", "", "100us", "10s", "mean time between grants (default: the preset's)"),
-    ],
-    positional: Some("preset"),
-};
+/// The kind of link.
+pub const PRESET: Typed<str> = Typed::new(
+    "preset",
+    "lte-driving",
+    "the kind of link, which the other parameters take their defaults from",
+)
+.unit(Unit::Choice(&["lte-driving", "lte-driving-up", "lte-stationary", "subway", "5g-mmwave"]));
+/// Where the randomness comes from.
+pub const SEED: Typed<u64> =
+    Typed::new("seed", "1", "traces of equal parameters and seed are equal").unit(Unit::Count("no unit"));
+/// How long a trace is.
+pub const DURATION: Typed<Span> =
+    Typed::new("duration", "60s", "length of the trace, after which it repeats").within("1ms", "1000000s");
+const RATE: Typed<Option<Rate>> =
+    Typed::new("rate", "", "expected mean rate, outages included (default: the preset's)")
+        .within("1kbit", "100gbit");
+const SLOW: Typed<Option<f64>> =
+    Typed::new("slow", "", "coefficient of variation of the slow factor of the rate (default: the preset's)")
+        .within("0", "3");
+const SLOW_MEMORY: Typed<Option<Span>> =
+    Typed::new("slow_memory", "", "correlation time of the slow factor (default: the preset's)")
+        .within("10ms", "10000s");
+const FAST: Typed<Option<f64>> =
+    Typed::new("fast", "", "coefficient of variation of the fast factor of the rate (default: the preset's)")
+        .within("0", "3");
+const FAST_MEMORY: Typed<Option<Span>> =
+    Typed::new("fast_memory", "", "correlation time of the fast factor (default: the preset's)")
+        .within("10ms", "10000s");
+const OUTAGE_EVERY: Typed<Option<Span>> =
+    Typed::new("outage_every", "", "mean time between outages; 0 for none (default: the preset's)")
+        .within("0", "100000s");
+const OUTAGE_MIN: Typed<Option<Span>> =
+    Typed::new("outage_min", "", "shortest outage (default: the preset's)").within("1ms", "1000s");
+const OUTAGE_MAX: Typed<Option<Span>> =
+    Typed::new("outage_max", "", "longest outage (default: the preset's)").within("1ms", "1000s");
+const OUTAGE_TAIL: Typed<Option<f64>> =
+    Typed::new("outage_tail", "", "exponent of the tail of outages (default: the preset's)")
+        .within("0.1", "10");
+const GRANT: Typed<Option<Span>> =
+    Typed::new("grant", "", "mean time between grants (default: the preset's)").within("100us", "10s");
 
-const fn span(
-    name: &'static str,
-    default: &'static str,
-    min: &'static str,
-    max: &'static str,
-    about: &'static str,
-) -> Parameter {
-    Parameter { name, unit: Unit::Span, default, min, max, about, source: "" }
-}
-const fn number(name: &'static str, min: &'static str, max: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, unit: Unit::Number, default: "", min, max, about, source: "" }
-}
+/// The declaration for the command line and files.
+pub static COMPONENT: Component = Component::new(
+    Kind::Link,
+    "synth",
+    "a cellular-like link made from a seed: a rate that wanders and fades, outages, bursts of opportunities",
+)
+.source("after Winstein et al., NSDI 2013, section 3")
+.with(&[
+    PRESET.parameter(),
+    SEED.parameter(),
+    DURATION.parameter(),
+    RATE.parameter(),
+    SLOW.parameter(),
+    SLOW_MEMORY.parameter(),
+    FAST.parameter(),
+    FAST_MEMORY.parameter(),
+    OUTAGE_EVERY.parameter(),
+    OUTAGE_MIN.parameter(),
+    OUTAGE_MAX.parameter(),
+    OUTAGE_TAIL.parameter(),
+    GRANT.parameter(),
+])
+.positional("preset");
 
 /// A trace to make: a link, for how long, and the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -251,23 +227,21 @@ impl Synth {
 
     /// As arguments of [`COMPONENT`] say.
     pub fn from_arguments(arguments: &Arguments) -> Synth {
-        let base = arguments.text("preset").and_then(preset).unwrap_or(LTE_DRIVING);
-        let span = |key, default| arguments.span(key).unwrap_or(default);
-        let number = |key, default| arguments.number(key).unwrap_or(default);
+        // The presets are the choice; a test compares them.
+        let base = preset(arguments.get(&PRESET)).unwrap_or(LTE_DRIVING);
         let parameters = Parameters {
-            rate: arguments.rate("rate").unwrap_or(base.rate),
-            slow: number("slow", base.slow),
-            slow_memory: span("slow_memory", base.slow_memory),
-            fast: number("fast", base.fast),
-            fast_memory: span("fast_memory", base.fast_memory),
-            outage_every: span("outage_every", base.outage_every),
-            outage_min: span("outage_min", base.outage_min),
-            outage_max: span("outage_max", base.outage_max),
-            outage_tail: number("outage_tail", base.outage_tail),
-            grant: span("grant", base.grant),
+            rate: arguments.get(&RATE).unwrap_or(base.rate),
+            slow: arguments.get(&SLOW).unwrap_or(base.slow),
+            slow_memory: arguments.get(&SLOW_MEMORY).unwrap_or(base.slow_memory),
+            fast: arguments.get(&FAST).unwrap_or(base.fast),
+            fast_memory: arguments.get(&FAST_MEMORY).unwrap_or(base.fast_memory),
+            outage_every: arguments.get(&OUTAGE_EVERY).unwrap_or(base.outage_every),
+            outage_min: arguments.get(&OUTAGE_MIN).unwrap_or(base.outage_min),
+            outage_max: arguments.get(&OUTAGE_MAX).unwrap_or(base.outage_max),
+            outage_tail: arguments.get(&OUTAGE_TAIL).unwrap_or(base.outage_tail),
+            grant: arguments.get(&GRANT).unwrap_or(base.grant),
         };
-        let seed = arguments.whole("seed").unwrap_or(1);
-        Synth { parameters, duration: span("duration", Span::from_secs(60)), seed }
+        Synth { parameters, duration: arguments.get(&DURATION), seed: arguments.get(&SEED) }
     }
 
     /// The rate of the link, without grants.

@@ -2,54 +2,32 @@
 //!
 //! Source: Irazabal 2021 (5G QoS thesis), section 3.6.
 
-use crate::parameter::parameter;
 use crate::udp::{ECHO, Gaps, PHASE, UdpConfig};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 
-static COMPONENT: Component = Component {
-    kind: Kind::Transport,
-    name: "gaming",
-    about: "Updates of an online game: small datagrams at normally distributed intervals",
-    source: "Irazabal 2021 (5G QoS thesis), section 3.6",
-    parameters: &[
-        Parameter {
-            default: "40ms",
-            min: "1us",
-            ..parameter(
-                "interval",
-                Unit::Span,
-                "Mean time between datagrams",
-                "20, 40, 60 and 70 ms in the thesis",
-            )
-        },
-        Parameter {
-            default: "5ms",
-            ..parameter(
-                "deviation",
-                Unit::Span,
-                "Standard deviation of it; times that are not above zero are drawn again",
-                "5 ms in the thesis",
-            )
-        },
-        Parameter {
-            default: "200b",
-            min: "28",
-            max: "65535",
-            ..parameter("size", Unit::Bytes, "IP packet size", "")
-        },
-        PHASE,
-        ECHO,
-    ],
-    positional: Some("interval"),
-};
+const INTERVAL: Typed<Span> = Typed::new("interval", "40ms", "Mean time between datagrams")
+    .within("1us", "")
+    .source("20, 40, 60 and 70 ms in the thesis");
+const DEVIATION: Typed<Span> =
+    Typed::new("deviation", "5ms", "Standard deviation of it; times that are not above zero are drawn again")
+        .source("5 ms in the thesis");
+const SIZE: Typed<u64> = Typed::new("size", "200b", "IP packet size").unit(Unit::Bytes).within("28", "65535");
+
+static COMPONENT: Component = Component::new(
+    Kind::Transport,
+    "gaming",
+    "Updates of an online game: small datagrams at normally distributed intervals",
+)
+.source("Irazabal 2021 (5G QoS thesis), section 3.6")
+.with(&[INTERVAL.parameter(), DEVIATION.parameter(), SIZE.parameter(), PHASE.parameter(), ECHO.parameter()])
+.positional("interval");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
 pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> {
-    let mean = arguments.span("interval").unwrap_or(Span::from_millis(40));
-    let deviation = arguments.span("deviation").unwrap_or(Span::from_millis(5));
-    let bytes = arguments.whole("size").unwrap_or(200) as u32;
-    Ok(UdpConfig::new(bytes, Gaps::Normal { mean, deviation }).with_common(arguments))
+    let (mean, deviation) = (arguments.get(&INTERVAL), arguments.get(&DEVIATION));
+    let gaps = Gaps::Normal { mean, deviation };
+    Ok(UdpConfig::new(arguments.get(&SIZE) as u32, gaps).with_common(arguments))
 }
 
 #[cfg(test)]

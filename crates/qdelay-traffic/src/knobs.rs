@@ -1,94 +1,83 @@
 //! The knobs that TCP has with every congestion control, as users name them.
 
-use crate::parameter::parameter;
 use crate::profile::{LossDetection, Pacing, Profile};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Parameter, Typed, Unit};
 
-const PROFILE: Parameter = Parameter {
-    default: "linux",
-    ..parameter(
-        "profile",
-        Unit::Choice(&["linux", "ns3"]),
-        "Set of knobs: a Linux 6.12 kernel, or ns-3 3.48; every key below overrides one of them",
-        "the two references that are measured against",
-    )
-};
-
-macro_rules! knob {
-    ($name:literal, $unit:expr, $min:literal, $max:literal, $about:literal, $source:literal) => {
-        Parameter {
-            min: $min,
-            max: $max,
-            ..parameter($name, $unit, $about, concat!("of the profile; ", $source))
-        }
+/// What the source of a knob is that the profile decides where it is not given.
+macro_rules! of_profile {
+    ($source:literal) => {
+        concat!("of the profile; ", $source)
     };
 }
 
 const SEGMENTS: Unit = Unit::Count("segments");
+const PROFILE: Typed<str> = Typed::new(
+    "profile",
+    "linux",
+    "Set of knobs: a Linux 6.12 kernel, or ns-3 3.48; every key below overrides one of them",
+)
+.unit(Unit::Choice(&["linux", "ns3"]))
+.source("the two references that are measured against");
+/// How much a flow sends.
+pub(crate) const BYTES: Typed<Option<u64>> = Typed::new(
+    "bytes",
+    "",
+    "Application bytes to send, then FIN; without it the flow lasts as long as the run",
+)
+.unit(Unit::Bytes)
+.within("1", "")
+.source(of_profile!("none"));
+const MSS: Typed<Option<u64>> = Typed::new("mss", "", "Application bytes in a full segment")
+    .unit(Unit::Bytes)
+    .within("64", "8948")
+    .source(of_profile!("1448 (Ethernet MTU less headers and timestamps)"));
+const INITIAL_WINDOW: Typed<Option<u64>> = Typed::new("iw", "", "Initial window")
+    .unit(SEGMENTS)
+    .within("1", "1000")
+    .source(of_profile!("10 (RFC 6928)"));
+const MIN_RTO: Typed<Option<Span>> = Typed::new("min_rto", "", "Smallest retransmission timeout")
+    .within("1ms", "60s")
+    .source(of_profile!("200 ms in Linux (TCP_RTO_MIN), 1 s in ns-3 (RFC 6298)"));
+const DELAYED_ACK: Typed<Option<Span>> =
+    Typed::new("delayed_ack", "", "How long an acknowledgement may be held back")
+        .within("0", "500ms")
+        .source(of_profile!("40 ms in Linux (TCP_DELACK_MIN), 200 ms in ns-3"));
+const ACK_EVERY: Typed<Option<u64>> = Typed::new("ack_every", "", "Full segments per acknowledgement")
+    .unit(SEGMENTS)
+    .within("1", "64")
+    .source(of_profile!("2 (RFC 5681 section 4.2)"));
+const LOSS: Typed<Option<&str>> =
+    Typed::new("loss", "", "How losses are found: RFC 8985, or three duplicates (RFC 6675)")
+        .unit(Unit::Choice(&["rack", "dupack"]))
+        .source(of_profile!("rack in Linux, dupack in ns-3"));
+const TAIL_LOSS_PROBE: Typed<Option<bool>> =
+    Typed::new("tlp", "", "Tail loss probes (RFC 8985 section 7)").source(of_profile!("on in Linux"));
+const PACING: Typed<Option<&str>> = Typed::new("pacing", "", "When the sender paces")
+    .unit(Unit::Choice(&["controller", "always", "never"]))
+    .source(of_profile!("controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"));
+const ECN: Typed<Option<bool>> =
+    Typed::new("ecn", "", "Whether ECN is negotiated (RFC 3168)").source(of_profile!("off"));
+const RECEIVE_BUFFER: Typed<Option<u64>> =
+    Typed::new("rcvbuf", "", "Fixed receive buffer; without it autotuning grows it")
+        .unit(Unit::Bytes)
+        .within("4096", "4294967295")
+        .source(of_profile!("128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"));
+
 /// The parameters that every control has.
 pub const KNOBS: [Parameter; 12] = [
-    PROFILE,
-    knob!(
-        "bytes",
-        Unit::Bytes,
-        "1",
-        "",
-        "Application bytes to send, then FIN; without it the flow lasts as long as the run",
-        "none"
-    ),
-    knob!(
-        "mss",
-        Unit::Bytes,
-        "64",
-        "8948",
-        "Application bytes in a full segment",
-        "1448 (Ethernet MTU less headers and timestamps)"
-    ),
-    knob!("iw", SEGMENTS, "1", "1000", "Initial window", "10 (RFC 6928)"),
-    knob!(
-        "min_rto",
-        Unit::Span,
-        "1ms",
-        "60s",
-        "Smallest retransmission timeout",
-        "200 ms in Linux (TCP_RTO_MIN), 1 s in ns-3 (RFC 6298)"
-    ),
-    knob!(
-        "delayed_ack",
-        Unit::Span,
-        "0",
-        "500ms",
-        "How long an acknowledgement may be held back",
-        "40 ms in Linux (TCP_DELACK_MIN), 200 ms in ns-3"
-    ),
-    knob!("ack_every", SEGMENTS, "1", "64", "Full segments per acknowledgement", "2 (RFC 5681 section 4.2)"),
-    knob!(
-        "loss",
-        Unit::Choice(&["rack", "dupack"]),
-        "",
-        "",
-        "How losses are found: RFC 8985, or three duplicates (RFC 6675)",
-        "rack in Linux, dupack in ns-3"
-    ),
-    knob!("tlp", Unit::Switch, "", "", "Tail loss probes (RFC 8985 section 7)", "on in Linux"),
-    knob!(
-        "pacing",
-        Unit::Choice(&["controller", "always", "never"]),
-        "",
-        "",
-        "When the sender paces",
-        "controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"
-    ),
-    knob!("ecn", Unit::Switch, "", "", "Whether ECN is negotiated (RFC 3168)", "off"),
-    knob!(
-        "rcvbuf",
-        Unit::Bytes,
-        "4096",
-        "4294967295",
-        "Fixed receive buffer; without it autotuning grows it",
-        "128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"
-    ),
+    PROFILE.parameter(),
+    BYTES.parameter(),
+    MSS.parameter(),
+    INITIAL_WINDOW.parameter(),
+    MIN_RTO.parameter(),
+    DELAYED_ACK.parameter(),
+    ACK_EVERY.parameter(),
+    LOSS.parameter(),
+    TAIL_LOSS_PROBE.parameter(),
+    PACING.parameter(),
+    ECN.parameter(),
+    RECEIVE_BUFFER.parameter(),
 ];
 
 /// [`KNOBS`], and behind them the parameters that are a control's `own`.
@@ -97,7 +86,7 @@ pub const KNOBS: [Parameter; 12] = [
 /// Where `N` is not the number of both together: at compile time, of a static.
 pub const fn with_knobs<const N: usize>(own: &[Parameter]) -> [Parameter; N] {
     assert!(N == KNOBS.len() + own.len(), "N is the number of knobs and of the control's own parameters");
-    let mut all = [PROFILE; N];
+    let mut all = [PROFILE.parameter(); N];
     let mut next = 0;
     while next < N {
         all[next] = if next < KNOBS.len() { KNOBS[next] } else { own[next - KNOBS.len()] };
@@ -113,37 +102,38 @@ pub const fn component(
     source: &'static str,
     parameters: &'static [Parameter],
 ) -> Component {
-    Component { kind: Kind::Transport, name, about, source, parameters, positional: None }
+    Component::new(Kind::Transport, name, about).source(source).with(parameters)
 }
 
 /// What `arguments` make of the profile that they name.
 pub(crate) fn profile(arguments: &Arguments) -> Profile {
-    let mut profile =
-        if arguments.text("profile") == Some("ns3") { Profile::ns3() } else { Profile::linux() };
-    let set_span = |field: &mut Span, key| *field = arguments.span(key).unwrap_or(*field);
-    set_span(&mut profile.min_rto, "min_rto");
-    set_span(&mut profile.delayed_ack, "delayed_ack");
-    let set_count = |field: &mut u32, key| *field = arguments.whole(key).map_or(*field, |n| n as u32);
-    set_count(&mut profile.mss, "mss");
-    set_count(&mut profile.initial_window, "iw");
-    set_count(&mut profile.ack_every, "ack_every");
-    let set_switch = |field: &mut bool, key| *field = arguments.switch(key).unwrap_or(*field);
-    set_switch(&mut profile.tail_loss_probe, "tlp");
-    set_switch(&mut profile.ecn, "ecn");
-    match arguments.text("loss") {
-        Some("rack") => profile.loss_detection = LossDetection::Rack,
-        Some("dupack") => profile.loss_detection = LossDetection::DuplicateAcks,
-        _ => {}
+    let usual = match arguments.get(&PROFILE) {
+        "ns3" => Profile::ns3(),
+        _ => Profile::linux(),
+    };
+    let count = |key, usual| arguments.get::<Option<u64>>(key).map_or(usual, |count| count as u32);
+    let buffer = arguments.get(&RECEIVE_BUFFER);
+    Profile {
+        min_rto: arguments.get(&MIN_RTO).unwrap_or(usual.min_rto),
+        delayed_ack: arguments.get(&DELAYED_ACK).unwrap_or(usual.delayed_ack),
+        mss: count(&MSS, usual.mss),
+        initial_window: count(&INITIAL_WINDOW, usual.initial_window),
+        ack_every: count(&ACK_EVERY, usual.ack_every),
+        tail_loss_probe: arguments.get(&TAIL_LOSS_PROBE).unwrap_or(usual.tail_loss_probe),
+        ecn: arguments.get(&ECN).unwrap_or(usual.ecn),
+        loss_detection: match arguments.get(&LOSS) {
+            Some("rack") => LossDetection::Rack,
+            Some("dupack") => LossDetection::DuplicateAcks,
+            _ => usual.loss_detection,
+        },
+        pacing: match arguments.get(&PACING) {
+            Some("always") => Pacing::Always,
+            Some("never") => Pacing::Never,
+            Some("controller") => Pacing::Controller,
+            _ => usual.pacing,
+        },
+        receive_buffer: buffer.unwrap_or(usual.receive_buffer),
+        receive_buffer_max: buffer.unwrap_or(usual.receive_buffer_max),
+        ..usual
     }
-    match arguments.text("pacing") {
-        Some("always") => profile.pacing = Pacing::Always,
-        Some("never") => profile.pacing = Pacing::Never,
-        Some("controller") => profile.pacing = Pacing::Controller,
-        _ => {}
-    }
-    if let Some(bytes) = arguments.whole("rcvbuf") {
-        profile.receive_buffer = bytes;
-        profile.receive_buffer_max = bytes;
-    }
-    profile
 }

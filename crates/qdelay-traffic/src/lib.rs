@@ -40,7 +40,6 @@ pub mod emodel;
 pub mod ends;
 mod gaming;
 mod knobs;
-mod parameter;
 pub mod playout;
 mod profile;
 pub mod segment;

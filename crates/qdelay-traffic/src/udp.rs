@@ -1,10 +1,9 @@
 //! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
 
-use crate::parameter::parameter;
 use crate::source::{CustomSource, RunningSource};
 use crate::voice::Call;
 use alloc::string::ToString;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
 /// An IP and a UDP header.
@@ -12,71 +11,52 @@ const BYTES_MIN: u32 = 28;
 /// The largest IP packet.
 const BYTES_MAX: u32 = 65_535;
 
-static COMPONENT: Component = Component {
-    kind: Kind::Transport,
-    name: "udp",
-    about: "Datagrams at a constant rate, or on and off",
-    source: "BoDe section VII-C",
-    parameters: &[
-        Parameter {
-            default: "2mbit",
-            min: "1bit",
-            ..parameter("rate", Unit::Rate, "Rate of IP packets while on", "BoDe section VII-C")
-        },
-        Parameter {
-            default: "1200b",
-            min: "28",
-            max: "65535",
-            ..parameter("size", Unit::Bytes, "IP packet size", "")
-        },
-        Parameter {
-            min: "1us",
-            ..parameter("on", Unit::Span, "Mean length of the on periods; without it always on", "")
-        },
-        Parameter { default: "0", ..parameter("off", Unit::Span, "Mean length of the off periods", "") },
-        Parameter {
-            default: "constant",
-            ..parameter(
-                "periods",
-                Unit::Choice(&["constant", "exponential"]),
-                "How period lengths are distributed",
-                "",
-            )
-        },
-        PHASE,
-        ECHO,
-    ],
-    positional: Some("rate"),
-};
+const RATE: Typed<Rate> = Typed::new("rate", "2mbit", "Rate of IP packets while on")
+    .within("1bit", "")
+    .source("BoDe section VII-C");
+const SIZE: Typed<u64> =
+    Typed::new("size", "1200b", "IP packet size").unit(Unit::Bytes).within("28", "65535");
+const ON: Typed<Option<Span>> =
+    Typed::new("on", "", "Mean length of the on periods; without it always on").within("1us", "");
+const OFF: Typed<Span> = Typed::new("off", "0", "Mean length of the off periods");
+const PERIODS: Typed<str> = Typed::new("periods", "constant", "How period lengths are distributed")
+    .unit(Unit::Choice(&["constant", "exponential"]));
+pub(crate) const PHASE: Typed<Span> =
+    Typed::new("phase", "0", "From the start of the flow to its first datagram");
+pub(crate) const ECHO: Typed<bool> = Typed::new(
+    "echo",
+    "off",
+    "Whether the far end sends each datagram back, so that round trips are measured",
+)
+.source("off; as irtt does");
+
+static COMPONENT: Component =
+    Component::new(Kind::Transport, "udp", "Datagrams at a constant rate, or on and off")
+        .source("BoDe section VII-C")
+        .with(&[
+            RATE.parameter(),
+            SIZE.parameter(),
+            ON.parameter(),
+            OFF.parameter(),
+            PERIODS.parameter(),
+            PHASE.parameter(),
+            ECHO.parameter(),
+        ])
+        .positional("rate");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-pub(crate) const PHASE: Parameter = Parameter {
-    default: "0",
-    ..parameter("phase", Unit::Span, "From the start of the flow to its first datagram", "")
-};
-pub(crate) const ECHO: Parameter = Parameter {
-    default: "off",
-    ..parameter(
-        "echo",
-        Unit::Switch,
-        "Whether the far end sends each datagram back, so that round trips are measured",
-        "off; as irtt does",
-    )
-};
-
 pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> {
-    let off = arguments.span("off").unwrap_or(Span::ZERO);
-    if arguments.span("on").is_none() && !off.is_zero() {
+    let (on, off) = (arguments.get(&ON), arguments.get(&OFF));
+    if on.is_none() && !off.is_zero() {
         let message = "off is given without on; expected both, or neither for a constant rate".to_string();
         return Err(arguments.fail(message));
     }
-    let rate = arguments.rate("rate").unwrap_or(Rate::from_bps(2_000_000));
-    let bytes = arguments.whole("size").unwrap_or(1200) as u32;
+    let bytes = arguments.get(&SIZE) as u32;
     let gaps = Gaps::OnOff {
-        gap: rate.time_for(u64::from(bytes)),
-        on: arguments.span("on").unwrap_or(Span::MAX),
+        gap: arguments.get(&RATE).time_for(u64::from(bytes)),
+        on: on.unwrap_or(Span::MAX),
         off,
-        exponential: arguments.text("periods") == Some("exponential"),
+        exponential: arguments.get(&PERIODS) == "exponential",
     };
     Ok(UdpConfig::new(bytes, gaps).with_common(arguments))
 }
@@ -153,8 +133,7 @@ impl UdpConfig {
 
     /// The same with what [`PHASE`] and [`ECHO`] say.
     pub(crate) fn with_common(self, arguments: &Arguments) -> UdpConfig {
-        let phase = arguments.span(PHASE.name).unwrap_or(Span::ZERO);
-        UdpConfig { phase, echo: arguments.switch(ECHO.name) == Some(true), ..self }
+        UdpConfig { phase: arguments.get(&PHASE), echo: arguments.get(&ECHO), ..self }
     }
 }
 

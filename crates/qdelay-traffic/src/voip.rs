@@ -2,76 +2,59 @@
 //!
 //! Source: RFC 3551 section 4.5.14; ITU-T G.107.
 
-use crate::parameter::parameter;
 use crate::playout::PlayoutSetting;
 use crate::udp::{ECHO, Gaps, PHASE, UdpConfig};
 use crate::voice::{Call, Codec};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 
-static COMPONENT: Component = Component {
-    kind: Kind::Transport,
-    name: "voip",
-    about: "A call with G.711: RTP datagrams at a constant interval, and what the listener hears",
-    source: "RFC 3551 section 4.5.14; ITU-T G.107",
-    parameters: &[
-        Parameter {
-            default: "20ms",
-            min: "1ms",
-            max: "200ms",
-            ..parameter("interval", Unit::Span, "Speech in a packet", "RFC 3551 section 4.2")
-        },
-        PHASE,
-        Parameter {
-            min: "1ms",
-            ..parameter(
-                "talk",
-                Unit::Span,
-                "Mean length of talk spurts, with pause; without both, packets are sent in silence too",
-                "1004ms in ITU-T P.59",
-            )
-        },
-        Parameter {
-            min: "1ms",
-            ..parameter(
-                "pause",
-                Unit::Span,
-                "Mean length of pauses between talk spurts",
-                "1587ms in ITU-T P.59",
-            )
-        },
-        Parameter {
-            default: "on",
-            ..parameter(
-                "concealment",
-                Unit::Switch,
-                "Whether the listener's decoder conceals lost packets",
-                "G.711 Appendix I",
-            )
-        },
-        Parameter {
-            default: "adaptive",
-            ..parameter(
-                "playout",
-                Unit::Choice(&["fixed", "adaptive"]),
-                "How the listener's playout buffer finds its delay",
-                "Ramjee et al. 1994, algorithm 1",
-            )
-        },
-        Parameter {
-            default: "60ms",
-            max: "10s",
-            ..parameter("buffer", Unit::Span, "How long the first packet waits to be played", "three packets")
-        },
-        ECHO,
-    ],
-    positional: Some("interval"),
-};
+/// A parameter of every call.
+pub(crate) const INTERVAL: Typed<Span> = Typed::new("interval", "20ms", "Speech in a packet")
+    .within("1ms", "200ms")
+    .source("RFC 3551 section 4.2");
+const TALK: Typed<Option<Span>> = Typed::new(
+    "talk",
+    "",
+    "Mean length of talk spurts, with pause; without both, packets are sent in silence too",
+)
+.within("1ms", "")
+.source("1004ms in ITU-T P.59");
+const PAUSE: Typed<Option<Span>> = Typed::new("pause", "", "Mean length of pauses between talk spurts")
+    .within("1ms", "")
+    .source("1587ms in ITU-T P.59");
+const CONCEALMENT: Typed<bool> =
+    Typed::new("concealment", "on", "Whether the listener's decoder conceals lost packets")
+        .source("G.711 Appendix I");
+const PLAYOUT: Typed<str> =
+    Typed::new("playout", "adaptive", "How the listener's playout buffer finds its delay")
+        .unit(Unit::Choice(&["fixed", "adaptive"]))
+        .source("Ramjee et al. 1994, algorithm 1");
+const BUFFER: Typed<Span> = Typed::new("buffer", "60ms", "How long the first packet waits to be played")
+    .within("", "10s")
+    .source("three packets");
+
+static COMPONENT: Component = Component::new(
+    Kind::Transport,
+    "voip",
+    "A call with G.711: RTP datagrams at a constant interval, and what the listener hears",
+)
+.source("RFC 3551 section 4.5.14; ITU-T G.107")
+.with(&[
+    INTERVAL.parameter(),
+    PHASE.parameter(),
+    TALK.parameter(),
+    PAUSE.parameter(),
+    CONCEALMENT.parameter(),
+    PLAYOUT.parameter(),
+    BUFFER.parameter(),
+    ECHO.parameter(),
+])
+.positional("interval");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
 pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> {
-    let interval = arguments.span("interval").unwrap_or(Span::from_millis(20));
-    let gaps = match (arguments.span("talk"), arguments.span("pause")) {
+    let interval = arguments.get(&INTERVAL);
+    let gaps = match (arguments.get(&TALK), arguments.get(&PAUSE)) {
         (None, None) => Gaps::constant(interval),
         (Some(talk), Some(pause)) => Gaps::Spurts { gap: interval, talk, pause },
         _ => {
@@ -80,11 +63,10 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
             return Err(arguments.fail(message));
         }
     };
-    let codec =
-        if arguments.switch("concealment") == Some(false) { Codec::G711 } else { Codec::G711Concealed };
-    let buffer = arguments.span("buffer").unwrap_or(Span::from_millis(60));
-    let playout = match arguments.text("playout") {
-        Some("fixed") => PlayoutSetting::fixed(buffer),
+    let codec = if arguments.get(&CONCEALMENT) { Codec::G711Concealed } else { Codec::G711 };
+    let buffer = arguments.get(&BUFFER);
+    let playout = match arguments.get(&PLAYOUT) {
+        "fixed" => PlayoutSetting::fixed(buffer),
         _ => PlayoutSetting::adaptive(buffer),
     };
     let call = Some(Call { codec, interval, playout });

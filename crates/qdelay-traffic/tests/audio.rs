@@ -152,7 +152,7 @@ fn one_colour() {
 /// Delay that nobody bears is worth nothing, however good the rate.
 #[test]
 fn patience_ends() {
-    let utility = Utility { patience: ms(100), ..Utility::default() };
+    let utility = Utility { patience: ms(100), ..AudioConfig::default().utility };
     let config = AudioConfig { utility, ..AudioConfig::default() };
     let mut call = Call::new(config, true, 6);
     call.run(60, [way(120, 0.0), way(90, 0.0)]);
@@ -165,7 +165,8 @@ fn patience_ends() {
 /// A codec of one rate is on as long as that is there.
 #[test]
 fn one_rate() {
-    let utility = Utility { least: Utility::default().most, ..Utility::default() };
+    let usual = AudioConfig::default().utility;
+    let utility = Utility { least: usual.most, ..usual };
     let mut call = Call::new(AudioConfig { utility, correction: 0.0, ..AudioConfig::default() }, true, 8);
     call.run(100, [way(60, 0.0), way(120, 0.0)]);
     let times = call.source.times(call.now);

@@ -15,6 +15,8 @@ use qdelay_terminal::error::Failure;
 const HOST_DELAY: Span = Span::from_micros(34);
 /// Ethernet header, which the shaper counts.
 const FRAME_OVERHEAD: u32 = 14;
+/// Cap of the token bucket in the experiments.
+const BURST_BYTES: u64 = 1540;
 /// The probe's IP packet: a frame of 64 bytes less its header.
 const PROBE_BYTES: u32 = 50;
 /// Bytes of a full frame.
@@ -156,10 +158,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
     let within = if flows > 1 { START_WITHIN } else { Span::ZERO };
     let rate = Rate::from_mbps(table.number(row, "rate_mbps"));
     let scenario = Scenario {
-        bottleneck: Bottleneck::link(
-            parse_qdisc(&qdisc)?,
-            Shaper::new(rate, FRAME_OVERHEAD, Shaper::BURST_BYTES),
-        ),
+        bottleneck: Bottleneck::link(parse_qdisc(&qdisc)?, Shaper::new(rate, FRAME_OVERHEAD, BURST_BYTES)),
         uplink: None,
         hops: Vec::new(),
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,

@@ -196,8 +196,11 @@ fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
 /// Each option is read by itself first, so that an error names the one it is in.
 fn synth_arguments(options: &TraceSynth) -> Result<Arguments, Failure> {
     let TraceSynth { preset, duration, seed, .. } = options;
-    let named =
-        [("--preset", "preset", preset), ("--duration", "duration", duration), ("--seed", "seed", seed)];
+    let named = [
+        ("--preset", synth::PRESET.parameter().name, preset),
+        ("--duration", synth::DURATION.parameter().name, duration),
+        ("--seed", synth::SEED.parameter().name, seed),
+    ];
     let mut parts = Vec::new();
     for (option, key, value) in named {
         let part = format!("{key}={value}");

@@ -4,27 +4,17 @@
 use super::parameters::{BURST, OVERHEAD, RATE, fail};
 use super::{AnyLink, LINKS, Line, Shaper};
 use alloc::format;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::units::parse_rate;
 
-const MODEL: Parameter = Parameter {
-    name: "model",
-    unit: Unit::Choice(&["htb", "line"]),
-    default: "htb",
-    min: "",
-    max: "",
-    about: "htb: a packet leaves at the start of its slot; line: with its last bit.",
-    source: "",
-};
+const MODEL: Typed<str> =
+    Typed::new("model", "htb", "htb: a packet leaves at the start of its slot; line: with its last bit.")
+        .unit(Unit::Choice(&["htb", "line"]));
 
-pub(super) static CONSTANT: Component = Component {
-    kind: Kind::Link,
-    name: "rate",
-    about: "A constant rate; what a link that begins with a number means.",
-    source: "",
-    parameters: &[RATE, OVERHEAD, MODEL, BURST],
-    positional: Some("rate"),
-};
+pub(super) static CONSTANT: Component =
+    Component::new(Kind::Link, "rate", "A constant rate; what a link that begins with a number means.")
+        .with(&[RATE.parameter(), OVERHEAD.parameter(), MODEL.parameter(), BURST.parameter()])
+        .positional("rate");
 
 pub(super) const EXAMPLE: &str = "10mbit";
 
@@ -61,11 +51,11 @@ pub(super) fn constant(arguments: &Arguments) -> Result<AnyLink, ComponentError>
     if name != CONSTANT.name {
         return Err(fail(arguments, format!("'{name}' is not a link")));
     }
-    if arguments.text("model") != Some("line") {
+    if arguments.get(&MODEL) != "line" {
         return Shaper::build(arguments).map(AnyLink::from);
     }
     let line = Line::build(arguments)?;
-    match arguments.is_given("burst") {
+    match arguments.is_given(BURST.parameter().name) {
         true => Err(fail(arguments, "a line has no burst; expected no burst, or model=htb")),
         false => Ok(line.into()),
     }

@@ -196,14 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_no_link_is_refused() {
-        static OTHER: Component = Component {
-            kind: Kind::Qdisc,
-            name: "blue",
-            about: "",
-            source: "",
-            parameters: &[],
-            positional: None,
-        };
+        static OTHER: Component = Component::new(Kind::Qdisc, "blue", "");
         let other = AnyLink::build(&Arguments::defaults(&OTHER)).unwrap_err();
         assert!(other.to_string().contains("'blue' is not a link"));
     }

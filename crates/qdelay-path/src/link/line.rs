@@ -8,14 +8,13 @@ use super::{LinkModel, Serial, WORK_PER_BYTE, bytes_in, transmission_nanos};
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind};
 use qdelay_core::{Rate, Span, Time};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Link,
-    name: "line",
-    about: "A constant rate as a serial line gives it: packets leave with their last bit.",
-    source: "",
-    parameters: &[RATE, OVERHEAD],
-    positional: Some("rate"),
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Link,
+    "line",
+    "A constant rate as a serial line gives it: packets leave with their last bit.",
+)
+.with(&[RATE.parameter(), OVERHEAD.parameter()])
+.positional("rate");
 
 pub(super) const EXAMPLE: &str = "line:10mbit";
 

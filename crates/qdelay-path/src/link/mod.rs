@@ -20,6 +20,7 @@ mod trace;
 mod uplink;
 
 pub use component::{is_rate, parse_link};
+pub use parameters::OVERHEAD;
 
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, ComponentError};

@@ -17,14 +17,14 @@ use super::{LinkModel, Shaped, bytes_in, transmission_nanos};
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind};
 use qdelay_core::{Rate, Span, Time};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Link,
-    name: "htb",
-    about: "A constant rate as a Linux shaper gives it: packets leave at the start of their slots.",
-    source: "Linux net/sched/sch_htb.c",
-    parameters: &[RATE, OVERHEAD, BURST],
-    positional: Some("rate"),
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Link,
+    "htb",
+    "A constant rate as a Linux shaper gives it: packets leave at the start of their slots.",
+)
+.source("Linux net/sched/sch_htb.c")
+.with(&[RATE.parameter(), OVERHEAD.parameter(), BURST.parameter()])
+.positional("rate");
 
 pub(super) const EXAMPLE: &str = "htb:10mbit:burst=3kb";
 
@@ -43,17 +43,13 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// The default burst in bytes.
-    pub const BURST_BYTES: u64 = 1540;
-
     /// A full bucket of `burst_bytes`, filled at `rate`. At rate zero nothing ever leaves.
     pub fn new(rate: Rate, overhead_bytes: u32, burst_bytes: u64) -> Shaper {
         let depth = Span::from_nanos(transmission_nanos(rate, burst_bytes, &mut 0));
         Shaper { rate, overhead_bytes, burst_bytes, depth, full: Time::ZERO, carry: 0 }
     }
     pub(super) fn build(arguments: &Arguments) -> Result<Shaper, ComponentError> {
-        let burst_bytes = arguments.whole("burst").unwrap_or(Shaper::BURST_BYTES);
-        Ok(Shaper::new(rate(arguments)?, overhead(arguments), burst_bytes))
+        Ok(Shaper::new(rate(arguments)?, overhead(arguments), arguments.get(&BURST)))
     }
     /// The cap of the bucket in bytes.
     pub const fn burst_bytes(&self) -> u64 {

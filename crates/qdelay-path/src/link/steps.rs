@@ -14,38 +14,24 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed};
 use qdelay_core::units::{parse_rate, parse_span};
 use qdelay_core::{Span, Time};
 use qdelay_trace::{RateStep, RateSteps};
 
-const PROFILE: Parameter = Parameter {
-    name: "profile",
-    unit: Unit::Text,
-    default: "",
-    min: "",
-    max: "",
-    about: "Rates and since when they hold, as in 0s@6mbit+10s@600kbit; required.",
-    source: "",
-};
-const REPEAT: Parameter = Parameter {
-    name: "repeat",
-    unit: Unit::Span,
-    default: "",
-    min: "1us",
-    max: "",
-    about: "Start over after this long; the last rate holds for ever where it is not given.",
-    source: "",
-};
+const PROFILE: Typed<Option<&str>> =
+    Typed::new("profile", "", "Rates and since when they hold, as in 0s@6mbit+10s@600kbit; required.");
+const REPEAT: Typed<Option<Span>> = Typed::new(
+    "repeat",
+    "",
+    "Start over after this long; the last rate holds for ever where it is not given.",
+)
+.within("1us", "");
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Link,
-    name: "steps",
-    about: "A line whose rate changes in steps; zero is an outage.",
-    source: "",
-    parameters: &[PROFILE, OVERHEAD, REPEAT],
-    positional: Some("profile"),
-};
+pub(super) static COMPONENT: Component =
+    Component::new(Kind::Link, "steps", "A line whose rate changes in steps; zero is an outage.")
+        .with(&[PROFILE.parameter(), OVERHEAD.parameter(), REPEAT.parameter()])
+        .positional("profile");
 
 pub(super) const EXAMPLE: &str = "steps:0s@6mbit+10s@600kbit:repeat=20s";
 
@@ -168,8 +154,8 @@ impl RateLink {
     pub(super) fn build(arguments: &Arguments) -> Result<RateLink, ComponentError> {
         let read = || {
             let profile =
-                arguments.text("profile").ok_or("no profile; expected one such as 0s@6mbit+10s@600kbit")?;
-            let repeat = arguments.span("repeat");
+                arguments.get(&PROFILE).ok_or("no profile; expected one such as 0s@6mbit+10s@600kbit")?;
+            let repeat = arguments.get(&REPEAT);
             Ok(RateLink::new(&rates(profile, repeat)?, overhead(arguments), repeat.is_some()))
         };
         read().map_err(|message: String| fail(arguments, message))

@@ -33,54 +33,39 @@
 use super::parameters::{OVERHEAD, fail, overhead};
 use super::{LinkModel, Slotted};
 use alloc::collections::VecDeque;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Span, Time};
 
-const REQUEST: Parameter = Parameter {
-    name: "sr",
-    unit: Unit::Span,
-    default: "10ms",
-    min: "125us",
-    max: "1s",
-    about: "Time between occasions of scheduling requests; the first is at 0.",
-    source: "TS 36.213 table 10.1.5-1",
-};
-const GRANT: Parameter = Parameter {
-    name: "grant",
-    unit: Unit::Span,
-    default: "8ms",
-    min: "0s",
-    max: "100ms",
-    about: "From a scheduling request or buffer status report to the first transmission it causes.",
-    source: "TS 36.213 section 8.0",
-};
-const SLOT: Parameter = Parameter {
-    name: "slot",
-    unit: Unit::Span,
-    default: "1ms",
-    min: "62500ns",
-    max: "1s",
-    about: "Time between slots; the first is at 0.",
-    source: "TS 36.211 section 4.1",
-};
-const SLOT_BYTES: Parameter = Parameter {
-    name: "bytes",
-    unit: Unit::Bytes,
-    default: "1000b",
-    min: "1b",
-    max: "1000000b",
-    about: "What a slot carries.",
-    source: "",
-};
+const REQUEST: Typed<Span> =
+    Typed::new("sr", "10ms", "Time between occasions of scheduling requests; the first is at 0.")
+        .within("125us", "1s")
+        .source("TS 36.213 table 10.1.5-1");
+const GRANT: Typed<Span> = Typed::new(
+    "grant",
+    "8ms",
+    "From a scheduling request or buffer status report to the first transmission it causes.",
+)
+.within("0s", "100ms")
+.source("TS 36.213 section 8.0");
+const SLOT: Typed<Span> = Typed::new("slot", "1ms", "Time between slots; the first is at 0.")
+    .within("62500ns", "1s")
+    .source("TS 36.211 section 4.1");
+const SLOT_BYTES: Typed<u64> =
+    Typed::new("bytes", "1000b", "What a slot carries.").unit(Unit::Bytes).within("1b", "1000000b");
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Link,
-    name: "uplink",
-    about: "The uplink of a UE: a packet that finds it idle waits for a scheduling request and a grant.",
-    source: "TS 36.321 sections 5.4.3 to 5.4.5",
-    parameters: &[REQUEST, GRANT, SLOT, SLOT_BYTES, OVERHEAD],
-    positional: None,
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Link,
+    "uplink",
+    "The uplink of a UE: a packet that finds it idle waits for a scheduling request and a grant.",
+)
+.source("TS 36.321 sections 5.4.3 to 5.4.5")
+.with(&[
+    REQUEST.parameter(),
+    GRANT.parameter(),
+    SLOT.parameter(),
+    SLOT_BYTES.parameter(),
+    OVERHEAD.parameter(),
+]);
 
 pub(super) const EXAMPLE: &str = "uplink:sr=20ms";
 
@@ -119,10 +104,10 @@ impl Uplink {
         Some(Uplink { request, grant, slot, slot_bytes, overhead_bytes, sent: 0, known: 0, reports })
     }
     pub(super) fn build(arguments: &Arguments) -> Result<Uplink, ComponentError> {
-        // The declared ranges keep them as they have to be; the defaults are there.
-        let span = |name: &str| arguments.span(name).unwrap_or_default();
-        let bytes = arguments.whole("bytes").and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or_default();
-        let uplink = Uplink::new(span("sr"), span("grant"), span("slot"), bytes, overhead(arguments));
+        let [request, grant, slot] = [&REQUEST, &GRANT, &SLOT].map(|key| arguments.get(key));
+        // The declared range keeps it within 20 bits.
+        let bytes = arguments.get(&SLOT_BYTES) as u32;
+        let uplink = Uplink::new(request, grant, slot, bytes, overhead(arguments));
         let expected = "no slots; expected sr, slot and bytes above zero, and grant up to 10000 slots";
         uplink.ok_or_else(|| fail(arguments, expected))
     }

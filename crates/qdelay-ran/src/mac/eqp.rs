@@ -11,14 +11,13 @@ use crate::cell::partition::{LIMIT, limit_rbs};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Scheduler,
-    name: "eqp",
-    about: "Elastic quantum partition: as many whole packets as fit; over time the same to each UE. Not of a slice.",
-    source: "5G QoS thesis, sections 4.4 and 4.6",
-    parameters: &[LIMIT],
-    positional: None,
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Scheduler,
+    "eqp",
+    "Elastic quantum partition: as many whole packets as fit; over time the same to each UE. Not of a slice.",
+)
+.source("5G QoS thesis, sections 4.4 and 4.6")
+.with(&[LIMIT.parameter()]);
 
 /// Sends as many whole packets as possible. Only for a cell without slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,14 +6,12 @@ use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Scheduler,
-    name: "max_throughput",
-    about: "Resource blocks to the UE with the highest rate; the others may starve.",
-    source: "ns-3 lte (maximum throughput)",
-    parameters: &[],
-    positional: None,
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Scheduler,
+    "max_throughput",
+    "Resource blocks to the UE with the highest rate; the others may starve.",
+)
+.source("ns-3 lte (maximum throughput)");
 
 /// Grants the UE with the highest rate all it needs, then the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,24 +18,20 @@ use super::{Candidate, Look, Setting};
 use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Typed};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Scheduler,
-    name: "proportional_fair",
-    about: "Resource blocks to the UE with the highest rate for what it got lately.",
-    source: "Jalali, Padovani and Pankaj, VTC 2000",
-    parameters: &[Parameter {
-        name: "window",
-        unit: Unit::Span,
-        default: "100ms",
-        min: "125us",
-        max: "1000s",
-        about: "Over how long the throughput is averaged; at least a TTI.",
-        source: "ns-3 lte: 99 TTIs of 1 ms",
-    }],
-    positional: None,
-};
+const WINDOW: Typed<Span> =
+    Typed::new("window", "100ms", "Over how long the throughput is averaged; at least a TTI.")
+        .within("125us", "1000s")
+        .source("ns-3 lte: 99 TTIs of 1 ms");
+
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Scheduler,
+    "proportional_fair",
+    "Resource blocks to the UE with the highest rate for what it got lately.",
+)
+.source("Jalali, Padovani and Pankaj, VTC 2000")
+.with(&[WINDOW.parameter()]);
 
 /// Grants the UE with the highest rate relative to its recent throughput all it needs, then the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +44,7 @@ impl Setting for ProportionalFair {
     type Law = Law;
 
     fn build(arguments: &Arguments) -> ProportionalFair {
-        ProportionalFair { window: arguments.span("window").unwrap_or(Span::from_millis(100)) }
+        ProportionalFair { window: arguments.get(&WINDOW) }
     }
     fn start(self, ues: usize, tti: Span) -> Law {
         Law::new(ues, tti, self.window)

@@ -10,14 +10,12 @@ use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Scheduler,
-    name: "round_robin",
-    about: "As many resource block groups to each UE, up to what it wants.",
-    source: "OpenAirInterface, ns-3 lte",
-    parameters: &[],
-    positional: None,
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Scheduler,
+    "round_robin",
+    "As many resource block groups to each UE, up to what it wants.",
+)
+.source("OpenAirInterface, ns-3 lte");
 
 /// The same number of groups for each UE, up to its demand; the UE that gets one more changes from TTI to TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

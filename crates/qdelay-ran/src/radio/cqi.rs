@@ -3,28 +3,19 @@
 use super::schemes::{MAPPING, mapping, of, schemes};
 use super::{Constant, Declared, Named, RadioError};
 use crate::tables::{Carrier, CqiToMcs};
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_trace::cqi::CQI_MAX;
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Channel,
-    name: "cqi",
-    about: "always the same channel quality indicator",
-    source: "TS 36.213 7.2.3, TS 38.214 5.2.2.1",
-    parameters: &[
-        Parameter {
-            name: "cqi",
-            unit: Unit::Count("CQI"),
-            default: "15",
-            min: "1",
-            max: "15",
-            about: "the indicator",
-            source: "TS 36.213 Table 7.2.3-1, TS 38.214 Tables 5.2.2.1-2 and -3",
-        },
-        MAPPING,
-    ],
-    positional: Some("cqi"),
-};
+const CQI: Typed<u64> = Typed::new("cqi", "15", "the indicator")
+    .unit(Unit::Count("CQI"))
+    .within("1", "15")
+    .source("TS 36.213 Table 7.2.3-1, TS 38.214 Tables 5.2.2.1-2 and -3");
+
+pub(super) static COMPONENT: Component =
+    Component::new(Kind::Channel, "cqi", "always the same channel quality indicator")
+        .source("TS 36.213 7.2.3, TS 38.214 5.2.2.1")
+        .with(&[CQI.parameter(), MAPPING.parameter()])
+        .positional("cqi");
 
 /// This CQI, 1 to 15, at all times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +29,7 @@ pub struct Cqi {
 impl Named for Cqi {
     fn build(arguments: &Arguments) -> Cqi {
         // The declared range ends at 15, so the conversion is exact.
-        let cqi = arguments.whole("cqi").and_then(|cqi| u8::try_from(cqi).ok()).unwrap_or(15);
-        Cqi { cqi, mapping: mapping(arguments) }
+        Cqi { cqi: arguments.get(&CQI) as u8, mapping: mapping(arguments) }
     }
 }
 

@@ -32,83 +32,45 @@ use super::schemes::{MAPPING, Schemes, mapping, of, schemes};
 use super::{Declared, Named, Quality, RadioError, Walk};
 use crate::tables::{Carrier, CqiToMcs};
 use alloc::boxed::Box;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Random, Span, Time};
 
-const NONE: Parameter =
-    Parameter { name: "", unit: Unit::Text, default: "", min: "", max: "", about: "", source: "" };
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Channel,
-    name: "fading",
-    about: "a signal with shadowing and Rayleigh fading, as a CQI",
-    source: "TR 36.942 Annex A, TR 38.901 7.4.4",
-    parameters: &[
-        Parameter {
-            name: "snr",
-            unit: Unit::Number,
-            default: "15",
-            min: "-30",
-            max: "80",
-            about: "mean signal-to-noise ratio, dB",
-            source: "ours: CQI 11 or so",
-        },
-        Parameter {
-            name: "deviation",
-            unit: Unit::Number,
-            default: "4",
-            min: "0",
-            max: "40",
-            about: "standard deviation of shadowing, dB",
-            source: "TR 38.901 Table 7.4.1-1, UMa in line of sight",
-        },
-        Parameter {
-            name: "memory",
-            unit: Unit::Span,
-            default: "5s",
-            min: "1us",
-            about: "time after which shadowing's correlation is 1/e",
-            source: "TR 36.942: 50 m, at 10 m/s",
-            ..NONE
-        },
-        Parameter {
-            name: "fast",
-            unit: Unit::Choice(&["rayleigh", "none"]),
-            default: "rayleigh",
-            about: "fast fading; none suits wide carriers, which even it out",
-            source: "ours",
-            ..NONE
-        },
-        Parameter {
-            name: "coherence",
-            unit: Unit::Span,
-            default: "50ms",
-            min: "1us",
-            about: "time after which the correlation of fast fading's amplitude is 1/e",
-            source: "ours: a pedestrian at 2 GHz",
-            ..NONE
-        },
-        Parameter {
-            name: "block",
-            unit: Unit::Span,
-            default: "10ms",
-            min: "1us",
-            about: "how long the signal stays the same",
-            source: "ours",
-            ..NONE
-        },
-        Parameter {
-            name: "share",
-            unit: Unit::Number,
-            default: "0.75",
-            min: "0.01",
-            max: "1",
-            about: "share of Shannon's bound that is reached",
-            source: "TR 36.942 Annex A.1 (its 0.6 includes overhead that is counted elsewhere here)",
-        },
-        MAPPING,
-    ],
-    positional: None,
-};
+const SNR: Typed<f64> = Typed::new("snr", "15", "mean signal-to-noise ratio, dB")
+    .within("-30", "80")
+    .source("ours: CQI 11 or so");
+const DEVIATION: Typed<f64> = Typed::new("deviation", "4", "standard deviation of shadowing, dB")
+    .within("0", "40")
+    .source("TR 38.901 Table 7.4.1-1, UMa in line of sight");
+const MEMORY: Typed<Span> = Typed::new("memory", "5s", "time after which shadowing's correlation is 1/e")
+    .within("1us", "")
+    .source("TR 36.942: 50 m, at 10 m/s");
+const FAST: Typed<str> =
+    Typed::new("fast", "rayleigh", "fast fading; none suits wide carriers, which even it out")
+        .unit(Unit::Choice(&["rayleigh", "none"]))
+        .source("ours");
+const COHERENCE: Typed<Span> =
+    Typed::new("coherence", "50ms", "time after which the correlation of fast fading's amplitude is 1/e")
+        .within("1us", "")
+        .source("ours: a pedestrian at 2 GHz");
+const BLOCK: Typed<Span> =
+    Typed::new("block", "10ms", "how long the signal stays the same").within("1us", "").source("ours");
+const SHARE: Typed<f64> = Typed::new("share", "0.75", "share of Shannon's bound that is reached")
+    .within("0.01", "1")
+    .source("TR 36.942 Annex A.1 (its 0.6 includes overhead that is counted elsewhere here)");
+
+pub(super) static COMPONENT: Component =
+    Component::new(Kind::Channel, "fading", "a signal with shadowing and Rayleigh fading, as a CQI")
+        .source("TR 36.942 Annex A, TR 38.901 7.4.4")
+        .with(&[
+            SNR.parameter(),
+            DEVIATION.parameter(),
+            MEMORY.parameter(),
+            FAST.parameter(),
+            COHERENCE.parameter(),
+            BLOCK.parameter(),
+            SHARE.parameter(),
+            MAPPING.parameter(),
+        ]);
 
 /// A fading channel; see the module for each field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,17 +94,9 @@ pub struct Fading {
 }
 
 impl Default for Fading {
+    /// The defaults of the component `fading`.
     fn default() -> Fading {
-        Fading {
-            snr_db: 15.0,
-            deviation_db: 4.0,
-            memory: Span::from_secs(5),
-            rayleigh: true,
-            coherence: Span::from_millis(50),
-            block: Span::from_millis(10),
-            share: 0.75,
-            mapping: None,
-        }
+        Fading::build(&Arguments::defaults(&COMPONENT))
     }
 }
 
@@ -180,17 +134,14 @@ impl Fading {
 
 impl Named for Fading {
     fn build(arguments: &Arguments) -> Fading {
-        let usual = Fading::default();
-        let number = |key, default| arguments.number(key).unwrap_or(default);
-        let span = |key, default| arguments.span(key).unwrap_or(default);
         Fading {
-            snr_db: number("snr", usual.snr_db),
-            deviation_db: number("deviation", usual.deviation_db),
-            memory: span("memory", usual.memory),
-            rayleigh: arguments.text("fast") != Some("none"),
-            coherence: span("coherence", usual.coherence),
-            block: span("block", usual.block),
-            share: number("share", usual.share),
+            snr_db: arguments.get(&SNR),
+            deviation_db: arguments.get(&DEVIATION),
+            memory: arguments.get(&MEMORY),
+            rayleigh: arguments.get(&FAST) == "rayleigh",
+            coherence: arguments.get(&COHERENCE),
+            block: arguments.get(&BLOCK),
+            share: arguments.get(&SHARE),
             mapping: mapping(arguments),
         }
     }

@@ -2,24 +2,18 @@
 
 use super::{Constant, Declared, Named, Quality, RadioError};
 use crate::tables::Carrier;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Channel,
-    name: "mcs",
-    about: "always the same modulation and coding scheme",
-    source: "5G QoS thesis, section 3.6",
-    parameters: &[Parameter {
-        name: "mcs",
-        unit: Unit::Count("MCS"),
-        default: "28",
-        min: "0",
-        max: "28",
-        about: "the scheme's index; up to 27 on an NR carrier with 256QAM",
-        source: "TS 36.213 Table 7.1.7.1-1, TS 38.214 Tables 5.1.3.1-1 and -2",
-    }],
-    positional: Some("mcs"),
-};
+const MCS: Typed<u64> = Typed::new("mcs", "28", "the scheme's index; up to 27 on an NR carrier with 256QAM")
+    .unit(Unit::Count("MCS"))
+    .within("0", "28")
+    .source("TS 36.213 Table 7.1.7.1-1, TS 38.214 Tables 5.1.3.1-1 and -2");
+
+pub(super) static COMPONENT: Component =
+    Component::new(Kind::Channel, "mcs", "always the same modulation and coding scheme")
+        .source("5G QoS thesis, section 3.6")
+        .with(&[MCS.parameter()])
+        .positional("mcs");
 
 /// This MCS at all times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +22,7 @@ pub struct Mcs(pub u8);
 impl Named for Mcs {
     fn build(arguments: &Arguments) -> Mcs {
         // The declared range ends at 28, so the conversion is exact.
-        Mcs(arguments.whole("mcs").and_then(|mcs| u8::try_from(mcs).ok()).unwrap_or(28))
+        Mcs(arguments.get(&MCS) as u8)
     }
 }
 

@@ -27,6 +27,7 @@ pub use control::Control;
 pub use custom::{ChannelModel, CustomChannel, custom};
 pub use error::RadioError;
 pub use quality::Quality;
+pub use schemes::{MAPPING, mapping};
 
 use crate::tables::Carrier;
 use alloc::format;

@@ -2,28 +2,23 @@
 
 use super::{Quality, RadioError};
 use crate::tables::{Carrier, CqiToMcs};
-use qdelay_core::component::{Arguments, Parameter, Unit};
+use qdelay_core::component::{Arguments, Typed, Unit};
 
 /// The MCS for a CQI of 0 to 15; `None` if nothing is received.
 pub(super) type Schemes = [Option<u8>; 16];
 
 /// The key of every channel that has a CQI.
-pub(super) const MAPPING: Parameter = Parameter {
-    name: "mapping",
-    unit: Unit::Choice(&["usual", "oai", "thesis", "efficiency"]),
-    default: "usual",
-    about: "which MCS a CQI stands for; usual: oai on LTE, efficiency on NR",
-    source: "OpenAirInterface; TS 38.214 5.2.2.1",
-    min: "",
-    max: "",
-};
+pub const MAPPING: Typed<str> =
+    Typed::new("mapping", "usual", "which MCS a CQI stands for; usual: oai on LTE, efficiency on NR")
+        .unit(Unit::Choice(&["usual", "oai", "thesis", "efficiency"]))
+        .source("OpenAirInterface; TS 38.214 5.2.2.1");
 
 /// The value of [`MAPPING`]; `None`: [`Carrier::usual_mapping`].
-pub(super) fn mapping(arguments: &Arguments) -> Option<CqiToMcs> {
-    match arguments.text("mapping") {
-        Some("oai") => Some(CqiToMcs::Oai),
-        Some("thesis") => Some(CqiToMcs::ThesisEmulator),
-        Some("efficiency") => Some(CqiToMcs::Efficiency),
+pub fn mapping(arguments: &Arguments) -> Option<CqiToMcs> {
+    match arguments.get(&MAPPING) {
+        "oai" => Some(CqiToMcs::Oai),
+        "thesis" => Some(CqiToMcs::ThesisEmulator),
+        "efficiency" => Some(CqiToMcs::Efficiency),
         _ => None,
     }
 }

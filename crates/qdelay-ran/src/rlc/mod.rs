@@ -26,6 +26,7 @@ mod am_units;
 mod assembly;
 mod blocks;
 mod chains;
+mod component;
 mod concatenation;
 pub mod header;
 mod intake;
@@ -39,6 +40,7 @@ mod transparent;
 mod um_lte;
 mod um_nr;
 
+pub use component::COMPONENTS;
 pub use setting::{
     Am, LteUm, MacHeader, Mode, NrAm, NrUm, PdcpReordering, RlcError, RlcSetting, StatusUplink,
 };

@@ -139,49 +139,6 @@ impl RlcSetting {
             mac: MacHeader::None,
         }
     }
-    /// LTE, unacknowledged: 10-bit numbers, t-Reordering 50 ms, PDCP with 12-bit numbers.
-    pub const fn lte_um() -> RlcSetting {
-        let mode = Mode::LteUm(LteUm { sn_bits: 10, t_reordering: Span::from_millis(50) });
-        RlcSetting { mode, sdu_overhead_bytes: 2, mac: MacHeader::Lte }
-    }
-    /// LTE, acknowledged: t-Reordering 50 ms, t-StatusProhibit 20 ms, t-PollRetransmit 80 ms, a poll every 32 PDUs, 8
-    /// retransmissions, PDCP with 12-bit numbers.
-    pub const fn lte_am() -> RlcSetting {
-        let am = Am {
-            sn_bits: 10,
-            t_reassembly: Span::from_millis(50),
-            t_status_prohibit: Span::from_millis(20),
-            t_poll_retransmit: Span::from_millis(80),
-            poll_pdu: Some(32),
-            poll_bytes: None,
-            max_retransmissions: 8,
-            uplink: StatusUplink::DEFAULT,
-        };
-        RlcSetting { mode: Mode::LteAm(am), sdu_overhead_bytes: 2, mac: MacHeader::Lte }
-    }
-    /// NR, unacknowledged: 12-bit numbers, t-Reassembly 50 ms; PDCP with 18-bit numbers reorders for 100 ms.
-    pub const fn nr_um() -> RlcSetting {
-        let pdcp = Some(PdcpReordering { t_reordering: Span::from_millis(100) });
-        let mode = Mode::NrUm(NrUm { sn_bits: 12, t_reassembly: Span::from_millis(50), pdcp });
-        RlcSetting { mode, sdu_overhead_bytes: 3, mac: MacHeader::Nr }
-    }
-    /// NR, acknowledged: 18-bit numbers, t-Reassembly 50 ms, t-StatusProhibit 20 ms, t-PollRetransmit 80 ms, a poll every
-    /// 64 PDUs or 125 kB, 8 retransmissions; PDCP with 18-bit numbers reorders for 300 ms.
-    pub const fn nr_am() -> RlcSetting {
-        let am = Am {
-            sn_bits: 18,
-            t_reassembly: Span::from_millis(50),
-            t_status_prohibit: Span::from_millis(20),
-            t_poll_retransmit: Span::from_millis(80),
-            poll_pdu: Some(64),
-            poll_bytes: Some(125_000),
-            max_retransmissions: 8,
-            uplink: StatusUplink::DEFAULT,
-        };
-        let pdcp = Some(PdcpReordering { t_reordering: Span::from_millis(300) });
-        RlcSetting { mode: Mode::NrAm(NrAm { am, pdcp }), sdu_overhead_bytes: 3, mac: MacHeader::Nr }
-    }
-
     /// Checks the settings and returns the first error.
     pub(crate) fn check(&self) -> Result<(), RlcError> {
         if self.sdu_overhead_bytes > SDU_OVERHEAD_MAX {

@@ -330,7 +330,7 @@ impl Cell {
             }
             return Ok(RlcSetting::whole_packets());
         }
-        radio::rlc(&said.value().0, self.is_nr())
+        RlcSetting::build(&said.value().0, self.is_nr())
             .map_err(|message| said.fault(format!("'{}': {message}", said.text())))
     }
 

@@ -10,7 +10,7 @@ use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::units::{parse_bytes, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
 use qdelay_ran::cell::PARTITIONS;
-use qdelay_ran::{mac, slice};
+use qdelay_ran::{mac, rlc, slice};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde_json::{Value as Json, json};
 
@@ -83,7 +83,7 @@ components! {
     /// A partition of a cell.
     Partition(Arguments) = "partition", "partition", || PARTITIONS.to_vec(), Ok;
     /// A kind of radio link control.
-    Rlc(Arguments) = "kind of RLC", "rlc", || radio::RLC.to_vec(), Ok;
+    Rlc(Arguments) = "kind of RLC", "rlc", || rlc::COMPONENTS.to_vec(), Ok;
 }
 
 words! {

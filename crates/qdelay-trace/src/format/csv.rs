@@ -24,7 +24,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use csv_core::ReadFieldResult;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span, Time};
 
 /// The longest field of the header or of a needed column. Bytes.
@@ -63,25 +63,19 @@ pub struct Columns {
     pub times: Times,
 }
 
-const fn key(name: &'static str, unit: Unit, default: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, unit, default, min: "", max: "", about, source: "" }
-}
+const COLUMN: Typed<Option<&str>> = Typed::new("column", "", "the column of the rate; required");
+const UNIT: Typed<str> =
+    Typed::new("unit", "mbit", "the unit of the rate").unit(Unit::Choice(&["mbit", "kbit"]));
+const EVERY: Typed<Span> = Typed::new("every", "1s", "distance between rows").within("1us", "");
+const TIME: Typed<Option<&str>> =
+    Typed::new("time", "", "the column of the time, instead of a fixed distance");
 
 /// The format by name.
 pub static FORMAT: Format = Format {
-    component: &Component {
-        kind: Kind::Format,
-        name: "csv",
-        about: "a column of a table with a header",
-        source: "RFC 4180",
-        parameters: &[
-            key("column", Unit::Text, "", "the column of the rate; required"),
-            key("unit", Unit::Choice(&["mbit", "kbit"]), "mbit", "the unit of the rate"),
-            Parameter { min: "1us", ..key("every", Unit::Span, "1s", "distance between rows") },
-            key("time", Unit::Text, "", "the column of the time, instead of a fixed distance"),
-        ],
-        positional: Some("column"),
-    },
+    component: &Component::new(Kind::Format, "csv", "a column of a table with a header")
+        .source("RFC 4180")
+        .with(&[COLUMN.parameter(), UNIT.parameter(), EVERY.parameter(), TIME.parameter()])
+        .positional("column"),
     usage: "csv:column=NAME",
     example: "time,rate\n0,1.5\n1,2\n",
     begins: "the header of a table",
@@ -94,15 +88,15 @@ pub static FORMAT: Format = Format {
 
 impl Columns {
     fn of(arguments: &Arguments) -> Result<Columns, String> {
-        let rate = arguments.text("column").ok_or("no column; expected csv:column=NAME")?.to_string();
-        let times = match arguments.text("time") {
-            Some(_) if arguments.is_given("every") => {
+        let rate = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?.to_string();
+        let times = match arguments.get(&TIME) {
+            Some(_) if arguments.is_given(EVERY.parameter().name) => {
                 return Err("every and time are both given; expected one".to_string());
             }
             Some(time) => Times::Column(time.to_string()),
-            None => Times::Every(arguments.span("every").unwrap_or(Span::from_secs(1))),
+            None => Times::Every(arguments.get(&EVERY)),
         };
-        let unit = if arguments.text("unit") == Some("kbit") { RateUnit::Kbit } else { RateUnit::Mbit };
+        let unit = if arguments.get(&UNIT) == "kbit" { RateUnit::Kbit } else { RateUnit::Mbit };
         Ok(Columns { rate, unit, times })
     }
 }

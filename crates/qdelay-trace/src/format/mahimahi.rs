@@ -24,14 +24,12 @@ const MS_MAX_TEXT: &str = "4294967295 ms (49.7 days)";
 
 /// The format by name.
 pub static FORMAT: Format = Format {
-    component: &Component {
-        kind: Kind::Format,
-        name: "mahimahi",
-        about: "a line for each opportunity of 1504 bytes, with its time in whole milliseconds",
-        source: "mahimahi's mm-link",
-        parameters: &[],
-        positional: None,
-    },
+    component: &Component::new(
+        Kind::Format,
+        "mahimahi",
+        "a line for each opportunity of 1504 bytes, with its time in whole milliseconds",
+    )
+    .source("mahimahi's mm-link"),
     usage: "mahimahi",
     example: "0\n0\n5\n12\n",
     begins: "a whole number of milliseconds",

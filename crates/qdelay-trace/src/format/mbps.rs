@@ -24,14 +24,12 @@ const DURATION: &[u8] = b"duration_s";
 
 /// The format by name.
 pub static FORMAT: Format = Format {
-    component: &Component {
-        kind: Kind::Format,
-        name: "mbps",
-        about: "lines of seconds and Mbit/s, separated by a blank, a tab or a comma",
-        source: "Pensieve (SIGCOMM 2017), Lumos5G (IMC 2020)",
-        parameters: &[],
-        positional: None,
-    },
+    component: &Component::new(
+        Kind::Format,
+        "mbps",
+        "lines of seconds and Mbit/s, separated by a blank, a tab or a comma",
+    )
+    .source("Pensieve (SIGCOMM 2017), Lumos5G (IMC 2020)"),
     usage: "mbps",
     example: "0 1.5\n1 2\n2.5 0\n",
     begins: "two numbers, seconds and Mbit/s",

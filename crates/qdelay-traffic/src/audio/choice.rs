@@ -34,17 +34,6 @@ pub struct Utility {
     pub weight: f64,
 }
 
-impl Default for Utility {
-    fn default() -> Self {
-        Utility {
-            least: Rate::from_bps(16_000),
-            most: Rate::from_bps(64_000),
-            patience: Span::from_millis(400),
-            weight: 0.1,
-        }
-    }
-}
-
 impl Utility {
     /// `u(R, D)` for bits a second and seconds: 0 to `1 + w`.
     pub fn of(&self, rate_bps: f64, delay_s: f64) -> f64 {
@@ -158,7 +147,7 @@ mod tests {
 
     #[test]
     fn utility() {
-        let utility = Utility::default();
+        let utility = AudioConfig::default().utility;
         assert_eq!(utility.of(15_999.0, 0.0), 0.0);
         assert_eq!(utility.of(16_000.0, 0.0), 1.0);
         assert_eq!(utility.of(16_000.0, 0.1), 0.75);

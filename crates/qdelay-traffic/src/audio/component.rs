@@ -1,143 +1,109 @@
 //! The component of an adaptive call.
 
 use super::{AudioConfig, Utility};
-use crate::parameter::parameter;
 use crate::tfrc::{ACK_EVERY, MIN_RTO, equation};
+use crate::voip::INTERVAL;
 use alloc::string::ToString;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+use qdelay_core::{Rate, Span};
 
-static COMPONENT: Component = Component {
-    kind: Kind::Transport,
-    name: "audio",
-    about: "A call that adapts its rate by TFRC, and chooses between its two codepoints by their rate and delay",
-    source: "ABE (Hurley et al. 2001), Fig. 1",
-    parameters: &[
-        Parameter {
-            default: "64kbit",
-            min: "1kbit",
-            max: "10mbit",
-            ..parameter(
-                "max",
-                Unit::Rate,
-                "Most that the codec can use, without headers and error correction",
-                "G.711",
-            )
-        },
-        Parameter {
-            default: "16kbit",
-            min: "100bit",
-            max: "10mbit",
-            ..parameter(
-                "min",
-                Unit::Rate,
-                "Least that it can work with",
-                "R_0 of the paper, which gives no figure",
-            )
-        },
-        Parameter {
-            default: "20ms",
-            min: "1ms",
-            max: "200ms",
-            ..parameter("interval", Unit::Span, "Speech in a packet", "RFC 3551 section 4.2")
-        },
-        Parameter {
-            default: "2",
-            min: "0",
-            max: "20",
-            ..parameter(
-                "fec",
-                Unit::Number,
-                "Bytes of forward error correction, over the codec's and the share of packets lost",
-                "ours",
-            )
-        },
-        Parameter {
-            default: "400ms",
-            min: "1ms",
-            max: "10s",
-            ..parameter(
-                "patience",
-                Unit::Span,
-                "Mean one-way delay from which on it is worth nothing",
-                "ITU-T G.114",
-            )
-        },
-        Parameter {
-            default: "0.1",
-            min: "0",
-            max: "10",
-            ..parameter("weight", Unit::Number, "How much more the most is worth than the least", "ours")
-        },
-        Parameter {
-            default: "0.05",
-            min: "0",
-            max: "0.5",
-            ..parameter("probe", Unit::Number, "Share of packets with the other codepoint", "ours")
-        },
-        Parameter {
-            default: "5s",
-            min: "100ms",
-            max: "10min",
-            ..parameter("epoch", Unit::Span, "How often it decides", "ours")
-        },
-        Parameter {
-            default: "10s",
-            min: "100ms",
-            max: "10min",
-            ..parameter(
-                "pause",
-                Unit::Span,
-                "How long it is off at first; twice as long each time in vain, up to 16 times",
-                "ours",
-            )
-        },
-        Parameter {
-            default: "1000b",
-            min: "100",
-            max: "9000",
-            ..parameter(
-                "size",
-                Unit::Bytes,
-                "IP packet size of the TCP that it is as fair as",
-                "RFC 4828; ABE, simulation results",
-            )
-        },
-        ACK_EVERY,
-        MIN_RTO,
-    ],
-    positional: Some("max"),
-};
+const MOST: Typed<Rate> =
+    Typed::new("max", "64kbit", "Most that the codec can use, without headers and error correction")
+        .within("1kbit", "10mbit")
+        .source("G.711");
+const LEAST: Typed<Rate> = Typed::new("min", "16kbit", "Least that it can work with")
+    .within("100bit", "10mbit")
+    .source("R_0 of the paper, which gives no figure");
+const CORRECTION: Typed<f64> = Typed::new(
+    "fec",
+    "2",
+    "Bytes of forward error correction, over the codec's and the share of packets lost",
+)
+.within("0", "20")
+.source("ours");
+const PATIENCE: Typed<Span> =
+    Typed::new("patience", "400ms", "Mean one-way delay from which on it is worth nothing")
+        .within("1ms", "10s")
+        .source("ITU-T G.114");
+const WEIGHT: Typed<f64> = Typed::new("weight", "0.1", "How much more the most is worth than the least")
+    .within("0", "10")
+    .source("ours");
+const PROBE: Typed<f64> = Typed::new("probe", "0.05", "Share of packets with the other codepoint")
+    .within("0", "0.5")
+    .source("ours");
+const EPOCH: Typed<Span> =
+    Typed::new("epoch", "5s", "How often it decides").within("100ms", "10min").source("ours");
+const PAUSE: Typed<Span> = Typed::new(
+    "pause",
+    "10s",
+    "How long it is off at first; twice as long each time in vain, up to 16 times",
+)
+.within("100ms", "10min")
+.source("ours");
+const SIZE: Typed<u64> = Typed::new("size", "1000b", "IP packet size of the TCP that it is as fair as")
+    .unit(Unit::Bytes)
+    .within("100", "9000")
+    .source("RFC 4828; ABE, simulation results");
+
+static COMPONENT: Component = Component::new(
+    Kind::Transport,
+    "audio",
+    "A call that adapts its rate by TFRC, and chooses between its two codepoints by their rate and delay",
+)
+.source("ABE (Hurley et al. 2001), Fig. 1")
+.with(&[
+    MOST.parameter(),
+    LEAST.parameter(),
+    INTERVAL.parameter(),
+    CORRECTION.parameter(),
+    PATIENCE.parameter(),
+    WEIGHT.parameter(),
+    PROBE.parameter(),
+    EPOCH.parameter(),
+    PAUSE.parameter(),
+    SIZE.parameter(),
+    ACK_EVERY.parameter(),
+    MIN_RTO.parameter(),
+])
+.positional("max");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
 pub(crate) fn build(arguments: &Arguments) -> Result<AudioConfig, ComponentError> {
-    let default = AudioConfig::default();
-    let span = |key, default| arguments.span(key).unwrap_or(default);
-    let number = |key, default| arguments.number(key).unwrap_or(default);
-    let utility = Utility {
-        least: arguments.rate("min").unwrap_or(default.utility.least),
-        most: arguments.rate("max").unwrap_or(default.utility.most),
-        patience: span("patience", default.utility.patience),
-        weight: number("weight", default.utility.weight),
-    };
-    if utility.least > utility.most {
+    let config = config(arguments);
+    if config.utility.least > config.utility.most {
         let message = "min is above max; expected at most that".to_string();
         return Err(arguments.fail(message));
     }
-    Ok(AudioConfig {
-        interval: span("interval", default.interval),
-        utility,
-        correction: number("fec", default.correction),
-        probe: number("probe", default.probe),
-        epoch: span("epoch", default.epoch),
-        pause: span("pause", default.pause),
-        equation: equation(arguments),
-    })
+    Ok(config)
+}
+
+fn config(arguments: &Arguments) -> AudioConfig {
+    AudioConfig {
+        interval: arguments.get(&INTERVAL),
+        utility: Utility {
+            least: arguments.get(&LEAST),
+            most: arguments.get(&MOST),
+            patience: arguments.get(&PATIENCE),
+            weight: arguments.get(&WEIGHT),
+        },
+        correction: arguments.get(&CORRECTION),
+        probe: arguments.get(&PROBE),
+        epoch: arguments.get(&EPOCH),
+        pause: arguments.get(&PAUSE),
+        equation: equation(arguments, arguments.get(&SIZE) as u32),
+    }
+}
+
+impl Default for AudioConfig {
+    /// 16 to 64 kbit/s each 20 ms, beside TCP with packets of 1000 bytes: the defaults of the component `audio`.
+    fn default() -> Self {
+        config(&Arguments::defaults(&COMPONENT))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qdelay_core::Rate;
 
     #[test]
     fn texts() {

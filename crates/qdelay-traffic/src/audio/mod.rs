@@ -36,7 +36,7 @@ pub use ends::{AudioEnds, AudioOutcome};
 pub use listener::Listener;
 pub use source::{AudioPacket, AudioTimes, Source};
 
-use crate::tfrc::{DataHeader, Equation, RateConfig, ReceiverConfig, Report};
+use crate::tfrc::{DataHeader, Equation, RateConfig, ReceiverConfig, Report, TfrcConfig};
 use qdelay_core::{Rate, Span};
 
 /// Bytes of a report's IP packet: TFRC's, and two counts of two bytes and a delay of four for each colour.
@@ -91,21 +91,6 @@ pub struct AudioConfig {
     pub equation: Equation,
 }
 
-impl Default for AudioConfig {
-    /// 16 to 64 kbit/s each 20 ms, beside TCP with packets of 1000 bytes.
-    fn default() -> Self {
-        AudioConfig {
-            interval: Span::from_millis(20),
-            utility: Utility::default(),
-            correction: 2.0,
-            probe: 0.05,
-            epoch: Span::from_secs(5),
-            pause: Span::from_secs(10),
-            equation: Equation::recommended(1000),
-        }
-    }
-}
-
 impl AudioConfig {
     /// TFRC's sender.
     pub fn rate(&self) -> RateConfig {
@@ -114,7 +99,11 @@ impl AudioConfig {
     }
     /// TFRC's receiver.
     pub fn receiver(&self) -> ReceiverConfig {
-        ReceiverConfig { equation: self.equation, reorder: 3, discounting: true, by_losses: true }
+        ReceiverConfig {
+            equation: self.equation,
+            by_losses: true,
+            ..TfrcConfig::standard(self.equation.segment_bytes as u32).receiver
+        }
     }
     /// Bytes of a frame at this rate of the codec, with forward error correction for a loss ratio, without headers.
     pub(crate) fn frame_bytes(&self, rate: Rate, loss: f64) -> f64 {

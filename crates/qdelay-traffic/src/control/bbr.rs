@@ -38,18 +38,13 @@ use crate::knobs;
 use crate::profile::Profile;
 use aggregation::Aggregation;
 use policer::{Policer, Verdict};
-use qdelay_core::component::{Arguments, Component, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 use qdelay_core::{Random, Rate, Span, Time};
 
-static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[Parameter {
-    name: "aggregation",
-    unit: Unit::Switch,
-    default: "on",
-    min: "",
-    max: "",
-    about: "Whether the window allows for acknowledgements that come together",
-    source: "Linux from 5.1",
-}]);
+const AGGREGATION: Typed<bool> =
+    Typed::new("aggregation", "on", "Whether the window allows for acknowledgements that come together")
+        .source("Linux from 5.1");
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[AGGREGATION.parameter()]);
 
 pub(super) static COMPONENT: Component = knobs::component(
     "bbr",
@@ -59,7 +54,7 @@ pub(super) static COMPONENT: Component = knobs::component(
 );
 
 pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
-    let aggregation = arguments.switch("aggregation") != Some(false);
+    let aggregation = arguments.get(&AGGREGATION);
     Bbr::new(BbrConfig { aggregation, ..BbrConfig::default() }).into()
 }
 
@@ -123,7 +118,7 @@ pub struct BbrConfig {
 
 impl Default for BbrConfig {
     fn default() -> BbrConfig {
-        BbrConfig { hz: 250, aggregation: true }
+        BbrConfig { hz: 250, aggregation: Arguments::defaults(&COMPONENT).get(&AGGREGATION) }
     }
 }
 

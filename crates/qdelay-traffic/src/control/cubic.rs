@@ -24,23 +24,17 @@ use super::{AckSample, AnyController, Connection, Controller, Event, Ns3Cubic, R
 use crate::knobs;
 use crate::profile::{Profile, RecoveryRule};
 use qdelay_core::Random;
-use qdelay_core::component::{Arguments, Component, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 
-static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[Parameter {
-    name: "hystart",
-    unit: Unit::Switch,
-    default: "on",
-    min: "",
-    max: "",
-    about: "Whether slow start may end by HyStart",
-    source: "Linux tcp_cubic.c, module parameter hystart",
-}]);
+const HYSTART: Typed<bool> = Typed::new("hystart", "on", "Whether slow start may end by HyStart")
+    .source("Linux tcp_cubic.c, module parameter hystart");
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[HYSTART.parameter()]);
 
 pub(super) static COMPONENT: Component =
     knobs::component("cubic", "TCP with CUBIC, Linux's default", "RFC 9438; Linux tcp_cubic.c", &PARAMETERS);
 
 pub(super) fn build(arguments: &Arguments, profile: &Profile) -> AnyController {
-    let hystart = arguments.switch("hystart") != Some(false);
+    let hystart = arguments.get(&HYSTART);
     match profile.recovery_rule {
         RecoveryRule::Linux => Cubic::new(CubicConfig { hystart, ..CubicConfig::default() }).into(),
         RecoveryRule::Ns3 => Ns3Cubic::new(hystart).into(),
@@ -68,7 +62,7 @@ impl Default for CubicConfig {
     fn default() -> CubicConfig {
         CubicConfig {
             hz: 250,
-            hystart: true,
+            hystart: Arguments::defaults(&COMPONENT).get(&HYSTART),
             fast_convergence: true,
             tcp_friendliness: true,
             beta: 717,
@@ -186,7 +180,7 @@ impl Controller for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::toy::{Link, Toy, connection, sample, window};
+    use super::super::minimal::{Link, MinimalTcp, connection, sample, window};
     use super::*;
     use alloc::vec::Vec;
     use qdelay_core::{Rate, Span, Time};
@@ -299,12 +293,12 @@ mod tests {
     fn hystart_leaves_slow_start_near_the_capacity() {
         let slow_start_ends_at = |config: CubicConfig| {
             let link = Link { buffer: 200, ..Link::new(Rate::from_mbps(10.0), Span::from_millis(40)) };
-            let mut toy = Toy::new(Cubic::new(config), link, |_, _| false);
-            while toy.window.ssthresh == u32::MAX {
-                let next = toy.connection.now + Span::from_millis(1);
-                toy.run_until(next);
+            let mut tcp = MinimalTcp::new(Cubic::new(config), link, |_, _| false);
+            while tcp.window.ssthresh == u32::MAX {
+                let next = tcp.connection.now + Span::from_millis(1);
+                tcp.run_until(next);
             }
-            (toy.window.ssthresh, toy.connection.lost)
+            (tcp.window.ssthresh, tcp.connection.lost)
         };
         let (exit, lost) = slow_start_ends_at(CubicConfig::default());
         assert!((16..=50).contains(&exit) && lost == 0, "{exit}");
@@ -333,14 +327,14 @@ mod tests {
             (51, 40, 29),
         ];
         let link = Link { buffer: 100, ..Link::new(Rate::from_mbps(10.0), Span::from_millis(40)) };
-        let mut toy =
-            Toy::new(Cubic::new(CubicConfig::default()), link, |_, sequence| sequence % 1777 == 1776);
+        let mut tcp =
+            MinimalTcp::new(Cubic::new(CubicConfig::default()), link, |_, sequence| sequence % 1777 == 1776);
         for (i, expected) in expected.into_iter().enumerate() {
-            toy.run_until(Time::ZERO + Span::from_secs(2 * (i as u64 + 1)));
-            assert_eq!((toy.window.cwnd, toy.window.ssthresh, toy.window.cwnd_count), expected, "{i}");
+            tcp.run_until(Time::ZERO + Span::from_secs(2 * (i as u64 + 1)));
+            assert_eq!((tcp.window.cwnd, tcp.window.ssthresh, tcp.window.cwnd_count), expected, "{i}");
             match i {
-                3 => toy.link.rate = Rate::from_mbps(4.0),
-                6 => toy.link.rate = Rate::from_mbps(20.0),
+                3 => tcp.link.rate = Rate::from_mbps(4.0),
+                6 => tcp.link.rate = Rate::from_mbps(20.0),
                 _ => {}
             }
         }

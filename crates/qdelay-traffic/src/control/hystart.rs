@@ -125,7 +125,7 @@ fn micros(connection: &Connection) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::toy::{connection, window};
+    use super::super::minimal::{connection, window};
     use super::*;
     use qdelay_core::{Span, Time};
 

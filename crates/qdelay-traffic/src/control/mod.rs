@@ -24,11 +24,11 @@ mod custom;
 mod dispatch;
 mod hystart;
 mod jiffies;
+#[cfg(test)]
+mod minimal;
 mod ns3_cubic;
 mod ns3_reno;
 mod reno;
-#[cfg(test)]
-mod toy;
 mod windowed_max;
 
 pub use bbr::{Bbr, BbrConfig, Mode};

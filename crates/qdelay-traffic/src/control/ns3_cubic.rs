@@ -241,7 +241,7 @@ impl Controller for Ns3Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::toy::{connection, sample, window};
+    use super::super::minimal::{connection, sample, window};
     use super::*;
 
     fn at(ms: u64) -> Connection {

@@ -62,7 +62,7 @@ impl Controller for Ns3Reno {
 
 #[cfg(test)]
 mod tests {
-    use super::super::toy::{connection, sample, window};
+    use super::super::minimal::{connection, sample, window};
     use super::*;
     use qdelay_core::Time;
 

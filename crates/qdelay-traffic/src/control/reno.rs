@@ -89,7 +89,7 @@ pub(super) fn avoid_congestion(window: &mut Window, per_segment: u32, acked: u32
 
 #[cfg(test)]
 mod tests {
-    use super::super::toy::{Link, Toy, connection, sample, window};
+    use super::super::minimal::{Link, MinimalTcp, connection, sample, window};
     use super::*;
     use qdelay_core::{Rate, Span, Time};
 
@@ -142,11 +142,11 @@ mod tests {
     fn square_root_law() {
         for per_loss in [200u64, 1000, 5000] {
             let link = Link::new(Rate::INFINITE, Span::from_millis(100));
-            let mut toy = Toy::new(Reno, link, move |_, sequence| sequence % per_loss == per_loss - 1);
-            toy.run_until(Time::ZERO + Span::from_secs(100));
-            let before = toy.connection.delivered;
-            toy.run_until(Time::ZERO + Span::from_secs(1100));
-            let per_round = (toy.connection.delivered - before) as f64 / 10_000.0;
+            let mut tcp = MinimalTcp::new(Reno, link, move |_, sequence| sequence % per_loss == per_loss - 1);
+            tcp.run_until(Time::ZERO + Span::from_secs(100));
+            let before = tcp.connection.delivered;
+            tcp.run_until(Time::ZERO + Span::from_secs(1100));
+            let per_round = (tcp.connection.delivered - before) as f64 / 10_000.0;
             let predicted = libm::sqrt(1.5 * per_loss as f64);
             assert!((per_round / predicted - 1.0).abs() < 0.05, "{per_loss}: {per_round} not {predicted}");
         }

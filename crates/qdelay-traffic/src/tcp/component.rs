@@ -22,7 +22,7 @@ pub(crate) const COMPONENTS: &[&Component] = control::COMPONENTS;
 pub(crate) fn build(arguments: &Arguments) -> Result<TcpConfig, ComponentError> {
     let profile = knobs::profile(arguments);
     let controller = AnyController::build(arguments, &profile)?;
-    Ok(TcpConfig { profile, controller, bytes: arguments.whole("bytes") })
+    Ok(TcpConfig { profile, controller, bytes: arguments.get(&knobs::BYTES) })
 }
 
 #[cfg(test)]

@@ -1,131 +1,116 @@
 //! TFRC as a component, and the parameters shared with other sources that it paces.
 
 use super::{Equation, RateConfig, ReceiverConfig, TfrcConfig};
-use crate::parameter::parameter;
-use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+use qdelay_core::{Rate, Span};
 
-pub(crate) const ACK_EVERY: Parameter = Parameter {
-    default: "1",
-    min: "1",
-    max: "2",
-    ..parameter(
-        "b",
-        Unit::Number,
-        "Packets that the TCP of the equation acknowledges at a time",
-        "RFC 5348 section 3.1",
-    )
-};
-pub(crate) const MIN_RTO: Parameter = Parameter {
-    default: "0",
-    max: "60s",
-    ..parameter(
-        "min_rto",
-        Unit::Span,
-        "Least retransmission timeout of the TCP of the equation; else four round trips",
-        "RFC 5348 section 3.1, which mentions 1s",
-    )
-};
+pub(crate) const ACK_EVERY: Typed<f64> =
+    Typed::new("b", "1", "Packets that the TCP of the equation acknowledges at a time")
+        .within("1", "2")
+        .source("RFC 5348 section 3.1");
+pub(crate) const MIN_RTO: Typed<Span> = Typed::new(
+    "min_rto",
+    "0",
+    "Least retransmission timeout of the TCP of the equation; else four round trips",
+)
+.within("", "60s")
+.source("RFC 5348 section 3.1, which mentions 1s");
+const SIZE: Typed<u64> = Typed::new("size", "1000b", "IP packet size, of which 40 are headers")
+    .unit(Unit::Bytes)
+    .within("41", "65535")
+    .source("ABE, simulation results");
+const MAX_RATE: Typed<Rate> =
+    Typed::new("max_rate", "1gbit", "Rate of IP packets that the application has at most")
+        .within("1bit", "100gbit")
+        .source("none in RFC 5348");
+const REORDER: Typed<u64> =
+    Typed::new("reorder", "3", "Packets that have to overtake one until it is taken for lost")
+        .unit(Unit::Count("segments"))
+        .within("1", "16")
+        .source("RFC 5348 section 5.1, NDUPACK");
+const DISCOUNTING: Typed<bool> =
+    Typed::new("discounting", "on", "Whether old loss intervals count less after a long time without a loss")
+        .source("RFC 5348 section 5.5");
+const DAMPING: Typed<bool> = Typed::new(
+    "damping",
+    "off",
+    "Whether packets are spaced wider while the round trip is above its average",
+)
+.source("RFC 5348 section 4.5");
+const ECN: Typed<bool> =
+    Typed::new("ecn", "off", "Whether packets are ECN-capable").source("RFC 5348 section 5.1");
 
-static COMPONENT: Component = Component {
-    kind: Kind::Transport,
-    name: "tfrc",
-    about: "Datagrams at the rate that TCP would have in the long run (TCP-friendly rate control)",
-    source: "RFC 5348",
-    parameters: &[
-        Parameter {
-            default: "1000b",
-            min: "41",
-            max: "65535",
-            ..parameter(
-                "size",
-                Unit::Bytes,
-                "IP packet size, of which 40 are headers",
-                "ABE, simulation results",
-            )
-        },
-        Parameter {
-            default: "1gbit",
-            min: "1bit",
-            max: "100gbit",
-            ..parameter(
-                "max_rate",
-                Unit::Rate,
-                "Rate of IP packets that the application has at most",
-                "none in RFC 5348",
-            )
-        },
-        ACK_EVERY,
-        MIN_RTO,
-        Parameter {
-            default: "3",
-            min: "1",
-            max: "16",
-            ..parameter(
-                "reorder",
-                Unit::Count("segments"),
-                "Packets that have to overtake one until it is taken for lost",
-                "RFC 5348 section 5.1, NDUPACK",
-            )
-        },
-        Parameter {
-            default: "on",
-            ..parameter(
-                "discounting",
-                Unit::Switch,
-                "Whether old loss intervals count less after a long time without a loss",
-                "RFC 5348 section 5.5",
-            )
-        },
-        Parameter {
-            default: "off",
-            ..parameter(
-                "damping",
-                Unit::Switch,
-                "Whether packets are spaced wider while the round trip is above its average",
-                "RFC 5348 section 4.5",
-            )
-        },
-        Parameter {
-            default: "off",
-            ..parameter("ecn", Unit::Switch, "Whether packets are ECN-capable", "RFC 5348 section 5.1")
-        },
-    ],
-    positional: Some("size"),
-};
+static COMPONENT: Component = Component::new(
+    Kind::Transport,
+    "tfrc",
+    "Datagrams at the rate that TCP would have in the long run (TCP-friendly rate control)",
+)
+.source("RFC 5348")
+.with(&[
+    SIZE.parameter(),
+    MAX_RATE.parameter(),
+    ACK_EVERY.parameter(),
+    MIN_RTO.parameter(),
+    REORDER.parameter(),
+    DISCOUNTING.parameter(),
+    DAMPING.parameter(),
+    ECN.parameter(),
+])
+.positional("size");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-/// The equation that `size`, [`ACK_EVERY`] and [`MIN_RTO`] describe.
-pub(crate) fn equation(arguments: &Arguments) -> Equation {
+/// The equation for packets of `bytes` that [`ACK_EVERY`] and [`MIN_RTO`] describe.
+pub(crate) fn equation(arguments: &Arguments, bytes: u32) -> Equation {
     Equation {
-        segment_bytes: arguments.whole("size").unwrap_or(1000) as f64,
-        ack_every: arguments.number("b").unwrap_or(1.0),
-        min_rto_s: arguments.span("min_rto").unwrap_or(Span::ZERO).as_secs_f64(),
+        segment_bytes: f64::from(bytes),
+        ack_every: arguments.get(&ACK_EVERY),
+        min_rto_s: arguments.get(&MIN_RTO).as_secs_f64(),
     }
 }
 
 pub(crate) fn build(arguments: &Arguments) -> Result<TfrcConfig, ComponentError> {
-    let is_on = |key| arguments.switch(key) == Some(true);
-    let standard = TfrcConfig::standard(arguments.whole("size").unwrap_or(1000) as u32);
-    let equation = equation(arguments);
-    Ok(TfrcConfig {
-        max_rate: arguments.rate("max_rate").unwrap_or(standard.max_rate),
-        rate: RateConfig { equation, damping: is_on("damping"), ..standard.rate },
+    Ok(config(arguments, arguments.get(&SIZE) as u32))
+}
+
+/// What `arguments` describe, with packets of `bytes`.
+fn config(arguments: &Arguments, bytes: u32) -> TfrcConfig {
+    let equation = equation(arguments, bytes);
+    TfrcConfig {
+        bytes,
+        max_rate: arguments.get(&MAX_RATE),
+        rate: RateConfig {
+            equation,
+            damping: arguments.get(&DAMPING),
+            initial_window: RateConfig::standard_window(bytes),
+        },
         receiver: ReceiverConfig {
             equation,
-            reorder: arguments.whole("reorder").unwrap_or(3) as u32,
-            discounting: arguments.switch("discounting") != Some(false),
-            ..standard.receiver
+            reorder: arguments.get(&REORDER) as u32,
+            discounting: arguments.get(&DISCOUNTING),
+            by_losses: false,
         },
-        ecn: is_on("ecn"),
-        ..standard
-    })
+        ecn: arguments.get(&ECN),
+    }
+}
+
+impl TfrcConfig {
+    /// As the RFC recommends, for IP packets of `bytes`, with history discounting and without damping: the defaults of the
+    /// component `tfrc`.
+    pub fn standard(bytes: u32) -> TfrcConfig {
+        config(&Arguments::defaults(&COMPONENT), bytes)
+    }
+}
+
+impl Equation {
+    /// As the RFC recommends, for packets of so many bytes.
+    pub fn recommended(segment_bytes: u32) -> Equation {
+        equation(&Arguments::defaults(&COMPONENT), segment_bytes)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qdelay_core::Rate;
 
     #[test]
     fn texts() {

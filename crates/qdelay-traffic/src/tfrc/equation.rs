@@ -20,11 +20,6 @@ pub struct Equation {
 }
 
 impl Equation {
-    /// As the RFC recommends, for packets of so many bytes.
-    pub const fn recommended(segment_bytes: u32) -> Equation {
-        Equation { segment_bytes: segment_bytes as f64, ack_every: 1.0, min_rto_s: 0.0 }
-    }
-
     /// Bytes a second for a loss event rate and a round trip in seconds; infinite where either is not above zero.
     pub fn rate(&self, loss_event_rate: f64, rtt_s: f64) -> f64 {
         let (p, b) = (loss_event_rate, self.ack_every);

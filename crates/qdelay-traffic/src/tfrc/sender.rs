@@ -3,7 +3,7 @@
 //! Source: RFC 5348 section 4.6.
 
 use super::receiver::ReceiverConfig;
-use super::{DataHeader, Equation, RateConfig, RateControl, Report};
+use super::{DataHeader, RateConfig, RateControl, Report};
 use qdelay_core::{Rate, Span, Time};
 
 /// A flow that TFRC controls.
@@ -19,20 +19,6 @@ pub struct TfrcConfig {
     pub receiver: ReceiverConfig,
     /// Whether data packets are ECN-capable.
     pub ecn: bool,
-}
-
-impl TfrcConfig {
-    /// As the RFC recommends, for IP packets of `bytes`, with history discounting and without damping.
-    pub fn standard(bytes: u32) -> TfrcConfig {
-        let equation = Equation::recommended(bytes);
-        TfrcConfig {
-            bytes,
-            max_rate: Rate::from_bps(1_000_000_000),
-            rate: RateConfig { equation, damping: false, initial_window: RateConfig::standard_window(bytes) },
-            receiver: ReceiverConfig { equation, reorder: 3, discounting: true, by_losses: false },
-            ecn: false,
-        }
-    }
 }
 
 /// The state of a sender.

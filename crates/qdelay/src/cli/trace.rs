@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use qdelay_core::Span;
 use qdelay_terminal::values;
+use qdelay_trace::synth;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -81,13 +82,13 @@ pub struct TraceSynth {
     #[arg(value_name = "KEY=VALUE")]
     pub parameters: Vec<String>,
     /// The kind of link, which the other parameters take their defaults from
-    #[arg(long, value_name = "NAME", default_value = "lte-driving")]
+    #[arg(long, value_name = "NAME", default_value = synth::PRESET.parameter().default)]
     pub preset: String,
     /// Length of the trace
-    #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = synth::DURATION.parameter().default, allow_hyphen_values = true)]
     pub duration: String,
     /// Equal parameters and seed make equal traces
-    #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = synth::SEED.parameter().default, allow_hyphen_values = true)]
     pub seed: String,
     /// Format to write: opportunities in bursts, or the rate behind them
     #[arg(long, value_name = "FORMAT", default_value = "mahimahi")]

@@ -3,30 +3,25 @@
 use super::{Charged, Decided, Setting};
 use crate::slice::{Eqp, Queues, RbgCapacity, Rounding, SliceError, Slices, Tti};
 use alloc::boxed::Box;
-use qdelay_core::component::{Arguments, Component, Kind, Parameter, Unit};
-
-/// The default quantum limit (5G QoS thesis, section 4.5.1).
-const LIMIT_RBS: u32 = 100;
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
 /// The quantum limit of EQP, a parameter of both the partition and the scheduler.
-pub(crate) const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Count("resource blocks"),
-    default: "100",
-    min: "1",
-    max: "1000000",
-    about: "The quantum limit: what a slice may have borrowed at most; at least a resource block group.",
-    source: "5G QoS thesis, section 4.5.1",
-};
+pub(crate) const LIMIT: Typed<u64> = Typed::new(
+    "limit",
+    "100",
+    "The quantum limit: what a slice may have borrowed at most; at least a resource block group.",
+)
+.unit(Unit::Count("resource blocks"))
+.within("1", "1000000")
+.source("5G QoS thesis, section 4.5.1");
 
-pub(super) static COMPONENT: Component = Component {
-    kind: Kind::Partition,
-    name: "eqp",
-    about: "Elastic quantum partition: slices lend and borrow, so that as many packets as possible go whole.",
-    source: "5G QoS thesis, section 4.4",
-    parameters: &[LIMIT],
-    positional: None,
-};
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Partition,
+    "eqp",
+    "Elastic quantum partition: slices lend and borrow, so that as many packets as possible go whole.",
+)
+.source("5G QoS thesis, section 4.4")
+.with(&[LIMIT.parameter()]);
 
 /// Elastic quantum partition: slices lend and borrow resource blocks, so that packets are sent whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +32,7 @@ pub struct Elastic {
 
 /// The value of [`LIMIT`], whose range fits.
 pub(crate) fn limit_rbs(arguments: &Arguments) -> u32 {
-    arguments.whole("limit").and_then(|limit| u32::try_from(limit).ok()).unwrap_or(LIMIT_RBS)
+    arguments.get(&LIMIT) as u32
 }
 
 impl Setting for Elastic {

@@ -1,49 +1,42 @@
 //! The channel quality indicator of a drive test.
 
-use super::{FILE, FOR, FROM, FileChannel, REPEAT, parameter, parse, repeats, window};
-use qdelay_core::component::{Component, Kind, Unit};
-use qdelay_ran::radio::{Channel, CqiTrace};
-use qdelay_ran::tables::CqiToMcs;
+use super::{FILE, FOR, FROM, FileChannel, REPEAT, parse, window};
+use qdelay_core::Span;
+use qdelay_core::component::{Component, Kind, Typed};
+use qdelay_ran::radio::{self, Channel, CqiTrace, mapping};
 use qdelay_trace::{Gap, cqi};
 
+const OUTAGE: Typed<Option<Span>> = Typed::new(
+    "outage",
+    "",
+    "Nothing is received from this long after the last CQI on until the next; the channel stays as it was where it is not given.",
+);
+const MAPPING: Typed<str> =
+    radio::MAPPING.about("Which MCS a CQI stands for; usual: oai on LTE, efficiency on NR.").source("");
+
 pub(super) static CHANNEL: FileChannel = FileChannel {
-    component: &Component {
-        kind: Kind::Channel,
-        name: "cqi-trace",
-        about: "the channel quality indicator of a drive test, as G-NetTrack writes it",
-        source: "the 4G and 5G datasets of UCC (Raca et al., MMSys 2018 and 2020)",
-        parameters: &[
-            FILE,
-            FROM,
-            FOR,
-            REPEAT,
-            parameter(
-                "outage",
-                Unit::Span,
-                "",
-                "Nothing is received from this long after the last CQI on until the next; the channel stays as it was where it is not given.",
-            ),
-            parameter(
-                "mapping",
-                Unit::Choice(&["usual", "oai", "thesis", "efficiency"]),
-                "usual",
-                "Which MCS a CQI stands for; usual: oai on LTE, efficiency on NR.",
-            ),
-        ],
-        positional: Some("file"),
-    },
-    key: "file",
+    component: &Component::new(
+        Kind::Channel,
+        "cqi-trace",
+        "the channel quality indicator of a drive test, as G-NetTrack writes it",
+    )
+    .source("the 4G and 5G datasets of UCC (Raca et al., MMSys 2018 and 2020)")
+    .with(&[
+        FILE.parameter(),
+        FROM.parameter(),
+        FOR.parameter(),
+        REPEAT.parameter(),
+        OUTAGE.parameter(),
+        MAPPING.parameter(),
+    ])
+    .positional("file"),
+    key: FILE,
     example: "cqi-trace:drive.csv",
     read: |arguments, input| {
-        let gap = arguments.span("outage").map_or(Gap::Hold, Gap::OutageAfter);
+        let gap = arguments.get(&OUTAGE).map_or(Gap::Hold, Gap::OutageAfter);
         let (whole, digest) = parse(cqi::Parser::with_gap(gap), input)?;
         let trace = window(arguments, whole.period(), |from, length| whole.window(from, length))?;
-        let mapping = match arguments.text("mapping") {
-            Some("oai") => Some(CqiToMcs::Oai),
-            Some("thesis") => Some(CqiToMcs::ThesisEmulator),
-            Some("efficiency") => Some(CqiToMcs::Efficiency),
-            _ => None,
-        };
-        Ok((Channel::CqiTrace(CqiTrace { trace, repeat: repeats(arguments), mapping }), digest))
+        let (repeat, mapping) = (arguments.get(&REPEAT), mapping(arguments));
+        Ok((Channel::CqiTrace(CqiTrace { trace, repeat, mapping }), digest))
     },
 };

@@ -10,7 +10,7 @@ pub use trace::of_trace;
 
 use super::{CHUNK_BYTES, Digesting, FNV_BASIS, fill, unreadable};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Parameter, Unit};
+use qdelay_core::component::{Arguments, Component, Typed};
 use qdelay_ran::radio::Channel;
 use qdelay_trace::{Body, LineParser, TraceError};
 use std::io::Read;
@@ -24,8 +24,8 @@ type ReadChannel = fn(&Arguments, &mut dyn Read) -> Result<(Channel, u64), Strin
 /// A channel that is in a file.
 pub struct FileChannel {
     component: &'static Component,
-    /// The key that names the file.
-    key: &'static str,
+    /// What names the file.
+    key: Typed<Option<&'static str>>,
     /// How it is written.
     example: &'static str,
     read: ReadChannel,
@@ -48,8 +48,8 @@ impl FileChannel {
     /// # Errors
     /// None is named.
     pub fn file<'a>(&self, arguments: &'a Arguments) -> Result<&'a str, String> {
-        let FileChannel { key, example, .. } = self;
-        arguments.text(key).ok_or_else(|| format!("no {key}; expected one, such as {example}"))
+        let name = self.key.parameter().name;
+        arguments.get(&self.key).ok_or_else(|| format!("no {name}; expected one, such as {}", self.example))
     }
 
     /// Reads the channel that `arguments` describe from its file; its digest too.
@@ -61,23 +61,11 @@ impl FileChannel {
     }
 }
 
-const fn parameter(name: &'static str, unit: Unit, default: &'static str, about: &'static str) -> Parameter {
-    Parameter { name, unit, default, min: "", max: "", about, source: "" }
-}
-
-const FILE: Parameter = parameter("file", Unit::Text, "", "Where it is, looked for as traces are; required.");
-const FROM: Parameter = parameter("from", Unit::Span, "0s", "Where in it to begin.");
-const FOR: Parameter = parameter("for", Unit::Span, "", "How much of it; to its end where it is not given.");
-const REPEAT: Parameter = parameter(
-    "repeat",
-    Unit::Switch,
-    "on",
-    "Whether it starts over at its end; else nothing is received after it.",
-);
-
-fn repeats(arguments: &Arguments) -> bool {
-    arguments.switch("repeat") != Some(false)
-}
+const FILE: Typed<Option<&str>> = Typed::new("file", "", "Where it is, looked for as traces are; required.");
+const FROM: Typed<Span> = Typed::new("from", "0s", "Where in it to begin.");
+const FOR: Typed<Option<Span>> = Typed::new("for", "", "How much of it; to its end where it is not given.");
+const REPEAT: Typed<bool> =
+    Typed::new("repeat", "on", "Whether it starts over at its end; else nothing is received after it.");
 
 /// What [`FROM`] and [`FOR`] leave of a trace of this period.
 fn window<T>(
@@ -85,8 +73,8 @@ fn window<T>(
     period: Span,
     cut: impl FnOnce(Span, Span) -> Result<T, TraceError>,
 ) -> Result<T, String> {
-    let from = arguments.span("from").unwrap_or(Span::ZERO);
-    let length = arguments.span("for").unwrap_or(period.saturating_sub(from));
+    let from = arguments.get(&FROM);
+    let length = arguments.get(&FOR).unwrap_or(period.saturating_sub(from));
     // A window has no line in the file.
     cut(from, length).map_err(|error| format!("from and for: {}", error.problem))
 }

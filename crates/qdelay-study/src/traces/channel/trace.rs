@@ -1,24 +1,25 @@
 //! The trace of a link as a channel.
 
 use super::super::{Format, Trace, read_with_digest};
-use super::{FileChannel, REPEAT, parameter, repeats};
-use qdelay_core::component::{Component, Kind, Unit};
+use super::{FileChannel, REPEAT};
+use qdelay_core::component::{Component, Kind, Typed};
 use qdelay_ran::radio::{Channel, Opportunities, Rates};
 
+const NAME: Typed<Option<&str>> = Typed::new("name", "", "The name of the trace; required.");
+
 pub(super) static CHANNEL: FileChannel = FileChannel {
-    component: &Component {
-        kind: Kind::Channel,
-        name: "trace",
-        about: "the trace of a link: each TTI carries what the link would have",
-        source: "",
-        parameters: &[parameter("name", Unit::Text, "", "The name of the trace; required."), REPEAT],
-        positional: Some("name"),
-    },
-    key: "name",
+    component: &Component::new(
+        Kind::Channel,
+        "trace",
+        "the trace of a link: each TTI carries what the link would have",
+    )
+    .with(&[NAME.parameter(), REPEAT.parameter()])
+    .positional("name"),
+    key: NAME,
     example: "trace:synth-lte-driving",
     read: |arguments, input| {
         let (trace, digest) = read_with_digest(input, &Format::default())?;
-        Ok((of_trace(trace, repeats(arguments)), digest))
+        Ok((of_trace(trace, arguments.get(&REPEAT)), digest))
     },
 };
 

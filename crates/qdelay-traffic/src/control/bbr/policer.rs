@@ -145,7 +145,7 @@ fn millis(connection: &Connection) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::toy::{connection, sample};
+    use super::super::super::minimal::{connection, sample};
     use super::*;
     use qdelay_core::{Span, Time};
 

@@ -1,6 +1,6 @@
 //! BBR against an idealised link.
 
-use super::super::toy::{Link, Toy, connection, sample, window};
+use super::super::minimal::{Link, MinimalTcp, connection, sample, window};
 use super::*;
 use alloc::vec::Vec;
 
@@ -18,30 +18,30 @@ fn link() -> Link {
 
 #[test]
 fn estimates_converge_to_the_link() {
-    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
-    toy.run_until(at(3_000));
-    let before = toy.connection.delivered;
-    toy.run_until(at(9_000));
-    let bbr = &toy.controller;
+    let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    tcp.run_until(at(3_000));
+    let before = tcp.connection.delivered;
+    tcp.run_until(at(9_000));
+    let bbr = &tcp.controller;
     assert_eq!(bbr.mode(), Mode::ProbeBandwidth);
     let bandwidth = bbr.bandwidth(1448).as_bps() as f64;
     assert!((bandwidth / APPLICATION_BPS - 1.0).abs() < 0.03, "{bandwidth}");
     let rtt = bbr.min_rtt().map_or(0.0, Span::as_millis_f64);
     assert!((rtt / 41.2 - 1.0).abs() < 0.03, "{rtt}"); // with the segment's own 1.2 ms
-    let used = (toy.connection.delivered - before) as f64 * 1500.0 * 8.0 / 6.0 / 10e6;
+    let used = (tcp.connection.delivered - before) as f64 * 1500.0 * 8.0 / 6.0 / 10e6;
     assert!(used > 0.95, "{used}");
     // The window: twice the product (34.3 segments), the batches, and little more.
-    assert!((69..=82).contains(&toy.window.cwnd), "{}", toy.window.cwnd);
+    assert!((69..=82).contains(&tcp.window.cwnd), "{}", tcp.window.cwnd);
 }
 
 #[test]
 fn startup_drains_and_then_gains_cycle_in_order() {
-    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
     let mut modes = Vec::new();
     let mut gains = Vec::new();
     for millis in 1..8_000 {
-        toy.run_until(at(millis));
-        let (mode, gain) = (toy.controller.mode(), toy.controller.pacing_gain());
+        tcp.run_until(at(millis));
+        let (mode, gain) = (tcp.controller.mode(), tcp.controller.pacing_gain());
         if modes.last() != Some(&mode) {
             modes.push(mode);
         }
@@ -66,19 +66,19 @@ fn startup_drains_and_then_gains_cycle_in_order() {
 /// A queue inflates the round trip, so the first sample stays the smallest and is measured anew every 10 s.
 #[test]
 fn probe_round_trip_every_ten_seconds() {
-    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
     let mut visits: Vec<(u64, u64)> = Vec::new();
     let mut inside = false;
     for millis in 1..45_000 {
-        toy.run_until(at(millis));
-        let probing = toy.controller.mode() == Mode::ProbeRoundTrip;
+        tcp.run_until(at(millis));
+        let probing = tcp.controller.mode() == Mode::ProbeRoundTrip;
         if probing && !inside {
             visits.push((millis, 0));
         }
         if probing {
-            assert!(toy.window.cwnd <= 4);
+            assert!(tcp.window.cwnd <= 4);
             let last = visits.len() - 1;
-            visits[last].1 += u64::from(toy.connection.in_flight <= 4);
+            visits[last].1 += u64::from(tcp.connection.in_flight <= 4);
         }
         inside = probing;
     }
@@ -89,7 +89,7 @@ fn probe_round_trip_every_ten_seconds() {
     for pair in visits.windows(2) {
         assert!((10_000..11_500).contains(&(pair[1].0 - pair[0].0)), "{visits:?}");
     }
-    assert!(toy.controller.mode() == Mode::ProbeBandwidth && toy.window.cwnd > 60);
+    assert!(tcp.controller.mode() == Mode::ProbeBandwidth && tcp.window.cwnd > 60);
 }
 
 /// A token bucket of 2 Mbit/s in front of a 20 Mbit/s link, with 50 kB of credit.
@@ -104,15 +104,15 @@ fn a_policer_is_detected_and_its_rate_used() {
         lost
     };
     let link = Link::new(Rate::from_mbps(20.0), RTT);
-    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link, police);
+    let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link, police);
     let policed = (1..20_000).find(|millis| {
-        toy.run_until(at(*millis));
-        toy.controller.is_policed()
+        tcp.run_until(at(*millis));
+        tcp.controller.is_policed()
     });
     assert!(policed.is_some());
-    let rate = toy.controller.bandwidth(1448).as_mbps() * 1500.0 / 1448.0;
+    let rate = tcp.controller.bandwidth(1448).as_mbps() * 1500.0 / 1448.0;
     assert!((rate / 2.0 - 1.0).abs() < 0.15, "{rate}");
-    assert_eq!(toy.controller.pacing_gain(), 1.0);
+    assert_eq!(tcp.controller.pacing_gain(), 1.0);
 }
 
 #[test]
@@ -179,22 +179,22 @@ fn low_rates_send_singly_and_batches_are_bounded() {
 /// An application limit in front of an idle restart: pacing returns to the bandwidth, and ProbeRTT is not entered.
 #[test]
 fn restart_after_idle() {
-    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
-    toy.run_until(at(5_000));
-    let (c, w) = (&mut toy.connection, &mut toy.window);
+    let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
+    tcp.run_until(at(5_000));
+    let (c, w) = (&mut tcp.connection, &mut tcp.window);
     c.app_limited = true;
     c.now = at(20_000);
-    toy.controller.event(c, w, Event::TransmitStart);
-    let bandwidth = toy.controller.bandwidth(1448).as_bps() as f64;
-    let paced = toy.controller.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64);
+    tcp.controller.event(c, w, Event::TransmitStart);
+    let bandwidth = tcp.controller.bandwidth(1448).as_bps() as f64;
+    let paced = tcp.controller.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64);
     assert!((paced / bandwidth - 0.99).abs() < 0.001);
     let mut random = Random::derive(1, "n", "p");
     let ack = AckSample { rtt: Some(RTT * 2), is_ack_delayed: true, ..sample(1) };
-    toy.controller.control(c, w, &ack, &mut random);
-    assert_eq!(toy.controller.mode(), Mode::ProbeBandwidth);
+    tcp.controller.control(c, w, &ack, &mut random);
+    assert_eq!(tcp.controller.mode(), Mode::ProbeBandwidth);
     // The next acknowledgement is no restart any more.
-    toy.controller.control(c, w, &ack, &mut random);
-    assert_eq!(toy.controller.mode(), Mode::ProbeRoundTrip);
+    tcp.controller.control(c, w, &ack, &mut random);
+    assert_eq!(tcp.controller.mode(), Mode::ProbeRoundTrip);
 }
 
 /// Window and pacing rate (bit/s) in ProbeBW every two seconds, as Linux 6.12.117's own functions leave them when driven by
@@ -216,15 +216,16 @@ fn same_as_linux() {
         (144, 19_113_576),
     ];
     let limited = Link { buffer: 100, ..link() };
-    let mut toy = Toy::new(Bbr::new(BbrConfig::default()), limited, |_, sequence| sequence % 1777 == 1776);
+    let mut tcp =
+        MinimalTcp::new(Bbr::new(BbrConfig::default()), limited, |_, sequence| sequence % 1777 == 1776);
     for (i, expected) in expected.into_iter().enumerate() {
-        toy.run_until(at(2_000 * (i as u64 + 1)));
-        let rate = toy.controller.pacing_rate().map_or(0, Rate::as_bps);
-        assert_eq!(toy.controller.mode(), Mode::ProbeBandwidth);
-        assert_eq!((toy.window.cwnd, rate), expected, "{i}");
+        tcp.run_until(at(2_000 * (i as u64 + 1)));
+        let rate = tcp.controller.pacing_rate().map_or(0, Rate::as_bps);
+        assert_eq!(tcp.controller.mode(), Mode::ProbeBandwidth);
+        assert_eq!((tcp.window.cwnd, rate), expected, "{i}");
         match i {
-            3 => toy.link.rate = Rate::from_mbps(4.0),
-            6 => toy.link.rate = Rate::from_mbps(20.0),
+            3 => tcp.link.rate = Rate::from_mbps(4.0),
+            6 => tcp.link.rate = Rate::from_mbps(20.0),
             _ => {}
         }
     }

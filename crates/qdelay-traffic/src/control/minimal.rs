@@ -1,5 +1,5 @@
-//! A toy connection over a toy link, for the tests of controllers: every segment is new data, one acknowledgement per segment,
-//! a loss is noticed when three later segments are acknowledged, and nothing is sent again.
+//! A minimal connection over a minimal link, for the tests of controllers: every segment is new data, one acknowledgement per
+//! segment, a loss is noticed when three later segments are acknowledged, and nothing is sent again.
 
 use super::{AckSample, Connection, Controller, Event, Recovery, Window};
 use alloc::collections::VecDeque;
@@ -89,7 +89,7 @@ struct Segment {
 }
 
 /// The connection: runs a controller over a link that also loses what `drop(time, sequence)` says.
-pub(super) struct Toy<C, D> {
+pub(super) struct MinimalTcp<C, D> {
     pub controller: C,
     pub connection: Connection,
     pub window: Window,
@@ -103,8 +103,9 @@ pub(super) struct Toy<C, D> {
     recover: u64,
 }
 
-impl<C: Controller, D: FnMut(Time, u64) -> bool> Toy<C, D> {
+impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
     pub(super) fn new(mut controller: C, link: Link, drop: D) -> Self {
+        // The stream with which the figures of Linux in the tests were made.
         let mut random = Random::derive(7, "toy", "control");
         let mut connection = connection(Time::ZERO);
         connection.srtt = link.rtt;
@@ -113,7 +114,7 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> Toy<C, D> {
         controller.init(&connection, &mut window, &mut random);
         let under_way = VecDeque::new();
         let (next, first_sent, app_limited_until, recover) = (0, Time::ZERO, 0, 0);
-        Toy {
+        MinimalTcp {
             controller,
             connection,
             window,

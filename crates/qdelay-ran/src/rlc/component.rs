@@ -1,0 +1,154 @@
+//! Radio link control as users name it.
+
+use super::{Am, LteUm, MacHeader, Mode, NrAm, NrUm, PdcpReordering, RlcSetting, StatusUplink};
+use alloc::format;
+use alloc::string::String;
+use qdelay_core::Span;
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
+
+const SN: Typed<Option<u64>> =
+    Typed::new("sn", "", "Bits of a sequence number; the technology's longest where it is not given.")
+        .unit(Unit::Count("bits"))
+        .within("5", "18");
+const REASSEMBLY: Typed<Option<Span>> = Typed::new(
+    "reassembly",
+    "",
+    "How long the receiver waits for what is missing (t-Reordering in LTE, t-Reassembly in NR); 50 ms where it is not given.",
+)
+.within("1ms", "10s");
+const REORDERING: Typed<Option<Span>> = Typed::new(
+    "reordering",
+    "",
+    "Of NR: how long PDCP waits to put packets back into order (t-Reordering); 100 ms in unacknowledged and 300 ms in acknowledged mode where it is not given.",
+)
+.within("1ms", "60s");
+const IN_ORDER: Typed<bool> =
+    Typed::new("in_order", "on", "Of NR: whether PDCP puts packets back into order.");
+const HEADER: Typed<Option<u64>> = Typed::new(
+    "header",
+    "",
+    "Bytes that PDCP and SDAP add to each packet; 2 in LTE and 3 in NR where it is not given.",
+)
+.unit(Unit::Bytes)
+.within("", "64b");
+const MAC_HEADER: Typed<bool> =
+    Typed::new("mac_header", "on", "Whether MAC's subheader of each PDU counts; ns-3 has none.");
+const STATUS_PROHIBIT: Typed<Span> =
+    Typed::new("status_prohibit", "20ms", "The least time between two status reports.").within("1ms", "10s");
+const POLL_RETRANSMIT: Typed<Span> =
+    Typed::new("poll_retransmit", "80ms", "How long the sender waits for the answer to a poll.")
+        .within("1ms", "10s");
+const RETRANSMISSIONS: Typed<u64> =
+    Typed::new("retransmissions", "8", "After so many of a part the bearer is established anew.")
+        .unit(Unit::Count("repetitions"))
+        .within("1", "32");
+
+static UM: Component = Component::new(
+    Kind::Rlc,
+    "um",
+    "Unacknowledged mode: cut into pieces and put together again, what is lost stays lost",
+)
+.source("TS 36.322, TS 38.322")
+.with(&[
+    SN.parameter(),
+    REASSEMBLY.parameter(),
+    REORDERING.parameter(),
+    IN_ORDER.parameter(),
+    HEADER.parameter(),
+    MAC_HEADER.parameter(),
+]);
+static AM: Component = Component::new(Kind::Rlc, "am", "Acknowledged mode: what is lost is sent again")
+    .source("TS 36.322, TS 38.322")
+    .with(&[
+        SN.parameter(),
+        REASSEMBLY.parameter(),
+        REORDERING.parameter(),
+        IN_ORDER.parameter(),
+        HEADER.parameter(),
+        MAC_HEADER.parameter(),
+        STATUS_PROHIBIT.parameter(),
+        POLL_RETRANSMIT.parameter(),
+        RETRANSMISSIONS.parameter(),
+    ]);
+static TM: Component = Component::new(
+    Kind::Rlc,
+    "tm",
+    "Transparent mode: packets go whole and without a header, once a grant holds them",
+)
+.source("TS 36.322, TS 38.322");
+
+/// The kinds of radio link control.
+pub static COMPONENTS: &[&Component] = &[&UM, &AM, &TM];
+
+impl RlcSetting {
+    /// The setting that `arguments` of one of [`COMPONENTS`] describe.
+    ///
+    /// # Errors
+    /// A key that the technology has no use for. Whether the values fit each other the bearer says.
+    pub fn build(arguments: &Arguments, is_nr: bool) -> Result<RlcSetting, String> {
+        for key in [REORDERING.parameter().name, IN_ORDER.parameter().name] {
+            if !is_nr && arguments.component().name != TM.name && arguments.is_given(key) {
+                return Err(format!("LTE has no '{key}': its RLC keeps the order; expected it in NR only"));
+            }
+        }
+        Ok(setting(arguments, is_nr))
+    }
+    /// LTE, unacknowledged: 10-bit numbers, t-Reordering 50 ms, PDCP with 12-bit numbers.
+    pub fn lte_um() -> RlcSetting {
+        setting(&Arguments::defaults(&UM), false)
+    }
+    /// LTE, acknowledged: t-Reordering 50 ms, t-StatusProhibit 20 ms, t-PollRetransmit 80 ms, a poll every 32 PDUs, 8
+    /// retransmissions, PDCP with 12-bit numbers.
+    pub fn lte_am() -> RlcSetting {
+        setting(&Arguments::defaults(&AM), false)
+    }
+    /// NR, unacknowledged: 12-bit numbers, t-Reassembly 50 ms; PDCP with 18-bit numbers reorders for 100 ms.
+    pub fn nr_um() -> RlcSetting {
+        setting(&Arguments::defaults(&UM), true)
+    }
+    /// NR, acknowledged: 18-bit numbers, t-Reassembly 50 ms, t-StatusProhibit 20 ms, t-PollRetransmit 80 ms, a poll every
+    /// 64 PDUs or 125 kB, 8 retransmissions; PDCP with 18-bit numbers reorders for 300 ms.
+    pub fn nr_am() -> RlcSetting {
+        setting(&Arguments::defaults(&AM), true)
+    }
+}
+
+fn setting(arguments: &Arguments, is_nr: bool) -> RlcSetting {
+    // The declared ranges keep the numbers small.
+    let sn_bits = |longest: u8| arguments.get(&SN).map_or(longest, |bits| bits as u8);
+    let t_reassembly = || arguments.get(&REASSEMBLY).unwrap_or(Span::from_millis(50));
+    let pdcp = |usual: Span| {
+        let t_reordering = arguments.get(&REORDERING).unwrap_or(usual);
+        arguments.get(&IN_ORDER).then_some(PdcpReordering { t_reordering })
+    };
+    let am = |longest: u8, poll_pdu: u32, poll_bytes: Option<u64>| Am {
+        sn_bits: sn_bits(longest),
+        t_reassembly: t_reassembly(),
+        t_status_prohibit: arguments.get(&STATUS_PROHIBIT),
+        t_poll_retransmit: arguments.get(&POLL_RETRANSMIT),
+        poll_pdu: Some(poll_pdu),
+        poll_bytes,
+        max_retransmissions: arguments.get(&RETRANSMISSIONS) as u32,
+        uplink: StatusUplink::DEFAULT,
+    };
+    let mode = match (arguments.component().name, is_nr) {
+        ("um", false) => Mode::LteUm(LteUm { sn_bits: sn_bits(10), t_reordering: t_reassembly() }),
+        ("um", true) => Mode::NrUm(NrUm {
+            sn_bits: sn_bits(12),
+            t_reassembly: t_reassembly(),
+            pdcp: pdcp(Span::from_millis(100)),
+        }),
+        ("am", false) => Mode::LteAm(am(10, 32, None)),
+        ("am", true) => {
+            Mode::NrAm(NrAm { am: am(18, 64, Some(125_000)), pdcp: pdcp(Span::from_millis(300)) })
+        }
+        _ => return RlcSetting::transparent(),
+    };
+    let mac = match (arguments.get(&MAC_HEADER), is_nr) {
+        (false, _) => MacHeader::None,
+        (true, false) => MacHeader::Lte,
+        (true, true) => MacHeader::Nr,
+    };
+    let header = arguments.get(&HEADER).map(|bytes| bytes as u32);
+    RlcSetting { mode, sdu_overhead_bytes: header.unwrap_or(if is_nr { 3 } else { 2 }), mac }
+}
