@@ -27,7 +27,7 @@ pub(crate) fn with_overhead(text: &str, bytes: u64) -> String {
     let is_rate = qdelay_path::is_rate(text);
     let components = crate::links::components();
     let component = components.iter().find(|component| component.name == name);
-    let key = OVERHEAD.parameter().name;
+    let key = OVERHEAD.name();
     let can = is_rate
         || component
             .is_some_and(|component| component.parameters.iter().any(|parameter| parameter.name == key));

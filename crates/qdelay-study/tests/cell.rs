@@ -3,6 +3,7 @@
 use crate::common::{case, cell, results, study};
 use qdelay_core::Span;
 use qdelay_core::pacer::SizeUnit;
+use qdelay_core::qdisc::{LIMIT, LIMIT_BYTES};
 use qdelay_path::PullOrder;
 use qdelay_study::results::{CaseSummary, Summary};
 use qdelay_study::scenario::{Overrides, Study};
@@ -97,7 +98,7 @@ fn what_a_bearer_does_not_say_the_cell_does() {
     assert_eq!(spec.tti, Span::from_micros(500));
     let [fast, slow] = spec.ues[1].bearers.as_slice() else { panic!("two bearers") };
     assert_eq!((fast.gate.law.typed(), slow.gate.law.typed()), ("e5g-bdp", "drql"));
-    assert_eq!((fast.queue.whole("limit"), slow.queue.whole("limit_bytes")), (Some(300), Some(30_000)));
+    assert_eq!((fast.queue.get(&LIMIT), slow.queue.get(&LIMIT_BYTES)), (300, 30_000));
     assert_eq!(
         (fast.order, slow.order),
         (PullOrder::StrictPriority, PullOrder::DeficitRoundRobin { quantum_bytes: 1500 })
@@ -143,7 +144,7 @@ fn axes_reach_every_level() {
     assert_eq!(spec.ues[0].bearers[1].gate.law.typed(), "dynrlc");
     assert_eq!(spec.ues[0].bearers[0].gate.law.typed(), "e5g-bdp", "what a bearer says stands over the cell");
     assert_eq!(spec.ues[2].bearers[0].priority, 9);
-    assert_eq!(spec.ues[0].bearers[0].queue.whole("limit_bytes"), Some(5000));
+    assert_eq!(spec.ues[0].bearers[0].queue.get(&LIMIT_BYTES), 5000);
     assert_eq!(last.resolved["cell"]["ue"][1]["channel"], json!("fading"));
     assert_eq!(last.resolved["cell"]["ue"][0]["report_delay"], json!("4ms"));
     assert_eq!(last.scenario.flows[2].qfi, 5);

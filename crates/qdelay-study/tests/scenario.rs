@@ -1,6 +1,7 @@
 //! Scenarios to studies and cases: defaults, forms of values, axes, ids, laziness.
 
 use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::LIMIT;
 use qdelay_core::{Rate, Span};
 use qdelay_path::{AnyLink, Line, LinkModel};
 use qdelay_sim::SecondCodepoint;
@@ -41,7 +42,7 @@ fn defaults() {
     );
     let scenario = &case.scenario;
     let qdisc = qdisc(&case);
-    assert_eq!((qdisc.typed(), qdisc.whole("limit")), ("taildrop", Some(1000)));
+    assert_eq!((qdisc.typed(), qdisc.get(&LIMIT)), ("taildrop", 1000));
     assert_eq!((scenario.base_rtt, scenario.jitter), (Span::from_millis(10), Span::ZERO));
     assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (Span::from_secs(60), Span::ZERO, 1));
     assert_eq!((scenario.series, scenario.probe), (Some(Span::from_millis(200)), None));
@@ -101,7 +102,7 @@ fn every_key_arrives() {
     let case = study.case(1, &Library::new()).unwrap();
     assert_eq!((case.id.as_str(), case.packets, case.scenario.seed), ("1-7", true, 7));
     let scenario = &case.scenario;
-    assert_eq!(qdisc(&case).whole("limit"), Some(7), "its own limit stands");
+    assert_eq!(qdisc(&case).get(&LIMIT), 7, "its own limit stands");
     assert_eq!((scenario.base_rtt, scenario.jitter), (Span::from_millis(20), Span::from_millis(1)));
     assert!(link(&case).opportunities().is_some());
     assert!(
@@ -185,8 +186,8 @@ fn hops_arrive() {
     let [metro, second] = case.scenario.hops.as_slice() else { panic!("two hops") };
     assert_eq!((metro.name.as_str(), second.name.as_str()), ("metro", "hop-2"));
     // What is said for one hop stands over what is said for all.
-    assert_eq!((metro.qdisc.typed(), metro.qdisc.whole("limit")), ("red", Some(50)));
-    assert_eq!((second.qdisc.typed(), second.qdisc.whole("limit")), ("dsd:g=1", Some(1000)));
+    assert_eq!((metro.qdisc.typed(), metro.qdisc.get(&LIMIT)), ("red", 50));
+    assert_eq!((second.qdisc.typed(), second.qdisc.get(&LIMIT)), ("dsd:g=1", 1000));
     assert_eq!((metro.delay, second.delay), (Span::from_millis(3), Span::from_millis(7)));
     assert_eq!(metro.link.0, Line::new(Rate::from_bps(5_000_000), 0).into());
     assert!(second.link.0.opportunities().is_some());
@@ -324,7 +325,7 @@ fn axes_stand_in_the_order_of_the_file_and_the_seed_changes_fastest() {
         );
         assert_eq!(case.scenario.flows[1].start, Span::from_secs(u64::from(is_a)));
         assert_eq!(case.resolved["path"]["limit"], if is_a { json!(50) } else { json!(null) });
-        assert_eq!(qdisc(case).whole("limit"), Some(if is_a { 50 } else { 1000 }));
+        assert_eq!(qdisc(case).get(&LIMIT), if is_a { 50 } else { 1000 });
         assert_eq!(case.scenario.duration, Span::from_secs(if is_a { 60 } else { 30 }));
         assert_eq!(case.scenario.seed.to_string(), case.labels[5]);
     }

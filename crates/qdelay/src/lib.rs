@@ -12,7 +12,7 @@
 //! #[derive(Clone, Debug)]
 //! struct Plain;
 //! impl FifoLaw for Plain {}
-//! static PLAIN: Component = Component::new(Kind::Qdisc, "plain", "drops at its limit").with(&[LIMIT]);
+//! static PLAIN: Component = Component::new(Kind::Qdisc, "plain", "drops at its limit").with(&[LIMIT.parameter()]);
 //!
 //! fn main() -> std::process::ExitCode {
 //!     qdelay::main_with(Registry::new().with(qdisc::custom(&PLAIN, |arguments| Ok(Fifo::new(limit(arguments), Plain)))))

@@ -197,9 +197,9 @@ fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
 fn synth_arguments(options: &TraceSynth) -> Result<Arguments, Failure> {
     let TraceSynth { preset, duration, seed, .. } = options;
     let named = [
-        ("--preset", synth::PRESET.parameter().name, preset),
-        ("--duration", synth::DURATION.parameter().name, duration),
-        ("--seed", synth::SEED.parameter().name, seed),
+        ("--preset", synth::PRESET.name(), preset),
+        ("--duration", synth::DURATION.name(), duration),
+        ("--seed", synth::SEED.name(), seed),
     ];
     let mut parts = Vec::new();
     for (option, key, value) in named {

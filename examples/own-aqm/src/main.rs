@@ -17,7 +17,7 @@ const FULL: Typed<u64> = Typed::new("full", "100", "packets at which every arriv
     .within("1", "10000000");
 static RANDOM_EARLY: Component =
     Component::new(Kind::Qdisc, "random_early", "drops at random, more often the longer the queue")
-        .with(&[FULL.parameter(), LIMIT]);
+        .with(&[FULL.parameter(), LIMIT.parameter()]);
 const EARLY: DropReason = DropReason::new("early");
 
 #[derive(Clone, Debug)]

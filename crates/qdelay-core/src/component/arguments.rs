@@ -220,13 +220,15 @@ impl Arguments {
         let given = |key: &&str| self.position(key).filter(|index| self.given[*index]);
         keys.iter().find_map(given).map(|index| self.component.parameters[index].name)
     }
-    /// Sets `key` if the component declares it and the user did not give it: for defaults that come from elsewhere, such as the
-    /// bottleneck's limit.
+    /// Sets `key` if the component declares it, with values of this kind, and the user did not give it: for defaults that come from
+    /// elsewhere, such as the bottleneck's limit.
     pub fn default_to<T: Typeable + ?Sized>(&mut self, key: &Typed<T>, value: T::Value<'_>) {
+        let value = T::into(value);
         if let Some(index) = self.position(key.name())
             && !self.given[index]
+            && self.component.parameters[index].unit.has(&value)
         {
-            self.values[index] = T::into(value);
+            self.values[index] = value;
         }
     }
 }

@@ -220,6 +220,19 @@ impl Parameter {
 }
 
 impl Unit {
+    /// Whether `value` can be one of this unit.
+    fn has(self, value: &Value) -> bool {
+        match value {
+            Value::Span(_) => self == Unit::Span,
+            Value::Rate(_) => self == Unit::Rate,
+            Value::Whole(_) => matches!(self, Unit::Bytes | Unit::Count(_)),
+            Value::Number(_) => self == Unit::Number,
+            Value::Switch(_) => self == Unit::Switch,
+            Value::Text(_) => matches!(self, Unit::Choice(_) | Unit::Text),
+            Value::Unset => true,
+        }
+    }
+
     fn read(self, text: &str) -> Result<Value, String> {
         match self {
             Unit::Span => units::parse_span(text).map(Value::Span).map_err(|e| e.to_string()),

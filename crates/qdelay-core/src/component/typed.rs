@@ -102,20 +102,6 @@ impl<T: Typeable> Typed<T> {
     }
 }
 
-/// A word or text that may stay unset.
-impl Typeable for Option<&'static str> {
-    const UNIT: Unit = Unit::Text;
-    const IS_OPTIONAL: bool = true;
-    type Value<'a> = Option<&'a str>;
-
-    fn of(value: &Value) -> Option<Self::Value<'_>> {
-        match value {
-            Value::Unset => Some(None),
-            value => str::of(value).map(Some),
-        }
-    }
-}
-
 impl<T: Typeable + ?Sized> Typed<T> {
     /// The parameter `name`, with a default that is written as a user would; empty where the value may stay unset.
     ///

@@ -55,7 +55,7 @@ pub(super) fn constant(arguments: &Arguments) -> Result<AnyLink, ComponentError>
         return Shaper::build(arguments).map(AnyLink::from);
     }
     let line = Line::build(arguments)?;
-    match arguments.is_given(BURST.parameter().name) {
+    match arguments.is_given(&BURST) {
         true => Err(fail(arguments, "a line has no burst; expected no burst, or model=htb")),
         false => Ok(line.into()),
     }

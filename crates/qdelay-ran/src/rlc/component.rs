@@ -86,10 +86,11 @@ impl RlcSetting {
     /// # Errors
     /// A key that the technology has no use for. Whether the values fit each other the bearer says.
     pub fn build(arguments: &Arguments, is_nr: bool) -> Result<RlcSetting, String> {
-        for key in [REORDERING.parameter().name, IN_ORDER.parameter().name] {
-            if !is_nr && arguments.component().name != TM.name && arguments.is_given(key) {
-                return Err(format!("LTE has no '{key}': its RLC keeps the order; expected it in NR only"));
-            }
+        if !is_nr
+            && arguments.component().name != TM.name
+            && let Some(key) = arguments.first_given(&[REORDERING.name(), IN_ORDER.name()])
+        {
+            return Err(format!("LTE has no '{key}': its RLC keeps the order; expected it in NR only"));
         }
         Ok(setting(arguments, is_nr))
     }

@@ -9,8 +9,8 @@ use super::sources::Sources;
 use super::values::{Bins, Link, Percent, Qdisc, TraceFormat, TraceName, Uplink};
 use crate::traces::TraceUsed;
 use qdelay_config::{AnySetting, Fault, Setting};
-use qdelay_core::component::{Arguments, Value};
-use qdelay_core::qdisc::{AnyQdisc, Qdisc as _};
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::{self, AnyQdisc, Qdisc as _};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, Line, LinkModel};
 use qdelay_sim::{
@@ -444,7 +444,7 @@ impl QueueAndLink<'_> {
     fn qdisc(&self) -> Result<Arguments, Fault> {
         let mut arguments = self.qdisc.value().0.clone();
         if let Some(limit) = self.limit.get() {
-            arguments.default_to("limit", Value::Whole(limit));
+            arguments.default_to(&qdisc::LIMIT, limit);
         }
         AnyQdisc::build(&arguments).map_err(|error| self.qdisc.fault(error))?;
         Ok(arguments)

@@ -12,9 +12,9 @@ use super::values::{
 use crate::radio;
 use qdelay_config::{AnySetting, Fault, Said, Setting, fault};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Value};
+use qdelay_core::component::Arguments;
 use qdelay_core::pacer::{AnyPacer, PacerSetting, SizeUnit};
-use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_path::PullOrder;
 use qdelay_ran::cell::CellError;
 use qdelay_ran::harq::HarqSetting;
@@ -433,16 +433,15 @@ impl Bandwidth {
 fn rlc_queue(queue: Said<'_, Qdisc>, limit: &Setting<Option<Limit>>) -> Result<Arguments, Fault> {
     let mut arguments = queue.value().0.clone();
     match limit.get() {
-        Some(Limit::Packets(packets)) => arguments.default_to("limit", Value::Whole(packets)),
+        Some(Limit::Packets(packets)) => arguments.default_to(&qdisc::LIMIT, packets),
         Some(Limit::Bytes(bytes)) => {
-            let component = arguments.component();
-            if component.parameters.iter().all(|parameter| parameter.name != "limit_bytes") {
-                let message =
-                    format!("'{}': {} has no limit in bytes; expected packets", limit.text(), component.name);
+            if !arguments.declares(&qdisc::LIMIT_BYTES) {
+                let name = arguments.component().name;
+                let message = format!("'{}': {name} has no limit in bytes; expected packets", limit.text());
                 return Err(limit.fault(message));
             }
-            arguments.default_to("limit_bytes", Value::Whole(bytes));
-            arguments.default_to("limit", Value::Whole(PACKETS_MAX));
+            arguments.default_to(&qdisc::LIMIT_BYTES, bytes);
+            arguments.default_to(&qdisc::LIMIT, PACKETS_MAX);
         }
         None => {}
     }

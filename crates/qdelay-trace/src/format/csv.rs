@@ -90,7 +90,7 @@ impl Columns {
     fn of(arguments: &Arguments) -> Result<Columns, String> {
         let rate = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?.to_string();
         let times = match arguments.get(&TIME) {
-            Some(_) if arguments.is_given(EVERY.parameter().name) => {
+            Some(_) if arguments.is_given(&EVERY) => {
                 return Err("every and time are both given; expected one".to_string());
             }
             Some(time) => Times::Column(time.to_string()),

@@ -5,7 +5,7 @@ mod table;
 
 use crate::cli::Compare;
 use qdelay_core::Rate;
-use qdelay_core::component::{Arguments, Registry, Value};
+use qdelay_core::component::{Arguments, Registry};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::units::parse_rate;
 use qdelay_path::AnyLink;
@@ -109,7 +109,7 @@ fn check_limit(qdiscs: &[Arguments], limit: Option<u64>) -> Result<(), Failure> 
     for qdisc in qdiscs {
         let mut qdisc = qdisc.clone();
         if let Some(limit) = limit {
-            qdisc.default_to("limit", Value::Whole(limit));
+            qdisc.default_to(&qdisc::LIMIT, limit);
         }
         AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
     }

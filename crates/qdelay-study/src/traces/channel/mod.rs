@@ -48,7 +48,7 @@ impl FileChannel {
     /// # Errors
     /// None is named.
     pub fn file<'a>(&self, arguments: &'a Arguments) -> Result<&'a str, String> {
-        let name = self.key.parameter().name;
+        let name = self.key.name();
         arguments.get(&self.key).ok_or_else(|| format!("no {name}; expected one, such as {}", self.example))
     }
 
