@@ -10,6 +10,7 @@ mod architecture;
 mod bad_input;
 mod bench;
 mod compare;
+mod defaults;
 mod dependents;
 mod examples;
 mod fingerprints;
