@@ -1,4 +1,46 @@
 //! Paths under a real clock, with packets of real programs.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`emulator`], [`plan`], [`dumbbell`], [`plan_kind`] | the path with the bytes of its packets; a link of two directions, or the path of a scenario |
+//! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
+//! | [`device`], [`frame`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; classes of packets; memory for packets |
+//! | [`link_setup`], [`netns`], [`dns`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link |
+//! | [`audit`], [`stall`] | whether a run can be trusted |
+//! | [`control`], [`snapshot`], [`metrics`], [`log`] | what other threads may ask and see |
+//!
+//! An [`emulator::Emulator`] opens no device and reads no clock, so it also runs in a program that has both:
+//!
+//! ```
+//! use qdelay_core::qdisc::AnyQdisc;
+//! use qdelay_core::{Rate, Span, Time};
+//! use qdelay_emu::device::{Port, Received};
+//! use qdelay_emu::emulator::Emulator;
+//! use qdelay_emu::plan::{Direction, Plan};
+//! use qdelay_emu::pool::Pool;
+//! use qdelay_path::Line;
+//!
+//! let direction = Direction {
+//!     qdisc: AnyQdisc::parse("codel").expect("a discipline"),
+//!     link: Line::new(Rate::from_bps(8_000_000), 0).into(),
+//!     delay: Span::from_millis(5),
+//!     jitter: Span::ZERO,
+//!     loss: 0.0,
+//! };
+//! let plan = Plan { down: direction.clone(), up: direction, seed: 1 };
+//! let mut emulator = Emulator::new(plan, Pool::new(1500, 100), ()).expect("a path");
+//!
+//! // An IPv4 packet of 1000 bytes: a millisecond on the link, then the delay.
+//! let slot = emulator.take().expect("memory for a packet");
+//! emulator.buffer(slot)[..20].copy_from_slice(&[
+//!     0x45, 0, 0x03, 0xe8, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+//! ]);
+//! emulator.arrive(Time::ZERO, Port::Inside, slot, Received::ip(1000)).expect("an IP packet");
+//! emulator.advance(Time::ZERO + Span::from_millis(10));
+//! let release = emulator.next_release().expect("the packet has crossed the link");
+//! assert_eq!((release.port, release.due), (Port::Outside, Time::ZERO + Span::from_millis(6)));
+//! emulator.settle(release.slot);
+//! ```
 #![cfg(target_os = "linux")]
 
 pub mod audit;

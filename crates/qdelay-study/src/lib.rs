@@ -11,6 +11,28 @@
 //! | [`results`] | what stands in the files of a folder |
 //! | [`expect`] | expectations over results |
 //! | [`same_runs`], [`confidence`] | cases that came out alike; how sure a mean is |
+//!
+//! ```
+//! use qdelay_study::engine;
+//! use qdelay_study::scenario::{Overrides, Study};
+//! use qdelay_study::traces::Library;
+//!
+//! let text = "
+//!     [path]
+//!     link = '10mbit'
+//!     [[flow]]
+//!     transport = 'cubic'
+//!     [run]
+//!     duration = '2s'
+//!     [matrix]
+//!     'path.qdisc' = ['taildrop', 'bode']
+//! ";
+//! let study = Study::parse("example.toml", text, &Overrides::default())?;
+//! let cases = engine::in_memory(&study, &Library::new(), None, &()).expect("both cases run");
+//! let worst = |index: usize| cases[index].summary.measures.queue_delay_ms.max;
+//! assert!(worst(1) < worst(0), "BoDe bounds the delay");
+//! # Ok::<(), qdelay_study::InputError>(())
+//! ```
 
 pub mod confidence;
 pub mod cost;

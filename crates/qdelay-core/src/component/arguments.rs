@@ -270,6 +270,25 @@ mod tests {
     }
 
     #[test]
+    fn defaults_from_elsewhere_need_the_same_kind_of_value() {
+        const RATE: Typed<Option<crate::Rate>> = Typed::new("limit", "", "");
+        const SIZE: Typed<u32> = Typed::new("size", "7", "").within("1", "9");
+        static OTHER: Component =
+            Component::new(Kind::Qdisc, "other", "").with(&[RATE.parameter(), SIZE.parameter()]);
+        let mut arguments = parse("sample").unwrap();
+        arguments.default_to(&LIMIT, 5);
+        assert_eq!(arguments.get(&LIMIT), 5);
+        let mut given = parse("sample:limit=7").unwrap();
+        given.default_to(&LIMIT, 5);
+        assert_eq!((given.get(&LIMIT), given.first_given(&["target", "limit"])), (7, Some("limit")));
+        // A component from outside may use the name for something else.
+        let mut other = Arguments::defaults(&OTHER);
+        other.default_to(&LIMIT, 5);
+        assert_eq!((other.get(&RATE), other.get(&SIZE)), (None, 7));
+        assert!(!other.declares(&TARGET) && other.declares(&SIZE));
+    }
+
+    #[test]
     fn every_error_names_what_was_expected() {
         let message = |text| parse(text).unwrap_err().to_string();
         assert!(message("red").contains("unknown qdisc 'red'; known: sample"));

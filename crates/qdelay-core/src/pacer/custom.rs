@@ -62,3 +62,58 @@ impl Pacer for CustomPacer {
         self.0.listens()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AnyPacer, COMPONENTS};
+    use super::*;
+    use crate::Span;
+    use crate::component::{Kind, Registry, Typed};
+
+    const GAP: Typed<Span> = Typed::new("gap", "2ms", "time from one packet to the next").within("1us", "1s");
+    static SPACED: Component =
+        Component::new(Kind::Pacer, "spaced", "packets at a distance").with(&[GAP.parameter()]);
+
+    #[derive(Clone, Debug)]
+    struct Spaced {
+        gap: Span,
+        next: Time,
+    }
+
+    impl Pacer for Spaced {
+        fn next_eligible(&mut self, now: Time, _: u64) -> Eligible {
+            if now >= self.next { Eligible::Now } else { Eligible::At(self.next) }
+        }
+        fn forwarded(&mut self, now: Time, _: u64) {
+            self.next = now + self.gap;
+        }
+        fn on_signal(&mut self, _: Time, _: Signal) {}
+        fn listens(&self) -> Signals {
+            Signals::NONE
+        }
+    }
+
+    #[test]
+    fn a_pacer_from_outside_is_built_by_name_and_decides() {
+        let spaced = custom(&SPACED, |arguments, setting| {
+            let gap = arguments.get(&GAP);
+            if gap < setting.tti {
+                return Err(arguments.fail("gap is shorter than the TTI"));
+            }
+            Ok(Spaced { gap, next: Time::ZERO })
+        });
+        let registry = Registry::new().with(spaced);
+        let build = |text: &str| {
+            AnyPacer::build(&registry.parse(COMPONENTS, text).unwrap(), &PacerSetting::default())
+        };
+        let mut pacer = build("spaced:gap=3ms").unwrap();
+        assert_eq!(pacer.next_eligible(Time::ZERO, 1500), Eligible::Now);
+        pacer.forwarded(Time::ZERO, 1500);
+        let mut copy = pacer.clone();
+        let at = Time::ZERO + Span::from_millis(3);
+        assert_eq!(copy.next_eligible(Time::ZERO, 1500), Eligible::At(at));
+        copy.forwarded(at, 1500);
+        assert_eq!(pacer.next_eligible(at, 1500), Eligible::Now, "a clone has a state of its own");
+        assert!(build("spaced:gap=1us").unwrap_err().message.ends_with("gap is shorter than the TTI"));
+    }
+}
