@@ -1,9 +1,10 @@
-//! What every call into a discipline, a gate or a path is given.
+//! The arguments of every call of a discipline, a gate or a path: the time, a random stream and a sink for drops and marks.
 
 use crate::{Ecn, Packet, Random, Time};
 
-/// Why a packet was dropped. Every packet that is not delivered has exactly one. The component that drops packets declares
-/// its reasons, as constants; here are those that any queue or path may have. Reasons of the same name are equal.
+/// The reason of a drop. Every packet that is not delivered has exactly one reason. A component declares its own reasons as
+/// constants;
+/// the constants here are for any queue or path. Reasons with the same name are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);
 
@@ -16,11 +17,11 @@ impl DropReason {
     pub const LOSS: DropReason = DropReason::new("loss");
     /// No output of a classifier takes it.
     pub const UNROUTABLE: DropReason = DropReason::new("unroutable");
-    /// Those above.
+    /// All reasons above.
     pub const OF_ANY_PATH: &[DropReason] =
         &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT, DropReason::LOSS, DropReason::UNROUTABLE];
 
-    /// The reason that is called `name` in results: small letters, digits and `_`.
+    /// The reason with this name in results; the name has lower-case letters, digits and `_`.
     pub const fn new(name: &'static str) -> DropReason {
         DropReason(name)
     }
@@ -30,12 +31,12 @@ impl DropReason {
     }
 }
 
-/// Why a packet was marked "congestion experienced". The component that marks packets declares its reasons, as with [`DropReason`].
+/// The reason of a mark "congestion experienced". Components declare their reasons, as with [`DropReason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MarkReason(&'static str);
 
 impl MarkReason {
-    /// The reason that is called `name` in results.
+    /// The reason with this name in results.
     pub const fn new(name: &'static str) -> MarkReason {
         MarkReason(name)
     }
@@ -45,21 +46,21 @@ impl MarkReason {
     }
 }
 
-/// Hears of what happens to packets inside a discipline. The host frees a dropped packet's contents here.
+/// Receives the drops and marks of a discipline. The host frees the contents of a dropped packet here.
 pub trait Sink {
-    /// `packet` is gone.
+    /// `packet` was dropped.
     fn dropped(&mut self, packet: &Packet, reason: DropReason);
-    /// `packet` carries a mark now and goes on.
+    /// `packet` was marked and stays in the queue or is sent.
     fn marked(&mut self, packet: &Packet, reason: MarkReason);
 }
 
-/// Hears nothing: for benchmarks and for callers that look at counts alone.
+/// A sink that ignores everything, for benchmarks and for callers that only need counts.
 impl Sink for () {
     fn dropped(&mut self, _: &Packet, _: DropReason) {}
     fn marked(&mut self, _: &Packet, _: MarkReason) {}
 }
 
-/// Sinks behind a pointer, `&mut dyn Sink` among them.
+/// A reference to a sink is a sink, including `&mut dyn Sink`.
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
         (**self).dropped(packet, reason);
@@ -69,18 +70,18 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
 }
 
-/// One call's surroundings: the time it is, the random stream of the node that is called, and where drops are told.
+/// The context of one call: the time, the random stream of the node, and the sink for drops and marks.
 pub struct Context<'a, S: Sink> {
-    /// The time. Never earlier than at the call before.
+    /// The time; never earlier than in the previous call.
     pub now: Time,
-    /// The node's own random stream.
+    /// The random stream of the node.
     pub random: &'a mut Random,
-    /// Hears of drops and marks.
+    /// The sink for drops and marks.
     pub sink: &'a mut S,
 }
 
 impl<S: Sink> Context<'_, S> {
-    /// Marks `packet` "congestion experienced" and tells of it.
+    /// Marks `packet` "congestion experienced" and reports the mark to the sink.
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet, reason: MarkReason) {
         packet.ecn = Ecn::Ce;

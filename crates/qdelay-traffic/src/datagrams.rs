@@ -15,7 +15,7 @@ pub struct Datagrams {
     source: UdpSource,
     /// The far end sends everything back.
     echoes: bool,
-    /// Somebody listens to the far end.
+    /// The far end plays the speech out for a listener.
     listener: Option<Box<Listener>>,
     delivered_bytes: u64,
 }
@@ -102,7 +102,7 @@ impl Ends for Datagrams {
 
     fn figures(&self, _: Time) -> EndFigures {
         let voice = self.listener.as_ref().and_then(|listener| {
-            // Of packets that were sent at the very end nobody can say whether they would have been heard.
+            // It is unknown whether packets that were sent at the very end would have been played out.
             let undecided = UNDECIDED.as_nanos() / listener.call.interval.as_nanos().max(1);
             let heard = listener.playout.heard(self.source.sent().saturating_sub(undecided));
             (heard.sent > 0).then(|| VoiceOutcome { heard, quality: listener.call.quality(&heard) })

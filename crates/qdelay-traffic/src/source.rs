@@ -8,10 +8,11 @@ use core::fmt::Debug;
 use qdelay_core::component::{Arguments, Component, ComponentError, Custom};
 use qdelay_core::{Random, Span};
 
-/// Says when the next datagram of a flow leaves, and how large it is.
+/// Decides when the next datagram of a flow leaves, and its size.
 pub trait Source {
-    /// The time from the datagram before it, or from the start of the flow, to the next datagram, and the size of that (IP
-    /// bytes, 28 to 65535); `None` where there is none any more.
+    /// The time from the previous datagram, or from the start of the flow, to the next datagram, and its size (IP bytes, 28 to
+    /// 65535);
+    /// `None` if no datagram follows.
     fn next(&mut self, random: &mut Random) -> Option<(Span, u32)>;
 }
 

@@ -1,8 +1,9 @@
 //! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, and `tfrc` and `audio`, whose rate
 //! TFRC controls.
 //!
-//! Each declares itself in a module of its own, which has the `COMPONENTS` that users may name and a `build` that makes
-//! settings of arguments. It is entered in the registry below with one line.
+//! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
+//! arguments.
+//! The registry below has a line for each.
 
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
@@ -16,12 +17,13 @@ use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Packet, Span, Time};
 
-/// Makes [`TransportConfig`], [`COMPONENTS`], [`TransportConfig::build`] and [`AnyEnds`]. A line has a name for the kind of a flow's
+/// Makes [`TransportConfig`], [`COMPONENTS`], [`TransportConfig::build`] and [`AnyEnds`]. A line has a name for the kind of a
+/// flow's
 /// ends, its settings, the ends themselves, and the modules that declare components of that kind, in the order in which they
 /// are listed.
 macro_rules! transports {
     ($($(#[$about:meta])+ $kind:ident($config:ident => $ends:ident): $($module:ident),+;)+) => {
-        /// What a flow's two ends run.
+        /// The transport of a flow.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow")]
         pub enum TransportConfig {
@@ -31,7 +33,7 @@ macro_rules! transports {
         const BY_MODULE: &[&[&Component]] = &[$($($module::COMPONENTS),+),+];
 
         impl TransportConfig {
-            /// What the arguments ask for.
+            /// The transport that the arguments describe.
             ///
             /// # Errors
             /// Parameters that contradict each other, or a component that is no transport; the message says which.

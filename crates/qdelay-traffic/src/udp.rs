@@ -67,8 +67,9 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
 pub struct UdpConfig {
     /// IP packet size in bytes.
     pub bytes: u32,
-    /// From the start of the flow to its first datagram. Where a cell serves at fixed times, all packets of a flow whose
-    /// interval is a multiple of the TTI meet the same part of it: the phase says which.
+    /// From the start of the flow to its first datagram. If the interval of a flow is a multiple of the TTI of a cell, all its
+    /// packets
+    /// arrive at the same time within a TTI; the phase determines that time.
     pub phase: Span,
     /// The times between datagrams.
     pub gaps: Gaps,
@@ -116,7 +117,7 @@ pub enum Gaps {
         /// Longest gap.
         high: Span,
     },
-    /// Those of a source from outside, which makes the sizes too.
+    /// The times and sizes of a source from outside.
     Custom(CustomSource),
 }
 
@@ -131,7 +132,7 @@ impl UdpConfig {
         UdpConfig { bytes, phase: Span::ZERO, gaps, echo: false, call: None }
     }
 
-    /// The same with what [`PHASE`] and [`ECHO`] say.
+    /// The same with the values of [`PHASE`] and [`ECHO`].
     pub(crate) fn with_common(self, arguments: &Arguments) -> UdpConfig {
         UdpConfig { phase: arguments.get(&PHASE), echo: arguments.get(&ECHO), ..self }
     }

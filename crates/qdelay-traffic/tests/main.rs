@@ -1,4 +1,4 @@
-//! Transports and applications from outside: two endpoints over a toy link, slow models, closed forms.
+//! Transports and applications from outside: two endpoints over a simple test link, slow models, closed forms.
 
 #[macro_use]
 extern crate qdelay_testing;

@@ -1,4 +1,4 @@
-//! The text of a component, read: its name, and a value for each of its parameters.
+//! Parsed text of a component: the component and a value for each of its parameters.
 
 use super::{Component, Registry, Typeable, Typed, Value};
 use alloc::string::{String, ToString};
@@ -13,17 +13,17 @@ pub struct Arguments {
     values: Vec<Value>,
     given: Vec<bool>,
     typed: String,
-    /// Where the text stood: it may name components of these.
+    /// Components from outside that a value may name.
     registry: Registry,
 }
 
-/// Why a component's text was not understood: one line that names what was wrong and what was expected.
+/// A mistake in the text of a component: one line that names the mistake and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ComponentError {
-    /// The whole text it stood in.
+    /// The whole text of the component.
     pub typed: String,
-    /// What is wrong and what was expected.
+    /// The mistake and what was expected.
     pub message: String,
 }
 
@@ -41,10 +41,10 @@ impl fmt::Display for ComponentError {
 }
 impl core::error::Error for ComponentError {}
 
-/// `text` cut at every `separator` that stands outside of square brackets, which may be nested. The brackets stay.
+/// Splits `text` at each `separator` outside of square brackets. Brackets may be nested and are kept.
 ///
 /// # Errors
-/// A bracket without its partner.
+/// A bracket without its counterpart.
 pub fn split_outside_brackets(text: &str, separator: char) -> Result<Vec<&str>, String> {
     let mut depth = 0_usize;
     let (mut start, mut opened) = (0, 0);
@@ -73,7 +73,7 @@ pub fn split_outside_brackets(text: &str, separator: char) -> Result<Vec<&str>, 
     Ok(parts)
 }
 
-/// Where the first `wanted` is that stands outside of square brackets.
+/// The position of the first `wanted` outside of square brackets.
 pub fn find_outside_brackets(text: &str, wanted: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {
@@ -88,11 +88,11 @@ pub fn find_outside_brackets(text: &str, wanted: char) -> Option<usize> {
 }
 
 impl Arguments {
-    /// Reads `name[:key=value...]` against the components of `registry`.
+    /// Parses `name[:key=value...]`, with a name of the components in `registry`.
     ///
     /// # Errors
-    /// An unknown name or key, a key given twice, a value that is not of the parameter's unit or out of its range, a
-    /// square bracket without its partner.
+    /// An unknown name or key, a key given twice, a value that is not of the parameter's unit or out of its range, a square
+    /// bracket without its counterpart.
     pub fn parse(registry: &[&'static Component], text: &str) -> Result<Arguments, ComponentError> {
         let fail = |message: String| ComponentError { typed: text.to_string(), message };
         let mut parts = split_outside_brackets(text, ':').map_err(fail)?.into_iter();
@@ -106,10 +106,10 @@ impl Arguments {
         Arguments::from_parts(component, text, parts).map_err(fail)
     }
 
-    /// Reads `key=value` parts against one component that is already known; `typed` is the text they came from.
+    /// Parses the parts `key=value` of a component; `typed` is the whole text.
     ///
     /// # Errors
-    /// As [`Arguments::parse`], as the message alone.
+    /// As for [`Arguments::parse`]; the error is only the message.
     pub fn from_parts<'a>(
         component: &'static Component,
         typed: &str,
@@ -144,7 +144,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// The component with every default.
+    /// The component with the defaults of all parameters.
     pub fn defaults(component: &'static Component) -> Arguments {
         let values =
             component
@@ -168,24 +168,23 @@ impl Arguments {
         }
     }
 
-    /// The same arguments where `registry` holds further components: the one that they are of, and those that their values
-    /// name.
+    /// The same arguments, with a registry that has the function to build the component, and the components that values may name.
     pub fn within(self, registry: &Registry) -> Arguments {
         Arguments { registry: registry.clone(), ..self }
     }
-    /// Components from outside, which a value of these arguments may name.
+    /// The components from outside that a value of these arguments may name.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
-    /// The function of type `M` that the registry has for this component; `None` for a component that is built in.
+    /// The function of type `M` that builds this component; `None` if the component is built in.
     pub fn maker<M: 'static>(&self) -> Option<&M> {
         self.registry.maker(self.component)
     }
-    /// An error about the component as a whole.
+    /// An error about the whole component.
     pub fn fail(&self, message: impl Into<String>) -> ComponentError {
         ComponentError { typed: self.typed.clone(), message: message.into() }
     }
-    /// The value of `key`, whether given or default.
+    /// The value of `key`: the user's, or the default.
     ///
     /// # Panics
     /// The component does not declare `key`.
@@ -196,11 +195,11 @@ impl Arguments {
         })
     }
 
-    /// Which component this is.
+    /// The component.
     pub fn component(&self) -> &'static Component {
         self.component
     }
-    /// What the user wrote, to the letter.
+    /// The text as the user wrote it.
     pub fn typed(&self) -> &str {
         &self.typed
     }

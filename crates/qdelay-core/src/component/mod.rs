@@ -1,12 +1,11 @@
-//! How a component (a discipline, a transport, a link) declares its parameters, once.
+//! Declarations of components (disciplines, transports, links) and of their parameters.
 //!
-//! The grammar of the command line is `name[:key=value[:key=value...]]`; a component may name one *positional*
-//! parameter, which then may stand without its key, as in `10mbit:overhead=14`. A value may hold whole components: what
-//! stands in square brackets is not cut, as in `priority:ef@[bode:target=50ms]+rest@taildrop`. The same declarations
-//! make `qdelay list`, the documentation and the errors.
+//! The grammar of the command line is `name[:key=value[:key=value...]]`; one parameter of a component may be
+//! *positional*: its value may be written without the key, as in `10mbit:overhead=14`. A value may contain components in square
+//! brackets, which are not split at `:`, as in `priority:ef@[bode:target=50ms]+rest@taildrop`. `qdelay list`, the documentation
+//! and the error messages are made from the declarations.
 //!
-//! A component is declared with [`Component::new`], and each of its parameters as a [`Typed`] constant, by which its value is
-//! fetched:
+//! [`Component::new`] declares a component. Each parameter is a [`Typed`] constant, which is also the key to its value:
 //!
 //! ```
 //! use qdelay_core::Span;
@@ -22,7 +21,7 @@
 //! assert!(error.to_string().contains("such as 20ms"));
 //! ```
 //!
-//! Components that a program adds to those built in are entries of a [`Registry`].
+//! A program adds components of its own to the built-in ones by a [`Registry`].
 
 mod arguments;
 mod registry;
@@ -36,33 +35,33 @@ use crate::units::{self, Rate, Span};
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// What a component is for.
+/// The kind of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Owns packets and decides which leave, and when they are dropped or marked.
+    /// A queue discipline: stores packets, and decides which packet leaves next and which are dropped or marked.
     Qdisc,
-    /// Decides when packets may go from one queue to the next.
+    /// A pacer: decides when packets may go from one queue to the next.
     Pacer,
-    /// Carries packets at a rate.
+    /// A link: sends packets at a rate.
     Link,
-    /// How the file of a trace is written.
+    /// A file format of traces.
     Format,
-    /// Says how good a radio channel is.
+    /// A radio channel.
     Channel,
-    /// Shares resource blocks among the UEs of a cell.
+    /// A MAC scheduler: shares resource blocks among the UEs of a cell.
     Scheduler,
-    /// Divides a cell among slices.
+    /// A partition: divides the resource blocks of a cell among slices.
     Partition,
-    /// Cuts packets into what a radio carries and puts them together again.
+    /// An RLC mode: segments and reassembles packets.
     Rlc,
-    /// Congestion control with the transport around it.
+    /// A transport with its congestion control, or a source of datagrams.
     Transport,
-    /// Makes data to send.
+    /// An application: generates data to send.
     Application,
 }
 
 impl Kind {
-    /// As it is printed: `qdisc`, `pacer`...
+    /// The printed name: `qdisc`, `pacer`...
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Qdisc => "qdisc",
@@ -79,7 +78,7 @@ impl Kind {
     }
 }
 
-/// What a parameter's value is, and how it is written.
+/// The unit of a parameter, which determines how its values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A duration: `20ms`.
@@ -101,7 +100,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it is printed in a list: `duration`, `packets`, `rfc|mahimahi`.
+    /// The unit as `qdelay list` prints it: `duration`, `packets`, `rfc|mahimahi`.
     pub fn describe(self) -> String {
         match self {
             Unit::Span => "duration".to_string(),
@@ -121,35 +120,37 @@ impl Unit {
 pub struct Parameter {
     /// The key.
     pub name: &'static str,
-    /// What its value is.
+    /// The unit of its values.
     pub unit: Unit,
-    /// Used where the key is not given, written as a user would. Empty: the component decides, or the key is required
-    /// (`about` says which).
+    /// The value if the user does not give one, in the user's notation. Empty if the component decides or the key is required;
+    /// `about`
+    /// says which.
     pub default: &'static str,
-    /// Smallest accepted value, written as a user would; empty for units without an order.
+    /// Smallest accepted value, in the user's notation; empty for units without an order.
     pub min: &'static str,
     /// Largest accepted value; empty for none.
     pub max: &'static str,
-    /// What it does, in one sentence.
+    /// Its effect, in one sentence.
     pub about: &'static str,
-    /// Where the default comes from: a section of an RFC or paper.
+    /// The source of the default: a section of an RFC or paper.
     pub source: &'static str,
 }
 
-/// A component as everybody sees it.
+/// The declaration of a component.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
     /// Its name.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// A description in one sentence.
     pub about: &'static str,
-    /// The paper section, RFC or program it follows.
+    /// The paper section, RFC or program that it implements.
     pub source: &'static str,
-    /// Its parameters, in the order they are listed.
+    /// Its parameters, in the order in which they are listed.
     pub parameters: &'static [Parameter],
-    /// The parameter that may stand without its key, right after (or, for links, in place of) the name.
+    /// The positional parameter: its value may be written without the key, directly after the name, or for links instead of the
+    /// name.
     pub positional: Option<&'static str>,
 }
 
@@ -158,15 +159,15 @@ impl Component {
     pub const fn new(kind: Kind, name: &'static str, about: &'static str) -> Component {
         Component { kind, name, about, source: "", parameters: &[], positional: None }
     }
-    /// The same with these parameters.
+    /// The same component with these parameters.
     pub const fn with(self, parameters: &'static [Parameter]) -> Component {
         Component { parameters, ..self }
     }
-    /// The same with the paper section, RFC or program that it follows.
+    /// The same component with the paper section, RFC or program that it implements.
     pub const fn source(self, source: &'static str) -> Component {
         Component { source, ..self }
     }
-    /// The same, where the value of the parameter `name` may stand without its key.
+    /// The same component with `name` as its positional parameter.
     pub const fn positional(self, name: &'static str) -> Component {
         Component { positional: Some(name), ..self }
     }
@@ -192,10 +193,10 @@ pub enum Value {
 }
 
 impl Parameter {
-    /// Reads a value and checks its range; the error says what was expected.
+    /// Parses a value and checks its range. The error names the expected values.
     ///
     /// # Errors
-    /// Not of this parameter's unit, or out of its range.
+    /// The value is not of this parameter's unit, or out of its range.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let value = self.unit.read(text)?;
         let too_small =

@@ -1,4 +1,4 @@
-//! Components that a program brings, beside those that are built in.
+//! Components that a program adds to the built-in ones.
 
 use super::{Arguments, Component, ComponentError};
 use alloc::format;
@@ -9,7 +9,7 @@ use core::any::Any;
 use core::fmt;
 
 /// Components from outside: queue disciplines, pacers, congestion controls, traffic sources, MAC schedulers and radio channels of
-/// a program's own. It is a value that is passed to whatever reads the names of components; a clone shares the entries.
+/// a program's own. It is a value that is passed to all functions that parse names of components. A clone shares the entries.
 ///
 /// ```
 /// use qdelay_core::component::{Component, Kind, Registry};
@@ -29,7 +29,8 @@ use core::fmt;
 #[derive(Clone, Default)]
 pub struct Registry(Option<Arc<Vec<Custom>>>);
 
-/// A component from outside with the function that builds it. The module of each kind has a `custom` that makes one, such as
+/// A component from outside with the function that builds it. The module of each kind has a function `custom` that returns one,
+/// such as
 /// [`qdisc::custom`](crate::qdisc::custom).
 #[derive(Clone)]
 pub struct Custom {
@@ -38,7 +39,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// `maker` is a function of the type that components of this kind are built by.
+    /// `maker` must have the function type with which components of this kind are built.
     pub fn new<M: Any + Send + Sync>(component: &'static Component, maker: M) -> Custom {
         Custom { component, maker: Arc::new(maker) }
     }
@@ -57,12 +58,12 @@ impl fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// Nothing beside what is built in.
+    /// An empty registry.
     pub const fn new() -> Registry {
         Registry(None)
     }
 
-    /// The same with one more component.
+    /// The same registry with another component.
     pub fn with(self, custom: Custom) -> Registry {
         let mut entries = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
         entries.push(custom);
@@ -78,14 +79,15 @@ impl Registry {
         self.entries().iter().map(|custom| custom.component)
     }
 
-    /// Components built in, all of one kind, and behind them those of this kind from outside.
+    /// The built-in components of one kind, followed by the components of this kind from outside.
     pub fn beside(&self, built_in: &[&'static Component]) -> Vec<&'static Component> {
         let kind = built_in.first().map(|component| component.kind);
         let own = self.components().filter(|component| Some(component.kind) == kind);
         built_in.iter().copied().chain(own).collect()
     }
 
-    /// Reads `name[:key=value...]` against components built in, all of one kind, and those of this kind from outside.
+    /// Parses `name[:key=value...]`, with a name of the built-in components of one kind or of the components of this kind from
+    /// outside.
     ///
     /// # Errors
     /// As [`Arguments::parse`].
@@ -93,11 +95,12 @@ impl Registry {
         Ok(Arguments::parse(&self.beside(built_in), text)?.within(self))
     }
 
-    /// Whether each component from outside has a name of its own among all of its kind, and defaults that it accepts itself:
-    /// for a program to call once. `built_in` are components of all kinds.
+    /// Checks that the name of each component from outside is unique within its kind, and that its defaults are valid. A program
+    /// calls it
+    /// once; `built_in` are the built-in components of all kinds.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first component that fails the check.
     pub fn check(&self, built_in: &[&'static Component]) -> Result<(), ComponentError> {
         let mut known: Vec<&Component> = built_in.to_vec();
         for component in self.components() {
@@ -126,7 +129,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The function of type `M` for `component`.
+    /// The function of type `M` that builds `component`.
     pub(super) fn maker<M: 'static>(&self, component: &'static Component) -> Option<&M> {
         let custom = self.entries().iter().find(|custom| core::ptr::eq(custom.component, component))?;
         custom.maker.downcast_ref()

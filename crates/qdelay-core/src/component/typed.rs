@@ -1,4 +1,4 @@
-//! A parameter whose type is known to the compiler.
+//! Parameters with a type.
 
 use super::{Parameter, Unit, Value};
 use crate::units::{Rate, Span};
@@ -13,14 +13,15 @@ pub struct Typed<T: ?Sized> {
     of: PhantomData<T>,
 }
 
-/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text. A parameter of type `u32`
+/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text. A parameter of
+/// type `u32`
 /// must have a range within it.
 pub trait Typeable {
-    /// The unit of a parameter, where its declaration names no other.
+    /// The unit of a parameter if its declaration names no other.
     const UNIT: Unit;
-    /// Whether a parameter may do without a default.
+    /// Whether a parameter may be without a default.
     const IS_OPTIONAL: bool = false;
-    /// What a caller is given.
+    /// The type of the returned value.
     type Value<'a>;
 
     /// The value, if it is of this type.
@@ -103,20 +104,20 @@ impl<T: Typeable> Typed<T> {
 }
 
 impl<T: Typeable + ?Sized> Typed<T> {
-    /// The parameter `name`, with a default that is written as a user would; empty where the value may stay unset.
+    /// The parameter `name`, with a default in the user's notation. The default is empty if the value may stay unset.
     ///
     /// # Panics
-    /// There is no default although the value may not stay unset: while the program is compiled, where it is a constant.
+    /// The default is empty, but the value may not stay unset. For a constant this is a compile-time error.
     pub const fn new(name: &'static str, default: &'static str, about: &'static str) -> Typed<T> {
         assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
         let parameter = Parameter { name, unit: T::UNIT, default, min: "", max: "", about, source: "" };
         Typed { parameter, of: PhantomData }
     }
-    /// The same with another sentence about what it does.
+    /// The same with another description.
     pub const fn about(self, about: &'static str) -> Typed<T> {
         Typed { parameter: Parameter { about, ..self.parameter }, of: PhantomData }
     }
-    /// The same with another default, written as a user would.
+    /// The same with another default, in the user's notation.
     ///
     /// # Panics
     /// As [`Typed::new`].
@@ -124,7 +125,7 @@ impl<T: Typeable + ?Sized> Typed<T> {
         assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
         Typed { parameter: Parameter { default, ..self.parameter }, of: PhantomData }
     }
-    /// The same with a smallest and a largest value, written as a user would; empty for none.
+    /// The same with a smallest and a largest value, in the user's notation; empty for no limit.
     pub const fn within(self, min: &'static str, max: &'static str) -> Typed<T> {
         Typed { parameter: Parameter { min, max, ..self.parameter }, of: PhantomData }
     }
@@ -132,7 +133,7 @@ impl<T: Typeable + ?Sized> Typed<T> {
     pub const fn unit(self, unit: Unit) -> Typed<T> {
         Typed { parameter: Parameter { unit, ..self.parameter }, of: PhantomData }
     }
-    /// The same with the section of an RFC or paper that its default comes from.
+    /// The same with the source of its default: a section of an RFC or paper.
     pub const fn source(self, source: &'static str) -> Typed<T> {
         Typed { parameter: Parameter { source, ..self.parameter }, of: PhantomData }
     }

@@ -3,14 +3,14 @@
 use super::{AnyPacer, COMPONENTS, PacerSetting, PassThrough};
 use crate::component::{Arguments, ComponentError};
 
-/// What a variant holds: the pacer, or what it is above the buffer of a bearer.
+/// The type in a variant: the pacer, or the pacer above the buffer of a bearer whose law it is.
 macro_rules! held {
     ($Pacer:ident) => { $Pacer };
     ($Pacer:ident, $Holder:ident) => { $Holder<$Pacer> };
 }
 pub(super) use held;
 
-/// Makes of what was built what the variant holds.
+/// Converts the built pacer into the type in its variant.
 macro_rules! hold {
     ($arguments:ident, $setting:ident, $built:expr) => {
         $built
@@ -21,8 +21,10 @@ macro_rules! hold {
 }
 pub(super) use hold;
 
-/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`, followed by `in OverBearer` where it
-/// is a law above the buffer of a radio bearer ([`super::bearer`]), which has [`super::parameters::SILENCE`] among its parameters. The
+/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`, followed by `in OverBearer`
+/// where it
+/// is a law above the buffer of a radio bearer ([`super::bearer`]), which has [`super::parameters::SILENCE`] among its
+/// parameters. The
 /// module has `COMPONENT`, and the pacer `build`.
 macro_rules! pacers {
     ($($module:ident::$Pacer:ident $(in $Holder:ident)?),* $(,)?) => {
@@ -102,7 +104,7 @@ macro_rules! pacers {
 pub(super) use pacers;
 
 impl AnyPacer {
-    /// The one that lets everything through.
+    /// The pacer that lets every packet through.
     pub const PASS_THROUGH: AnyPacer = AnyPacer::PassThrough(PassThrough);
 
     /// The pacer that `text` describes, such as `drql:interval=10ms`.

@@ -1,8 +1,10 @@
 //! Pacers: laws that decide when a packet may go from one queue to the next.
 //!
-//! A pacer holds no packet, so it fits a gate of a path as well as a RAN stack that keeps its own buffers. It is asked
-//! when the packet at the head of the upper queue may go, is told what went and what the nodes below signal back, and
-//! answers with a time or waits for the next signal. Nothing polls it, unless its host wants to.
+//! A pacer stores no packets, so it can be used in a gate of a path or in a RAN stack with buffers of its own. The host asks it
+//! when the
+//! packet at the head of the upper queue may go, and reports the packets that went and the signals of the nodes below. The answer
+//! is
+//! a time, or to wait for the next signal. No polling is needed.
 
 mod bdp;
 mod bearer;
@@ -56,12 +58,13 @@ pub enum Eligible {
     OnSignal,
 }
 
-/// What one transmission time interval (TTI) did for one bearer, as its radio link control (RLC) entity saw it. A bearer
-/// that had nothing to send is not told of: the next one it hears of may be many TTIs later.
+/// What one transmission time interval (TTI) did for one bearer, as its radio link control (RLC) entity saw it. There is no
+/// report of a TTI in which the bearer had nothing to send: the next report may come many TTIs later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Bytes that the bearer could have sent in this TTI, had it had as many: what it was granted, and what of the grant's
-    /// neighbours nobody else used.
+    /// Bytes that the bearer could have sent in this TTI with enough data: its grant, and the neighbouring resource blocks that
+    /// no other
+    /// bearer used.
     pub capacity_bytes: u64,
     /// Bytes of packets that were taken from its buffer.
     pub sent_bytes: u64,
@@ -71,7 +74,7 @@ pub struct Served {
     pub remaining_packets: u64,
     /// Packets whose last byte was taken in this TTI.
     pub left_packets: u32,
-    /// The sum of the times these were in the buffer.
+    /// The sum of the times that these packets were in the buffer.
     pub left_sojourn: Span,
 }
 
@@ -89,19 +92,19 @@ pub enum Signal {
         /// IP bytes.
         bytes: u64,
     },
-    /// The link had an opportunity to send `bytes`. Told at each opportunity it had something to send at.
+    /// The link had an opportunity to send `bytes`. Reported at each opportunity at which the link had data.
     Capacity {
         /// Bytes on the link, overhead included.
         bytes: u64,
     },
-    /// The gate that tells it has held a packet back: the node below it takes no more for now. Told once for each packet
-    /// that is held.
+    /// The gate that reports it has held a packet back, because the node below takes no more packets now. Reported once for each
+    /// packet.
     Refused,
     /// A radio bearer was served.
     Served(Served),
 }
 
-/// Which signals a law listens for; the others are not made.
+/// The signals for which a law listens; other signals are not generated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
     /// Listens for [`Signal::Dequeued`].
@@ -135,11 +138,12 @@ impl Signals {
 
 /// The law of a pacer.
 pub trait Pacer {
-    /// When the packet at the head, of `size_bytes` IP bytes, may go. Asked any number of times for the same packet: when
-    /// it arrives, when a signal has come, when the time answered before is there. A discipline may drop the head as it
-    /// is taken and send another, so [`Pacer::forwarded`] counts, not the size asked for here.
+    /// When the packet at the head, of `size_bytes` IP bytes, may go. The host asks any number of times for the same packet: when
+    /// it
+    /// arrives, when a signal has come, and at the time of the previous answer. A discipline may drop the head when it is taken and
+    /// send another packet, so pacers count by [`Pacer::forwarded`] and not by this size.
     fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible;
-    /// A packet of `bytes` IP bytes went through.
+    /// A packet of `bytes` IP bytes has passed the gate.
     fn forwarded(&mut self, now: Time, bytes: u64);
     /// A signal has arrived. The host asks for the head again right after.
     fn on_signal(&mut self, now: Time, signal: Signal);

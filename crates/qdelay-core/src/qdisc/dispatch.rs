@@ -1,17 +1,17 @@
-//! Dispatch: one type for every discipline, so that a path is chosen by configuration and the built-in disciplines are called
-//! without a vtable.
+//! Dispatch: one type for every discipline, so that configuration can choose it and the built-in disciplines are called without a
+//! vtable.
 
 use super::{AnyQdisc, COMPONENTS};
 use crate::component::{Arguments, ComponentError};
 
-/// What a variant holds: the discipline, a box of it, or a queue of which it is the law.
+/// The type in a variant: the discipline, a box of it, or the queue whose law it is.
 macro_rules! held {
     ($Discipline:ident) => { $Discipline };
     ($Discipline:ident, $Holder:ident) => { $Holder<$Discipline> };
 }
 pub(super) use held;
 
-/// Makes of what was built what the variant holds.
+/// Converts the built discipline into the type in its variant.
 macro_rules! hold {
     ($arguments:ident, $built:expr) => {
         $built
@@ -26,7 +26,8 @@ macro_rules! hold {
 pub(super) use hold;
 
 /// Makes `COMPONENTS` and `AnyQdisc` of the registry in `qdisc/mod.rs`. A line is `module::Discipline`, followed by `in Box` where
-/// the discipline is large or holds others, by `in Fifo` where it is the law of one queue ([`super::FifoLaw`]). The module has `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
+/// the discipline is large or holds others, by `in Fifo` where it is the law of one queue ([`super::FifoLaw`]). The module has
+/// `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
 macro_rules! disciplines {
     ($($module:ident::$Discipline:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Discipline;)*

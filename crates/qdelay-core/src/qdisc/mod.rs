@@ -1,7 +1,7 @@
-//! Queue disciplines: they own packets, and decide which leaves next and which never does.
+//! Queue disciplines: they store packets, and decide which packet leaves next and which packets are dropped.
 //!
-//! The host brings the time in the [`Context`]; it is never earlier than at the call before. A discipline ends every
-//! packet in exactly one place: returned by [`Qdisc::dequeue`], told to the sink as dropped, or still in the backlog.
+//! The host passes the time in the [`Context`]; it is never earlier than in the previous call. Every packet of a discipline is in
+//! exactly one place: returned by [`Qdisc::dequeue`], reported to the sink as dropped, or still in the backlog.
 
 mod bode;
 mod codel;
@@ -62,29 +62,29 @@ dispatch::disciplines! {
     fcfs_green::FcfsGreen in Fifo,
 }
 
-/// A discipline that owns packets. The path stamps [`Packet::arrival`] before [`Qdisc::enqueue`].
+/// A queue discipline. The path sets [`Packet::arrival`] before it calls [`Qdisc::enqueue`].
 pub trait Qdisc {
-    /// Takes `packet`, or drops it or another one to the sink.
+    /// Stores `packet`, or drops it or another packet and reports the drop to the sink.
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet);
 
-    /// The packet to send now. Packets that the discipline gives up on the way are told to the sink; `None` means
-    /// that nothing is left.
+    /// The packet to send now. Packets that are dropped before it are reported to the sink; `None` means that the queue is empty.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet>;
 
-    /// As [`Qdisc::dequeue`] where something is queued; otherwise `None`, of which the discipline learns nothing.
+    /// As [`Qdisc::dequeue`] if a packet is queued; otherwise `None`, without a call of the discipline.
     #[inline]
     fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.head()?;
         self.dequeue(context)
     }
 
-    /// The packet at the head, before any decision about it. A later [`Qdisc::dequeue`] may drop it and return
-    /// another.
+    /// The packet at the head, before any decision. A later [`Qdisc::dequeue`] may drop this packet and return another one.
     fn head(&self) -> Option<&Packet>;
 
-    /// Writes the IP bytes of the packets from number `from` on, the head being number 0, into `sizes`, and returns how many
-    /// it knows: a host may ask before it takes any. It is before any decision about them, so that where a dequeue may drop,
-    /// others may leave. Without more said, no more than the head.
+    /// Writes the sizes of the next packets (IP bytes) into `sizes`, from packet number `from` on (the head is number 0), and
+    /// returns the
+    /// number of known sizes. They are known before any decision: if a dequeue drops packets, others leave. By default only the
+    /// size
+    /// of the head is known.
     fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
         match (from, self.head(), sizes.first_mut()) {
             (0, Some(head), Some(size)) => {
@@ -95,16 +95,17 @@ pub trait Qdisc {
         }
     }
 
-    /// What is queued.
+    /// The queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
-    /// When [`Qdisc::poll`] wants to be called next, for timers. May be early, never late.
+    /// The time at which [`Qdisc::poll`] must be called next, for timers. It may be too early, but never too late.
     fn next_deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// Whether [`Qdisc::next_deadline`] may ever be earlier than [`Time::NEVER`]: asked once, when a path is built, which
-    /// then does without the question after every packet.
+    /// Whether [`Qdisc::next_deadline`] can ever be earlier than [`Time::NEVER`]. A path asks once, when it is built; without
+    /// timers it
+    /// does not ask for deadlines after each packet.
     fn has_timer(&self) -> bool {
         true
     }
@@ -114,14 +115,14 @@ pub trait Qdisc {
         let _ = context;
     }
 
-    /// Of DSD the probability that green goes first where both colours can wait, g, as its control loop has it or as it is
-    /// given; of priorities that of the first class that has one. `None` for what knows no colours. Costs nothing but
-    /// where it is asked for.
+    /// The green bias (g): the probability with which DSD sends green first if both colours can wait, set by its control loop or
+    /// by the
+    /// user. For `priority` it is the bias of the first class that has one; `None` for disciplines without colours.
     fn green_bias(&self) -> Option<f64> {
         None
     }
 
-    /// The rate of the link that it counts on: the link below must be no slower at any time. `None` where any link will do.
+    /// The rate of the link on which the discipline relies: the link must never be slower. `None` if any link will do.
     fn promised_rate(&self) -> Option<Rate> {
         None
     }

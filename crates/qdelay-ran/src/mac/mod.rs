@@ -1,14 +1,17 @@
-//! MAC schedulers: which UE gets how many resource block groups of a TTI, and which of its bearers what of them.
+//! MAC schedulers: they assign the resource block groups of a TTI to UEs, and a UE's share to its bearers.
 //!
-//! A scheduler knows what every UE with data wants, how many groups that takes, and the rate of its whole carrier; it plans
-//! how many groups each gets, and in which order they stand. The channel is as good in one group as in another (wideband
-//! CQI), so which groups does not matter; the last of a carrier may be smaller than the others.
+//! For every UE with data a scheduler is given the data, the number of groups for all of it, and the rate of the whole carrier.
+//! It plans
+//! the number of groups for each UE and their order on the carrier. The channel is the same in all groups (wideband CQI), so only
+//! the
+//! number matters; the last group of a carrier may be smaller than the others.
 //!
-//! The papers' cells have one UE, where every scheduler does the same. Priorities count among the bearers of a UE
-//! ([`Sharing`]), not among UEs.
+//! The papers' cells have one UE, for which all schedulers are equal. Priorities apply among the bearers of a UE ([`Sharing`]), not
+//! among UEs.
 //!
-//! A new one is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type of the settings with
-//! `Setting`, and what it remembers with `Law`.
+//! A new scheduler is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type with its
+//! settings
+//! (`Setting`), and a type with its state (`Law`).
 
 mod custom;
 mod dispatch;
@@ -38,15 +41,15 @@ schedulers! {
     eqp::Eqp,
 }
 
-/// How the bearers of a UE share what it gets in a TTI.
+/// How the bearers of a UE share its resource blocks in a TTI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// Those of the lowest priority number first; those of equal priority take turns at being first. What one leaves, the
-    /// next may take.
+    /// Bearers with the lowest priority number first; bearers of equal priority take turns at being first. The next bearer uses the
+    /// remainder.
     #[default]
     Priority,
-    /// Each that has something to send gets the same number of bytes, whatever its priority, rounded down; what it does not
-    /// use is wasted (the schedulers of ns-3's `lte` module, `RrFfMacScheduler::DoSchedDlTriggerReq`).
+    /// Each bearer with data gets the same number of bytes, rounded down, whatever its priority; unused bytes are wasted (the
+    /// schedulers of ns-3's `lte` module, `RrFfMacScheduler::DoSchedDlTriggerReq`).
     EqualShare,
 }
 
@@ -54,25 +57,25 @@ pub enum Sharing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub ue: u32,
-    /// Its bearers with data: how many, and where they stand in a list of the host's.
+    /// Its bearers with data: their number, and their position in a list of the host.
     pub bearers: u32,
     pub first_bearer: u32,
     /// Bytes that would carry all it has, headers included.
     pub wanted_bytes: u64,
-    /// Fewer bytes than this are of no use to it.
+    /// The least number of bytes that it can use.
     pub least_bytes: u64,
-    /// What the cell takes its channel for; with `looked` only, as is all that follows.
+    /// The channel as the cell knows it; valid only with `looked`, like all fields below.
     pub quality: Quality,
     pub looked: bool,
     /// Bytes of the whole carrier.
     pub rate_bytes: u64,
     /// Groups that would carry all it has.
     pub need: u16,
-    /// Fewer groups are of no use to it.
+    /// The least number of groups that it can use.
     pub least: u16,
-    /// Groups that it is planned to get.
+    /// Groups that the plan assigns to it.
     pub groups: u16,
-    /// What was carried: for the account of the TTI.
+    /// The bytes that were carried, for the counts of the TTI.
     pub prbs: Prbs,
 }
 
@@ -95,36 +98,37 @@ impl Candidate {
     }
 }
 
-/// Says how good the channels of candidates are, each asked at most once a TTI.
+/// Provides the channels of candidates; each channel is asked for at most once in a TTI.
 pub(crate) trait Look {
-    /// Fills in what of the candidate depends on its channel.
+    /// Fills in the fields of the candidate that depend on its channel.
     fn look(&mut self, candidate: &mut Candidate);
 }
 
-/// A scheduler as it is set: what a file of this folder has beside its `COMPONENT`.
+/// The settings of a scheduler. Each file of this folder has them besides its `COMPONENT`.
 pub(crate) trait Setting: Copy {
-    /// The same with what it remembers from TTI to TTI.
+    /// The scheduler's state, which it keeps from TTI to TTI.
     type Law: Law;
 
-    /// What `arguments` of its `COMPONENT` say.
+    /// The settings that `arguments` of its `COMPONENT` describe.
     fn build(arguments: &Arguments) -> Self;
 
-    /// Of a cell of so many UEs.
+    /// For a cell with this many UEs.
     fn start(self, ues: usize, tti: Span) -> Self::Law;
 
-    /// It has no sense in a cell whose TTI is longer.
+    /// The longest TTI with which it can be used.
     fn longest_tti(self) -> Span {
         Span::MAX
     }
 
-    /// The most resource blocks that a UE may borrow, where elastic quantum partition with a slice for each UE takes the place of
-    /// all planning. It is not for a slice then.
+    /// The most resource blocks that a UE may borrow, if elastic quantum partition with a slice for each UE replaces all
+    /// planning. Such a
+    /// scheduler cannot be used within a slice.
     fn divides(self) -> Option<u32> {
         None
     }
 }
 
-/// A scheduler with what it remembers from TTI to TTI.
+/// A scheduler with the state that it keeps from TTI to TTI.
 pub(crate) trait Law {
     /// Plans TTI number `tti`: shares out `groups`, and puts the numbers of the candidates that get some into `plan`, which
     /// is empty, in the order they stand on the carrier. Candidates stand in the order of their UEs.

@@ -1,10 +1,11 @@
-//! The channel of a UE: how good it is, what of it the cell knows, and how often a block is lost.
+//! The channel of a UE: its quality, the quality that the cell knows, and the loss of blocks.
 //!
-//! A [`Channel`] is declared; [`Channel::start`] makes a [`Radio`] of it, which is asked in every TTI in which its UE has
-//! data: [`Radio::known`] for what the scheduler takes the channel for, [`Radio::quality`] for how it is, [`Bler`] for what
-//! becomes of a block sent with the one on the other. docs/radio.md describes all of it.
+//! A [`Channel`] is a declaration; [`Channel::start`] makes a [`Radio`] of it. In every TTI in which the UE has data,
+//! [`Radio::known`] is
+//! the quality that the scheduler knows, [`Radio::quality`] is the real one, and [`Bler`] is the probability that a block for the
+//! former is lost on the latter. docs/radio.md describes the model.
 //!
-//! A new one is a file, its `mod` line and a line of the registry below.
+//! A new channel is a file, its `mod` line and a line of the registry below.
 
 mod bler;
 mod capacity;
@@ -52,31 +53,31 @@ channels! {
     }
 }
 
-/// A channel that text can name: what its file has beside its `COMPONENT`.
+/// A channel that users can name. Its file has this besides its `COMPONENT`.
 pub(crate) trait Named {
-    /// What `arguments` of its `COMPONENT` say.
+    /// The channel that `arguments` of its `COMPONENT` describe.
     fn build(arguments: &Arguments) -> Self;
 }
 
 /// A channel that has a quality at each time.
 pub(crate) trait Declared {
-    /// The same while it runs.
+    /// The channel while it runs.
     type Walk: Walk;
 
-    /// The channel on `carrier`; its random stream is derived from `seed` and `name`. Refuses what the carrier does not have.
+    /// The channel on `carrier`; its random stream is derived from `seed` and `name`. Fails if the carrier does not support it.
     fn start(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<Self::Walk, RadioError>;
 
-    /// Whether it is the same in every TTI.
+    /// Whether its quality is the same in every TTI.
     fn is_constant(&self) -> bool;
 }
 
-/// How good a channel is, asked at times that never decrease.
+/// The quality of a channel, at times that never decrease.
 pub(crate) trait Walk {
     /// The quality at `now`.
     fn at(&mut self, now: Time) -> Quality;
 }
 
-/// Always alike.
+/// A channel with a constant quality.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant(Quality);
 

@@ -1,7 +1,7 @@
 //! Congestion controllers, one per file, behind one interface.
 //!
-//! The transport keeps the scoreboard, detects loss, measures delivery rate and round trips; a controller turns what it is
-//! told into a congestion window, a slow start threshold and, where it paces, a pacing rate. The split and the order of
+//! The transport keeps the scoreboard, detects loss, measures delivery rate and round trips; a controller computes a congestion
+//! window, a slow start threshold and, if it paces, a pacing rate from these measurements. The split and the order of
 //! the calls are those of Linux (`tcp_congestion_ops`), so that a controller behaves here as it does there.
 //! Windows are counted in segments.
 //!
@@ -13,9 +13,9 @@
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
-//! [`AnyController`] is one of them. A new one is a file, its `mod` line and a line of the registry below: the file has the
-//! controller with its [`Default`], the `COMPONENT` by which users name it with [TCP's knobs](crate::tcp::with_knobs) and its
-//! own parameters, and `build`.
+//! [`AnyController`] is any of them. A new controller is a file, its `mod` line and a line of the registry below. The file has the
+//! controller with its [`Default`], the `COMPONENT` with [TCP's knobs](crate::tcp::with_knobs) and the controller's own parameters,
+//! and a function `build`.
 
 mod bbr;
 mod cubic;
@@ -79,13 +79,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the window grows by what is acknowledged.
+    /// Whether the window is in slow start.
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 }
 
-/// What the connection knows at a call, beside the window.
+/// The state of the connection at a call, besides the window.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// The time.
@@ -161,7 +161,7 @@ pub enum Event {
     Timeout,
 }
 
-/// Turns what the transport measures into a window and a rate.
+/// A congestion control: computes a window and a rate from the transport's measurements.
 pub trait Controller {
     /// The connection is established; the window holds its initial value.
     fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random);
@@ -229,6 +229,6 @@ pub trait Controller {
         2
     }
 
-    /// What a Linux kernel that does the same calls it (`TCP_CONGESTION`); `None` where no kernel does.
+    /// The name of this congestion control in Linux kernels (`TCP_CONGESTION`); `None` if no kernel has it.
     fn in_kernel(&self) -> Option<&'static str>;
 }

@@ -1,6 +1,8 @@
-//! TCP as a state machine: told the time and what arrives, it says what to send and when it wants to be called.
+//! TCP as a state machine. Its inputs are the time and arriving segments; its outputs are segments to send and the time of the
+//! next call.
 //!
-//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and `transmit` continue the
+//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and
+//! `transmit` continue the
 //! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the worlds it can behave like.
 //!
 //! # Differences from the reference

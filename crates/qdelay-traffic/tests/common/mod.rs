@@ -1,4 +1,4 @@
-//! Two endpoints over a toy link, and an oracle that watches every segment.
+//! Two endpoints over a simple test link, and an oracle that watches every segment.
 //!
 //! The oracle (`oracle.rs`) counts for itself what was sent, what has arrived and what was acknowledged, in 64-bit sequence
 //! numbers of its own, and checks after every event that the endpoints' own account agrees with it. A rule per direction
