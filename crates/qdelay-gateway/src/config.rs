@@ -1,9 +1,8 @@
 //! A gateway's configuration, read from a file.
 
 use super::document::{BYTES_MAX, Tables};
-use super::keys::{self, File as Named, Link, Listen, Mode, Owner, Qdisc};
+use super::keys::{self, DirectionKeys, File as Named, Listen, Mode, Owner};
 use qdelay_config::{AnySetting, Fault, Setting};
-use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::plan::{Direction, Plan};
@@ -63,8 +62,8 @@ impl Config {
             let tables = Tables::read(text)?;
             check(&tables)?;
             let plan = Plan {
-                down: DirectionKeys::from(&tables.down).direction(library, registry)?,
-                up: DirectionKeys::from(&tables.up).direction(library, registry)?,
+                down: tables.down.keys().direction(library, registry)?,
+                up: tables.up.keys().direction(library, registry)?,
                 seed: tables.gateway.seed.get(),
             };
             Ok((tables, plan))
@@ -210,30 +209,9 @@ fn check(tables: &Tables) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The keys of a direction.
-struct DirectionKeys<'a> {
-    link: &'a Setting<Link>,
-    once: &'a Setting<bool>,
-    qdisc: &'a Setting<Qdisc>,
-    delay: &'a Setting<Span>,
-    jitter: &'a Setting<Span>,
-    loss: &'a Setting<f64>,
-}
-
-impl<'a> From<&'a keys::Down> for DirectionKeys<'a> {
-    fn from(keys::Down { link, once, qdisc, delay, jitter, loss }: &'a keys::Down) -> Self {
-        Self { link, once, qdisc, delay, jitter, loss }
-    }
-}
-
-impl<'a> From<&'a keys::Up> for DirectionKeys<'a> {
-    fn from(keys::Up { link, once, qdisc, delay, jitter, loss }: &'a keys::Up) -> Self {
-        Self { link, once, qdisc, delay, jitter, loss }
-    }
-}
-
 impl DirectionKeys<'_> {
-    fn direction(&self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
+    /// The direction that the keys describe.
+    fn direction(self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
         let link = library.link_or_trace(self.link.text(), !self.once.get());
         let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
         Ok(Direction {
@@ -251,6 +229,7 @@ impl DirectionKeys<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qdelay_core::Span;
 
     const GATEWAY: &str = "[gateway]\ninside = \"in0\"\noutside = \"out0\"\n";
 

@@ -1,9 +1,7 @@
 //! The declaration of every key of a gateway's configuration, for the reader, its errors and the test of the example.
 
 use qdelay_config::value::wrong_type;
-use qdelay_config::{
-    Accept, AnySetting as _, Declared, Fault, Key, Node, Setting, Settings, Table, key, table,
-};
+use qdelay_config::{Accept, AnySetting as _, Fault, Key, Node, Setting, Settings, Table, key, table};
 use qdelay_core::Span;
 use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
@@ -81,37 +79,54 @@ table! {
     }
 }
 
-const LINK: Declared = key("infinite", "A rate, any link of 'qdelay list link', or a trace.");
-const ONCE: Declared = key("off", "A trace does not start over at its end.");
-const QDISC: Declared = key("taildrop", "The queue discipline in front of the link.");
-const DELAY: Declared = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
-const JITTER: Declared =
-    key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
-        .within("0s", "60s");
-const LOSS: Declared = key("0", "Probability that a packet is lost behind the link.").within("0", "1");
+/// Declares the tables of both directions, which have the same keys, and a view of the keys of either direction.
+macro_rules! directions {
+    ($keys:tt $($(#[$doc:meta])* $table:ident, $change:ident = $name:literal, $about:literal;)*) => {
+        directions!(@view $keys);
+        $(directions!(@table $(#[$doc])* $table, $change = $name, $about, $keys);)*
+    };
+    (@view { $($field:ident: $type:ty = $declared:expr;)* }) => {
+        /// The keys of a direction.
+        #[derive(Clone, Copy, Debug)]
+        #[allow(missing_docs, reason = "each key is declared with a sentence")]
+        pub struct DirectionKeys<'a> {
+            $(pub $field: &'a Setting<$type>,)*
+        }
+    };
+    (@table $(#[$doc:meta])* $table:ident, $change:ident = $name:literal, $about:literal, {
+        $($field:ident: $type:ty = $declared:expr;)*
+    }) => {
+        table! {
+            $(#[$doc])*
+            pub struct $table, $change = $name, $about {
+                $($field: $type = $declared;)*
+            }
+        }
 
-table! {
-    /// From outside to inside.
-    pub struct Down, DownChange = "down", "what the devices download" {
-        link: Link = LINK;
-        once: bool = ONCE;
-        qdisc: Qdisc = QDISC;
-        delay: Span = DELAY;
-        jitter: Span = JITTER;
-        loss: f64 = LOSS;
-    }
+        impl $table {
+            /// The view of its keys.
+            pub const fn keys(&self) -> DirectionKeys<'_> {
+                let $table { $($field,)* } = self;
+                DirectionKeys { $($field,)* }
+            }
+        }
+    };
 }
 
-table! {
-    /// From inside to outside.
-    pub struct Up, UpChange = "up", "what the devices upload" {
-        link: Link = LINK;
-        once: bool = ONCE;
-        qdisc: Qdisc = QDISC;
-        delay: Span = DELAY;
-        jitter: Span = JITTER;
-        loss: f64 = LOSS;
+directions! {
+    {
+        link: Link = key("infinite", "A rate, any link of 'qdelay list link', or a trace.");
+        once: bool = key("off", "A trace does not start over at its end.");
+        qdisc: Qdisc = key("taildrop", "The queue discipline in front of the link.");
+        delay: Span = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
+        jitter: Span = key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
+            .within("0s", "60s");
+        loss: f64 = key("0", "Probability that a packet is lost behind the link.").within("0", "1");
     }
+    /// From outside to inside.
+    Down, DownChange = "down", "what the devices download";
+    /// From inside to outside.
+    Up, UpChange = "up", "what the devices upload";
 }
 
 table! {
