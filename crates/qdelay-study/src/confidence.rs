@@ -10,8 +10,9 @@ const CONFIDENCE: f64 = 0.95;
 /// With one degree of freedom, which has the widest interval, it is 12.706.
 const WIDEST: f64 = 13.0;
 
-/// Half of the width of the 95% confidence interval of the mean of `figures`, which are taken for independent draws from one
-/// normal distribution, so that each run has to be in it once only; of fewer than two there is none.
+/// Half of the width of the 95% confidence interval of the mean of `figures`, which are treated as independent draws from one
+/// normal distribution; each run may therefore occur only once. `None` for fewer
+/// than two figures.
 pub fn half_width(figures: &[f64]) -> Option<f64> {
     let degrees = figures.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
     let count = figures.len() as f64;
@@ -20,7 +21,7 @@ pub fn half_width(figures: &[f64]) -> Option<f64> {
     Some(quantile(degrees) * (squares / degrees as f64 / count).sqrt())
 }
 
-/// What t stays within, on both sides, with this confidence; `degrees` of freedom, at least one.
+/// The two-sided quantile of Student's t distribution with this confidence; `degrees` of freedom, at least one.
 fn quantile(degrees: usize) -> f64 {
     let (mut low, mut high) = (0.0, WIDEST);
     // Each halves it: to the last digits of a float.

@@ -1,5 +1,4 @@
-//! What runs cost: CPU time, the clock, memory. The only place that asks a real clock anything, and
-//! nothing of it reaches a simulation.
+//! The cost of runs: CPU time, elapsed time, memory. Only this file reads a real clock, and no simulation depends on it.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;
@@ -35,7 +34,7 @@ impl Stopwatch {
     }
 }
 
-/// The most memory the process has held at once, in MB (10^6 bytes); `None` where the system does not say.
+/// The most memory the process has held at once, in MB (10^6 bytes); `None` if the system does not report it.
 pub fn max_rss_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -22,12 +22,12 @@ pub type Selection = BTreeMap<String, Vec<String>>;
 pub struct Expect {
     /// Line of the file it stands in, from 1.
     pub line: u32,
-    /// What is expected, in words.
+    /// The expectation in words.
     pub claim: String,
     /// Dotted path into a case of `summary.json`: `queue_delay_ms.p99`, `groups.video.loss_ratio`; or two with ` / ` between, the
     /// first over the second.
     pub measure: String,
-    /// The cases that are meant (`where`): on these axes those with one of these labels; all on other axes.
+    /// The selected cases (`where`): those with one of these labels on these axes, and with any label on other axes.
     pub select: Selection,
     /// Each figure is divided by that of the case with these labels in place of its own; empty for no division.
     pub normalise: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ pub struct Expect {
     pub low: Option<f64>,
     /// Largest accepted.
     pub high: Option<f64>,
-    /// What a paper says.
+    /// The paper's statement.
     pub paper: Option<f64>,
 }
 
@@ -64,8 +64,8 @@ words! {
         Max = "max",
         /// Sum.
         Sum = "sum",
-        /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ in their seed and in no figure count
-        /// as one; of a single one there is no interval.
+        /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ only in their seed, and in
+        /// no figure, count as one; a single case has no interval.
         Ci95Low = "ci95_low",
         /// The upper end of that.
         Ci95High = "ci95_high",
@@ -96,7 +96,7 @@ pub fn within(figure: f64, low: Option<f64>, high: Option<f64>) -> bool {
     low.is_none_or(|low| low <= figure) && high.is_none_or(|high| figure <= high)
 }
 
-/// What came of each expectation over the cases of a study.
+/// The result of each expectation for the cases of a study.
 pub fn evaluate(expects: &[Expect], axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<ExpectResult> {
     let table = Table::new(axes, cases);
     expects.iter().map(|expect| result(expect, table.figure(expect))).collect()
@@ -116,7 +116,7 @@ fn result(expect: &Expect, ours: Option<f64>) -> ExpectResult {
     }
 }
 
-/// Where a case stands: its label on each axis, as an index.
+/// The coordinates of a case: its label on each axis, as an index.
 type Point = Vec<usize>;
 
 /// The cases of a study by their place on the axes.
@@ -134,7 +134,7 @@ struct Placed {
     run: usize,
 }
 
-/// Which run a figure is of, and which the one is that it is divided by. Figures of equal runs are one observation.
+/// The run of a figure, and the run of its reference. Figures of equal runs are one observation.
 pub type Runs = (usize, Option<usize>);
 
 impl<'a> Table<'a> {
@@ -160,7 +160,7 @@ impl<'a> Table<'a> {
         for labels in combinations(&expect.versus) {
             let mut select = expect.select.clone();
             select.extend(labels);
-            // All of them count: the best of those that happen to be there would be another figure.
+            // All labels must be present: the best of some of them would be another figure.
             let other = self.over_cases(expect, &select)?;
             best = Some(match (best, expect.best) {
                 (None, _) => other,
@@ -176,14 +176,15 @@ impl<'a> Table<'a> {
         self.axes
     }
 
-    /// Each case that `expect` means: its label on each axis, as an index, and its measure, over that of its own reference where
-    /// there is one. Nothing if one of them has no figure.
+    /// Every case selected by `expect`: its coordinates and its measure, divided by the measure of its reference if there is one.
+    /// `None` if any
+    /// case has no figure.
     pub fn of_cases(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
         let with_figure = |point| Some((Point::as_slice(point), self.of_case(expect, point)?));
         self.selected(&expect.select).into_iter().map(with_figure).collect()
     }
 
-    /// Where the cases that `select` means stand; none if it names an axis that is not there.
+    /// The coordinates of the cases selected by `select`; `None` for an unknown axis.
     fn selected(&self, select: &Selection) -> Vec<&Point> {
         let mut accepted: Vec<Option<Vec<usize>>> = vec![None; self.axes.len()];
         for (name, labels) in select {
@@ -207,7 +208,7 @@ impl<'a> Table<'a> {
         if !matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
             return combine(figures, expect.over);
         }
-        // The same run again says nothing more of how sure the mean is.
+        // An equal run adds no information about the confidence of the mean.
         let mut seen = BTreeSet::new();
         let runs = points.iter().map(|point| self.runs(point, &expect.normalise));
         let of_new_runs = figures.iter().zip(runs).filter(|(_, runs)| seen.insert(*runs));
@@ -224,7 +225,7 @@ impl<'a> Table<'a> {
         Some((self.cases.get(point)?.run, reference))
     }
 
-    /// Where the case stands that a case is divided by.
+    /// The coordinates of the reference of a case.
     fn reference(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Point> {
         let mut reference = point.to_vec();
         for (name, label) in normalise {
@@ -284,7 +285,7 @@ fn combine(mut figures: Vec<f64>, over: Over) -> Option<f64> {
         Over::Mean => sum / count,
         Over::Ci95Low => sum / count - confidence::half_width(&figures)?,
         Over::Ci95High => sum / count + confidence::half_width(&figures)?,
-        // NaN, and so no figure, where one of them is negative.
+        // NaN, and therefore no figure, for a negative one.
         Over::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
         Over::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),
         Over::Max => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),

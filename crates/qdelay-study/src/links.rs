@@ -5,7 +5,7 @@ use qdelay_path::{AnyLink, LINKS, TraceLink};
 use qdelay_trace::{Schedule, TraceError, synth};
 use std::fmt::Display;
 
-/// What makes a trace out of arguments, to be replayed over and over.
+/// A function that makes a trace of arguments; the trace is repeated without end.
 type Maker = fn(&Arguments) -> Result<Schedule, TraceError>;
 
 /// Traces that are made and not read: the registry.
@@ -23,7 +23,7 @@ pub fn is_link(text: &str) -> bool {
     qdelay_path::is_rate(text) || components().iter().any(|component| component.name == name)
 }
 
-/// What is wrong with `text` as a link, and how a file of that name is given where a trace may stand as well.
+/// The error for `text` as a link, with the notation of a file of that name if a trace is accepted as well.
 pub fn or_file(text: &str, error: &dyn Display) -> String {
     match qdelay_path::is_rate(text) && !text.contains(':') {
         true => format!("{error}; a file with a trace is given as ./{text}"),
@@ -31,13 +31,13 @@ pub fn or_file(text: &str, error: &dyn Display) -> String {
     }
 }
 
-/// What stands behind the error of a trace that is nowhere, where a link may stand as well.
+/// The hint after the error of an unknown trace, if a link is accepted as well.
 pub const OR_LINK: &str = "; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit";
 
 /// Reads a link: one of [`LINKS`], a plain rate such as `10mbit`, or a synthetic trace.
 ///
 /// # Errors
-/// What the link's declaration does not accept.
+/// The text does not match the declaration of the link.
 pub fn parse(text: &str) -> Result<AnyLink, ComponentError> {
     if qdelay_path::is_rate(text) {
         return AnyLink::build(&qdelay_path::parse_link(text)?);

@@ -57,7 +57,7 @@ fn items(text: &str) -> Result<Vec<&str>, String> {
     Ok(items)
 }
 
-/// Commas separate components; who separates parameters by them gets what was meant.
+/// Commas separate components; the error for commas between parameters shows the correct notation.
 fn refuse_parameters(
     option: &str,
     items: &[&str],
@@ -78,10 +78,10 @@ fn refuse_parameters(
     Err(InputError::new(option, message))
 }
 
-/// The same case twice would say nothing new and be told apart by nothing.
+/// Two equal cases could not be distinguished.
 ///
 /// # Errors
-/// One of `all` is there twice.
+/// An element of `all` occurs twice.
 pub fn refuse_repeated(option: &str, all: impl Iterator<Item = String>) -> Result<(), InputError> {
     let mut seen = BTreeSet::new();
     for typed in all {

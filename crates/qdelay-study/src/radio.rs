@@ -21,7 +21,7 @@ pub fn components() -> Vec<&'static Component> {
         .collect()
 }
 
-/// The text of a link, with an overhead of so many bytes a packet where it says none of its own and can have one.
+/// The text of a link, with this overhead in bytes per packet if the link has that parameter and the text does not set it.
 pub(crate) fn with_overhead(text: &str, bytes: u64) -> String {
     let name = text.split(':').next().unwrap_or("");
     let is_rate = qdelay_path::is_rate(text);

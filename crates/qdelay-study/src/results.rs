@@ -1,5 +1,6 @@
-//! What stands in the files of a result folder. They are only added to; readers ignore what they do not know. No times of
-//! day and no cost: equal runs are equal bytes.
+//! The contents of the files of a result folder. Fields are only ever added, and readers ignore unknown fields. Files have no
+//! times of day and
+//! no cost, so equal runs give equal bytes.
 
 mod case;
 mod json;

@@ -1,4 +1,4 @@
-//! Cases that differ in their seed and in nothing that came of them: one run, done several times.
+//! Cases that differ in their seed and in no figure: one run, repeated.
 //!
 //! A scenario that draws nothing at random, such as a single Cubic flow, comes out alike with every seed, to the last packet. Five
 //! such cases are one observation, and no interval over them says how sure a figure is.
@@ -7,10 +7,11 @@ use crate::results::{CaseSummary, text};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The axis on which such cases differ.
+/// The axis on which these cases differ.
 pub const SEED: &str = "seed";
 
-/// For each case the place of the first one with the same labels but for the seed, and the same figures: its own where none before it
+/// For each case the place of the first one with the same labels but for the seed, and the same figures: its own where none
+/// before it
 /// has them.
 pub fn first_equals<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Vec<usize> {
     let cases: Vec<&CaseSummary> = cases.into_iter().collect();
@@ -36,7 +37,7 @@ pub fn groups(cases: &[CaseSummary]) -> Vec<Vec<String>> {
     groups.into_values().filter(|ids| ids.len() > 1).collect()
 }
 
-/// A few figures that nearly always tell different runs apart; [`is_same`] looks at all.
+/// A few figures that nearly always differ between different runs; [`is_same`] compares all figures.
 fn fingerprint(case: &CaseSummary) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (axis, label) in case.labels.iter().filter(|(axis, _)| *axis != SEED) {

@@ -1,4 +1,4 @@
-//! The scenarios that are built in. They stand in the folder `scenarios` of this crate.
+//! The built-in scenarios, from the folder `scenarios` of this crate.
 
 use crate::InputError;
 use qdelay_config::fault::near;
@@ -31,7 +31,7 @@ pub fn suggest(name: &str) -> Option<&'static str> {
 /// The name of a scenario, as it was typed, and its text: of a file where there is one, else of a shipped one.
 ///
 /// # Errors
-/// Neither, or a file that cannot be read.
+/// Neither exists, or the file cannot be read.
 pub fn read(scenario: &OsStr) -> Result<(String, String), InputError> {
     let path = Path::new(scenario);
     let place = path.display();
@@ -66,7 +66,7 @@ pub fn read(scenario: &OsStr) -> Result<(String, String), InputError> {
     }
 }
 
-/// The text of a file, or as much of it as tells that there is too much.
+/// The text of a file, or its beginning if it is too large.
 fn read_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;

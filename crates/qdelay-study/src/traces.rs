@@ -24,7 +24,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 const CHUNK_BYTES: usize = 64 * 1024;
-/// What names a format on the command line.
+/// The option that names a format on the command line.
 const OPTION: &str = "--trace-format";
 
 /// The link that a trace drives; it starts over at its end if `repeat`.
@@ -35,7 +35,7 @@ pub fn link(trace: &Trace, repeat: bool) -> AnyLink {
     }
 }
 
-/// How a file is to be read: as was said, or by default as its first line tells.
+/// The format of a file: given by the user, or detected from the first line.
 #[derive(Clone, Debug, Default)]
 pub struct Format(Option<Arguments>);
 
@@ -99,7 +99,7 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
     format!("{:016x}", bytes.iter().fold(FNV_BASIS, step))
 }
 
-/// Passes on what it reads, and keeps its digest.
+/// A reader that computes the digest of its data.
 struct Digesting<'a> {
     input: &'a mut dyn Read,
     digest: u64,
@@ -128,14 +128,14 @@ pub(crate) fn find_shipped(name: &str) -> Option<&'static [u8]> {
 enum ReadError {
     Io(io::Error),
     Trace(TraceError),
-    /// What was asked for cannot be.
+    /// The request is impossible.
     Format(String),
-    /// It begins like this format, of which more has to be said.
+    /// The file begins like this format, which needs parameters.
     Unsaid(&'static format::Format),
 }
 
 impl ReadError {
-    /// `option` is what names a format.
+    /// `option` is the option that names a format.
     fn message(&self, option: &str) -> String {
         match self {
             ReadError::Io(error) => unreadable(error),

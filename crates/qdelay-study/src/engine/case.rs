@@ -16,7 +16,7 @@ pub fn run(
     options: &Options,
     runner: &dyn Runner,
 ) -> Result<CaseSummary, EngineError> {
-    // What is there of a case that fails goes with it: on a full disk it would be in the way.
+    // The partial files of a case that fails are removed: they would occupy a full disk.
     let partial = folder.begin_case(&case.id)?;
     let summary = write_case(case, study, options, runner, partial.path())?;
     digests::write(partial.path())?;

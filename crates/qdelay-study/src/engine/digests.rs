@@ -58,7 +58,7 @@ fn of(path: &Path) -> io::Result<String> {
     Ok(hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Takes what is copied into it.
+/// A writer that computes a digest of the data copied to it.
 struct Hasher(Sha256);
 
 impl io::Write for Hasher {

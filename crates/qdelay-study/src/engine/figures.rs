@@ -1,4 +1,4 @@
-//! From the outcome of a run to what stands in its files.
+//! Conversion of the outcome of a run into the contents of its files.
 
 use crate::results::{CaseSummary, Cdf, Entity, SCHEMA_VERSION};
 use crate::scenario::Case;

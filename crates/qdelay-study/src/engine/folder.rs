@@ -1,4 +1,4 @@
-//! The folder of a study: whose it is, what is in it already, and that nobody else writes to it.
+//! The folder of a study: the study that it belongs to, the cases that it has already, and the lock against other writers.
 
 use super::{EngineError, Options, digests};
 use crate::InputError;
@@ -25,8 +25,9 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or takes one that is of the same study. Nothing in it is touched before it is held: `study.json`
-    /// is made once, locked, and from then on only written in place, so that all who come lock the same file.
+    /// Makes the folder, or takes one that is of the same study. No file in it is changed before the lock is held: `study.json`
+    /// is created once and afterwards only written in place, so that all
+    /// processes lock the same file.
     pub fn open(
         study: &Study,
         library: &Library,
@@ -51,7 +52,7 @@ impl Folder {
         })?;
         let mut is_without_digests = false;
         if theirs.is_empty() {
-            // New, or of a run that was killed before it could say whose the folder is.
+            // The folder is new, or its run was killed before `study.json` had been written.
             prepare(&root)?;
         } else if options.fresh {
             clear(&root)?;
@@ -63,12 +64,12 @@ impl Folder {
             write_in_place(&mut file, &text(&ours)).map_err(|error| cannot_write(&path, &error))?;
         }
         let cases = files::make_below(&root, "cases")?;
-        // What runs have left half-done that were killed.
+        // Partial files of killed runs.
         [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
         Ok(Folder { root, is_without_digests, _lock: file })
     }
 
-    /// Where the case's folder is to stand.
+    /// The path of the case's folder.
     pub fn case(&self, id: &str) -> PathBuf {
         self.root.join("cases").join(id)
     }
@@ -82,11 +83,11 @@ impl Folder {
     /// The case's files are whole: they take their place in one step.
     pub fn finish_case(&self, id: &str, partial: Partial) -> Result<(), InputError> {
         let path = self.case(id);
-        // What is there is not what was written: otherwise the case would not have been run again.
+        // The existing folder does not match its digests: otherwise the case would not have been run again.
         files::remove(&path).and_then(|()| partial.finish()).map_err(|error| cannot_write(&path, &error))
     }
 
-    /// The cases that are there and whole, without their curves.
+    /// The cases that exist and are complete, without their curves.
     pub fn finished(
         &self,
         study: &Study,
@@ -165,7 +166,7 @@ fn is_whole_parquet(path: &Path) -> bool {
     ends().is_ok_and(|ends| ends == [MAGIC; 2])
 }
 
-/// Writes over what the file has, and on to the disk.
+/// Overwrites the contents of the file and flushes them to the disk.
 fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
     if file.metadata()?.nlink() > 1 {
         return Err(io::Error::other("has another name, which would be written to as well"));
@@ -174,7 +175,7 @@ fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
     file.rewind()?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        // No half of it: an empty one is begun again.
+        // No partial contents remain: an empty file is written anew.
         let _ = file.set_len(0);
     }
     written
@@ -201,7 +202,7 @@ fn prepare(root: &Path) -> Result<(), InputError> {
         .map_err(fail)?
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        // What a run leaves that was killed before `study.json` was written.
+        // Files of a run that was killed before `study.json` had been written.
         .find(|name| name != "study.json" && name != "scenario.toml" && !name.ends_with(".partial"));
     if let Some(name) = foreign {
         let message =
@@ -233,7 +234,7 @@ fn study_file(study: &Study, library: &Library, options: &Options, clock: Option
     }
 }
 
-/// What the command line changed; seeds are an axis, and stand there.
+/// The changes of the command line, except seeds, which are an axis.
 fn overrides(options: &Options, clock: Option<&str>) -> BTreeMap<String, String> {
     let duration = options.overrides.duration.map(|duration| ("duration".to_string(), duration.to_string()));
     let seeds =

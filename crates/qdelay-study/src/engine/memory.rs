@@ -8,7 +8,7 @@ use crate::traces::Library;
 use qdelay_sim::{Outcome, Scenario};
 use std::thread;
 
-/// A case that has been run, and what it cost.
+/// A finished case and its cost.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Its figures, without curves.
@@ -22,14 +22,14 @@ pub struct Done {
 /// A scenario that is of no study.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: String,
-    /// What is run.
+    /// The scenario.
     pub scenario: Scenario,
 }
 
-/// Runs every case of `study`, `jobs` at a time (a core each where it is not given), and writes nothing. Cases stand in the order of
-/// the axes, whichever was done first.
+/// Runs every case of `study`, `jobs` at a time (one for each core by default), without writing files. The cases are returned in
+/// the order of the axes.
 ///
 /// # Errors
 /// A case that cannot be built, or a failed audit: of several the one of the first case.
@@ -49,7 +49,7 @@ pub fn in_memory(
     })
 }
 
-/// The outcomes of `scenarios`, in their order; `what` is what `progress` is told to be run. `jobs` as of [`in_memory`].
+/// Runs `scenarios` and returns the outcomes in their order; `what` is the name for `progress`, and `jobs` as for [`in_memory`].
 ///
 /// # Errors
 /// As [`in_memory`].

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A case's folder appears in one step when it is whole. Whoever is killed loses what was being run and nothing else: the
-//! next run finds the cases that are there, as their digests say they were written, and goes on. Files hold no times of day and no cost, and cases stand in the order
+//! next run finds the cases that are there, as their digests say they were written, and goes on. Files hold no times of day and
+//! no cost, and cases stand in the order
 //! of the axes: a study that was killed and resumed, on any number of threads, leaves the same bytes as one that was not.
 
 mod case;
@@ -49,11 +50,11 @@ pub struct Options {
     pub out: PathBuf,
     /// Cases to run at once, at least 1.
     pub jobs: usize,
-    /// Whether results that are there are deleted first, whatever they are of.
+    /// Delete existing results first, also those of another study.
     pub fresh: bool,
-    /// What `study` was read with.
+    /// The changes with which `study` was read.
     pub overrides: Overrides,
-    /// Whether every case leaves a `packets.parquet`; those whose scenario says so do anyway.
+    /// Write `packets.parquet` for every case, not only for those whose scenario asks for it.
     pub packets: bool,
     /// Whether every case leaves a `series.parquet`.
     pub series: bool,
@@ -62,7 +63,7 @@ pub struct Options {
 /// Why a study has no summary.
 #[derive(Debug)]
 pub enum EngineError {
-    /// What the user gave cannot be used, or cannot be written to.
+    /// An input cannot be used, or an output cannot be written.
     Input(InputError),
     /// A run failed its audit: a fault of the program.
     Audit(String),
@@ -86,7 +87,7 @@ impl std::error::Error for EngineError {}
 
 /// Hears how far a study is. Called from several threads.
 pub trait Progress: Sync {
-    /// So many cases this study has, and so many of them were there already.
+    /// The number of cases of the study, and of those that exist already.
     fn begins(&self, study: &str, cases: u64, there: u64);
     /// One more is done.
     fn case_done(&self);
@@ -97,7 +98,7 @@ impl Progress for () {
     fn case_done(&self) {}
 }
 
-/// Runs what of `study` is not in the folder yet on the simulator, and writes the summary.
+/// Runs the missing cases of `study` on the simulator, and writes the summary.
 ///
 /// # Errors
 /// A case that cannot be built, a folder that cannot be written to or holds something else, a failed audit.
@@ -110,10 +111,10 @@ pub fn run(
     run_by(&Simulator, study, library, options, progress)
 }
 
-/// As [`run`], by another runner.
+/// As [`run`], with another runner.
 ///
 /// # Errors
-/// As [`run`], and what the runner says.
+/// As for [`run`], and those of the runner.
 pub fn run_by(
     runner: &dyn Runner,
     study: &Study,
@@ -123,7 +124,7 @@ pub fn run_by(
 ) -> Result<Summary, EngineError> {
     study.check(library)?;
     if runner.clock().is_some() {
-        // Those of more cases than this are not seen in advance: to look at a thousand million takes a day.
+        // Studies with more cases are not checked in advance: to check a thousand million cases takes a day.
         let looked_at = study.case_count().min(CHECKED);
         (0..looked_at).try_for_each(|index| runner.check(&study.case(index, library)?))?;
     }
@@ -151,7 +152,7 @@ pub fn run_by(
     let axes = folder::axes(study);
     let mut expects = expect::evaluate(&study.expects, &axes, &cases);
     if library.used().values().any(|used| used.stands_in_for.is_some()) {
-        // What is expected of one trace says nothing of another.
+        // An expectation for one trace does not apply to another.
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }
     let same_runs = same_runs::groups(&cases);

@@ -4,10 +4,10 @@ use super::EngineError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Runs `work` for every index, on so many threads; on the caller's where that is one. The results stand in no order.
+/// Runs `work` for every index on this many threads, or on the caller's thread for one. The order of the results is arbitrary.
 ///
 /// # Errors
-/// That of the first index whose work has failed; after an error no more is begun.
+/// The error of the lowest failed index; after an error no further work begins.
 pub fn on_threads<T: Send>(
     indices: impl Iterator<Item = u64> + Send,
     threads: usize,
@@ -15,7 +15,7 @@ pub fn on_threads<T: Send>(
 ) -> Result<Vec<(u64, T)>, EngineError> {
     let indices = Mutex::new(indices.fuse());
     let done: Mutex<Vec<(u64, T)>> = Mutex::new(Vec::new());
-    // Of several errors the one of the first case, so that what is said does not depend on the threads.
+    // Of several errors the one of the first case is returned, so that the message does not depend on the threads.
     let failed: Mutex<Option<(u64, EngineError)>> = Mutex::new(None);
     let next = || {
         let is_failed = lock(&failed).is_some();

@@ -1,4 +1,4 @@
-//! Who runs a case: the simulator, or somebody else.
+//! Runners of cases: the simulator, or another implementation.
 
 use super::EngineError;
 use crate::InputError;
@@ -7,7 +7,7 @@ use crate::scenario::Case;
 use qdelay_record::PacketFile;
 use qdelay_sim::{Outcome, RunError, Scenario};
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Its measures.
@@ -16,23 +16,24 @@ pub struct Ran {
     pub audit: Option<Audit>,
 }
 
-/// Runs cases. Called from as many threads as [`Options::jobs`](super::Options::jobs) says.
+/// Runs cases, on [`Options::jobs`](super::Options::jobs) threads.
 pub trait Runner: Sync {
-    /// What results say of the clock; `None` for the simulator's.
+    /// The clock's name in results; `None` for the simulator.
     fn clock(&self) -> Option<&'static str> {
         None
     }
-    /// Whether `case` can be run at all; asked before the first case is run, of very many when their turn comes.
+    /// Checks that `case` can be run. It is called for all cases before the first runs, or for very many cases directly before
+    /// each runs.
     ///
     /// # Errors
-    /// What cannot be, and what can.
+    /// The unsupported setting, and the supported ones.
     fn check(&self, _case: &Case) -> Result<(), InputError> {
         Ok(())
     }
-    /// Runs `case`, and tells `packets` of every packet.
+    /// Runs `case`, and records every packet in `packets`.
     ///
     /// # Errors
-    /// What the user gave cannot be run, or a fault.
+    /// The case cannot be run, or a fault.
     fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError>;
 }
 
@@ -48,7 +49,7 @@ impl Runner for Simulator {
 }
 
 impl Simulator {
-    /// What comes of `scenario`, which errors call `place`; `packets` is told of every packet.
+    /// The outcome of `scenario`, whose name in errors is `place`; every packet is recorded in `packets`.
     ///
     /// # Errors
     /// It cannot be built, or a failed audit.
@@ -65,7 +66,7 @@ impl Simulator {
     }
 }
 
-/// What cannot be built is the user's doing; what fails on the way is ours.
+/// A scenario that cannot be built is a mistake of the input; a failure of the run is a fault of the program.
 fn failure(place: &str, error: &RunError) -> EngineError {
     match error {
         RunError::Topology(_) => InputError::new(place, error).into(),

@@ -1,4 +1,4 @@
-//! Files and folders that are whole or not there, in places that somebody else may have prepared.
+//! Files and folders that are either complete or absent, in places where another user may have put links.
 //!
 //! A folder of results comes from anywhere: whatever stands in it may be a symbolic link to a file of the user's. So
 //! nothing below the folder that the user names is reached through one, for writing or for reading: files are opened with
@@ -22,10 +22,10 @@ use std::path::{Component, Path, PathBuf};
 /// Longest file of results that is read: those of the largest studies have some hundred megabytes.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Writes `text` to `path`: to a temporary file beside it, which then takes the name and replaces what had it.
+/// Writes `text` to `path`: to a temporary file in the same folder, which is then renamed and replaces an existing file.
 ///
 /// # Errors
-/// The place cannot be written to, or has no room; something stands there that is no file, such as a device.
+/// The folder cannot be written to, the disk is full, or the path is not a file, such as a device.
 pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
     // A rename would put a file in the place of a device.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
@@ -39,10 +39,10 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
-/// A new file in a folder that nobody else can know of, such as that of a [`Partial`].
+/// A new file in a private folder, such as the folder of a [`Partial`].
 ///
 /// # Errors
-/// There is one of this name, or it cannot be made.
+/// The file exists, or cannot be created.
 pub fn create(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }
@@ -56,10 +56,10 @@ pub fn create_with(path: &Path, text: &str) -> Result<(), InputError> {
     written.map_err(|error| cannot_write(path, &error))
 }
 
-/// The bytes of a file of results, which is a file and no link to one.
+/// The bytes of a file of results, which must be a regular file and not a link.
 ///
 /// # Errors
-/// There is none, it is something else, it cannot be read, or is larger than any that a run leaves.
+/// The file does not exist, is not a regular file, cannot be read, or is larger than any file of a run.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, options().read(true))?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -77,10 +77,10 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
 }
 
-/// Opens a file for what `options` say, and nothing that only leads to one or is something else.
+/// Opens a regular file with `options`; links and other kinds of files are refused.
 ///
 /// # Errors
-/// As [`OpenOptions::open`]; what stands there is no file.
+/// As for [`OpenOptions::open`], or the path is not a regular file.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     if is_link(path) {
         return Err(io::Error::other("is a symbolic link"));
@@ -104,17 +104,17 @@ pub fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// Whether there is a file of this name, and no link to one.
+/// Whether a regular file with this name exists; a link does not count.
 pub fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
-/// Whether there is a folder of this name, and no link to one.
+/// Whether a folder with this name exists; a link does not count.
 pub fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Removes what has this name: a file, a link and not what it leads to, a folder with all that is in it. There may be none.
+/// Removes a file, a link (not its target), or a folder with its contents. The name may be absent.
 ///
 /// # Errors
 /// It cannot be removed.
@@ -123,10 +123,10 @@ pub fn remove(path: &Path) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// The folder `below` in `root`. Each folder on the way is made where there is none, and is no link; `root` may be one.
+/// The folder `below` in `root`. Missing folders are created, and none of them may be a link; `root` may be one.
 ///
 /// # Errors
-/// Something else stands there, or a folder cannot be made.
+/// The path exists and is not a folder, or a folder cannot be created.
 pub fn make_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
     fs::create_dir_all(root).map_err(|error| cannot_write(root, &error))?;
     on_the_way(root, below, |path| match fs::create_dir(path) {
@@ -135,10 +135,10 @@ pub fn make_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
     })
 }
 
-/// The folder `below` in `root`, for reading: what is there of the way is no link.
+/// The folder `below` in `root`, for reading: no existing part of the path may be a link.
 ///
 /// # Errors
-/// A link stands there.
+/// A part of the path is a link.
 pub fn find_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
     on_the_way(root, below, |path| if path.symlink_metadata().is_ok() { refuse_link(path) } else { Ok(()) })
 }

@@ -1,4 +1,4 @@
-//! What is being written and is not whole yet.
+//! Files and folders that are being written and are not complete.
 
 use super::options;
 use rustix::process::geteuid;
@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How such names end, after 32 hexadecimal digits that nobody can guess.
+/// The end of temporary names, after 32 random hexadecimal digits.
 const ENDING: &[u8] = b".partial";
 const DIGITS: usize = 32;
 /// Of the name that it will have, in bytes: a name has at most 255.
@@ -19,14 +19,14 @@ const NAME_MAX: usize = 200;
 /// Names that are tried: one that is taken already was guessed after all.
 const TRIES: usize = 16;
 
-/// A file or folder `.NAME.DIGITS.partial` that takes the name `NAME` when it is whole, and goes when it is dropped before.
+/// A file or folder `.NAME.DIGITS.partial` that is renamed to `NAME` when it is complete, and removed if it is dropped before.
 ///
 /// Whoever makes one holds a lock on it (`flock`) for as long as it is there. The lock ends with the process however that
 /// ends, so what is not locked was left by one that was killed: [`remove_left`] takes it away, and so does the next
 /// [`Partial::file`] of the same name. Where a file system has no locks nothing is taken away.
 #[derive(Debug)]
 pub struct Partial {
-    /// Where it stands, and what it will be called.
+    /// Its folder and its final name.
     temporary: PathBuf,
     whole: PathBuf,
     handle: File,
@@ -34,10 +34,10 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Begins the file `path`. What killed processes have left of it goes.
+    /// Begins the file `path`, and removes partial files that killed processes have left.
     ///
     /// # Errors
-    /// Its folder cannot be written to; `path` has no last part, or is a device.
+    /// The folder cannot be written to, or `path` has no file name or is a device.
     pub fn file(path: &Path) -> io::Result<Partial> {
         // A rename would put a file in the place of a device.
         if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
@@ -74,7 +74,7 @@ impl Partial {
         Err(ErrorKind::AlreadyExists.into())
     }
 
-    /// Where it stands until it is whole.
+    /// The temporary path.
     pub fn path(&self) -> &Path {
         &self.temporary
     }
@@ -84,11 +84,11 @@ impl Partial {
         &self.handle
     }
 
-    /// It is whole: a file is on the disk, and then it stands under its name in one step. A file replaces what has the name,
-    /// but a folder does not.
+    /// Completes it: the data is flushed to the disk and the name changes in one step. A file replaces an existing file; a folder
+    /// replaces nothing.
     ///
     /// # Errors
-    /// It cannot be written or renamed; then it goes.
+    /// It cannot be written or renamed; it is then removed.
     pub fn finish(mut self) -> io::Result<()> {
         self.handle.sync_all()?;
         fs::rename(&self.temporary, &self.whole)?;
@@ -100,7 +100,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.is_done {
-            // What stays is not locked any more, and goes with the next.
+            // A file that remains is no longer locked, and the next process removes it.
             let _ = super::remove(&self.temporary);
         }
     }
@@ -110,7 +110,7 @@ impl Drop for Partial {
 #[derive(Debug)]
 pub struct Scratch(Partial);
 
-/// Those that are there.
+/// The existing partial files.
 static SCRATCH: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Scratch {
@@ -142,7 +142,7 @@ impl Drop for Scratch {
 /// Removes every [`Scratch`] of this process, which ends at once.
 pub fn remove_scratch() {
     for path in lock(&SCRATCH).iter() {
-        // Whoever still writes to it may be quicker once; what is left of it goes with the next.
+        // A process that still writes to it may be faster once; the next process removes the rest.
         let _ = super::remove(path).or_else(|_| super::remove(path));
     }
 }
@@ -164,9 +164,9 @@ fn make_folder(path: &Path, mode: u32) -> io::Result<File> {
     options().read(true).open(path)
 }
 
-/// Locks what was just made; false where it has gone meanwhile.
+/// Locks the new file; false if it was removed meanwhile.
 fn is_ours(handle: &File, path: &Path) -> bool {
-    // A file system without locks: nobody takes anything away there.
+    // The file system has no locks: no partial file is removed there.
     let is_locked = !matches!(handle.try_lock(), Err(TryLockError::WouldBlock));
     is_locked && is_same(handle, path)
 }
@@ -177,7 +177,7 @@ fn is_same(handle: &File, path: &Path) -> bool {
     matches!(both, (Ok(one), Ok(other)) if identity(&one) == identity(&other))
 }
 
-/// Takes away what killed processes of this user have left in `folder`: of the name `name`, or of any.
+/// Removes the partial files that killed processes of this user have left in `folder`, for `name` or for any name.
 pub fn remove_left(folder: &Path, name: Option<&OsStr>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -193,7 +193,7 @@ pub fn remove_left(folder: &Path, name: Option<&OsStr>) {
 }
 
 fn remove_if_left(path: &Path) {
-    // Neither a link nor a pipe is one of ours, nor what is another user's.
+    // Links, pipes and files of other users are not ours.
     let is_possible = path
         .symlink_metadata()
         .is_ok_and(|found| (found.is_file() || found.is_dir()) && found.uid() == geteuid().as_raw());
@@ -202,7 +202,7 @@ fn remove_if_left(path: &Path) {
     }
     let Ok(handle) = options().read(true).open(path) else { return };
     if handle.try_lock().is_ok() && is_same(&handle, path) {
-        // Whoever cannot remove it lives with it.
+        // A file that cannot be removed is ignored.
         let _ = super::remove(path);
     }
 }
@@ -218,7 +218,7 @@ fn temporary_name(name: &OsStr) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// What a temporary name is for, as far as it is in it; `None` of other names.
+/// The final name, as far as the temporary name contains it; `None` for other names.
 fn target_of(name: &OsStr) -> Option<&[u8]> {
     let rest = name.as_bytes().strip_prefix(b".")?.strip_suffix(ENDING)?;
     let (rest, digits) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;

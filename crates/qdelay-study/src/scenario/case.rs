@@ -1,4 +1,4 @@
-//! One case: the settings of its point on every axis, what contradicts what, and the simulator's scenario.
+//! One case: the settings of its point on every axis, checks for contradictions, and the simulator's scenario.
 
 use super::Study;
 use super::cell_tables::Cell;
@@ -19,7 +19,7 @@ use qdelay_sim::{
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
-/// What the time series has at most where its bins' width is not given.
+/// The maximum number of bins of a time series if the width of the bins is not given.
 const BINS: u64 = 500;
 
 /// A case, ready to run.
@@ -35,7 +35,7 @@ pub struct Case {
     pub resolved: serde_json::Value,
     /// The traces it runs on, by name.
     pub traces: BTreeMap<String, TraceUsed>,
-    /// What the simulator runs.
+    /// The simulator's scenario.
     pub scenario: Scenario,
     /// Whether a record of every packet is wanted.
     pub packets: bool,
@@ -61,7 +61,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Those of a file that says nothing.
+    /// The settings of an empty file.
     pub fn defaults() -> Tables {
         Tables {
             path_line: 0,
@@ -73,7 +73,7 @@ impl Tables {
         }
     }
 
-    /// These with what `points` set. What is set for one flow or hop stands over what is set for all.
+    /// The settings changed by `points`. A setting of one flow or hop takes precedence over a setting of all.
     pub fn with<'a>(&self, points: impl Iterator<Item = &'a Point> + Clone) -> Tables {
         let mut tables = self.clone();
         points.clone().filter(|point| point.which.is_none()).for_each(|point| tables.set(point));
@@ -110,7 +110,7 @@ impl Tables {
         }
     }
 
-    /// What the settings say against each other, without a trace being read.
+    /// Checks for contradictions between settings, without reading a trace.
     ///
     /// # Errors
     /// The contradiction, in the line of one of the settings.
@@ -192,7 +192,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Where the flows of an entry go: UEs by their place, and QFIs. Without a cell, to one place that nobody asks for.
+    /// The destinations of the flows of an entry: indices of UEs, and QFIs. Without a cell it is one destination, which is not
+    /// used.
     fn destinations(&self, flow: &Named<Flow>) -> Result<Vec<(usize, u8)>, Fault> {
         const MESSAGE: &str = "there is no cell; expected this with [cell] only";
         match &self.cell {
@@ -382,7 +383,7 @@ impl Tables {
     }
 }
 
-/// The rate of a flow's own access link; `None` where there is no bound.
+/// The rate of a flow's own access link; `None` without a limit.
 fn access(flow: &Flow) -> Option<Rate> {
     flow.access.get().filter(|rate| *rate != Rate::INFINITE)
 }
@@ -415,7 +416,7 @@ impl<'a> From<&'a Hop> for QueueAndLink<'a> {
 }
 
 impl QueueAndLink<'_> {
-    /// Either a link or a trace has to be there, in the table that begins in `line`.
+    /// The table that begins in `line` must have either a link or a trace.
     fn check(&self, table: &str, line: u32) -> Result<(), Fault> {
         const EITHER: &str =
             "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
@@ -440,7 +441,7 @@ impl QueueAndLink<'_> {
         }
     }
 
-    /// The discipline with the table's limit, where it has none of its own.
+    /// The discipline, with the table's limit if the discipline's own limit is not given.
     fn qdisc(&self) -> Result<Arguments, Fault> {
         let mut arguments = self.qdisc.value().0.clone();
         if let Some(limit) = self.limit.get() {

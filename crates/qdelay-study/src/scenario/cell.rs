@@ -105,7 +105,7 @@ fn names() -> Names {
     Names::without(EACH, "stands for every UE")
 }
 
-/// One table without a key, in place of none.
+/// One empty table if there is none.
 fn nothing(line: u32) -> [Node; 1] {
     [Node::new(line, Content::Table(Vec::new()))]
 }

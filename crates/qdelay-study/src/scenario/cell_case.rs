@@ -1,4 +1,4 @@
-//! The cell of one case: what its settings say against each other, and the simulator's cell.
+//! The cell of one case: checks for contradictions between settings, and the simulator's cell.
 
 use super::cell_tables::{Bearer, Cell, EACH, Ue};
 use super::declare::{self, Settings, UES_MAX};
@@ -27,15 +27,15 @@ use qdelay_ran::{CellSetting, UeSetting};
 use qdelay_sim::{Backhaul, BearerSpec, CellScenario, GateSpec, LinkSpec, QosFlowSpec, UeSpec, UpfSpec};
 use serde_json::{Map, json};
 
-/// The largest packet, which pacers have to let through whatever the rate.
+/// The largest packet, which pacers must let pass at any rate.
 const MTU_BYTES: u64 = 1500;
-/// What each QoS flow may send in its turn of deficit round robin.
+/// The quantum of each QoS flow in deficit round robin.
 const QUANTUM_BYTES: u32 = 1500;
 /// Limits in bytes are not to be cut short by a discipline's own number of packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
 impl Cell {
-    /// What the settings say against each other, without a file being read.
+    /// Checks for contradictions between settings, without reading a file.
     ///
     /// # Errors
     /// The contradiction, in the line of one of the settings.
@@ -65,7 +65,7 @@ impl Cell {
         self.check_upf()
     }
 
-    /// What is said of the UPF's pacer needs a queue before it.
+    /// Keys of the UPF's pacer need a queue before the pacer.
     fn check_upf(&self) -> Result<(), Fault> {
         const MESSAGE: &str =
             "there is no queue at the UPF; expected this with upf only, such as upf = \"sfq\"";
@@ -113,7 +113,8 @@ impl Cell {
         })
     }
 
-    /// Where the flows of an entry of `[[flow]]` go: UEs by their place, and QFIs; where packet filters say, that of packets with the
+    /// Where the flows of an entry of `[[flow]]` go: UEs by their place, and QFIs; where packet filters say, that of packets with
+    /// the
     /// flow's own codepoint.
     ///
     /// # Errors
@@ -173,7 +174,7 @@ impl Cell {
     /// The simulator's cell.
     ///
     /// # Errors
-    /// A channel that cannot be read, a carrier or cell that there is not, a discipline or pacer that cannot be built.
+    /// A channel that cannot be read, an impossible carrier or cell, a discipline or pacer that cannot be built.
     pub fn scenario(&self, sources: &mut Sources<'_>) -> Result<CellScenario, Fault> {
         let carrier = self.carrier()?;
         let keys = &self.keys;
@@ -214,7 +215,7 @@ impl Cell {
             }
         }
         let scenario = CellScenario { setting, tti, unit, n3: self.n3(sources)?, ues, by_dscp: Vec::new() };
-        // Whatever else there is to find fault with, with the key it comes from.
+        // The remaining checks, with the key of each fault.
         qdelay_ran::Cell::new(scenario.complete(), 0, "").map_err(|error| self.blame(&error))?;
         Ok(scenario)
     }
@@ -334,7 +335,7 @@ impl Cell {
             .map_err(|message| said.fault(format!("'{}': {message}", said.text())))
     }
 
-    /// What the cell finds fault with, as the fault of a key.
+    /// An error of the cell as the fault of a key.
     fn blame(&self, error: &CellError) -> Fault {
         let keys = &self.keys;
         let ue_of =
@@ -362,7 +363,7 @@ impl Cell {
         }
     }
 
-    /// Every key with its value, what is inherited included.
+    /// Every key with its value, including inherited values.
     pub fn json(&self) -> serde_json::Value {
         let object = serde_json::Value::Object;
         let bearer = |bearer: &Bearer| {
@@ -429,7 +430,7 @@ impl Bandwidth {
     }
 }
 
-/// The queue of the RLC, with the limit that is given for it where it has none of its own.
+/// The queue of the RLC, with the table's limit if the discipline's own limit is not given.
 fn rlc_queue(queue: Said<'_, Qdisc>, limit: &Setting<Option<Limit>>) -> Result<Arguments, Fault> {
     let mut arguments = queue.value().0.clone();
     match limit.get() {

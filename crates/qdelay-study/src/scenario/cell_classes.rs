@@ -1,4 +1,4 @@
-//! QCIs of bearers and 5QIs of QoS flows: what they give, and that a UE has one for all or for none.
+//! QCIs of bearers and 5QIs of QoS flows: the values that they set, and the check that either all bearers of a UE have one or none.
 
 use super::cell_tables::{Bearer, Cell, QosFlow};
 use super::declare::{self, Settings};
@@ -66,7 +66,7 @@ impl Cell {
         })
     }
 
-    /// In which order the bearer is served: as it says, as the most important of its classes does, or first.
+    /// The priority of the bearer: its own key, the highest priority of its classes, or the first.
     ///
     /// # Errors
     /// As [`Cell::class`].

@@ -1,7 +1,8 @@
 //! `[[cell.ue.bearer.filter]]`: which bearer of a UE carries which packets, as traffic flow templates say (TS 24.008 clause
 //! 10.5.6.12, TS 23.060 clause 15.3).
 //!
-//! A packet is compared with the filters of all bearers of its UE, that of the least precedence first, and goes to the bearer of the
+//! A packet is compared with the filters of all bearers of its UE, that of the least precedence first, and goes to the bearer of
+//! the
 //! first that matches; what none matches goes to the default bearer, the one without filters. Flows whose `qfi` is given are
 //! not looked at.
 //!
@@ -104,7 +105,7 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
     }
 }
 
-/// What of a flow filters look at.
+/// The properties of a flow that filters match.
 struct Traffic<'a> {
     flow: &'a str,
     protocol: Protocol,
@@ -185,13 +186,13 @@ impl Cell {
             let group = &groups[flow.group];
             let Some(template) = template_of(flow.ue).filter(|_| !group.keys.qfi.is_set()) else { continue };
             let qfis = template.qfis(&group.traffic());
-            // Where the codepoint decides nothing, the flow's own QFI says it all.
+            // If the codepoint makes no difference, the flow's own QFI is sufficient.
             if qfis.iter().any(|qfi| *qfi != qfis[0]) {
                 all.push(ByDscp { flow: number, ue: flow.ue, qfis });
             }
         }
         if let Some(template) = template_of(0) {
-            // What is of no flow, such as a probe.
+            // Packets of no flow, such as those of the probe.
             let qfis = template.qfis(&Traffic { flow: "", protocol: Protocol::Udp });
             all.push(ByDscp { flow: flows.len(), ue: 0, qfis });
         }

@@ -1,4 +1,4 @@
-//! The slices of the cell of one case: what they are, and which bearers are of which.
+//! The slices of the cell of one case, and the bearers of each slice.
 
 use super::cell_tables::{Bearer, Cell, Ue};
 use super::matrix::listed;
@@ -34,7 +34,7 @@ impl Cell {
         Err(named.fault(message))
     }
 
-    /// What the settings of slices say against each other.
+    /// Checks for contradictions between the settings of slices.
     ///
     /// # Errors
     /// The contradiction, in the line of one of the settings.
@@ -124,7 +124,7 @@ impl Cell {
         Ok(setting)
     }
 
-    /// What the cell finds fault with in slices, as the fault of a key.
+    /// An error of the cell about slices as the fault of a key.
     pub fn blame_slices(&self, error: &CellError) -> Fault {
         let line = match (self.keys.partition.line(), self.slices.first()) {
             (0, Some(slice)) => slice.line,

@@ -11,7 +11,7 @@ pub(crate) struct Cell {
     pub slices: Vec<Named<declare::Slice>>,
     /// At least one.
     pub ues: Vec<Ue>,
-    /// What bearers are called, each name once.
+    /// The names of bearers, without duplicates.
     pub bearer_names: Vec<String>,
 }
 
@@ -45,5 +45,5 @@ pub(crate) struct QosFlow {
     pub keys: declare::QosFlow,
 }
 
-/// What stands for every UE.
+/// The keys for every UE.
 pub(crate) const EACH: &str = "each";

@@ -1,4 +1,4 @@
-//! What a point of an axis sets.
+//! The settings of a point of an axis.
 
 use super::declare::{
     Bearer, BearerChange, Cell, CellChange, Flow, FlowChange, Hop, HopChange, Path, PathChange, Run,

@@ -51,7 +51,7 @@ fn parse(registry: &[&'static Component], text: &str) -> Result<Arguments, Strin
     Arguments::parse(registry, text).map_err(|error| error.message + &key_hint(registry, text))
 }
 
-/// What is meant by the first key that the component does not have.
+/// The suggestion for the first key that the component does not have.
 fn key_hint(registry: &[&'static Component], text: &str) -> String {
     let parts = split_outside_brackets(text, ':').unwrap_or_default();
     let Some((name, pairs)) = parts.split_first() else { return String::new() };
@@ -85,7 +85,7 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
             return Err(fault::unknown(inner.line, path, &inner.key, &known));
         };
         let (text, _) = plain(parameter, &path, &inner.value)?;
-        // The text form could not say it.
+        // The text form cannot express it.
         if split_outside_brackets(&text, ':').map_or(true, |parts| parts.len() > 1) {
             let message = format!("'{text}': expected ':' only within square brackets, and those in pairs");
             return Err(Fault::new(inner.value.line, path, message));
@@ -129,7 +129,7 @@ pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
 /// Builds the link of a text that [`read_link`] accepted.
 ///
 /// # Errors
-/// What a synthetic trace cannot be made of.
+/// The arguments of a synthetic trace are invalid.
 pub(crate) fn build_link(text: &str) -> Result<AnyLink, String> {
     links::parse(text).map_err(|error| error.to_string())
 }

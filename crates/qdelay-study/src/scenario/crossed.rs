@@ -18,10 +18,10 @@ use qdelay_traffic::transport::TransportConfig;
 /// Several flows that are alike start at random times before this; in files it is `flow.spread`, and 0 unless given.
 pub const START_WITHIN: Span = Span::from_millis(4);
 
-/// What all cases are crossed from. Labels are to the letter what the user typed.
+/// The values that all cases are crossed from. Labels are the user's text, unchanged.
 #[derive(Clone, Debug)]
 pub struct Crossed {
-    /// What the study is called.
+    /// The name of the study.
     pub name: String,
     /// The bottlenecks, outermost.
     pub bottlenecks: Vec<(String, AnyLink)>,
@@ -31,11 +31,11 @@ pub struct Crossed {
     pub once: bool,
     /// The queue disciplines.
     pub qdiscs: Vec<Arguments>,
-    /// The transports, one of which all flows of a case run.
+    /// The transports; all flows of a case have the same.
     pub transports: Vec<(String, TransportConfig)>,
     /// The seeds, innermost.
     pub seeds: Vec<u64>,
-    /// What acknowledgements cross, as it was typed.
+    /// The link of the acknowledgements, as the user wrote it.
     pub uplink: (String, Back),
     /// Packets the uplink's queue holds.
     pub uplink_limit: u64,
@@ -47,7 +47,7 @@ pub struct Crossed {
     pub flows: u64,
     /// Packets the bottleneck's queue holds where the discipline's `limit` is not given; without it the discipline's default.
     pub limit: Option<u64>,
-    /// Whether there is a probe.
+    /// Whether a probe is sent.
     pub probe: bool,
     /// Simulated time.
     pub duration: Span,
@@ -57,7 +57,7 @@ pub struct Crossed {
     pub min_packet_bytes: u32,
 }
 
-/// What acknowledgements cross.
+/// The link of the acknowledgements.
 #[derive(Clone, Debug)]
 pub enum Back {
     /// Nothing: they are not queued.

@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// Whether what results are declared to have has a figure there.
+    /// Checks that the declared results have a figure at this path.
     fn figure(&self, text: &str) -> Result<(), String> {
         let unknown = |what: &str, wrong: &str, known: &[&str]| {
             let near = fault::near(wrong, known.iter().copied());
@@ -213,7 +213,7 @@ fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>
     }
 }
 
-/// What has to be there, and what contradicts what.
+/// Checks for required keys and for contradictions.
 fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
     let line_of = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| entry.line);
     let fail = |key: &str, message: &str| {

@@ -39,7 +39,7 @@ impl Filter {
         let protocols = self.protocol().zip(other.protocol()).is_none_or(|(a, b)| a == b);
         self.dscps() & other.dscps() != 0 && protocols && either(self.flow(), other.flow())
     }
-    /// What it matches, for people.
+    /// A description of the packets that it matches.
     pub fn describe(&self) -> String {
         let keys: [&dyn AnySetting; 3] = [&self.keys.dscp, &self.keys.protocol, &self.keys.flow];
         let given = keys.into_iter().filter(|setting| setting.has_value());
@@ -47,7 +47,7 @@ impl Filter {
             given.map(|setting| format!("{} {}", setting.key().name(), setting.text())).collect();
         if parts.is_empty() { "any packet".to_string() } else { parts.join(", ") }
     }
-    /// As it stands in files of results.
+    /// Its form in result files.
     pub fn json(&self) -> serde_json::Value {
         serde_json::Value::Object(self.keys.json())
     }

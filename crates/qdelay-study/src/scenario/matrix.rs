@@ -10,7 +10,7 @@ const POINTS_MAX: usize = 10_000;
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 200;
 
-/// What has a name of the user's.
+/// Elements with names given by the user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     /// The entries of `[[path.hop]]`.
@@ -33,14 +33,14 @@ impl Known {
     }
 }
 
-/// An axis: its points, and what each sets.
+/// An axis: its points, and the settings of each point.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimension {
     /// `path.qdisc`, `flow.video.transport`, `variant`.
     pub name: String,
     /// One for each point, all different.
     pub labels: Vec<String>,
-    /// What each point sets.
+    /// The settings of each point.
     pub points: Vec<Vec<Point>>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn read(entries: &[Entry], known: &Known) -> Result<Vec<Dimension>, F
     Ok(found.into_iter().map(|(_, _, dimension)| dimension).collect())
 }
 
-/// A key that two axes set would have two values.
+/// Two axes must not set the same key.
 fn refuse_shared(found: &[(usize, u32, Dimension)]) -> Result<(), Fault> {
     let mut seen: BTreeMap<Target, &str> = BTreeMap::new();
     for (_, line, dimension) in found {
@@ -103,7 +103,7 @@ fn refuse_shared(found: &[(usize, u32, Dimension)]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The keys below `entries`, each with where a fault stands.
+/// The keys below `entries`, each with the place for faults.
 fn leaves<'a>(entries: &[&'a Entry], place: &str, known: &Known) -> Vec<Result<Leaf<'a>, (usize, Fault)>> {
     let mut all = Vec::new();
     for entry in entries {

@@ -12,7 +12,7 @@
 //! | `crossed` | a study out of typed values, without a file |
 //! | `schema` | JSON Schema of the whole |
 //!
-//! Everything is read and checked once; a case only puts together what is there.
+//! All values are read and checked once; a case only combines them.
 
 mod case;
 mod cell;
@@ -63,7 +63,7 @@ const COMBINATIONS_MAX: u64 = 100_000;
 /// Longest part of an id that is made of labels.
 const SLUG_MAX: usize = 60;
 
-/// What the command line says over a scenario.
+/// Changes of a scenario by the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// In place of `run.seeds`; see [`parse_seeds`].
@@ -86,24 +86,24 @@ pub struct Axis {
 pub struct Study {
     /// The scenario's name: that of its file without folder and ending, or of a shipped one.
     pub name: String,
-    /// What it is, in one line; may be empty.
+    /// A description in one line; may be empty.
     pub title: String,
-    /// What it is for; may be empty.
+    /// Its purpose; may be empty.
     pub about: String,
     /// The TOML text.
     pub source: String,
     /// Outermost first; the last one is `seed`.
     pub axes: Vec<Axis>,
-    /// What the results should be.
+    /// The expectations.
     pub expects: Vec<Expect>,
-    /// What errors call the file.
+    /// The name of the file in errors.
     place: String,
-    /// What the file says.
+    /// The contents of the file.
     tables: Tables,
     /// The axes but the seed's.
     dimensions: Vec<Dimension>,
     seeds: Vec<u64>,
-    /// Shipped traces that stand in, by the name of what they stand in for.
+    /// Substitutes: shipped traces by the name of the trace that they replace.
     fallback: BTreeMap<String, String>,
     cases: u64,
 }
@@ -112,7 +112,7 @@ impl Study {
     /// Reads a scenario; `name` is its file as the user gave it, or the name of a shipped one.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line and what was expected.
+    /// The first mistake, with its line and what was expected.
     pub fn parse(name: &str, text: &str, overrides: &Overrides) -> Result<Study, InputError> {
         Study::parse_with(name, text, overrides, &Registry::new())
     }
@@ -140,7 +140,8 @@ impl Study {
         &self.seeds
     }
 
-    /// The index of the first case with these labels, each behind its axis; `None` where an axis has no such label, or there is no such
+    /// The index of the first case with these labels, each behind its axis; `None` where an axis has no such label, or there is
+    /// no such
     /// axis.
     pub fn index_of(&self, labels: &[(&str, &str)]) -> Option<u64> {
         let is_axis = |(name, _): &(&str, &str)| self.axes.iter().any(|axis| axis.name == *name);
@@ -166,8 +167,9 @@ impl Study {
         self.build(index, library).map_err(|fault| fault.of(&self.place))
     }
 
-    /// What can be wrong with any case: traces are found and read, links and disciplines built. Every combination of
-    /// what matters is tried where there are at most 100 000, else each value once.
+    /// Checks all cases: traces are found and read, links and disciplines are built. All combinations of the relevant settings
+    /// are tried if there
+    /// are at most 100,000 of them, otherwise each value once.
     ///
     /// # Errors
     /// As [`Study::case`].
@@ -332,7 +334,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
             "flow" => study.tables.flows = flows(entry)?,
             "run" => study.tables.run = Run::read(table(entry)?)?,
             "fallback" => study.fallback = fallback(table(entry)?)?,
-            // These two speak of what may stand below them.
+            // The errors of these two name the keys that are allowed below them.
             "matrix" | "expect" => {}
             other => return Err(fault::unknown(entry.line, other, other, &known)),
         }
@@ -356,7 +358,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
     Ok(study)
 }
 
-/// What axes may name.
+/// The elements that axes may name.
 fn known_names(tables: &Tables) -> Known {
     let of_cell = |cell: &cell_tables::Cell| {
         let (ues, slices) = (cell.ues.iter(), cell.slices.iter());
@@ -408,7 +410,7 @@ fn flows(entry: &Entry) -> Result<Vec<Named<Flow>>, Fault> {
     let flows = list.iter().zip(1..).map(|(node, number)| {
         let keys = Flow::read(named::entries::<Flow>(node)?)?;
         let flow = names.take(keys, node.line, &format!("flow-{number}"))?;
-        // What is wrong with a flow as a whole is told where its name stands, if it has one.
+        // Mistakes of a whole flow are reported at its name, if it has one.
         let line = if flow.keys.name.is_set() { flow.keys.name.line() } else { node.line };
         Ok(Named { line, ..flow })
     });
@@ -496,7 +498,7 @@ fn check_combinations(study: &Study) -> Result<(), Fault> {
             let is_mark = matches!(change, access(_) | access_jitter(_) | other_dscp(_) | other_share(_));
             is_time || is_mark || matches!(change, ue(_) | qfi(_))
         }
-        // Counts of UEs decide what flows there are; whatever else contradicts each other is seen with the traces.
+        // The number of UEs determines the flows; other contradictions are found when traces are read.
         Change::Ue(change) => matches!(change, UeChange::count(_) | UeChange::slice(_)),
         Change::Cell(change) => matches!(change, CellChange::partition(_)),
         Change::Bearer(change) => matches!(change, BearerChange::slice(_)),

@@ -1,4 +1,4 @@
-//! Tables of which there are several: each has a name of the user's, or a number.
+//! Tables that may occur several times: each has a name given by the user, or a number.
 
 use super::declare::Settings;
 use qdelay_config::value::wrong_type;
@@ -17,7 +17,7 @@ pub(crate) struct Named<T> {
 /// Names that have been given.
 pub(super) struct Names {
     seen: BTreeSet<String>,
-    /// A name that means something else, and what.
+    /// A reserved name and its meaning.
     reserved: Option<(&'static str, &'static str)>,
 }
 
@@ -26,7 +26,7 @@ impl Names {
         Names { seen: BTreeSet::new(), reserved: None }
     }
 
-    /// Those of a kind in which one name means something else.
+    /// Tables of a kind with a reserved name.
     pub fn without(name: &'static str, means: &'static str) -> Names {
         Names { reserved: Some((name, means)), ..Names::new() }
     }
@@ -56,7 +56,7 @@ impl Names {
     }
 }
 
-/// `header` as it stands in a file, in front of each of several tables.
+/// `header` as written in a file before each table.
 fn expected<T: Settings>() -> String {
     format!("tables, each under [[{}]]", T::TABLE.name)
 }
@@ -64,7 +64,7 @@ fn expected<T: Settings>() -> String {
 /// The entries of one of several tables of `T`.
 ///
 /// # Errors
-/// It is no table.
+/// The value is not a table.
 pub(super) fn entries<T: Settings>(node: &Node) -> Result<&[Entry], Fault> {
     node.table().ok_or_else(|| wrong_type(T::TABLE.name, node, &expected::<T>()))
 }

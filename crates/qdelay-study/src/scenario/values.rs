@@ -64,7 +64,7 @@ components! {
         AnyQdisc::build(&arguments).map_err(|error| error.to_string())?;
         Ok(arguments)
     };
-    /// What the two ends of a flow run.
+    /// The transport of a flow.
     Transport(Box<TransportConfig>) = "transport", "transport", || transport::COMPONENTS.to_vec(), |arguments| {
         TransportConfig::build(&arguments).map(Box::new).map_err(|error| error.to_string())
     };
@@ -122,7 +122,7 @@ words! {
     }
 }
 words! {
-    /// What a cell counts.
+    /// The unit in which a cell counts.
     pub enum QuantityUnit {
         /// Bytes.
         Bytes = "bytes",
@@ -131,7 +131,7 @@ words! {
     }
 }
 words! {
-    /// How the bearers of a UE share what it gets.
+    /// How the bearers of a UE share its resource blocks.
     pub enum Sharing {
         /// In the order of their priority.
         Priority = "priority",
@@ -144,7 +144,7 @@ words! {
     pub enum ControlTtis {
         /// None.
         None = "none",
-        /// Those of the testbed of the thesis.
+        /// The values of the thesis's testbed.
         Testbed = "testbed",
     }
 }
@@ -160,7 +160,7 @@ words! {
     }
 }
 words! {
-    /// What packets are of.
+    /// The protocol of packets.
     pub enum Protocol {
         /// Datagrams.
         Udp = "udp",
@@ -169,7 +169,7 @@ words! {
     }
 }
 
-/// A link; its text is checked, and built by whoever has the cache.
+/// A link; its text is checked here, and the library with its cache builds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link;
 
@@ -188,7 +188,7 @@ impl Accept for Link {
     }
 }
 
-/// What acknowledgements cross.
+/// The link of the acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uplink {
     /// Nothing: they are not queued.
@@ -435,12 +435,12 @@ impl Accept for Bins {
     }
 }
 
-/// What a queue holds.
+/// The limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets.
+    /// A number of packets.
     Packets(u64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 
@@ -578,7 +578,7 @@ pub fn parse_seeds(text: &str) -> Result<Vec<u64>, String> {
     Ok(all)
 }
 
-/// Whether there are seeds, not too many, each once.
+/// Checks that there are seeds, not too many, and no duplicates.
 ///
 /// # Errors
 /// What is wrong, and what was expected.

@@ -16,29 +16,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A trace, ready to drive a link.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What it is called: as asked for, or the shipped trace that stands in.
+    /// Its name: the requested trace, or the shipped trace that replaces it.
     pub name: String,
     /// The link that it drives; a clone shares the trace.
     pub link: AnyLink,
-    /// Its digest, and what it stands in for.
+    /// Its digest, and the trace that it replaces.
     pub used: TraceUsed,
 }
 
-/// What a trace is asked for by: name, format, whether it repeats, what stands in.
+/// The key of a cached trace: name, format, whether it repeats, its substitute.
 type Key = (String, Option<String>, bool, Option<String>);
 
 /// A radio channel, ready for a cell.
 #[derive(Clone, Debug)]
 pub struct FoundChannel {
-    /// The file it is in: as asked for, or the shipped trace that stands in.
+    /// Its file: the requested one, or the shipped trace that replaces it.
     pub name: String,
-    /// The channel; a clone shares what was read.
+    /// The channel; a clone shares its data.
     pub channel: Channel,
     /// Its digest, and what it stands in for.
     pub used: TraceUsed,
 }
 
-/// What a channel is asked for by: its text, and what stands in.
+/// The key of a cached channel: its text, and its substitute.
 type ChannelKey = (String, Option<String>);
 
 /// Finds traces and builds links, each once. A name is looked for among the shipped traces, beside the scenario's file,
@@ -53,7 +53,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// One that knows the shipped traces, and files as they are named.
+    /// A library of the shipped traces and of files by their paths.
     pub fn new() -> Library {
         Library::default()
     }
@@ -165,10 +165,10 @@ impl Library {
         lock(&self.links).insert(text.to_string(), Ok(link.clone()));
     }
 
-    /// The link that `text` names.
+    /// The link with the text `text`.
     ///
     /// # Errors
-    /// What it cannot be built of.
+    /// The text is invalid.
     pub fn link(&self, text: &str) -> Result<AnyLink, String> {
         let mut links = lock(&self.links);
         if let Some(link) = links.get(text) {
@@ -179,7 +179,7 @@ impl Library {
         link
     }
 
-    /// What a link is made of, whichever way it is written: a rate, a link by its name, or else a trace.
+    /// The link for a text in any notation: a rate, a link by its name, or else a trace.
     ///
     /// # Errors
     /// As [`Library::link`] and [`Library::trace`].
@@ -192,7 +192,7 @@ impl Library {
             .map_err(|error| error + self.or_link(text))
     }
 
-    /// What stands behind the error of the trace `name` where a link may stand as well, if there is no such trace.
+    /// The hint after the error of the unknown trace `name`, if a link is accepted as well.
     pub(crate) fn or_link(&self, name: &str) -> &'static str {
         match self.look(name, |_| Ok(())) {
             Ok(None) => links::OR_LINK,
@@ -219,7 +219,7 @@ impl Library {
         Err(self.nowhere(name))
     }
 
-    /// What `read` makes of the shipped trace or of the file called `name`; `None` where there is neither.
+    /// The result of `read` for the shipped trace or the file `name`; `None` if neither exists.
     fn look<T>(
         &self,
         name: &str,

@@ -18,20 +18,20 @@ use std::io::Read;
 /// The registry, in the order in which they are listed.
 static CHANNELS: &[&FileChannel] = &[&cqi_trace::CHANNEL, &capacity::CHANNEL, &trace::CHANNEL];
 
-/// Makes the channel and the digest of what was read.
+/// Makes the channel, and the digest of the file.
 type ReadChannel = fn(&Arguments, &mut dyn Read) -> Result<(Channel, u64), String>;
 
 /// A channel that is in a file.
 pub struct FileChannel {
     component: &'static Component,
-    /// What names the file.
+    /// The key that names the file.
     key: Typed<Option<&'static str>>,
     /// How it is written.
     example: &'static str,
     read: ReadChannel,
 }
 
-/// What the channels in files are called and take.
+/// The declarations of the channels in files.
 pub fn components() -> impl Iterator<Item = &'static Component> {
     CHANNELS.iter().map(|channel| channel.component)
 }
@@ -55,7 +55,7 @@ impl FileChannel {
     /// Reads the channel that `arguments` describe from its file; its digest too.
     ///
     /// # Errors
-    /// What is wrong with the file, and what was expected.
+    /// The mistake in the file, and what was expected.
     pub fn read(&self, arguments: &Arguments, input: &mut dyn Read) -> Result<(Channel, u64), String> {
         (self.read)(arguments, input)
     }
@@ -79,7 +79,7 @@ fn window<T>(
     cut(from, length).map_err(|error| format!("from and for: {}", error.problem))
 }
 
-/// What a parser makes of all of a file, and its digest.
+/// The result of a parser for a whole file, and the digest of the file.
 fn parse<B: Body>(mut parser: LineParser<B>, input: &mut dyn Read) -> Result<(B::Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let mut chunk = vec![0; CHUNK_BYTES];
