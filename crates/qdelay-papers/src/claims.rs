@@ -1,5 +1,5 @@
-//! The claims of a paper, as its file under `papers/` has them: what is claimed, where it stands, how its bound follows, and
-//! which setting removes the cause where ours is found to differ.
+//! The claims of a paper, from its file under `papers/`: the claim, its section, the reason of its bound, and, if our figure
+//! differs, the setting that removes the cause.
 
 use super::labels::{Labels, selection};
 use super::paired::PairedComparison;
@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue};
 
-/// A paper and what it claims.
+/// A paper and its claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paper {
     /// Its name on the command line.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Who wrote it.
+    /// Its authors.
     pub authors: String,
-    /// What it claims, in its own order.
+    /// Its claims, in the order of the paper.
     pub claims: Vec<Claim>,
-    /// Settings without a cause of what differs.
+    /// Settings that remove the cause of a difference.
     pub settings: Vec<Setting>,
     /// Tables of changes that go with them.
     pub tables: Vec<PairedComparison>,
@@ -40,7 +40,7 @@ pub struct Claim {
     pub bound: String,
     /// The scenario that it is judged by, and how; or why it is not judged.
     pub check: Result<Check, String>,
-    /// What is claimed, in words.
+    /// The claim in words.
     pub claim: String,
     /// Unit of the figures.
     pub unit: String,
@@ -53,7 +53,7 @@ pub struct Claim {
 pub struct Check {
     /// A shipped scenario.
     pub scenario: String,
-    /// Whether the claim is of cellular links in general, so that traces may be stood in for.
+    /// Whether the claim holds for cellular links in general, so that substitute traces may be used.
     pub any_trace: bool,
     /// The figure and its bounds.
     pub expect: Expect,
@@ -65,7 +65,7 @@ pub struct Check {
     pub better: Option<Side>,
     /// How the setting was chosen, where it was by this very figure, which then shows nothing.
     pub fitted: Option<String>,
-    /// The name of the setting without the cause of what differs, where one was found.
+    /// The name of the setting that removes the cause of the difference, if one was found.
     pub explained: Option<String>,
 }
 
@@ -143,7 +143,7 @@ impl Paper {
     /// Reads the claims of the paper called `name`.
     ///
     /// # Errors
-    /// What in the text is not as it has to be.
+    /// The first mistake in the file.
     pub fn parse(name: &str, text: &str) -> Result<Paper, String> {
         let table = DeTable::parse(text).map_err(|error| error.to_string())?;
         let file: File =

@@ -1,16 +1,16 @@
-//! The verdict of a claim, from what was found.
+//! The verdict of a claim, from the figures of its runs.
 
 use super::claims::{Check, Claim, Paper, Side};
 use super::settings::{Setting, SettingFile};
 use super::{Row, Verdict};
 use qdelay_study::results::round;
 
-/// What a run of a claim gave.
+/// The result of a run of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// It was not run.
     Nothing,
-    /// It cannot be judged here, and why.
+    /// It cannot be judged on this machine, for this reason.
     Skipped(Option<String>),
     /// Its figure; none where the results do not have it.
     Figure(Option<f64>),
@@ -38,7 +38,7 @@ fn place(check: &Check, figure: f64) -> Verdict {
     if is_better { Verdict::Better } else { Verdict::Miss }
 }
 
-/// What `setting` does to all rows of its section.
+/// The effect of `setting` on all rows of its section.
 pub fn served<'a>(
     paper: &'a Paper,
     setting: &'a Setting,

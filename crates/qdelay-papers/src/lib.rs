@@ -9,8 +9,9 @@
 //! | [`paired`] | paired comparisons: what a choice does to the flow that makes it, and to others |
 //! | [`page`] | what came of a paper as one HTML page |
 //!
-//! Claims of recorded traces are judged on these only: where one of a scenario's traces is not at hand they are skipped,
-//! and say so. Claims of cellular links in general are judged on the stand-ins too.
+//! Claims about recorded traces are judged on these traces only: if a trace of a scenario is missing they are skipped, with a
+//! note. Claims about
+//! cellular links in general are also judged on substitute traces.
 
 pub mod claims;
 mod judge;
@@ -38,7 +39,7 @@ use std::path::{Path, PathBuf};
 /// Name and claims of each paper.
 pub static PAPERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
-/// What came of a paper's claims.
+/// The results of a paper's claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// Changes only if a field has to change its meaning.
@@ -47,11 +48,11 @@ pub struct Reproduction {
     pub paper: String,
     /// Its title.
     pub title: String,
-    /// Recorded traces that are not at hand, and the shipped ones that stand in for them.
+    /// Missing recorded traces, and the shipped traces that replace them.
     pub stand_ins: BTreeMap<String, String>,
     /// The claims, in the order of the file.
     pub rows: Vec<Row>,
-    /// What came of the settings that rows are explained by.
+    /// The results of the settings that explain rows.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settings: Vec<SettingFile>,
     /// Tables of changes, where there are any.
@@ -59,14 +60,14 @@ pub struct Reproduction {
     pub tables: Vec<PairedTable>,
 }
 
-/// A claim and what came of it.
+/// A claim and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The figure of the paper; null where only its text says so.
     pub figure: Option<String>,
     /// The section.
     pub section: String,
-    /// What is claimed, in words.
+    /// The claim in words.
     pub claim: String,
     /// Unit of the figures.
     pub unit: String,
@@ -80,7 +81,7 @@ pub struct Row {
     pub high: Option<f64>,
     /// How these follow from the text.
     pub bound: String,
-    /// What came of it.
+    /// Its result.
     pub verdict: Verdict,
     /// Ours over the paper's figure, where it is better.
     #[serde(default)]
@@ -97,13 +98,13 @@ pub struct Row {
     pub scenario: Option<String>,
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Ours is within the bounds.
     Match,
-    /// It is out of them on the good side: by what the row's factor says, it is not what the paper found.
+    /// It is outside the bounds on the good side: by the row's factor, it differs from the paper's figure.
     Better,
     /// It is within the bounds of a setting that was chosen by this figure, and shows nothing.
     Fitted,
@@ -187,7 +188,7 @@ pub fn reproduce(
     reproduce_with(&find(paper)?, figure, library, jobs, progress, out, &Overrides::default())
 }
 
-/// [`reproduce`] with what the command line says over the scenarios; then figures are not those that were judged.
+/// [`reproduce`] with the command line's changes of the scenarios; the figures then differ from the judged ones.
 ///
 /// # Errors
 /// As of [`reproduce`].
@@ -229,7 +230,7 @@ pub fn reproduce_with(
         for (at, _) in here().filter(|(_, run)| !judged(run)) {
             found[at] = Found::Skipped(missing.clone());
         }
-        // Tables are made of what stands in, too: whoever prints them says what did.
+        // Tables also use substitute traces, which are named where the tables are printed.
         let is_tabled = wanted.iter().any(|changes| changes.scenarios().any(|of| of == name));
         if is_tabled || here().any(|(_, run)| judged(run)) {
             let options = Options {

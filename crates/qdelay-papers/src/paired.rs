@@ -1,8 +1,10 @@
-//! Paired comparisons: tables of what a choice does to the flow that makes it, and to all others.
+//! Paired comparisons: tables of the effect of a choice on the flow that makes it, and on all others.
 //!
 //! A cell is of two points on an axis that differ in one choice. All else is equal, the seed included, so that the figure with the
-//! choice is divided by the one without it, case by case, or, where it is a share, less that: what remains after the mean over all seeds is the choice's doing, and
-//! the interval is that of Student's t over the seeds. Where an axis is not said, a cell is of every mix of its labels: the least and
+//! choice is divided by the one without it, case by case, or, where it is a share, less that: what remains after the mean over
+//! all seeds is the choice's doing, and
+//! the interval is that of Student's t over the seeds. Where an axis is not said, a cell is of every mix of its labels: the least
+//! and
 //! the most of them, and in how many the choice pays. Seeds that gave the same runs, with the choice and without it, count as one.
 
 use super::labels::{Labels, selection};
@@ -18,14 +20,14 @@ use std::fmt::Write;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PairedComparison {
-    /// What `--figure` calls it.
+    /// Its name for `--figure`.
     pub figure: String,
-    /// What it is of.
+    /// Its subject.
     pub title: String,
-    /// What to look at.
+    /// What to observe.
     #[serde(default)]
     pub note: String,
-    /// What its rows are.
+    /// The meaning of its rows.
     pub rows_are: String,
     /// A change of a smaller share counts as none, however sure it is.
     pub least: f64,
@@ -47,7 +49,7 @@ struct RowOf {
     select: BTreeMap<String, Labels>,
 }
 
-/// A choice, and who it concerns.
+/// A choice and the flows that it affects.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnOf {
@@ -59,7 +61,7 @@ struct ColumnOf {
     others: Vec<Concern>,
 }
 
-/// A figure of which more is better for somebody.
+/// A figure for which larger is better for a flow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Concern {
@@ -85,14 +87,14 @@ pub struct PairedTable {
     pub least: f64,
     /// The choices.
     pub columns: Vec<String>,
-    /// What was chosen under.
+    /// The condition of the choice.
     pub rows: Vec<PairedRow>,
 }
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedRow {
-    /// What the choices were made under.
+    /// The conditions of the choices.
     pub name: String,
     /// The scenario that it was run by.
     pub scenario: String,
@@ -100,10 +102,10 @@ pub struct PairedRow {
     pub cells: Vec<Option<PairedCell>>,
 }
 
-/// What a choice did.
+/// The effect of a choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedCell {
-    /// To who makes it.
+    /// The effect on the flow that makes it.
     pub own: Change,
     /// To others.
     pub others: Vec<Change>,
@@ -130,16 +132,16 @@ pub struct Change {
     pub most: f64,
 }
 
-/// What a cell says of a choice.
+/// The verdict of a cell on a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It pays, and somebody else pays for it.
+    /// The flow gains, and another flow loses.
     PaysAndHarms,
-    /// It pays, and nobody is the worse for it.
+    /// The flow gains, and no flow loses.
     Pays,
-    /// It does not pay, and somebody is the worse for it.
+    /// The flow does not gain, and another flow loses.
     Harms,
-    /// It costs who makes it, and nobody else.
+    /// Only the flow that makes the choice loses.
     Costs,
     /// It changes nothing that is certain.
     Nothing,
@@ -151,7 +153,7 @@ impl PairedComparison {
         self.rows.iter().map(|row| row.scenario.as_str())
     }
 
-    /// The labels that rows and columns name, each with its scenario: for a test that they are there.
+    /// All labels of rows and columns with their scenarios. A test checks that they exist.
     pub fn labels(&self) -> Vec<(&str, String, String)> {
         let mut all = Vec::new();
         for (row, column) in self.pairs() {
@@ -321,12 +323,12 @@ fn mean_margin(values: &[f64]) -> Option<(f64, Option<f64>)> {
 }
 
 impl PairedCell {
-    /// Of the others the one that fares worst.
+    /// The other flow that loses most.
     pub fn harm(&self) -> Option<&Change> {
         self.others.iter().min_by(|one, other| one.least.total_cmp(&other.least))
     }
 
-    /// What it says.
+    /// Its text.
     pub fn judgement(&self) -> Judgement {
         let harms = self.others.iter().any(|other| other.worse > 0);
         match (self.own.better > 0, harms) {

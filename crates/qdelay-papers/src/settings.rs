@@ -1,4 +1,5 @@
-//! Settings without a cause of what differs: what a paper leaves open, or did and does not say, as one stated setting for a whole
+//! Settings that remove the cause of a difference: a choice that the paper leaves open or does not report, as one stated setting
+//! for a whole
 //! experiment.
 //!
 //! A cause that is only told explains nothing. A row is explained where its own figure, run with the setting, is within its bounds,
@@ -14,11 +15,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// What claims call it.
+    /// Its name in claims.
     pub name: String,
     /// The section of the paper whose experiment it is of. All of its claims are run with it.
     pub section: String,
-    /// What differs, and what it is known from.
+    /// The difference, and the evidence for it.
     pub cause: String,
     /// Scenarios in place of others.
     #[serde(default)]
@@ -34,10 +35,10 @@ pub struct Setting {
     select: BTreeMap<String, Labels>,
 }
 
-/// What came of a setting over all rows of its section.
+/// The results of a setting for all rows of its section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingFile {
-    /// What rows call it.
+    /// Its name in rows.
     pub name: String,
     /// The section.
     pub section: String,
@@ -54,7 +55,7 @@ pub struct SettingFile {
 }
 
 impl SettingFile {
-    /// What it does to its section, in a sentence.
+    /// Its effect on its section, in a sentence.
     pub fn text(&self) -> String {
         format!(
             "{}: {} of {} rows of section {} are within their bounds or better with it, {} without, and {} only without.",

@@ -1,4 +1,4 @@
-//! What the page is handed: the figures of every case in one JSON text, and the series of each case in a text of its own
+//! The data of the page: the figures of every case in one JSON text, and the series of each case in a text of its own
 //! that is parsed when its plot comes into view.
 
 use super::Options;
@@ -48,7 +48,7 @@ struct FolderPart<'a> {
     cases: usize,
     versions: BTreeSet<&'a str>,
     traces: BTreeMap<&'a str, &'a TraceFile>,
-    /// What is the same in every case.
+    /// Data common to all cases.
     settings: BTreeMap<&'a str, &'a str>,
 }
 
@@ -63,7 +63,7 @@ struct CasePart<'a> {
     marks_by_reason: &'a BTreeMap<String, u64>,
     cdf: Option<CdfPart>,
     group_cdf: BTreeMap<&'a str, CdfPart>,
-    /// By group, and by what it is of: `sdap`, `rlc`, `round_trip`.
+    /// By group and kind of delay: `sdap`, `rlc`, `round_trip`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     other_cdf: BTreeMap<&'a str, BTreeMap<&'static str, CdfPart>>,
     /// Of a cell that is divided.
@@ -76,7 +76,7 @@ struct CasePart<'a> {
     series: bool,
 }
 
-/// Of a case, or of its flows of one entry. What a group has no figure for is null.
+/// Figures of a case, or of its flows of one entry. Missing figures of a group are null.
 #[derive(Serialize)]
 struct Figures {
     throughput: Short<FIGURE_DIGITS>,
@@ -109,7 +109,7 @@ struct CdfPart {
 #[derive(Serialize)]
 struct SeriesPart<'a> {
     bin: f64,
-    /// Id of the element with it; null where the link knows no bound.
+    /// Id of the element with it; null for a link without a limit.
     capacity: Option<String>,
     throughput: Vec<Short<SERIES_DIGITS>>,
     mean: Vec<Option<Short<SERIES_DIGITS>>>,
@@ -125,7 +125,7 @@ struct SeriesPart<'a> {
     cell: Option<CellSeriesPart>,
 }
 
-/// What only a cell has over time.
+/// Time series of a cell only.
 #[derive(Serialize)]
 struct CellSeriesPart {
     /// kB in the RLC: mean over time, and most.
@@ -192,7 +192,7 @@ pub(super) fn title(study: &Study, options: &Options) -> String {
     })
 }
 
-/// Names of the entries of `[[flow]]`, where there is more than one to tell apart.
+/// Names of the entries of `[[flow]]`, if there is more than one.
 fn groups(study: &Study) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for flow in study.cases.iter().flat_map(|placed| &study.figures(placed).flows) {
@@ -279,7 +279,7 @@ fn case_part<'a>(
     }
 }
 
-/// Distributions of other things than the delay at the bottleneck: by group, and by what they are of.
+/// Distributions of delays other than the bottleneck's, by group and kind of delay.
 fn other_cdfs(case: &CaseSummary) -> BTreeMap<&str, BTreeMap<&'static str, &Cdf>> {
     let mut all: BTreeMap<&str, BTreeMap<&'static str, &Cdf>> = BTreeMap::new();
     for (group, stages) in case.group_stage_cdf.iter().flatten() {
@@ -338,7 +338,7 @@ fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart
     stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
 }
 
-/// Which cases keep their series in the file, and what to call that: `all`, `first` (seed only) or `none`.
+/// The cases whose series are in the file: `all`, `first` (the first seed only) or `none`.
 fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
     let bins = |placed: &Placed| {
         study.figures(placed).series.as_ref().map_or(0, |series| series.throughput_mbps.len())

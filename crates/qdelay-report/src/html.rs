@@ -1,7 +1,7 @@
 //! One file: styles, uPlot, our program and the data.
 //!
-//! Nothing of a user reaches the page as markup: the title is escaped, the data stands in elements that browsers do not
-//! execute and that no text in it can end, and the program writes text only as text. The page's policy allows no request
+//! User text never becomes markup: the title is escaped, the data is in elements that browsers do not execute and that no text in
+//! it can end, and the program writes text only as text. The page's policy allows no request
 //! and no script other than those that carry its nonce, so that even a fault in that could not do anything.
 
 use super::document::Document;
@@ -58,15 +58,16 @@ pub(super) fn page(document: &Document) -> String {
     page
 }
 
-/// JSON in an element that is no program. `<` is nowhere but inside of texts, and there it may be written as an escape:
-/// what is left can neither end the element nor open a comment.
+/// JSON in an element that browsers do not execute. `<` occurs only inside of texts, where it is written as an escape, so the
+/// data can neither
+/// end the element nor open a comment.
 fn data(page: &mut String, id: &str, json: &str) {
     page.push_str(&format!("<script type=\"application/json\" id=\"{id}\">"));
     page.push_str(&json.replace('<', "\\u003c"));
     page.push_str("</script>\n");
 }
 
-/// Different for different data, so that nobody can write one into a label beforehand; FNV-1a, 64 bits, over it all.
+/// A hash of all data (FNV-1a, 64 bits), which cannot be predicted by a label.
 fn nonce(document: &Document) -> String {
     let parts = document.parts.iter().map(|(_, content)| content.as_str());
     let texts = [document.title.as_str(), document.main.as_str()].into_iter().chain(parts);

@@ -1,4 +1,4 @@
-//! Result folders as something to look at: one HTML file that needs no network, and SVG pictures for papers.
+//! Reports of result folders: one HTML file that needs no network, and SVG pictures for papers.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
 //! | `svg` | the same plots for print, drawn with it |
 //!
-//! `docs/report.md` says what each part of the page shows.
+//! `docs/report.md` describes each part of the page.
 
 pub mod chart;
 mod document;
@@ -24,10 +24,10 @@ mod svg;
 use qdelay_study::InputError;
 use std::path::PathBuf;
 
-/// The style sheet of pages: of a report, and of whatever is to look like one.
+/// The style sheet of reports and similar pages.
 pub const STYLES: &str = include_str!("../assets/report.css");
 
-/// What a report says and holds. `Options::default()` is what one wants to begin with.
+/// The options of a report. `Options::default()` is a good start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Heading of the page; the title of the study where it is not given.

@@ -1,4 +1,4 @@
-//! Reads result folders. What is missing or inconsistent is said here, so that nobody after has to look.
+//! Reads result folders, and reports missing or inconsistent data, so that later code need not check.
 
 use qdelay_study::InputError;
 use qdelay_study::files;
@@ -18,11 +18,11 @@ pub struct Folder {
     pub cases: Vec<LoadedCase>,
 }
 
-/// A case with its curves, and what was run.
+/// A case with its curves and its configuration.
 pub struct LoadedCase {
-    /// What was run.
+    /// Its configuration.
     pub run: RunFile,
-    /// What came of it.
+    /// Its results.
     pub summary: CaseSummary,
 }
 

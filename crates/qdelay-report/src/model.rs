@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) const FOLDER_AXIS: &str = "folder";
 /// Name of the axis that is averaged over.
 pub(super) use qdelay_study::same_runs::SEED as SEED_AXIS;
-/// Where a folder knows nothing of another one's axis.
+/// The label for an axis that a folder does not have.
 const NOT_THERE: &str = "—";
 
 /// Folders whose cases all have a point on every axis.
@@ -28,7 +28,7 @@ pub(super) struct Placed {
     pub case: usize,
     /// Index of its label on each axis.
     pub at: Vec<usize>,
-    /// Every key of what was run, flat: `path.rtt` to `10ms`, `flow.video.transport` to `cubic`.
+    /// Every key of the configuration, flat: `path.rtt` to `10ms`, `flow.video.transport` to `cubic`.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Placed {
 pub(super) struct Point {
     /// Indexes into [`Study::cases`]; at least one.
     pub cases: Vec<usize>,
-    /// Index of the label on the axis that colours stand for.
+    /// Index of the label on the colour axis.
     pub colour: usize,
     /// The same of [`Study::shape_axis`].
     pub shape: usize,
@@ -84,7 +84,7 @@ impl Study {
         &self.folders[placed.folder].cases[placed.case].summary
     }
 
-    /// The axis whose labels get a colour each: the discipline where it varies, else what varies.
+    /// The colour axis: the discipline if it varies, otherwise another axis that varies.
     pub(super) fn colour_axis(&self) -> Option<usize> {
         let varies = |axis: &AxisFile| axis.labels.len() > 1;
         let named = |name: &str| self.axes.iter().position(|axis| axis.name == name && varies(axis));
@@ -102,7 +102,7 @@ impl Study {
         })
     }
 
-    /// What tells these points apart: the labels of each, of the axes on which they differ.
+    /// The labels of these points on the axes on which they differ.
     pub(super) fn labels_apart(&self, points: &[&Point]) -> Vec<String> {
         let at = |point: &Point, axis: usize| point.cases.first().map(|&case| self.cases[case].at[axis]);
         let differ: Vec<usize> = (0..self.axes.len())

@@ -1,4 +1,4 @@
-//! What the page shows of codepoints at the bottleneck, and of the hops before it.
+//! The parts of the page about codepoints at the bottleneck and about hops before it.
 
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use qdelay_study::results::{CaseSummary, CodepointFigures, HopFigures};

@@ -1,12 +1,12 @@
-//! Figures as the page has them: so many digits, and no more.
+//! Figures rounded for the page.
 
 use qdelay_study::results::DelaySummary;
 use serde::{Serialize, Serializer};
 
-/// Tables show three decimals of what they are given.
+/// Tables show three decimals.
 pub(super) const FIGURE_DIGITS: usize = 6;
 
-/// A number with so many significant digits, whole ones without a point.
+/// A number with this many significant digits; whole numbers have no decimal point.
 pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
 
 impl<const DIGITS: usize> Serialize for Short<DIGITS> {

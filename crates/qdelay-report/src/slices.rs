@@ -1,4 +1,4 @@
-//! What the page shows of the slices of a cell.
+//! The part of the page about the slices of a cell.
 
 use super::short::{FIGURE_DIGITS, Short};
 use qdelay_study::results::{QuantumFigures, SliceFigures};

@@ -11,7 +11,7 @@ use qdelay_study::results::{CaseSummary, Cdf, Series};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 480.0;
-/// What was not delayed stands here on a logarithmic axis; milliseconds.
+/// The position of packets without delay on a logarithmic axis; milliseconds.
 const LEAST_MS: f64 = 0.01;
 const RADIUS: f64 = 6.0;
 const NAME: f64 = 12.0;
@@ -39,7 +39,7 @@ fn series_name(study: &Study, placed: &Placed) -> String {
     }
 }
 
-/// What colours stand for, then what shapes or dashes do.
+/// The legend of colours, then of shapes or dashes.
 fn keys(study: &Study, class: &str, sign: fn(Mark) -> Sign) -> Vec<Key> {
     let labels = |axis: usize| study.axes[axis].labels.iter().enumerate();
     let colours = study.colour_axis().into_iter().flat_map(labels);

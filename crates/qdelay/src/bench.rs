@@ -22,7 +22,7 @@ use qdelay_terminal::output;
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
 
-/// What errors of a run are called.
+/// The place named in errors of a run.
 const PLACE: &str = "bench dumbbell";
 const BOTTLENECK: &str = "line:100mbit";
 const ACCESS: Rate = Rate::from_bps(1_000_000_000);

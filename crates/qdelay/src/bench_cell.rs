@@ -75,7 +75,7 @@ pub fn run(options: &BenchCell) -> Result<(), Failure> {
     output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })
 }
 
-/// The cell. What the user typed goes in as TOML strings, whose errors name the key.
+/// The scenario of the cell. The user's values are TOML strings in it, so that errors name the key.
 fn scenario(options: &BenchCell) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!(

@@ -5,7 +5,8 @@
 //! time of the thread for one call, with what it takes to ask for it (about 0.3 us), so that what else the machine does counts
 //! little.
 //!
-//! With 275 resource blocks, in groups of 1 and of 16, p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms for up
+//! With 275 resource blocks, in groups of 1 and of 16, p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms
+//! for up
 //! to 10,000. With `--long` that is p99 of a million decisions, and each line is told as it comes.
 
 use crate::cli::BenchEqp;
@@ -26,11 +27,11 @@ const SLICES: usize = 4;
 const ROUND: usize = 1 << 14;
 /// Resource blocks of a TTI, and of a group.
 const SIZES: [(u32, u32); 5] = [(25, 2), (100, 4), (275, 16), (275, 4), (275, 1)];
-/// What p99 has to stay below with so many queues at most, on the largest carrier.
+/// The bound of p99 with at most this many queues, on the largest carrier.
 const TARGETS_US: [(usize, f64); 2] = [(64, 62.5), (10_000, 1000.0)];
-/// The fewest decisions of a line, where no fewer are asked for.
+/// The smallest number of decisions of a row, unless the user asks for fewer.
 const LEAST_TTIS: u64 = 1000;
-/// With `--long`: decisions of a size that is judged, with so many queues at most and with more.
+/// With `--long`: decisions of a judged size, with at most this many queues and with more.
 const LONG_TTIS: [(usize, u64); 2] = [(1000, 1_000_000), (usize::MAX, 100_000)];
 
 #[derive(Serialize)]
@@ -40,7 +41,7 @@ struct Report {
     decisions: Vec<Line>,
 }
 
-/// What waits.
+/// The sizes of the queued packets.
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Sizes {
@@ -64,7 +65,7 @@ struct Line {
     max_us: f64,
     /// Packets that leave whole in a TTI.
     packets: f64,
-    /// What p99 has to stay below; none where nothing is asked.
+    /// The bound of p99; `None` without one.
     target_us: Option<f64>,
     pass: Option<bool>,
 }
@@ -165,7 +166,7 @@ pub fn run(options: &BenchEqp) -> Result<(), Failure> {
     }
 }
 
-/// What is asked of a decision.
+/// The requirement for a decision.
 fn target_us(queues: usize, rbs: u32, rbg_rbs: u32) -> Option<f64> {
     let is_judged = rbs == 275 && (rbg_rbs == 16 || rbg_rbs == 1);
     let target = TARGETS_US.iter().find(|&&(most, _)| queues <= most);

@@ -84,7 +84,7 @@ struct Ratio {
     packets_per_cpu_second: f64,
 }
 
-/// What became of the packets at one offered load.
+/// The fate of the packets at one offered load.
 #[derive(Serialize)]
 struct Losses {
     offered_kpps: f64,
@@ -99,7 +99,7 @@ struct Losses {
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input, no right to make namespaces; a packet that nobody accounts for, or a link below the mark.
+/// Bad input, no permission to create namespaces, an unaccounted packet, or a link below the required rate.
 pub fn run(options: &BenchLink, registry: &Registry) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Check(format!("bench link: {error}"));
     let link = options.link.as_deref().unwrap_or(if options.punctual { punctual::LINK } else { LINK });
@@ -132,7 +132,7 @@ pub fn run(options: &BenchLink, registry: &Registry) -> Result<(), Failure> {
     for (name, load) in LOADS {
         let mut pairs = Vec::new();
         for round in 0..ROUNDS {
-            // Neither is always the one that comes later.
+            // The order alternates, so that neither is always the second.
             let pair = if round % 2 == 0 {
                 [slice(Carrier::Bare, load)?, slice(Carrier::Link, load)?]
             } else {

@@ -1,7 +1,8 @@
-//! `qdelay bench papers`: what runs of two papers cost, beside what ns-3 takes for them.
+//! `qdelay bench papers`: the CPU time of runs of two papers, compared with ns-3.
 //!
 //! One case each of shipped scenarios, run several times; what counts is the median of the CPU time of the thread, from the study
-//! that has been read to the outcome: the case is built, run and audited. ns-3 3.48, optimized, took the times that stand beside them
+//! that has been read to the outcome: the case is built, run and audited. ns-3 3.48, optimized, took the times that stand beside
+//! them
 //! on one core of the machine that the targets were set on.
 
 use crate::cli::BenchPapers;
@@ -27,7 +28,7 @@ struct Job {
     seconds: u64,
     /// CPU seconds that it has to stay below.
     target_s: f64,
-    /// What ns-3 takes.
+    /// The CPU time of ns-3.
     ns3_s: f64,
 }
 

@@ -67,7 +67,7 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use std::process::ExitCode;
 
-/// The command with what is built in.
+/// The command with the built-in components.
 pub fn main() -> ExitCode {
     main_with(Registry::new())
 }
@@ -76,7 +76,9 @@ pub fn main() -> ExitCode {
 /// its errors and returns the exit status. It must be called before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
     let parsed = Cli::try_parse();
-    // A link's interrupts are its command's; and what has to enter a namespace of its own cannot have started a thread.
+    // Interrupts during `link` are handled by the command behind the link. A process that enters a namespace of its own must not
+    // have
+    // started a thread before.
     match &parsed {
         Ok(Cli { command: Some(Command::Link(_)) }) => {}
         // It has a terminal to put back.

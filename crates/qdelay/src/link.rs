@@ -50,7 +50,7 @@ pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
     end(options, &settings, &link.run()?)
 }
 
-/// A file that is written at the end, so that a wrong name is told before the command is started and not after it.
+/// A file that is written at the end. It is opened before the command starts, so that a wrong name is reported early.
 fn has_place(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match path.metadata() {
@@ -81,7 +81,7 @@ fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
     })
 }
 
-/// What runs, as it was typed.
+/// The command as the user wrote it.
 fn settings(options: &Link) -> LinkSettings {
     let setting = |link: &String, qdisc: &String| DirectionSettings {
         link: link.clone(),
@@ -93,7 +93,7 @@ fn settings(options: &Link) -> LinkSettings {
     LinkSettings { down: setting(&options.down, &options.qdisc), up: setting(&options.up, &options.up_qdisc) }
 }
 
-/// Prints, writes and returns what there is to say; the command's status is ours.
+/// Prints and writes the results; the exit status is that of the command.
 fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
         // Standard output is the command's.
@@ -102,7 +102,7 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
     if let Some(path) = &options.json {
         write_file(path, &json(settings, outcome))?;
     }
-    // Whoever asked for records has to hear that they are not there, whatever else went well.
+    // Missing records are an error, even if everything else succeeded.
     if !outcome.broken.is_empty() {
         let message = outcome.broken.join("; ");
         if outcome.status == 0 {

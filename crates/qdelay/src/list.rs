@@ -1,4 +1,4 @@
-//! `qdelay list`: every component, from the registries that read what users type.
+//! `qdelay list`: every component, from the registries that parse the command line.
 
 use crate::cli::List;
 use qdelay_core::component::{Component, Kind, Parameter, Registry};
@@ -69,7 +69,7 @@ fn describe(component: &Component) -> String {
     if !component.source.is_empty() {
         let _ = writeln!(text, "source: {}", component.source);
     }
-    // A long choice of words is the one value that has to be cut.
+    // Only a long choice of words must be wrapped.
     let long = component.parameters.iter().any(|parameter| parameter.unit.describe().len() > 24);
     let value = if long { Column::wrapped } else { Column::left };
     let (left, wrapped) = (Column::left, Column::wrapped);
@@ -84,7 +84,7 @@ fn describe(component: &Component) -> String {
     text
 }
 
-/// In what its figures are known to be off.
+/// Known deviations of its figures.
 fn biases(component: &Component) -> &'static [&'static str] {
     if component.kind == Kind::Transport { biases::of(component.name) } else { &[] }
 }

@@ -1,4 +1,4 @@
-//! The command `qdelay`, with what is built in.
+//! The command `qdelay`, with the built-in components.
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

@@ -17,7 +17,7 @@ use std::path::Path;
 /// Runs the command.
 ///
 /// # Errors
-/// No such paper or figure, a trace that cannot be read, a failed audit, or a claim that is missed.
+/// Unknown paper or figure, unreadable trace, failed audit, or missed claim.
 pub fn run(options: &Reproduce) -> Result<(), Failure> {
     let library = Library::of(None, &options.traces);
     let bar = Bar::default();
@@ -47,7 +47,7 @@ pub fn run(options: &Reproduce) -> Result<(), Failure> {
     }
 }
 
-/// What is left of a paper that was interrupted.
+/// The message after an interrupted paper.
 fn interrupted(reached: Option<StudyProgress>, kept_in: Option<String>) -> String {
     files::remove_scratch();
     let Some(StudyProgress { name, done, all }) = reached else {
@@ -129,7 +129,7 @@ fn table(reproduction: &Reproduction) -> String {
     text
 }
 
-/// What stands in brackets, and what settings do beyond the rows that they explain.
+/// The notes in brackets, and the effects of settings beyond the rows that they explain.
 fn legend(reproduction: &Reproduction) -> String {
     let mut text = String::new();
     if reproduction.count(Verdict::Better) > 0 {
@@ -146,7 +146,7 @@ fn legend(reproduction: &Reproduction) -> String {
     text
 }
 
-/// Each cell in two lines: for who makes the choice, and for whoever fares worst of the others.
+/// Each cell has two lines: the flow that makes the choice, and the other flow that loses most.
 fn changes(table: &PairedTable) -> String {
     let mut columns = vec![Column::named(one_line(&table.rows_are))];
     columns.extend(table.columns.iter().map(|name| Column::named(one_line(name))));

@@ -91,7 +91,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     }
 }
 
-/// What is left of a run that was interrupted.
+/// The message after an interrupted run.
 fn interrupted(reached: Option<StudyProgress>, out: &str, fresh: bool) -> String {
     let Some(StudyProgress { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
@@ -102,12 +102,12 @@ fn interrupted(reached: Option<StudyProgress>, out: &str, fresh: bool) -> String
     )
 }
 
-/// How many cases at once: what was asked for, or one for each core.
+/// The number of cases at once: as requested, or one for each core.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// What belongs to one clock only; and for the real one, namespaces of its own for a user who is not root.
+/// Options of one clock only; and for the real clock, private namespaces for a user who is not root.
 fn check_clock(options: &Run) -> Result<(), Failure> {
     if options.clock == RunClock::Simulated {
         let given = [("--no-realtime", options.no_realtime), ("--strict", options.strict)];
@@ -139,7 +139,7 @@ fn list() -> String {
     shipped::SCENARIOS.iter().map(line).collect()
 }
 
-/// A matrix that is larger than anybody means to type is asked about.
+/// A very large matrix, probably a mistake, needs a confirmation.
 fn ask(cases: u64, yes: bool) -> Result<(), Failure> {
     if cases <= CASES_ASKED || yes {
         return Ok(());

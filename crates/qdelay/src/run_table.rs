@@ -1,4 +1,4 @@
-//! What people read after a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
+//! The printed results of a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
 
 pub mod figures;
 
@@ -14,7 +14,7 @@ const SEEDS: usize = 8;
 /// Cases that are not to be trusted and are named.
 const DOUBTFUL: usize = 5;
 
-/// The table and what follows it.
+/// The table and the lines after it.
 pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     let points = points(summary);
     let mut text = sentence(summary, points.len());
@@ -50,8 +50,9 @@ fn same_runs(summary: &Summary) -> String {
     same_seeds(summary.cases.len(), repeated, groups, "`jitter` in [path], or more flows")
 }
 
-/// What is said of seeds that gave the same run: `groups` of them, which together are `repeated` cases of `cases` too many; `remedy` is
-/// what would draw from the seed. Empty where there are none.
+/// The note about seeds that gave equal runs: there are `groups` of equal runs, with `repeated` superfluous cases of `cases`;
+/// `remedy` names a
+/// setting that depends on the seed. Empty without equal runs.
 pub fn same_seeds(cases: usize, repeated: usize, mut groups: Vec<Vec<String>>, remedy: &str) -> String {
     if repeated == 0 {
         return String::new();
@@ -93,7 +94,7 @@ fn verdicts(summary: &Summary) -> String {
     text
 }
 
-/// The seed is the last axis, so the cases of a point stand together.
+/// The seed is the last axis, so the cases of a point are adjacent.
 fn points(summary: &Summary) -> Vec<Point<'_>> {
     summary.cases.chunks(seeds(summary)).collect()
 }

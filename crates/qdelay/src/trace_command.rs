@@ -1,4 +1,4 @@
-//! `qdelay trace`: statistics of traces, conversion, synthesis, and what is built in.
+//! `qdelay trace`: statistics of traces, conversion, synthesis, and the built-in traces.
 
 use crate::cli::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 use qdelay_core::component::Arguments;
@@ -193,7 +193,7 @@ fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
     write(&written, &options.output, options.force)
 }
 
-/// Each option is read by itself first, so that an error names the one it is in.
+/// Each option is parsed separately first, so that an error names the option.
 fn synth_arguments(options: &TraceSynth) -> Result<Arguments, Failure> {
     let TraceSynth { preset, duration, seed, .. } = options;
     let named = [

@@ -1,4 +1,4 @@
-//! Errors of the command line itself, as the one line that every other error is.
+//! Errors of the command line itself, in one line like all other errors.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use qdelay_terminal::error::Failure;
@@ -6,7 +6,7 @@ use qdelay_terminal::output;
 use std::error::Error;
 use std::io::Write;
 
-/// Prints help and versions where they were asked for; turns everything else into a [`Failure`].
+/// Prints help and versions on request; converts all errors into a [`Failure`].
 ///
 /// # Errors
 /// Every error of the command line; help that cannot be written.

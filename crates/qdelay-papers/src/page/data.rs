@@ -1,4 +1,4 @@
-//! The cases that a drawing is of, by scheme, and what is taken from them.
+//! The cases of a drawing, by scheme, and their values.
 
 use super::spec::{Drawing, Figures, Line, Measure, Quantity, Scheme, Source};
 use qdelay_report::load::{self, Folder, LoadedCase};
@@ -38,7 +38,7 @@ impl<'a> Data<'a> {
             }
             let folder = load::folders(&[path])?.remove(0);
             let values = folder.summary.cases.iter();
-            // What was read from a file can be written to one.
+            // Values that were read from a file can be written to one.
             let values = values.map(|case| serde_json::to_value(case).unwrap_or_default()).collect();
             folders.insert(name, (folder, values));
         }
@@ -68,7 +68,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Several labels stand with `|` between.
+/// Several labels are separated by `|`.
 fn is_one_of(label: Option<&String>, wanted: &str) -> bool {
     label.is_some_and(|label| wanted.split('|').any(|wanted| wanted.trim() == label))
 }

@@ -1,4 +1,4 @@
-//! What came of a paper's claims as one page: its figures as we have them, each with the claims that are of it.
+//! The results of a paper's claims as one page: our version of its figures, each with the claims about it.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -26,7 +26,7 @@ use std::path::Path;
 /// Figures of each paper that has any.
 static FIGURES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/figures.rs"));
 
-/// What a folder of `qdelay reproduce` keeps the verdicts in.
+/// The file with the verdicts in a folder of `qdelay reproduce`.
 pub const REPRODUCTION: &str = "reproduction.json";
 
 /// Whether `folder` is one that a paper's claims were judged in: it has a page of its own.

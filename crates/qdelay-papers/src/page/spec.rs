@@ -20,7 +20,7 @@ pub struct Figures {
     pub figures: Vec<Drawing>,
 }
 
-/// What is compared; the same colour and mark in every figure.
+/// A compared scheme; it has the same colour and mark in every figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
@@ -40,7 +40,7 @@ pub struct Drawing {
     /// Its number in the paper; none where the paper has none.
     pub figure: Option<String>,
     pub title: String,
-    /// What to look at.
+    /// What to observe.
     pub note: String,
     pub kind: Option<Kind>,
     pub scenario: String,
@@ -178,14 +178,14 @@ fn one() -> f64 {
 }
 
 impl Scheme {
-    /// The class that colours what belongs to it.
+    /// The class of its colour.
     pub fn class(&self) -> String {
         chart::colour(self.colour)
     }
 }
 
 impl Measure {
-    /// What stands at an axis of it.
+    /// The label of its axis.
     pub fn with_unit(&self) -> String {
         if self.unit.is_empty() { self.title.clone() } else { format!("{} ({})", self.title, self.unit) }
     }
@@ -195,7 +195,7 @@ impl Figures {
     /// Reads the file.
     ///
     /// # Errors
-    /// What is not as it has to be.
+    /// The first mistake in the file.
     pub fn parse(text: &str) -> Result<Figures, String> {
         let table = DeTable::parse(text).map_err(|error| error.to_string())?;
         serde_json::from_value(claims::object(table.get_ref())).map_err(|error| error.to_string())

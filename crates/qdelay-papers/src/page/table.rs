@@ -43,7 +43,7 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
     Some(text)
 }
 
-/// A row for each scheme, a column for each choice: what it changes for who makes it, and below for whom it harms most.
+/// A row for each scheme, a column for each choice: its effect on the flow that makes it, and below on the flow that it harms most.
 pub fn changes(table: &PairedTable) -> String {
     let mut text = format!(
         "<div class=\"scroll\"><table class=\"plain figures changes\"><thead><tr><th>{}</th>",
@@ -78,7 +78,7 @@ fn change(cell: &PairedCell) -> String {
     )
 }
 
-/// Claims: what the paper says, what came, and what that is.
+/// Claims: the paper's figure, ours, and the verdict.
 pub fn claims(rows: &[&Row]) -> String {
     let mut text = String::from(
         "<table class=\"plain claims\"><thead><tr><th>Claim</th><th class=\"figure\">Paper</th>\

@@ -7,8 +7,9 @@
 //! | `picture` | lines, marks, text, axes and keys of one picture |
 //! | `together` | what lies at one place, and where names have room |
 //!
-//! A picture has the same bytes on every machine: no font is at hand, and logarithms are those of `libm`. The looks of its parts are
-//! the classes of `assets/chart.css`.
+//! A picture has the same bytes on every machine: no font metrics are used, and logarithms are those of `libm`. The style of its
+//! parts is given by
+//! the classes in `assets/chart.css`.
 
 mod picture;
 mod scale;
@@ -20,15 +21,15 @@ pub use scale::{Scale, number_text};
 pub use sign::{Key, Mark, Sign, key};
 pub use together::{Rectangle, beside, name, piles, ring};
 
-/// The looks of pictures, for pages that hold any; their colours are those of [`STYLES`](crate::STYLES).
+/// The style sheet of pictures, for pages with pictures; the colours are those of [`STYLES`](crate::STYLES).
 pub const STYLES: &str = include_str!("../../assets/chart.css");
 
-/// The class that colours what has this place in the palette.
+/// The class with the colour at this index of the palette.
 pub fn colour(place: usize) -> String {
     format!("s{}", place % 8)
 }
 
-/// Text for markup; what is no character of XML is a space.
+/// Text escaped for markup; invalid XML characters become spaces.
 pub fn escape(text: &str) -> String {
     let is_none = |letter: char| letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}');
     let clean = text.chars().map(|letter| if is_none(letter) { ' ' } else { letter });
@@ -66,7 +67,7 @@ fn print_styles() -> String {
     styles
 }
 
-/// The light colour of this name; it stands before the dark one.
+/// The light colour of this name; it comes before the dark one.
 fn light(name: &str) -> &'static str {
     let value = crate::STYLES.split_once(&format!("--{name}: ")).and_then(|(_, after)| after.split_once(';'));
     value.map_or("", |(value, _)| value)

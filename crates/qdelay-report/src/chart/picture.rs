@@ -9,7 +9,7 @@ use std::fmt::Write;
 const TICK: f64 = 11.5;
 const KEY: f64 = 12.5;
 const HEADING: f64 = 17.0;
-/// Room beside and above what stands in a picture for print.
+/// Margins of a picture for print.
 const ROOM: f64 = 16.0;
 /// Pixels between ticks, at the least about.
 const APART: (f64, f64) = (56.0, 28.0);
@@ -66,7 +66,7 @@ pub struct Curve {
 }
 
 impl Picture {
-    /// An empty one that says `label` to those who do not see it.
+    /// An empty picture with `label` as its description for screen readers.
     pub fn new(width: f64, height: f64, label: &str) -> Picture {
         Picture { text: String::new(), label: escape(label), width, height }
     }
@@ -115,7 +115,7 @@ impl Picture {
         );
     }
 
-    /// A mark with a hint for those who point at it.
+    /// A mark with a tooltip.
     pub fn mark(&mut self, mark: Mark, at: (f64, f64), radius: f64, class: &str, hint: &str) {
         let hint = if hint.is_empty() { String::new() } else { format!("<title>{}</title>", escape(hint)) };
         let _ = writeln!(self.text, "<path class=\"{class}\" d=\"{}\">{hint}</path>", mark.path(at, radius));
@@ -129,7 +129,7 @@ impl Picture {
                 is_open = false;
                 continue;
             };
-            // What is no tenth of a pixel away is the same.
+            // Points closer than a tenth of a pixel are merged.
             if is_open && (x - last.0).abs() < 0.1 && (y - last.1).abs() < 0.1 {
                 continue;
             }
@@ -145,7 +145,7 @@ impl Picture {
         }
     }
 
-    /// What is below a line of steps, down to `base`.
+    /// The area below a line of steps, down to `base`.
     pub fn area(&mut self, points: &[(f64, f64)], base: f64, class: &str) {
         let Some(((x, y), rest)) = points.split_first() else { return };
         let steps: String = rest.iter().map(|(x, y)| format!("H{x:.1}V{y:.1}")).collect();

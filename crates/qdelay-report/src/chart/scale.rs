@@ -24,8 +24,8 @@ impl Scale {
         Scale { low, high, is_log, from: 0.0, to: 1.0 }
     }
 
-    /// A scale around `values`, with this share of their extent as room; on a logarithmic one those above 0 count. What has no extent
-    /// gets one.
+    /// A scale around `values`, with this share of their extent as margin; a logarithmic scale uses the values above 0. An empty
+    /// extent is widened.
     pub fn around(values: impl IntoIterator<Item = f64>, is_log: bool, share: f64) -> Scale {
         let there = values.into_iter().filter(|value| value.is_finite() && (!is_log || *value > 0.0));
         let (low, high) = there
@@ -53,7 +53,7 @@ impl Scale {
         Scale { from, to, ..self }
     }
 
-    /// The pixel of `value`, at the ends for what is beyond them.
+    /// The pixel of `value`, clamped to the ends.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.is_log {
             libm::log(value.max(1e-12) / self.low) / libm::log(self.high / self.low)
@@ -83,7 +83,7 @@ impl Scale {
         let steps = [10, 20, 25, 50, 100];
         let step = steps.into_iter().find(|step| decimal(*step, power) >= rough).unwrap_or(100);
         let size = decimal(step, power);
-        // An end that is round is a tick, whatever its last bit.
+        // A round end is a tick, despite rounding errors.
         let first = (self.low / size - 1e-9).ceil() as i64;
         let last = (self.high / size + 1e-9).floor() as i64;
         (first..=last.min(first.saturating_add(100)))
@@ -107,7 +107,7 @@ impl Scale {
     }
 }
 
-/// `digits` with so many zeros, or so many decimals: the float that is nearest to it, so that it is written as short as it is.
+/// `digits` with this many zeros or decimals, as the nearest float, so that it is printed with few digits.
 fn decimal(digits: i64, power: i32) -> f64 {
     format!("{digits}e{power}").parse().unwrap_or(f64::NAN)
 }

@@ -1,10 +1,10 @@
-//! Marks and dashes, and the keys that say what they stand for.
+//! Marks and dashes, and the legends that explain them.
 
 use super::{escape, text_width};
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// The shape of a mark; lines of what has it have a dash of their own too.
+/// The shape of a mark; each shape also has a dash pattern for lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "each is called as it looks")]
@@ -23,7 +23,7 @@ impl Mark {
     pub const ALL: [Mark; 6] =
         [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond, Mark::Bar, Mark::Wedge];
 
-    /// The shape of what has this place among others.
+    /// The shape at this index.
     pub fn of(place: usize) -> Mark {
         Mark::ALL[place % Mark::ALL.len()]
     }
@@ -61,14 +61,14 @@ impl Mark {
     }
 }
 
-/// What a key shows before a text.
+/// The symbol before the text of a legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sign {
     /// A mark.
     Mark(Mark),
     /// A line with these strokes and gaps.
     Line(&'static [f64]),
-    /// What is filled.
+    /// A filled area.
     Area,
     /// Range, quartiles and median.
     Quartiles,
@@ -77,11 +77,11 @@ pub enum Sign {
 /// An entry of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// What stands in the picture.
+    /// The symbol in the picture.
     pub sign: Sign,
     /// The classes of that.
     pub class: String,
-    /// What it stands for.
+    /// Its meaning.
     pub label: String,
 }
 

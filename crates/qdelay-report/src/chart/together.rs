@@ -36,7 +36,7 @@ pub fn ring(depth: usize, pile: usize) -> f64 {
     depth as f64 * RING.min(PILE / pile.saturating_sub(1).max(1) as f64)
 }
 
-/// Who lies in a pile.
+/// The marks that overlap.
 pub fn name(labels: &[String]) -> String {
     let shown = labels.iter().take(NAMED).cloned().collect::<Vec<String>>().join(", ");
     match labels.len().saturating_sub(NAMED) {
@@ -48,8 +48,9 @@ pub fn name(labels: &[String]) -> String {
 /// Left, top, right and bottom.
 pub type Rectangle = [f64; 4];
 
-/// Where the upper left corner of a text of this size stands beside what has this radius around `place`: right, left, above, below or
-/// aslant, where it meets least of `taken` and does not leave `inside`.
+/// The upper left corner for a text of this size beside a mark with this radius at `place`: right, left, above, below or
+/// diagonal, with the
+/// least overlap with `taken` and within `inside`.
 pub fn beside(
     place: (f64, f64),
     radius: f64,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What is sent.
+/// The offered traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// One connection.
@@ -26,7 +26,7 @@ pub enum Load {
     },
 }
 
-/// What came of it. Packets are those of UDP; for TCP there are none, because the kernel's are its own.
+/// The received traffic. Packets are counted for UDP only; the kernel decides on TCP's packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// IP bytes (of TCP: its contents) that the receiver got per second, after the start.
@@ -37,7 +37,7 @@ pub struct Traffic {
     pub sent: u64,
     /// Packets that the receiver got, also after the sender had stopped.
     pub received: u64,
-    /// Packets that came to the receiver while it had no room: lost behind the link, and not by it.
+    /// Packets that arrived while the receiver had no memory: they were lost after the link.
     pub unread: u64,
 }
 
@@ -49,9 +49,9 @@ const HEADERS: usize = 28;
 const STUCK: Duration = Duration::from_secs(10);
 /// Nothing comes any more once nothing has come for this long.
 const SILENCE: Duration = Duration::from_millis(300);
-/// How often the receiver looks up.
+/// The interval at which the receiver checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// Room for what the receiver has not read, in bytes; the kernel counts more than the contents.
+/// The receive buffer in bytes; the kernel counts more than the payload.
 const ROOM: usize = 64 << 20;
 
 /// The ends of a link that is carried.
@@ -116,7 +116,7 @@ impl Ends<'_> {
 
     fn udp(&self, contents: usize, rate: Option<f64>, seconds: f64) -> io::Result<Traffic> {
         let receiver = self.inside.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))?;
-        // Where that is not permitted there is less room, and what does not fit is counted.
+        // Without permission the buffer is smaller, and lost packets are counted.
         let _ = set_socket_recv_buffer_size_force(&receiver, ROOM);
         receiver.set_read_timeout(Some(LOOK))?;
         let to = (self.addresses.inside, receiver.local_addr()?.port());
@@ -151,7 +151,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T>
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
 }
 
-/// What a counter did per second between the start and the end.
+/// The rate of a counter between the start and the end.
 struct Meter<'a> {
     watch: Stopwatch,
     seconds: f64,
@@ -179,7 +179,7 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Counts what comes, until it is told to end.
+/// Counts received packets until it is asked to end.
 fn receive(socket: &UdpSocket, received: &AtomicU64, ends: &AtomicBool) -> io::Result<()> {
     let mut buffer = [0; 2048];
     while !ends.load(Ordering::Relaxed) {
@@ -198,7 +198,7 @@ fn receive(socket: &UdpSocket, received: &AtomicU64, ends: &AtomicBool) -> io::R
 fn flood(socket: &UdpSocket, contents: &[u8], rate: Option<f64>, meter: &mut Meter) -> io::Result<u64> {
     let mut sent = 0;
     while !meter.is_over() {
-        // Many between two looks at the clock, or as many as are due.
+        // Many packets between two readings of the clock, or all that are due.
         let due = rate.map_or(sent + 32, |rate| (meter.watch.seconds() * rate) as u64);
         if due == sent {
             pause(Duration::from_micros(200));

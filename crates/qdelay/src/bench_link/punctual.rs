@@ -29,7 +29,7 @@ pub const LINK: &str = "line:100mbit";
 const P99: f64 = 100.0;
 /// Fewer than one in a thousand may be later than this.
 const P999: f64 = 1000.0;
-/// UDP is offered at so many times the link's rate.
+/// UDP is offered at this multiple of the link's rate.
 const OVERLOAD: f64 = 1.1;
 const PACKET_BYTES: usize = 1500;
 
@@ -61,7 +61,7 @@ struct Marks {
 struct Run {
     load: &'static str,
     way: &'static str,
-    /// Whether real-time priority was granted; null where it was not asked for.
+    /// Whether real-time priority was granted; null if it was not requested.
     realtime: Option<bool>,
     spin_us: f64,
     gbps: f64,
@@ -135,7 +135,7 @@ pub fn run(
     }
 }
 
-/// What keeps the link busy without TCP.
+/// The load that keeps the link busy without TCP.
 fn packets_per_second(link: &AnyLink) -> Result<f64, Failure> {
     match link.rate() {
         None | Some(Rate::INFINITE) => {

@@ -18,7 +18,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Who carries the packets.
+/// The program that forwards the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// A loop that copies.
@@ -27,16 +27,16 @@ pub enum Carrier {
     Link,
 }
 
-/// What came of a slice.
+/// The result of a time slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
-    /// What sender and receiver say.
+    /// The counts of sender and receiver.
     pub traffic: Traffic,
-    /// What the carrier says.
+    /// The counts of the forwarder.
     pub carried: Carried,
 }
 
-/// What a carrier did, in both directions.
+/// The work of a forwarder, in both directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     /// Packets that it wrote.
@@ -51,9 +51,9 @@ pub struct Carried {
     pub seconds: f64,
 }
 
-/// What a link says of itself.
+/// The link's own counts.
 pub struct ByLink {
-    /// What it did.
+    /// Its work.
     pub carried: Carried,
     /// Whether it was on time.
     pub facts: AuditFacts,
@@ -64,7 +64,7 @@ pub struct ByLink {
 }
 
 impl Slice {
-    /// Packets that nobody accounts for. Below zero, packets that were called lost and came.
+    /// Unaccounted packets. A negative number means that packets counted as lost have arrived.
     pub fn unreported(&self) -> i64 {
         let Traffic { sent, received, unread, .. } = self.traffic;
         let Carried { path_drops, lost_outside, .. } = self.carried;
@@ -95,7 +95,7 @@ pub fn run(
             link(devices, plan.clone(), WaitOptions::default(), stop, ready).map(|by| by.carried)
         }
     };
-    // By these names a profiler tells them apart.
+    // These names distinguish the threads in a profiler.
     let name = if carrier == Carrier::Bare { "bare" } else { "link" };
     let (carried, traffic) = with_carrier(name, carry, || ends.send(load, seconds))?;
     Ok(Slice { traffic, carried })
@@ -105,7 +105,7 @@ pub fn run(
 /// ready.
 ///
 /// # Errors
-/// What either of both says.
+/// The error of either function.
 pub fn with_carrier<C: Send>(
     name: &str,
     carry: impl FnOnce(OwnedFd, &Sender<()>) -> io::Result<C> + Send,
@@ -117,7 +117,7 @@ pub fn with_carrier<C: Send>(
         let carrying = thread::Builder::new()
             .name(name.into())
             .spawn_scoped(scope, move || carry(stopped.into(), &tell))?;
-        // What is dropped before the carrier has looked at the devices' counts would not be in them.
+        // Packets dropped before the first reading of the devices' counters would be missing.
         let traffic = match is_ready.recv() {
             Ok(()) => send(),
             Err(_) => Ok(Traffic::default()),

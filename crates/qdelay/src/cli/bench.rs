@@ -16,7 +16,7 @@ pub enum BenchCommand {
     Eqp(BenchEqp),
     /// Real packets through a link, beside a bare copy loop over the same devices (root only)
     Link(BenchLink),
-    /// Runs of papers, beside what ns-3 takes for them
+    /// Runs of papers, compared with the CPU time of ns-3
     Papers(BenchPapers),
 }
 
@@ -143,7 +143,7 @@ pub struct Dumbbell {
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// Write every packet to this Parquet file, to see what that costs
+    /// Write every packet to this Parquet file, to measure the cost
     #[arg(long, value_name = "FILE")]
     pub packets: Option<PathBuf>,
     /// Print JSON (docs/json.md)

@@ -59,7 +59,7 @@ pub struct Compare {
     /// Seeds: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", default_value = Run::defaults().seeds.default_text(), value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
-    /// What the acknowledgements cross: a rate, any link that --link takes, a trace, or 'none'
+    /// Link of the acknowledgements: a rate, any link that --link takes, a trace, or 'none'
     #[arg(long, value_name = "LINK", default_value = Path::defaults().uplink.default_text(), allow_hyphen_values = true)]
     pub uplink: String,
     /// Packets that the uplink's queue holds

@@ -33,7 +33,7 @@ pub struct Link {
     #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "once", "seed"])]
     pub scenario: Option<String>,
     /// With a scenario's cell: which QoS flow takes which packets, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
-    /// The first that fits counts; what fits none goes to the last QoS flow
+    /// The first match counts; packets without a match go to the last QoS flow
     #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
     pub qos: Vec<String>,
     /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
@@ -78,13 +78,13 @@ pub struct Link {
     /// How long to spin before each release [default: 50us with --realtime, else 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub spin: Option<Span>,
-    /// How long to carry what is still under way when the command has ended; 0s tears the link down at once
+    /// How long to deliver packets that are still on the link when the command ends; 0s removes the link at once
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::span, allow_hyphen_values = true)]
     pub drain: Span,
     /// Show rates, delays, drops and verdict at the foot of the terminal while the command runs
     #[arg(long)]
     pub live: bool,
-    /// Take requests on this Unix socket: 'qdelay live SOCKET' shows what runs (docs/live.md)
+    /// Take requests on this Unix socket: 'qdelay live SOCKET' shows the link's state (docs/live.md)
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
     /// Write a row for every packet to this Parquet file. Records that cannot be written whole end with exit status 1, or with
@@ -161,13 +161,13 @@ pub struct Live {
     /// The control socket
     #[arg(value_name = "SOCKET")]
     pub socket: PathBuf,
-    /// From one look to the next, 50ms to 60s
+    /// Interval between two samples, 50ms to 60s
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = values::watch_interval, allow_hyphen_values = true)]
     pub interval: Span,
     /// Look once, and print it
     #[arg(long)]
     pub once: bool,
-    /// Print JSON, a line for each look (docs/live.md)
+    /// Print JSON, a line for each sample (docs/live.md)
     #[arg(long)]
     pub json: bool,
 }

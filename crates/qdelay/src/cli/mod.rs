@@ -1,4 +1,4 @@
-//! What users type: commands, options, their help and examples.
+//! The command line: commands, options, their help and examples.
 
 mod bench;
 mod compare;
@@ -15,7 +15,7 @@ pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, Wr
 
 use clap::{Parser, Subcommand};
 
-/// What `qdelay` alone prints.
+/// The output of `qdelay` without a command.
 pub const WELCOME: &str = "\
 qdelay bounds and measures queueing delay at a cellular bottleneck.
 
@@ -54,12 +54,12 @@ link with --trace FILE or --link 10mbit.
         130 interrupted."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What `qdelay` can do.
+/// The commands of `qdelay`.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Run queue disciplines side by side on a link

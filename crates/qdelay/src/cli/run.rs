@@ -70,7 +70,7 @@ pub struct Run {
     /// Do not write report.html
     #[arg(long)]
     pub no_report: bool,
-    /// Print JSON (docs/json.md): summary.json and what it cost
+    /// Print JSON (docs/json.md): summary.json and the cost of the run
     #[arg(long)]
     pub json: bool,
     /// List the shipped scenarios

@@ -25,7 +25,7 @@ struct Case<'a> {
     same_run_as_seed: Option<u64>,
 }
 
-/// What the user typed.
+/// The user's text.
 #[derive(Clone, Copy, Serialize)]
 pub struct Axes<'a> {
     pub trace: &'a str,

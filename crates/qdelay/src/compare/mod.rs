@@ -42,7 +42,7 @@ pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     let mut cases = engine::in_memory(&study, &library, options.jobs, &bar)?;
     drop(bar);
     if let [only] = cases.as_mut_slice() {
-        // What the user waits for, the start of the process included.
+        // The time that the user waits, including the start of the process.
         (only.cpu_seconds, only.wall_seconds) = (process_cpu_seconds(), watch.seconds());
     }
     output::print(&if options.json {
@@ -128,7 +128,7 @@ fn transports(options: &Compare, registry: &Registry) -> Result<Vec<(String, Tra
         .collect()
 }
 
-/// What the acknowledgements cross: a line of a plain rate, a link by its name, or else a trace.
+/// The link of the acknowledgements: a line for a plain rate, a link by its name, or else a trace.
 fn uplink(options: &Compare) -> Result<Back, Failure> {
     let text = options.uplink.as_str();
     Ok(match parse_rate(text) {

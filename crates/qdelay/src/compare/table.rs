@@ -1,4 +1,4 @@
-//! What people read: a table for each link, a row for each case.
+//! The printed tables: one for each link, with a row for each case.
 
 use super::json::Axes;
 use crate::cli::Compare;
@@ -13,7 +13,7 @@ use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 
-/// The sentence that says what was run, and the tables.
+/// A sentence about the runs, and the tables.
 pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
     let axes = Axes::of(study);
     let results: Vec<Row<'_>> = axes.iter().copied().zip(cases.iter().map(|case| &case.summary)).collect();
@@ -26,7 +26,7 @@ pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
     text + &same_runs(&results) + NOTE
 }
 
-/// A case: what was typed, and its figures.
+/// A case: the user's texts and its figures.
 type Row<'a> = (Axes<'a>, &'a CaseSummary);
 
 /// Which seeds gave the same run.

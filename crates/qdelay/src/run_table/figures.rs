@@ -24,14 +24,14 @@ pub const ROWS: usize = 60;
 /// The cases of one point of all axes but the seed.
 pub type Point<'a> = &'a [CaseSummary];
 
-/// What a case says, or the part of it that has this name.
+/// The figure of a case, or of its part with this name.
 type Of<T> = dyn Fn(&CaseSummary, &str) -> Option<T>;
 /// The parts of a point that have rows, by name.
 type Names<'a> = dyn Fn(Point<'_>) -> Vec<String> + 'a;
 /// Of part of a case's traffic: its rate in Mbit/s, its delay, and the share that was lost.
 type Part = (f64, DelaySummary, f64);
 
-/// A column: what it says of a case, or of the part of one that has this name.
+/// A column: the function that returns the figure of a case, or of its part with this name.
 pub struct Figure {
     heading: &'static str,
     text: fn(f64) -> String,
@@ -95,7 +95,7 @@ pub fn of_case() -> Vec<Figure> {
     ]
 }
 
-/// Of part of a case's traffic. What a case does not have is nothing.
+/// Figures of a part of a case's traffic; empty if the case does not have the part.
 fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
     let figure = |heading, text, of: fn(Part) -> f64| {
         Figure::new(heading, text, move |case, name| Some(got(case, name).map_or(0.0, of)))
@@ -109,7 +109,7 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
     ]
 }
 
-/// Of each group in a cell: where the delay arose; and of the case how full its bearers were, and what was not used.
+/// For each group in a cell: the stages of the delay. For the case: the backlog of its bearers, and the unused capacity.
 fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     let bearers = |heading, of: fn(&BearerFigures) -> f64| {
         let sum = move |case: &CaseSummary| Some(case.cell.as_ref()?.bearers.values().map(of).sum::<f64>());
@@ -137,7 +137,7 @@ fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     stages.iter().map(stage).chain(others).collect()
 }
 
-/// Of each slice: what it got, and how far it lent and borrowed.
+/// For each slice: its resource blocks, and how many it lent and borrowed.
 fn of_slice() -> Vec<Figure> {
     let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
     let figure = |heading, text, of: fn(&SliceFigures) -> f64| {
@@ -170,7 +170,7 @@ fn stages(summary: &Summary) -> Vec<&'static str> {
     qdelay_sim::DelayStage::ALL.map(qdelay_sim::DelayStage::name).into_iter().filter(has).collect()
 }
 
-/// The axes that tell cases apart, the seed left out.
+/// The axes on which cases differ, without the seed.
 fn axes(summary: &Summary) -> Vec<&str> {
     let told = |axis: &&AxisFile| axis.name != "seed" && axis.labels.len() > 1;
     summary.axes.iter().filter(told).map(|axis| axis.name.as_str()).collect()
@@ -185,7 +185,7 @@ pub fn cases(summary: &Summary, points: &[Point<'_>]) -> String {
     table(summary, points, None, &|_| vec![String::new()], &of_case()).unwrap_or_default()
 }
 
-/// Tables of the parts of cases that there are, and what explains them.
+/// Tables of the existing parts of cases, and their explanations.
 pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static str)> {
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     let groups_if = |is_shown: bool| {
