@@ -1,4 +1,4 @@
-//! TOML with the line of everything, in the order it stands in the file.
+//! TOML documents with the line of every value, in the order of the file.
 
 use crate::fault::Fault;
 use crate::lines::{self, Lines};
@@ -14,13 +14,13 @@ pub const BYTES_MAX: usize = 10_000_000;
 pub struct Node {
     /// Where it begins.
     pub line: u32,
-    /// What it is.
+    /// Its content.
     pub content: Content,
     /// Components from outside that the document may name, beside those that are built in.
     pub registry: Registry,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// A string.
@@ -44,7 +44,7 @@ pub enum Content {
 pub struct Entry {
     /// Without quotes.
     pub key: String,
-    /// Where the key stands.
+    /// The line of the key.
     pub line: u32,
     /// The same in bytes: for the order of entries of different tables.
     pub at: usize,
@@ -53,11 +53,11 @@ pub struct Entry {
 }
 
 impl Node {
-    /// A value that stands in no document.
+    /// A value without a document.
     pub const fn new(line: u32, content: Content) -> Node {
         Node { line, content, registry: Registry::new() }
     }
-    /// What it is and, where that is short, how it is written: `the integer 7`, `an array`.
+    /// Its kind and, if it is short, its text: `the integer 7`, `an array`.
     pub fn describe(&self) -> String {
         match &self.content {
             Content::Text(text) => {

@@ -1,4 +1,4 @@
-//! What the user gave and cannot be used: one line that names the place, what was wrong and what was expected.
+//! A mistake of the input: one line that names the place, the mistake and what was expected.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputError {
-    /// The file or option; may be empty where whoever reports knows it.
+    /// The file or option; may be empty if the caller adds it.
     pub place: String,
-    /// The line or key, what was wrong and what was expected.
+    /// The line or key, the mistake and what was expected.
     pub message: String,
 }
 

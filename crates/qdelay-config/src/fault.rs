@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and in which line.
+//! A mistake in a file, with its line.
 
 use crate::error::InputError;
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use std::fmt::Display;
 pub struct Fault {
     /// Counted from 1.
     pub line: u32,
-    /// Key, value, what was wrong and what was expected.
+    /// Key, value, the mistake and what was expected.
     pub message: String,
 }
 
@@ -20,7 +20,7 @@ impl Fault {
 
     /// As an error of the file `place`.
     pub fn of(self, place: &str) -> InputError {
-        // What users write may hold line ends; an error is one line.
+        // Texts of users may contain line ends; an error is one line.
         let message = self.message.replace(['\n', '\r'], " ");
         match self.line {
             0 => InputError::new(place, message),

@@ -22,7 +22,7 @@ impl Lines {
 /// Reads TOML.
 ///
 /// # Errors
-/// What is wrong with it, and in which line.
+/// The mistake, with its line.
 pub fn parse(text: &str) -> Result<(Lines, Spanned<DeTable<'_>>), (u32, String)> {
     let lines = Lines::new(text);
     match DeTable::parse(text) {

@@ -1,4 +1,4 @@
-//! The value of a key, with the line it stands in.
+//! The value of a key, with its line.
 
 use crate::document::{Content, Node};
 use crate::fault::Fault;
@@ -13,7 +13,7 @@ pub struct Setting<T> {
     key: &'static Key,
     line: u32,
     is_given: bool,
-    /// As on the command line, and what that means.
+    /// The text as on the command line, and the value.
     read: Arc<(String, T)>,
 }
 
@@ -43,7 +43,7 @@ impl<T: Accept> Setting<T> {
     /// Reads `node`, which errors call `path`.
     ///
     /// # Errors
-    /// What the type of the value refuses.
+    /// The value is invalid for its type.
     pub fn read(key: &'static Key, path: &str, node: &Node) -> Result<Self, Fault> {
         Ok(Self { key, line: node.line, is_given: true, read: Arc::new(T::read(key, path, node)?) })
     }
@@ -72,7 +72,7 @@ impl<T: Accept> Setting<T> {
     pub fn text(&self) -> &str {
         &self.read.0
     }
-    /// The line it stands in; 0 for a default, and for what the command line overrides.
+    /// Its line; 0 for a default and for a value from the command line.
     pub fn line(&self) -> u32 {
         self.line
     }
@@ -95,7 +95,7 @@ impl<T: Accept> Setting<Option<T>> {
     pub fn is_set(&self) -> bool {
         self.read.1.is_some()
     }
-    /// This one where it has a value, else what is said above it.
+    /// This setting if it has a value, otherwise the setting of the level above.
     pub fn over<'a>(&'a self, above: Said<'a, T>) -> Said<'a, T> {
         match self.value() {
             Some(value) => Said { setting: self, value },
@@ -160,7 +160,7 @@ pub trait AnySetting: std::fmt::Debug {
     fn text(&self) -> &str;
     /// Whether there is a value: always, but for keys without a default.
     fn has_value(&self) -> bool;
-    /// As it stands in files of results: numbers and switches as such, all else as text, null where there is none.
+    /// Its form in result files: numbers and switches as such, all else as text, null where there is none.
     fn json(&self) -> serde_json::Value;
     /// Equal for values of a key that mean the same.
     fn meaning(&self) -> String;

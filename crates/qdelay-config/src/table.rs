@@ -7,7 +7,7 @@ use crate::value::Accept;
 use qdelay_core::component::{Component, Parameter, Unit};
 use serde_json::{Map, Value as Json};
 
-/// What a declaration says of a key besides its name and type.
+/// The declaration of a key, except its name and type.
 #[derive(Clone, Copy, Debug)]
 pub struct Declared {
     unit: Option<Unit>,
@@ -31,7 +31,7 @@ impl Declared {
     pub const fn within(self, min: &'static str, max: &'static str) -> Self {
         Self { min, max, ..self }
     }
-    /// What is counted or measured, where the type does not say.
+    /// The counted or measured quantity, if the type does not determine it.
     #[must_use]
     pub const fn unit(self, unit: Unit) -> Self {
         Self { unit: Some(unit), ..self }
@@ -56,12 +56,12 @@ impl Declared {
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
     }
-    /// What other programs call it: not accepted, but then the error names this key.
+    /// Names of this key in other programs: they are not accepted, but the error suggests this key.
     #[must_use]
     pub const fn also(self, names: &'static [&'static str]) -> Self {
         Self { also: names, ..self }
     }
-    /// The same key of a table whose values stand over those of the one above it.
+    /// The same key in a table whose values take precedence over those of the table above.
     #[must_use]
     pub const fn inherited(self) -> Self {
         Self { default: "", ..self }
@@ -114,7 +114,7 @@ impl Key {
     pub const fn name(&self) -> &'static str {
         self.parameter.name
     }
-    /// What its value is, for people: `duration`, `qdisc`, `true|false`.
+    /// A description of its value: `duration`, `qdisc`, `true|false`.
     pub fn describe(&self) -> String {
         (self.describe)(&self.parameter)
     }
@@ -135,7 +135,7 @@ impl Key {
 pub struct Table {
     /// As in its header.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
     /// Its keys, in the order they are listed.
     pub keys: &'static [Key],
@@ -203,7 +203,7 @@ pub trait Settings: Clone + Sized {
     /// Reads a value of `key`, which is of the table, and which errors call `path`.
     ///
     /// # Errors
-    /// What the type of the value refuses.
+    /// The value is invalid for its type.
     fn read_change(key: &'static Key, path: &str, node: &Node) -> Result<Self::Change, Fault>;
     /// Replaces the value of a key.
     fn set(&mut self, change: &Self::Change);
@@ -228,7 +228,7 @@ pub trait Settings: Clone + Sized {
         Ok(settings)
     }
 
-    /// Every key with its value, as it stands in files of results.
+    /// Every key with its value, in the form of result files.
     fn json(&self) -> Map<String, Json> {
         self.each().iter().map(|setting| (setting.key().name().to_string(), setting.json())).collect()
     }
@@ -246,7 +246,8 @@ macro_rules! name_of {
     };
 }
 
-/// Declares a table: a struct with a [`Setting`](crate::Setting) for each key, and an enum with a value for one of them. A key whose
+/// Declares a table: a struct with a [`Setting`](crate::Setting) for each key, and an enum with a value for one of them. A key
+/// whose
 /// name cannot be that of a field has it behind `as`.
 ///
 /// ```

@@ -15,7 +15,7 @@ const SWITCH: &[&str] = &["on", "off"];
 
 /// A type that the value of a key can have.
 pub trait Accept: Clone + Debug + Send + Sync + 'static {
-    /// What it is counted or measured in, where the declaration of the key does not say.
+    /// Its unit, if the declaration of the key has none.
     const UNIT: Unit = Unit::Text;
 
     /// Reads `node` as a value of `key`, which errors call `path`: as on the command line, and what it means.
@@ -31,7 +31,7 @@ pub trait Accept: Clone + Debug + Send + Sync + 'static {
     fn is_some(&self) -> bool {
         true
     }
-    /// As it stands in files of results.
+    /// Its form in result files.
     fn json(&self, text: &str) -> Json {
         json!(text)
     }
@@ -43,7 +43,7 @@ pub trait Accept: Clone + Debug + Send + Sync + 'static {
     fn components() -> Vec<&'static Component> {
         Vec::new()
     }
-    /// What it is, for people.
+    /// A description of the value.
     fn describe(parameter: &Parameter) -> String;
     /// JSON Schema of how it is written.
     fn schema(parameter: &Parameter) -> Json;
@@ -189,7 +189,7 @@ macro_rules! words {
             /// All, by their words.
             pub const ALL: &[(&'static str, $name)] = &[$(($text, $name::$word),)*];
 
-            /// The one of this word.
+            /// The value of this word.
             pub fn named(word: &str) -> Option<Self> {
                 Self::ALL.iter().find(|(text, _)| *text == word).map(|(_, named)| *named)
             }
@@ -247,7 +247,7 @@ fn scalar(unit: Unit, node: &Node) -> Option<String> {
 
 fn wanted(unit: Unit, found: &Node) -> String {
     match (unit, &found.content) {
-        // What was written, as it may have been meant.
+        // The probable meaning of the text.
         (Unit::Span, Content::Whole(number)) => {
             return format!("a duration with its unit in quotes, such as \"{number}ms\" or \"{number}s\"");
         }
@@ -284,7 +284,7 @@ pub fn line_of_text(path: &str, node: &Node, expected: &str) -> Result<String, F
     }
 }
 
-/// What a parameter takes, by its unit.
+/// The accepted values of a parameter, by its unit.
 pub fn plain_schema(parameter: &Parameter) -> Json {
     match parameter.unit {
         Unit::Span => json!({ "anyOf": [{ "type": "string", "pattern": SPAN }, { "const": 0 }] }),

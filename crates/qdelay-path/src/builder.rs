@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Span};
 
-/// What a node is.
+/// The specification of a node.
 #[derive(Clone, Debug)]
 pub enum NodeSpec<Q = AnyQdisc> {
     /// Sends packets to one of several nodes. Its outputs are named by its rules; an edge from it is its default.
@@ -72,14 +72,14 @@ fn fail<T>(node: &str, problem: BuildProblem) -> Result<T, BuildError> {
     Err(BuildError { node: node.to_string(), problem })
 }
 
-/// Collects nodes and edges; mistakes are told by [`PathBuilder::build`].
+/// Collects nodes and edges; [`PathBuilder::build`] reports mistakes.
 #[derive(Clone, Debug)]
 pub struct PathBuilder<Q = AnyQdisc> {
     nodes: Vec<(String, NodeSpec<Q>)>,
     edges: Vec<(String, String)>,
     feedback: Vec<(String, String, Span)>,
     orders: Vec<(String, PullOrder)>,
-    /// What gates are given beside their laws.
+    /// The settings of gates besides their laws.
     clocks: Vec<(String, GateOption)>,
     buffers: Vec<(String, BearerBuffer)>,
 }
@@ -115,7 +115,7 @@ impl<Q> PathBuilder<Q> {
         self.add(name, spec);
         self
     }
-    /// As [`PathBuilder::node`], and returns the node's id on the path that comes of it.
+    /// As [`PathBuilder::node`], and returns the node's id on the path.
     pub fn add(&mut self, name: &str, spec: NodeSpec<Q>) -> NodeId {
         // More nodes than there are ids are refused by `build`.
         let id = NodeId(self.nodes.len() as u16);
@@ -152,30 +152,32 @@ impl<Q> PathBuilder<Q> {
         self.orders.push((node.to_string(), order));
         self
     }
-    /// The gate `gate` asks its law at multiples of `period` only, as a program that looks every so often; with zero
-    /// whenever there is something to ask, which is how gates are otherwise. It lets as many packets through each time as the
+    /// The gate `gate` asks its law at multiples of `period` only, as a program that polls; with zero it asks after every event,
+    /// which is the
+    /// default. It lets as many packets through each time as the
     /// law lets go.
     #[must_use]
     pub fn polling(mut self, gate: &str, period: Span) -> Self {
         self.clocks.push((gate.to_string(), GateOption::Polling(period)));
         self
     }
-    /// The gate `gate` lets at most `packets` through in each `period`, counted from multiples of it; otherwise as many as
-    /// its law lets go.
+    /// The gate `gate` lets at most `packets` through in each `period`, counted from multiples of it; by default as many as its
+    /// law allows.
     #[must_use]
     pub fn opportunities(mut self, gate: &str, packets: u32, period: Span) -> Self {
         self.clocks.push((gate.to_string(), GateOption::Opportunities(packets, period)));
         self
     }
-    /// What packets count as at the gate `gate`: what its law is told of them, of what has left the nodes it hears, and of what
-    /// is left there. Otherwise their bytes.
+    /// The unit in which the gate `gate` counts packets: for the sizes that its law is given, and in the signals about departed
+    /// and remaining
+    /// packets. By default bytes.
     #[must_use]
     pub fn size_unit(mut self, gate: &str, unit: SizeUnit) -> Self {
         self.clocks.push((gate.to_string(), GateOption::Unit(unit)));
         self
     }
-    /// What the queue `queue`, in front of a cell, and its bearer may hold together: an arrival that does not fit is dropped
-    /// ([`DropReason::TAIL_LIMIT`](qdelay_core::DropReason::TAIL_LIMIT)) before the discipline hears of it.
+    /// The common limit of the queue `queue`, in front of a cell, and its bearer. An arrival that does not fit is dropped
+    /// ([`DropReason::TAIL_LIMIT`](qdelay_core::DropReason::TAIL_LIMIT)) before the discipline is called.
     #[must_use]
     pub fn buffer(mut self, queue: &str, buffer: BearerBuffer) -> Self {
         self.buffers.push((queue.to_string(), buffer));
@@ -363,7 +365,7 @@ impl<Q> PathBuilder<Q> {
         Ok(places)
     }
 
-    /// Checks what may come after what.
+    /// Checks which nodes may follow which.
     fn check_edges(&self, places: &[Place]) -> Result<(), BuildError> {
         for ((name, spec), place) in self.nodes.iter().zip(places) {
             match (spec, place.outputs.len()) {
@@ -405,7 +407,7 @@ impl<Q> PathBuilder<Q> {
         Ok(())
     }
 
-    /// Checks who is given an order of inputs.
+    /// Checks that only nodes with several inputs have an order of inputs.
     fn check_orders(&self, ids: &BTreeMap<&str, NodeId>, places: &[Place]) -> Result<(), BuildError> {
         for (name, order) in &self.orders {
             let id = find(ids, name, || alloc::format!("an order of inputs ({order:?})"))?;

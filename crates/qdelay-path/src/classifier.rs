@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use qdelay_core::Packet;
 
-/// What a classifier looks at.
+/// The field by which a classifier decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// [`Packet::flow`].
@@ -25,7 +25,7 @@ pub(crate) struct Rule {
     pub(crate) class: Option<u16>,
 }
 
-/// The rules of a classifier. What no rule takes goes to the default output, and where there is none is dropped
+/// The rules of a classifier. A packet without a matching rule goes to the default output, or without one is dropped
 /// ([`qdelay_core::DropReason::UNROUTABLE`]).
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -54,7 +54,7 @@ impl Rules {
     }
 }
 
-/// Where a packet goes and what it becomes.
+/// The output of a packet, and its new class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) to: NodeId,
@@ -88,7 +88,7 @@ impl Classifier {
         }
     }
 
-    /// Not inlined: a path's loop would keep at hand what is only looked at here.
+    /// Not inlined: the loop of a path would keep data in registers that is only used here.
     #[inline(never)]
     pub(crate) fn route(&self, packet: &Packet) -> Option<Route> {
         let key = match self.key {
@@ -96,7 +96,7 @@ impl Classifier {
             Key::Dscp => u32::from(packet.dscp),
             Key::Class => u32::from(packet.class),
         };
-        // Nearly always there is a route for each key, in their order: look there first.
+        // Nearly always the routes are in the order of the keys: this position is tried first.
         let guess = key.wrapping_sub(self.routes.first().map_or(0, |route| route.0)) as usize;
         if let Some(&(first, last, route)) = self.routes.get(guess)
             && first <= key

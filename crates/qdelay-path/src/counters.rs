@@ -59,8 +59,9 @@ pub fn mark_reasons() -> impl Iterator<Item = MarkReason> {
     qdisc::MARKS.iter().copied().flatten().copied()
 }
 
-/// Counts by reason, of the reasons that there were so far, in the order of their names. A count of a reason costs a look at
-/// those before it; only the first of a reason may allocate.
+/// Counts by reason, for the reasons that have occurred, in the order of their names. Counting compares with the reasons before
+/// it; only the
+/// first count of a reason may allocate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByReason<R>(Vec<(R, Count)>);
 
@@ -76,18 +77,18 @@ impl<R: Copy + Ord> ByReason<R> {
     pub fn add(&mut self, reason: R, packet: &Packet) {
         self.count(reason).add(packet);
     }
-    /// Adds what another has counted.
+    /// Adds the counts of another value.
     pub fn add_all(&mut self, other: &ByReason<R>) {
         for &(reason, count) in &other.0 {
             let mine = self.count(reason);
             *mine = *mine + count;
         }
     }
-    /// Those of `reason`.
+    /// The count of `reason`.
     pub fn of(&self, reason: R) -> Count {
         self.iter().find(|(known, _)| *known == reason).map_or(Count::default(), |(_, count)| count)
     }
-    /// Those of all reasons.
+    /// The count of all reasons.
     pub fn total(&self) -> Count {
         self.iter().map(|(_, count)| count).sum()
     }
@@ -110,7 +111,7 @@ impl<R: Copy + Ord> ByReason<R> {
     }
 }
 
-/// What happened at one node since the path was built.
+/// Counts at one node since the path was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came from another node or from the host.
@@ -144,18 +145,18 @@ impl Counters {
     }
 }
 
-/// What a link or cell has done with its capacity. At a link both counts are of bytes on the link: IP bytes and the link's
+/// The used and offered capacity of a link or cell. At a link both counts are of bytes on the link: IP bytes and the link's
 /// overhead. At a cell they are [`CellUsage::sent_bytes`](crate::CellUsage::sent_bytes) and `offered_bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkUsage {
     /// Sent: for packets that have left; on a trace link also the part of a packet that is already through.
     pub sent_bytes: u64,
-    /// What could have been sent since the run began, whether or not there was anything to send.
+    /// The capacity since the run began, with or without data to send.
     pub offered_bytes: u64,
 }
 
 impl LinkUsage {
-    /// Without what `earlier` has, which is what this was at some time before.
+    /// The difference to `earlier`, a previous value of this usage.
     #[must_use]
     pub const fn since(self, earlier: LinkUsage) -> LinkUsage {
         LinkUsage {
@@ -163,8 +164,8 @@ impl LinkUsage {
             offered_bytes: self.offered_bytes.saturating_sub(earlier.offered_bytes),
         }
     }
-    /// The part of what could have been sent that was, 0 to 1; 0 where nothing could. A shaper is ahead of its rate by up to its
-    /// burst and a packet, which does not count.
+    /// The used part of the capacity, 0 to 1; 0 without capacity. The burst of a shaper, by which it may exceed its rate, does
+    /// not count.
     pub fn utilization(self) -> f64 {
         let used = self.sent_bytes as f64 / self.offered_bytes as f64;
         if self.offered_bytes == 0 { 0.0 } else { used.min(1.0) }
@@ -190,7 +191,7 @@ pub enum AuditError {
         /// Is inside.
         inside: Count,
     },
-    /// Over all nodes, what went on is not what came in at the next.
+    /// The sums over all nodes differ: forwarded packets are not the packets that the next nodes received.
     Handover {
         /// Sent on by nodes that are not exits.
         forwarded: Count,

@@ -1,4 +1,4 @@
-//! A delay: each packet leaves a fixed time after it came, in the order it came.
+//! A delay: each packet leaves a fixed time after its arrival, in the order of arrival.
 //!
 //! Parameters: `span`; `jitter`, added to it uniformly between nothing and this much, drawn for each packet, while no packet
 //! overtakes another (one that drew less waits for the one before); `loss`, the probability that a packet is lost as
@@ -8,7 +8,7 @@ use crate::NodeId;
 use alloc::collections::VecDeque;
 use qdelay_core::{Packet, Random, Span, Time};
 
-/// What a delay does.
+/// The settings of a delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelaySpec {
     /// The delay of each packet.
@@ -31,7 +31,7 @@ impl DelaySpec {
     }
 }
 
-/// What becomes of a packet that enters.
+/// The fate of an entering packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// It goes on at once.

@@ -1,4 +1,4 @@
-//! What a gate keeps: its law, the clock it may be bound to, and signals on their way to it.
+//! The state of a gate: its law, its optional clock, and signals in transit to it.
 
 use crate::inputs::Inputs;
 use crate::{AnyPacer, NodeId, Signal, SizeUnit};
@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::{Packet, Span, Time};
 
-/// What every signal looks at stands before the law, and in this order: the law is large.
+/// Fields that every signal reads come before the law, in this order, because the law is large.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Gate {
@@ -19,13 +19,13 @@ pub(crate) struct Gate {
     /// When the path looks after it: at `due`, or earlier where that was put off. A signal in each TTI puts off what a law
     /// does without one, and to be looked after once too often costs less than to say so each time.
     pub(crate) alarm: Time,
-    /// When the law wants to be asked again.
+    /// The time at which the law must be asked again.
     pub(crate) retry: Time,
     /// The input whose head was refused when the law was last asked, and its bytes; only where the head can change by
     /// nothing but an arrival, which runs the gate.
     pub(crate) held: Option<(usize, u64)>,
     pub(crate) clock: Option<Box<Clock>>,
-    /// Which packets were refused; only where somebody listens for that.
+    /// The refused packet; only if a gate listens for refusals.
     pub(crate) refused: Option<Box<Refused>>,
     pub(crate) next: NodeId,
     /// The next node is a link, which takes packets through the gate when it is free.
@@ -33,7 +33,7 @@ pub(crate) struct Gate {
     /// A packet stands at the head that was not let through when the gate was last asked. Without one, a signal changes
     /// nothing until a packet comes, which wakes the gate.
     pub(crate) is_blocked: bool,
-    /// What sizes the law is told.
+    /// The unit of the sizes that the law is given.
     pub(crate) unit: SizeUnit,
     pub(crate) law: AnyPacer,
     pub(crate) inputs: Inputs,
@@ -73,12 +73,12 @@ impl Gate {
     }
 }
 
-/// What binds a gate beside its law.
+/// Limits of a gate besides its law.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     /// It asks at multiples of this only; zero for any time.
     pub(crate) polling: Span,
-    /// At most so many packets in each `period` from a multiple of it on; zero for any number.
+    /// The most packets in each `period`, counted from multiples of it; zero for any number.
     pub(crate) packets: u32,
     pub(crate) period: Span,
     /// When the period of the last packet began, and how many it has had.

@@ -1,4 +1,4 @@
-//! What a gate or link takes packets from, and in which order.
+//! The inputs of a gate or link, and their order.
 
 use crate::NodeId;
 use alloc::boxed::Box;
@@ -14,15 +14,16 @@ pub enum PullOrder {
     RoundRobin,
     /// Always of the first connected that has one.
     StrictPriority,
-    /// Each in turn up to `quantum_bytes` and what it had left over in its last turn (Shreedhar and Varghese 1995). An
-    /// input that runs empty keeps nothing. Its inputs must be queues.
+    /// Each input in turn up to `quantum_bytes` and the remainder of its last turn (Shreedhar and Varghese 1995). An input that
+    /// runs empty loses its
+    /// remainder. Its inputs must be queues.
     DeficitRoundRobin {
         /// Bytes that each turn adds, in the gate's unit; at least 1.
         quantum_bytes: u32,
     },
 }
 
-/// What a gate or link takes packets from.
+/// The inputs of a gate or link.
 #[derive(Clone, Debug)]
 pub(crate) struct Inputs {
     pub(crate) nodes: Vec<NodeId>,
@@ -63,7 +64,7 @@ impl Inputs {
 pub(crate) struct Deficits {
     pub(crate) nodes: Vec<NodeId>,
     quantum: i64,
-    /// What each input may still send. Below zero after a discipline gave a larger packet than stood at its head.
+    /// The bytes that each input may still send. Negative after a discipline returned a larger packet than its head.
     left: Vec<i64>,
     turn: usize,
     /// Whether the input whose turn it is has got its quantum.

@@ -1,4 +1,4 @@
-//! A path: a graph of named nodes that packets flow through, told the time by whoever holds the clock.
+//! A path: a graph of named nodes that packets flow through. The host passes the time.
 //!
 //! | node | what it does with packets |
 //! | --- | --- |

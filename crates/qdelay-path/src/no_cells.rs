@@ -1,4 +1,5 @@
-//! Stand-ins for the types of `qdelay-ran` if the feature `ran` is off. No value of a cell can be made then. The other files therefore do
+//! Stand-ins for the types of `qdelay-ran` if the feature `ran` is off. No value of a cell can be made then. The other files
+//! therefore do
 //! not test for the feature: their code for cells is compiled, and is never run.
 
 use alloc::vec::Vec;
@@ -26,17 +27,17 @@ pub struct CellError(Never);
 /// The delay of a packet in a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Split(Never);
-/// What a slice got.
+/// The usage of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceUsage(Never);
-/// What a cell has done.
+/// The usage of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct CellUsage {
     pub sent_bytes: u64,
     pub offered_bytes: u64,
 }
 
-/// What a cell takes packets from.
+/// The queues of a cell.
 pub trait Source {
     fn backlog(&self, bearer: usize) -> Backlog;
     fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize;

@@ -1,4 +1,4 @@
-//! What a path keeps for each of its nodes.
+//! The state of each node of a path.
 
 use crate::classifier::Classifier;
 use crate::delay::Delay;
@@ -18,7 +18,7 @@ use qdelay_core::{Packet, Random, Span, Time};
 pub(crate) struct Node<Q> {
     pub(crate) role: Role<Q>,
     pub(crate) counters: Counters,
-    /// Who hears what of this node.
+    /// The gates that listen to this node, and the signals.
     pub(crate) listeners: Vec<Listener>,
 }
 
@@ -32,14 +32,15 @@ pub(crate) enum Role<Q> {
     Link(Link),
     /// Taken out while the cell runs.
     Cell(Option<Box<CellNode>>),
-    /// A link that was replaced and ends what it has begun.
+    /// A replaced link that finishes its transmission.
     Leaving(Box<Leaving>),
     Delay(Delay),
     Exit,
 }
 
-/// Makes the ways to what a node is where it can be nothing else, because the builder has checked it. They panic where it is something
-/// else: to go on would lose packets in silence.
+/// Makes functions that return the content of a node whose role the builder has checked. They panic for another role, because to
+/// continue
+/// would lose packets silently.
 macro_rules! only {
     ($($kind:literal: $get:ident, $get_mut:ident: $Held:ty = $pattern:pat => $held:ident),* $(,)?) => {$(
         #[inline]
@@ -114,7 +115,7 @@ impl<Q> Role<Q> {
         panic!("impossible state of a path: expected {expected}, got {}", self.kind());
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Role::Classifier(_) => "classifier",
@@ -130,22 +131,22 @@ impl<Q> Role<Q> {
     }
 }
 
-/// What a bearer may hold: its queue, and what is left of the packet that is partly sent.
+/// The limit of a bearer: its queue, and the rest of the packet that is partly sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerBuffer {
     /// Bytes in all.
     pub limit_bytes: u64,
-    /// What each packet counts beside its own bytes.
+    /// Bytes that each packet counts besides its own.
     pub header_bytes: u32,
 }
 
-/// A gate that hears a node's signals, `delay` later.
+/// A gate that receives a node's signals, `delay` later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
     pub(crate) gate: NodeId,
     pub(crate) delay: Span,
     pub(crate) kinds: Signals,
-    /// What sizes the gate is told.
+    /// The unit of the sizes that the gate is given.
     pub(crate) unit: SizeUnit,
 }
 
@@ -163,7 +164,7 @@ pub(crate) struct Queue<Q> {
     pub(crate) deadline: Time,
     /// Disciplines that were replaced and still hold packets.
     pub(crate) retiring: Option<Box<Retiring<Q>>>,
-    /// In front of a cell: what the discipline and the bearer together may hold.
+    /// In front of a cell: the common limit of the discipline and the bearer.
     pub(crate) buffer: Option<BearerBuffer>,
 }
 
@@ -188,7 +189,7 @@ pub(crate) struct Link {
     pub(crate) next: NodeId,
     /// The packet in transmission.
     pub(crate) sending: Option<Sending>,
-    /// What the links before this one have done.
+    /// The usage of the previous links.
     pub(crate) past: Option<Box<Past>>,
 }
 
@@ -199,13 +200,13 @@ pub(crate) struct CellNode {
     /// The queue of each bearer.
     pub(crate) queues: Vec<NodeId>,
     pub(crate) next: NodeId,
-    /// What waits in each queue: a copy that stands close together, because a cell asks in every TTI.
+    /// The backlog of each queue: a contiguous copy, because a cell reads it in every TTI.
     pub(crate) waiting: Vec<Backlog>,
-    /// Who hears what a TTI did for each bearer.
+    /// The gates that receive the report of a TTI for each bearer.
     pub(crate) hearers: Vec<Hearer>,
 }
 
-/// Who hears what a TTI did for a bearer: a copy of what the listeners of its queue say.
+/// The gates that receive the report of a TTI for a bearer: derived from the listeners of its queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hearer {
     Nobody,
@@ -255,7 +256,7 @@ pub(crate) struct Past {
     /// Bytes on the link; those of an endless link are the ones it has sent.
     pub(crate) sent_bytes: u64,
     pub(crate) offered_bytes: u64,
-    /// What the node had forwarded.
+    /// The packets that the node had forwarded.
     pub(crate) forwarded: Count,
 }
 
@@ -269,7 +270,7 @@ pub(crate) struct Sending {
 }
 
 impl Link {
-    /// What this link and those before it have done up to `now`, where the node has forwarded so much.
+    /// The usage of this link and the previous ones up to `now`; `forwarded` are the packets that the node has forwarded.
     pub(crate) fn usage(&self, forwarded: Count, now: Time) -> LinkUsage {
         let past = self.past.as_deref().copied().unwrap_or_default();
         let [packets, bytes] =
@@ -295,7 +296,7 @@ impl<Q: Qdisc> Queue<Q> {
         let oldest = self.retiring.as_ref().and_then(|retiring| retiring.queues.front());
         oldest.map_or(&self.qdisc, |old| &old.qdisc).sizes(from, sizes)
     }
-    /// What all disciplines hold.
+    /// The backlog of all disciplines.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         let mut sum = self.qdisc.backlog();
@@ -335,7 +336,7 @@ impl<Q: Qdisc> Node<Q> {
         Node { role, counters: Counters::default(), listeners: Vec::new() }
     }
 
-    /// What the node holds.
+    /// The packets in the node.
     pub(crate) fn inside(&self) -> Count {
         match &self.role {
             Role::Queue(queue) => {

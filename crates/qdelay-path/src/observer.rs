@@ -1,11 +1,11 @@
-//! Hearing of what happens on a path.
+//! Observers of the events on a path.
 
 use crate::NodeId;
 use crate::ran::Split;
 use alloc::vec::Vec;
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 
-/// Hears of every event on a path, in order of time. Static dispatch: what is not overridden costs nothing.
+/// Receives every event on a path, in order of time. Dispatch is static: methods that are not overridden cost nothing.
 ///
 /// A packet that enters the path ends in exactly one call of [`Observer::delivered`] or [`Observer::dropped`], so the
 /// host frees what [`Packet::handle`] stands for there. An observer may keep copies but cannot call the path.
@@ -52,7 +52,7 @@ pub struct Delivered {
     pub packet: Packet,
 }
 
-/// Collects what is delivered, for a host that drains it after each call.
+/// Collects delivered packets, for a host that drains them after each call.
 impl Observer for Vec<Delivered> {
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
@@ -60,7 +60,7 @@ impl Observer for Vec<Delivered> {
     }
 }
 
-/// Two observers that hear the same, the first one first.
+/// Two observers that receive the same events, the first one first.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {

@@ -10,7 +10,7 @@ use core::fmt;
 pub struct BuildError {
     /// The node's name; empty where it is about the whole path.
     pub node: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: BuildProblem,
 }
 
@@ -21,7 +21,7 @@ impl BuildError {
     }
 }
 
-/// What is wrong with a node.
+/// A problem of a node.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildProblem {
@@ -67,7 +67,7 @@ pub enum BuildProblem {
     },
     /// A probability of loss that is not within 0 to 1.
     Loss,
-    /// It is meant to hear signals but is not a gate.
+    /// It should receive signals but is not a gate.
     NotAGate {
         /// What it is.
         kind: &'static str,

@@ -1,4 +1,4 @@
-//! What is measured at the hops in front of the bottleneck: the definitions of `docs/measures.md`.
+//! Measurements at the hops before the bottleneck, as defined in `docs/measures.md`.
 
 use crate::outcome;
 use crate::rates::{capacity_mbps, rate_mbps};
@@ -25,7 +25,7 @@ struct Hop {
     queue_delay: DelayHistogram,
     /// IP bytes that left.
     bytes: u64,
-    /// What the link had done at the end of the warm-up, and at that of the run.
+    /// The usage of the link at the end of the warm-up, and at the end of the run.
     usage: [LinkUsage; 2],
     drops: BTreeMap<String, u64>,
     marks: BTreeMap<String, u64>,

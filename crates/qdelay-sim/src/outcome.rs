@@ -28,7 +28,7 @@ impl Deref for Outcome {
 }
 
 impl Outcome {
-    /// Adds the flows of `scenario`, and to its groups what their flows got.
+    /// Adds the flows of `scenario`, and the sums of flows to their groups.
     pub(crate) fn add_flows(&mut self, scenario: &Scenario, mut ends: Vec<FlowOutcome>) {
         for (place, name) in scenario.groups.iter().enumerate() {
             let ends = scenario.flows.iter().zip(&ends);
@@ -56,7 +56,7 @@ impl Outcome {
 /// All delays of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// Those of [`Measures::queue_delay_ms`].
+    /// The delays of [`Measures::queue_delay_ms`].
     pub queue: DelayHistogram,
     /// The same of each group.
     pub groups: BTreeMap<String, DelayHistogram>,

@@ -1,4 +1,4 @@
-//! The event loop: whoever is due first runs, the path before the flows.
+//! The event loop: the earliest event runs first, the path before the flows.
 
 use crate::contents::ContentsStore;
 use crate::flow::{FlowHost, RunningFlow};
@@ -28,7 +28,7 @@ pub enum RunError {
     Path(PathError),
     /// A packet was lost or made up; a fault of the simulator.
     Audit(AuditError),
-    /// The simulator holds contents of packets that the path no longer knows of.
+    /// The simulator holds contents of packets that are no longer on the path.
     Leak {
         /// Packets inside the path.
         inside: u64,
@@ -73,7 +73,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
     run_recorded(scenario, &mut ())
 }
 
-/// Runs `scenario` to its end, and tells `recorder` of every packet.
+/// Runs `scenario` to its end, and records every packet in `recorder`.
 ///
 /// # Errors
 /// As [`run`].
@@ -81,8 +81,9 @@ pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Resul
     Simulation::with_recorder(scenario, recorder)?.finish()
 }
 
-/// A run that its caller advances: to a time, where it can be observed and changed, and on. However it is cut into pieces, the
-/// outcome is the one of [`run`].
+/// A run that its caller advances to a time, observes, changes, and advances further. The outcome is that of [`run`] for any
+/// division into
+/// steps.
 ///
 /// ```
 /// use qdelay_core::component::Arguments;
@@ -115,7 +116,7 @@ pub struct Simulation<'a, R> {
     deadlines: Deadlines,
 }
 
-/// What a flow has done so far.
+/// The progress of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowProgress {
     /// Application bytes that its receiver has.
@@ -234,7 +235,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         self.topology.path.replace_queue(now, queue, qdisc, &mut self.meter)?;
         self.hand_over_arrivals(now)
     }
-    /// Gives the bottleneck another link, now. What the old one is sending, it sends to its end.
+    /// Replaces the link of the bottleneck now. The old link finishes its transmission.
     ///
     /// # Errors
     /// The bottleneck is a cell.
@@ -282,7 +283,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         self.hand_over_arrivals(end)
     }
 
-    /// Hands what came out of the path to its flow, which may answer.
+    /// Passes delivered packets to their flows, which may answer.
     fn hand_over_arrivals(&mut self, now: Time) -> Result<(), RunError> {
         let mut next = 0;
         while let Some(&arrival) = self.meter.arrivals.get(next) {

@@ -1,4 +1,4 @@
-//! What to run: a bottleneck, its flows, and for how long.
+//! A scenario: a bottleneck, its flows, and the duration.
 
 use qdelay_core::{Rate, Span};
 use qdelay_path::stack::FlowWay;
@@ -8,11 +8,11 @@ use qdelay_traffic::transport::TransportConfig;
 /// One run. The data direction crosses the bottleneck; acknowledgements come back over the uplink.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What the data direction crosses in front of the bottleneck, in this order.
+    /// The hops of the data direction before the bottleneck, in this order.
     pub hops: Vec<HopSpec>,
     /// The bottleneck.
     pub bottleneck: Bottleneck,
-    /// What the acknowledgements cross; behind a cell each UE has such an uplink of its own.
+    /// The uplink of the acknowledgements; behind a cell each UE has such an uplink of its own.
     pub uplink: Option<Uplink>,
     /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink. The delays
     /// of hops come on top.
@@ -38,7 +38,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A bottleneck and nothing else: no flows yet, no hops, nothing that acknowledgements queue for, no jitter, no warm-up, seed 1.
+    /// A bottleneck and nothing else: no flows yet, no hops, nothing that acknowledgements queue for, no jitter, no warm-up, seed
+    /// 1.
     pub fn new(bottleneck: Bottleneck, base_rtt: Span, duration: Span) -> Scenario {
         Scenario {
             hops: Vec::new(),
@@ -61,13 +62,13 @@ impl Scenario {
 /// A flow.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
-    /// What it is called in results.
+    /// Its name in results.
     pub name: String,
     /// Its group: a place in [`Scenario::groups`]. Without groups it is not looked at.
     pub group: usize,
     /// The transport as the user typed it.
     pub typed: String,
-    /// What its ends run.
+    /// Its transport.
     pub transport: TransportConfig,
     /// When it starts.
     pub start: Span,

@@ -171,7 +171,7 @@ pub fn delay_at(curve: &[(f64, f64)], percent: f64) -> f64 {
     }
 }
 
-/// What a line over time shows, bin by bin.
+/// The values of a line over time, one for each bin.
 pub fn over_time(line: &Line, case: &LoadedCase, series: &Series, group: &str) -> Vec<Option<f64>> {
     let tti_s = case.summary.cell.as_ref().map_or(f64::NAN, |cell| cell.tti_ms / 1e3);
     let of_tti =

@@ -1,5 +1,5 @@
-//! How users name links: a rate by itself, and the links of the registry. Traces are files, which whoever opens them makes
-//! into a [`TraceLink`](super::TraceLink).
+//! The notation of links: a plain rate, and the links of the registry. Traces are files; the code that opens a file makes a
+//! [`TraceLink`](super::TraceLink).
 
 use super::parameters::{BURST, OVERHEAD, RATE, fail};
 use super::{AnyLink, LINKS, Line, Shaper};
@@ -18,8 +18,9 @@ pub(super) static CONSTANT: Component =
 
 pub(super) const EXAMPLE: &str = "10mbit";
 
-/// Whether `text` is meant as a rate, right or wrong: `infinite`, or a number with nothing but a unit behind it, up to the first
-/// colon (`10mbit:overhead=14`, `10mbt`, `10`). What else begins with a digit is a name, such as that of a file: `12.trace`, `2018-lte`.
+/// Whether `text` is meant as a rate, valid or not: `infinite`, or a number with nothing but a unit behind it, up to the first
+/// colon (`10mbit:overhead=14`, `10mbt`, `10`). What else begins with a digit is a name, such as that of a file: `12.trace`,
+/// `2018-lte`.
 pub fn is_rate(text: &str) -> bool {
     let name = text.split(':').next().unwrap_or("");
     if parse_rate(name).is_ok() {
@@ -32,7 +33,8 @@ pub fn is_rate(text: &str) -> bool {
     is_number && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Reads a link as users write it: `10mbit:overhead=14`, `htb:10mbit:burst=3kb`, `steps:0s@6mbit+10s@0:repeat=20s`, `uplink:sr=20ms`. A text
+/// Reads a link as users write it: `10mbit:overhead=14`, `htb:10mbit:burst=3kb`, `steps:0s@6mbit+10s@0:repeat=20s`,
+/// `uplink:sr=20ms`. A text
 /// that [`is_rate`] is the constant rate `rate`. Build it with [`AnyLink::build`].
 ///
 /// # Errors

@@ -1,14 +1,14 @@
-//! One type for every link, by how a path drives it, so that its loop has no virtual call: what the registry in `link/mod.rs` makes of
-//! its lines.
+//! Dispatch: one type for every link, by how a path drives it, so that its loop has no virtual call. The registry in
+//! `link/mod.rs` uses it.
 
-/// What a variant holds: the link, or a box of it.
+/// The type in a variant: the link, or a box of it.
 macro_rules! held {
     ($Link:ident) => { $Link };
     ($Link:ident, $Holder:ident) => { $Holder<$Link> };
 }
 pub(super) use held;
 
-/// What all links do, of an enum of links.
+/// The methods of all links, for an enum of links.
 macro_rules! delegate {
     ($Any:ident: $($Variant:ident),+) => {
         #[deny(clippy::missing_trait_methods)]
@@ -61,7 +61,7 @@ macro_rules! kind {
 }
 pub(super) use kind;
 
-/// What slotted links do, those of traces among them.
+/// The methods of slotted links, including traces.
 macro_rules! slotted {
     ($($Link:ident),+) => {
         #[deny(clippy::missing_trait_methods)]
@@ -90,8 +90,10 @@ macro_rules! slotted {
 }
 pub(super) use slotted;
 
-/// Makes `LINKS`, `EXAMPLES` and what [`AnyLink`](super::AnyLink) holds of lines `module::Link`, followed by `in Box` where the link is
-/// large, under how a path drives them. The module has `COMPONENT` and `EXAMPLE`, a text of it, and the link `build`; those of `traces`,
+/// Makes `LINKS`, `EXAMPLES` and what [`AnyLink`](super::AnyLink) holds of lines `module::Link`, followed by `in Box` where the
+/// link is
+/// large, under how a path drives them. The module has `COMPONENT` and `EXAMPLE`, a text of it, and the link `build`; those of
+/// `traces`,
 /// which are slotted as well, are made by whoever opens their files.
 macro_rules! links {
     (

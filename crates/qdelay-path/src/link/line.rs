@@ -27,7 +27,7 @@ pub struct Line {
     nanos_per_byte: u64,
     /// When the last packet's last bit was sent, rounded down to a nanosecond...
     finish: Time,
-    /// ...and what was rounded off, in units of 1/rate nanoseconds.
+    /// The part that was rounded off, in units of 1/rate nanoseconds.
     carry: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Links: what a rate does to packets.
+//! Links: they send packets at a rate.
 //!
 //! | link | a packet leaves | source |
 //! | --- | --- | --- |
@@ -47,12 +47,13 @@ pub enum AnyLink {
 
 dispatch::delegate!(AnyLink: Shaped, Serial, Slotted);
 
-/// What any link says of itself.
+/// Properties of every link.
 pub trait LinkModel {
     /// Bytes that it adds to each packet.
     fn overhead_bytes(&self) -> u32;
 
-    /// Bytes, overhead included, that could have been sent from the beginning of the run to `now`; from the beginning of its schedule
+    /// Bytes, overhead included, that could have been sent from the beginning of the run to `now`; from the beginning of its
+    /// schedule
     /// where it has one.
     fn offered_bytes(&self, now: Time) -> u64;
 
@@ -92,8 +93,9 @@ pub trait Serial: LinkModel {
     fn begin(&mut self, now: Time, bytes: u32) -> Time;
 }
 
-/// A link that sends at certain times, up to so many bytes at a time: what a slot has left over goes to the next packet, and what a
-/// packet lacks is carried by the next slot.
+/// A link that sends at certain times, up to a number of bytes at a time: the remainder of a slot is for the next packet, and the
+/// rest of a
+/// packet is carried by the next slot.
 pub trait Slotted: LinkModel {
     /// Something has come to the idle link at `now`: its first slot, which is later.
     fn wake(&mut self, now: Time) -> Time;
@@ -102,10 +104,11 @@ pub trait Slotted: LinkModel {
     fn slot_bytes(&self) -> u64;
 
     /// In its slot at `now` it has sent `sent` bytes, less than a slot carries only if there were no more. Returns the next slot;
-    /// [`Time::NEVER`] where it is idle. `waiting` are the bytes that are left, with their overhead; 0 where it does not report them.
+    /// [`Time::NEVER`] where it is idle. `waiting` are the bytes that are left, with their overhead; 0 where it does not report
+    /// them.
     fn sent(&mut self, now: Time, sent: u64, waiting: u64) -> Time;
 
-    /// Whether it has to know what is left after a slot, which costs time to count.
+    /// Whether the link needs the backlog after a slot, which costs time to count.
     fn reports(&self) -> bool {
         false
     }

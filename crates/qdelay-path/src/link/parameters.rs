@@ -6,7 +6,7 @@ use qdelay_core::component::{Arguments, ComponentError, Typed, Unit};
 
 pub(super) const RATE: Typed<Option<Rate>> =
     Typed::new("rate", "", "Bits per second on the link; required.").within("1bit", "");
-/// What a link adds to each packet.
+/// Bytes that a link adds to each packet.
 pub const OVERHEAD: Typed<u64> =
     Typed::new("overhead", "0", "Bytes the link adds to each IP packet, such as 14 for Ethernet.")
         .unit(Unit::Bytes)

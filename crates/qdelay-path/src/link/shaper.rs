@@ -38,7 +38,7 @@ pub struct Shaper {
     depth: Span,
     /// When the bucket is full again, rounded down to a nanosecond...
     full: Time,
-    /// ...and what was rounded off, in units of 1/rate nanoseconds.
+    /// The part that was rounded off, in units of 1/rate nanoseconds.
     carry: u64,
 }
 

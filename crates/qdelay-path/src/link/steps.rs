@@ -46,7 +46,7 @@ struct Step {
 #[derive(Debug, PartialEq, Eq)]
 struct Table {
     steps: Vec<Step>,
-    /// Nanoseconds, and the work of one round. Without repetition: for ever, and what can ever be done.
+    /// Duration in nanoseconds and work of one round. Without repetition: infinite, and all work.
     period: u64,
     work: u128,
 }
@@ -139,7 +139,7 @@ pub struct RateLink {
     begin: u64,
     /// The step that was used last.
     here: Placed,
-    /// When the last packet's last bit was sent, and the work that stands for, exactly.
+    /// The time at which the last bit of the last packet was sent, and the exact work until then.
     finish: Time,
     work: u128,
 }

@@ -71,7 +71,7 @@ pub struct TraceLink {
 }
 
 impl TraceLink {
-    /// What `mm-link` adds to each packet: the header of the TUN device, in bytes.
+    /// Bytes that `mm-link` adds to each packet: the header of the TUN device.
     pub const OVERHEAD_BYTES: u32 = 4;
 
     /// An idle link whose schedule begins with the run.
@@ -138,13 +138,13 @@ impl Slotted for TraceLink {
     fn slot_bytes(&self) -> u64 {
         OPPORTUNITY_BYTES
     }
-    /// What it did not use it wasted: nothing waits.
+    /// The unused bytes are wasted, because the queue is empty.
     #[inline]
     fn sent(&mut self, _: Time, sent: u64, _: u64) -> Time {
         self.burn();
         if sent < OPPORTUNITY_BYTES { Time::NEVER } else { self.next() }
     }
-    /// A trace is of what the link could send, whoever uses it.
+    /// A trace is the capacity of the link, used or not.
     fn tells_while_leaving(&self) -> bool {
         true
     }
@@ -165,7 +165,7 @@ impl LinkModel for TraceLink {
         (self.begin, self.base_ms, self.entry) = (begin.as_nanos(), 0, 0);
         self.left = self.count();
     }
-    /// An opportunity cannot carry what comes at its very time.
+    /// An opportunity cannot carry packets that arrive at the same time.
     fn runs_first(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! The uplink of one UE, which may send only what it was granted (TS 36.321 sections 5.4.3 to 5.4.5, TS 36.213 sections 8
+//! The uplink of one UE, which may send only with a grant (TS 36.321 sections 5.4.3 to 5.4.5, TS 36.213 sections 8
 //! and 10.1.5).
 //!
 //! A UE that has nothing to send has no grant. A packet that comes then waits for the next occasion of a scheduling request
@@ -155,7 +155,7 @@ impl Slotted for Uplink {
         if self.known > self.sent {
             return next;
         }
-        // The next report that asks for more. Those before it are of no use any more.
+        // The next report that requests more. Earlier reports are obsolete.
         while let Some(&(time, demand)) = self.reports.front() {
             if demand > self.sent {
                 return self.slot_from(time);

@@ -1,4 +1,4 @@
-//! Cells: what a cell takes from the path and gives back to it.
+//! Cells: packets that a cell takes from the path and returns to it.
 //!
 //! A cell's node has received what the MAC has taken from the queues, and holds it until it is handed up or lost. What the
 //! cell did for a bearer in a TTI is told as a signal of the queue of that bearer, because that is what a pacer above it
@@ -66,7 +66,8 @@ impl<Q: Qdisc> Path<Q> {
         self.deadlines.set(id.index(), deadline);
     }
 
-    /// What waits in the queue `at` has changed by itself: the cell that takes from it, if one does, keeps a copy.
+    /// The backlog of the queue `at` has changed without the cell: updates the copy of the cell that takes from it, if there is
+    /// one.
     pub(super) fn copy_backlog(&mut self, at: NodeId) {
         let queue = self.nodes[at.index()].role.queue();
         let (puller, bearer, backlog) = (queue.puller, usize::from(queue.place), queue.backlog());
@@ -75,7 +76,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// Finds out who hears of the bearers of cells, after a change of who listens for what.
+    /// Updates the receivers of reports about the bearers of cells, after a change of listeners.
     pub(super) fn find_hearers(&mut self) {
         for index in 0..self.nodes.len() {
             let role @ Role::Cell(_) = &mut self.nodes[index].role else { continue };
@@ -112,7 +113,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
         let at = self.queues[bearer];
         let packet = self.path.dequeue(at, self.now, self.observer);
-        // What comes out may not be all that went.
+        // The dequeue may also have dropped packets.
         self.waiting[bearer] = self.path.nodes[at.index()].role.queue().backlog();
         let packet = packet?;
         self.path.nodes[self.id.index()].counters.received.add(&packet);

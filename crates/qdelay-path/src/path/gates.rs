@@ -1,4 +1,4 @@
-//! Gates: asking their laws, and the signals they hear.
+//! Gates: questions to their laws, and signals to them.
 
 use super::Path;
 use crate::gate::Gate;
@@ -140,8 +140,8 @@ impl<Q: Qdisc> Path<Q> {
         None
     }
 
-    /// Whether the gate `id` lets the head of its input `index`, of `bytes`, go now; otherwise notes when to ask again, and
-    /// tells who listens.
+    /// Whether the gate `id` lets the head of its input `index`, of `bytes`, go now; otherwise stores the time to ask again, and
+    /// signals the refusal to listeners.
     #[inline]
     fn ask(&mut self, id: NodeId, index: usize, bytes: u64, now: Time) -> bool {
         let gate = self.nodes[id.index()].role.gate_mut();
@@ -181,13 +181,13 @@ impl<Q: Qdisc> Path<Q> {
         self.nodes[queue.index()].role.queue().head().map(|packet| u64::from(packet.bytes))
     }
 
-    /// `gone` has left the node `from`: tells who listens.
+    /// `gone` has left the node `from`: signals it to listeners.
     #[inline(never)]
     pub(super) fn tell_gone(&mut self, from: NodeId, now: Time, gone: Count) {
         self.tell_count(from, now, gone, |bytes| Signal::Dequeued { bytes });
     }
 
-    /// `left` is left in the queue `from`: tells who listens.
+    /// `left` remains in the queue `from`: signals it to listeners.
     pub(super) fn tell_left(&mut self, from: NodeId, now: Time, left: Count) {
         self.tell_count(from, now, left, |bytes| Signal::Remaining { bytes });
     }
@@ -200,7 +200,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// Sends `signal` from the node `from` to whoever listens.
+    /// Sends `signal` from the node `from` to its listeners.
     #[inline(never)]
     pub(super) fn tell(&mut self, from: NodeId, now: Time, signal: Signal) {
         for index in 0..self.nodes[from.index()].listeners.len() {
@@ -208,7 +208,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// Sends `signal` to the listener `index` of the node `from`, if it listens for such.
+    /// Sends `signal` to the listener `index` of the node `from`, if it listens for this kind.
     #[inline]
     fn tell_one(&mut self, from: NodeId, index: usize, now: Time, signal: Signal) {
         let listener = self.nodes[from.index()].listeners[index];
@@ -227,7 +227,7 @@ impl<Q: Qdisc> Path<Q> {
         self.signal(listener.gate, now, signal);
     }
 
-    /// The gate `id` hears `signal` now.
+    /// The gate `id` receives `signal` now.
     #[inline]
     pub(super) fn signal(&mut self, id: NodeId, now: Time, signal: Signal) {
         let gate = self.nodes[id.index()].role.gate_mut();

@@ -84,8 +84,8 @@ impl<Q: Qdisc> Path<Q> {
         self.push(next, packet, now, observer);
     }
 
-    /// A link that sends now and then sends up to `budget` bytes, overhead included. Returns what it has left, which is
-    /// nothing as long as there is anything to send.
+    /// A slotted link sends up to `budget` bytes, overhead included. Returns the unused bytes, which are none while there is data
+    /// to send.
     #[inline(always)]
     fn carry<O: Observer>(&mut self, id: NodeId, now: Time, mut budget: u64, observer: &mut O) -> u64 {
         while budget > 0 {
@@ -135,7 +135,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// Bytes on the link of what the link `id` has before it, with the rest of a packet it has begun.
+    /// The backlog of the link `id` in bytes on the link, with the rest of a packet that is partly sent.
     fn waiting_bytes(&self, id: NodeId) -> u64 {
         let link = self.nodes[id.index()].role.link();
         let overhead = u64::from(link.model.overhead_bytes());

@@ -41,7 +41,7 @@ pub struct Path<Q = AnyQdisc> {
     now: Time,
     /// All nodes on the way of a packet.
     along: Vec<u32>,
-    /// What random streams are derived from.
+    /// The seed of random streams.
     seed: u64,
 }
 
@@ -61,11 +61,11 @@ pub enum PathError {
         /// The node, which may be of another path.
         node: NodeId,
     },
-    /// What was to be replaced is not what the node is.
+    /// The node is not of the kind that was to be replaced.
     NotA {
         /// The node, which may be of another path.
         node: NodeId,
-        /// What it should have been.
+        /// The expected kind.
         expected: &'static str,
     },
     /// A probability of loss that is not within 0 to 1.
@@ -125,7 +125,8 @@ impl<Q: Qdisc> Path<Q> {
         path
     }
 
-    /// The order in which nodes run at the same time: trace links and cells from the last to the first on the way of a packet, so that
+    /// The order in which nodes run at the same time: trace links and cells from the last to the first on the way of a packet, so
+    /// that
     /// none sees a packet that another let go at that very time; then all others as declared. Nodes that never have a
     /// deadline are left out.
     fn order(&self) -> Vec<u32> {
@@ -206,16 +207,16 @@ impl<Q: Qdisc> Path<Q> {
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<Q> {
         (0..self.nodes.len()).map(|index| NodeId(index as u16))
     }
-    /// What has happened at a node; `None` for a node of another path.
+    /// The counters of a node; `None` for a node of another path.
     pub fn counters(&self, node: NodeId) -> Option<&Counters> {
         self.nodes.get(node.index()).map(|node| &node.counters)
     }
-    /// What a node holds now: a queue's backlog, the packet a link is sending, what a cell has taken and not handed up, what a
+    /// The packets in a node now: a queue's backlog, the packet a link is sending, what a cell has taken and not handed up, what a
     /// delay holds back.
     pub fn inside(&self, node: NodeId) -> Count {
         self.nodes.get(node.index()).map_or(Count::default(), Node::inside)
     }
-    /// The discipline of a queue that takes what arrives; `None` for another node.
+    /// The discipline that receives the arrivals of a queue; `None` for another node.
     pub fn qdisc(&self, node: NodeId) -> Option<&Q> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Queue(queue)) => Some(&queue.qdisc),
@@ -236,15 +237,15 @@ impl<Q: Qdisc> Path<Q> {
             _ => None,
         }
     }
-    /// What became of the resource blocks of a cell up to `now`; `None` for another node.
+    /// The usage of the resource blocks of a cell up to `now`; `None` for another node.
     pub fn cell_usage(&self, node: NodeId, now: Time) -> Option<CellUsage> {
         self.cell(node).map(|cell| cell.usage(now))
     }
-    /// What each slice of a cell got up to `now`; none where it is not divided, and for another node.
+    /// The usage of each slice of a cell up to `now`; empty without slices, and for another node.
     pub fn cell_slices(&self, node: NodeId, now: Time) -> Vec<SliceUsage> {
         self.cell(node).map_or(Vec::new(), |cell| cell.slices(now))
     }
-    /// What a link or cell has sent, and what it could have sent up to `now`; `None` for another node.
+    /// The used and offered capacity of a link or cell up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {
         let node = self.nodes.get(node.index())?;
         match &node.role {

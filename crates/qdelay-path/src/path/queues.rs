@@ -1,4 +1,4 @@
-//! Queues, and who takes packets from them.
+//! Queues, and the nodes that take packets from them.
 
 use super::Path;
 use crate::link::AnyLink;
@@ -7,7 +7,7 @@ use crate::{Count, Counters, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
 
-/// Counts what a discipline drops and marks, and tells the observer.
+/// Counts the drops and marks of a discipline, and reports them to the observer.
 pub(super) struct Tally<'a, O> {
     pub(super) now: Time,
     pub(super) node: NodeId,
@@ -38,7 +38,7 @@ impl<O: Observer> Tally<'_, O> {
 }
 
 impl<Q: Qdisc> Queue<Q> {
-    /// Offers `packet` to the discipline; returns what it dropped.
+    /// Offers `packet` to the discipline; returns the dropped packets.
     #[inline]
     pub(super) fn enqueue<O: Observer>(
         &mut self,
@@ -146,7 +146,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// The node `id`, a gate, link or cell, has something to take from `input`. A busy link looks by itself when it is done.
+    /// The node `id`, a gate, link or cell, can take a packet from `input`. A busy link checks by itself when it is done.
     #[inline]
     pub(super) fn wake<O: Observer>(&mut self, id: NodeId, input: NodeId, now: Time, observer: &mut O) {
         match &self.nodes[id.index()].role {
@@ -176,7 +176,7 @@ impl<Q: Qdisc> Path<Q> {
         self.deadlines.set(id.index(), deadline);
     }
 
-    /// The link `id` takes a packet from its inputs; also says from which queue it came.
+    /// The link `id` takes a packet from its inputs; also returns the queue of the packet.
     #[inline]
     pub(super) fn pull<O: Observer>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Replacing what a node does while packets are on their way.
+//! Replacement of a node's behaviour while packets are on the path.
 //!
 //! No packet is dropped because of a replacement, and none overtakes another that goes the same way:
 //!
@@ -155,8 +155,7 @@ impl<Q: Qdisc> Path<Q> {
         Ok(())
     }
 
-    /// What the random streams of replacements from now on are derived from, in place of the seed that the path was built
-    /// with.
+    /// The seed of the random streams of future replacements, instead of the seed with which the path was built.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }
@@ -260,7 +259,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// The new link takes the place of the one that leaves, and looks whether there is something to take.
+    /// The new link replaces the old one, and checks for packets to take.
     fn hand_over(&mut self, id: NodeId, now: Time) {
         let node = &mut self.nodes[id.index()];
         node.role = match core::mem::replace(&mut node.role, Role::Exit) {
@@ -277,7 +276,7 @@ impl<Q: Qdisc> Path<Q> {
 }
 
 impl<Q: Qdisc> Queue<Q> {
-    /// `qdisc` takes what arrives from now on.
+    /// `qdisc` receives the arrivals from now on.
     fn replace(&mut self, qdisc: Q, random: Random) {
         let old = Retired {
             qdisc: core::mem::replace(&mut self.qdisc, qdisc),
@@ -301,7 +300,7 @@ impl<Q: Qdisc> Queue<Q> {
 }
 
 impl Link {
-    /// When this link has ended what it has begun, `now` at the earliest. `deadline` is when its next event is.
+    /// The time at which this link has finished its transmission, `now` at the earliest. `deadline` is the time of its next event.
     fn end(&self, now: Time, deadline: Time) -> Time {
         let end = match &self.model {
             AnyLink::Shaped(shaped) => shaped.eligible(),

@@ -1,4 +1,4 @@
-//! Running what is due, and moving packets from node to node.
+//! Running of due events, and moving of packets from node to node.
 
 use super::Path;
 use crate::delay::Entry;
@@ -10,7 +10,7 @@ use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
 
 impl<Q: Qdisc> Path<Q> {
-    /// Runs what is due by `now`, each event at its own time.
+    /// Runs all events that are due by `now`, each at its own time.
     #[inline]
     pub(super) fn run<O: Observer>(&mut self, now: Time, observer: &mut O) {
         if self.is_due(now) {
@@ -69,7 +69,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// Counts that `id` sends `packet` on, and tells who listens.
+    /// Counts that `id` forwards `packet`, and signals it to listeners.
     #[inline]
     pub(super) fn forwarded(&mut self, id: NodeId, packet: &Packet, now: Time) {
         let node = &mut self.nodes[id.index()];

@@ -18,14 +18,14 @@ use qdelay_core::component::Arguments;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::pacer::SizeUnit;
 
-/// A cell and what stands above it.
+/// A cell and the nodes above it.
 #[derive(Clone, Debug)]
 pub struct CellScenario {
     /// The cell, without UEs.
     pub setting: CellSetting,
     /// Its transmission time interval (TTI).
     pub tti: Span,
-    /// What pacers and the cell count.
+    /// The unit in which pacers and the cell count.
     pub unit: SizeUnit,
     /// The link that packets cross before they come to the node; none where they come at once.
     pub n3: Option<Backhaul>,
@@ -38,7 +38,7 @@ pub struct CellScenario {
 /// Which QoS flows carry a flow, as packet filters say (TS 24.008 clause 10.5.6.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByDscp {
-    /// The flow's number. That after the last flow's is what is of no flow.
+    /// The flow's number. The number after the last flow is for packets of no flow.
     pub flow: usize,
     /// The UE that it goes to: a place in [`CellScenario::ues`].
     pub ue: usize,
@@ -49,7 +49,7 @@ pub struct ByDscp {
 /// The link in front of the node (N3 in 5G, S1-U in LTE).
 #[derive(Clone, Debug)]
 pub struct Backhaul {
-    /// What it carries, the tunnel's headers as its overhead.
+    /// The link, with the headers of the tunnel as its overhead.
     pub link: LinkSpec,
     /// Packets its queue holds.
     pub limit: u64,
@@ -73,14 +73,15 @@ pub struct BearerSpec {
     pub name: String,
     /// Bearers of lower numbers are served first.
     pub priority: u8,
-    /// What its RLC is.
+    /// Its RLC.
     pub rlc: RlcSetting,
     /// The discipline of the queue that the RLC takes from.
     pub queue: Arguments,
-    /// Bytes that this queue and what is left of a packet that is partly sent may be together, headers of PDCP included; `None`
-    /// for what the discipline allows.
+    /// The common limit of this queue and the rest of a packet that is partly sent, in bytes with PDCP headers; `None` for the
+    /// limit of the
+    /// discipline.
     pub buffer_bytes: Option<u64>,
-    /// What lets packets into that queue.
+    /// The gate that lets packets into this queue.
     pub gate: GateSpec,
     /// In which order that gate takes from the QoS flows.
     pub order: PullOrder,
@@ -101,7 +102,7 @@ pub struct QosFlowSpec {
     pub budget: Option<Span>,
 }
 
-/// A queue at the UPF and what lets its packets go on.
+/// A queue at the UPF and its gate.
 #[derive(Clone, Debug)]
 pub struct UpfSpec {
     /// The discipline.
@@ -117,7 +118,7 @@ pub struct GateSpec {
     pub law: Arguments,
     /// How long its signals take.
     pub feedback: Span,
-    /// It looks at multiples of this only; zero for whenever there is a reason to.
+    /// The gate polls at multiples of this time only; zero for after every event.
     pub polling: Span,
     /// Packets it lets through in each `period` at most; `None` for any number.
     pub packets: Option<u32>,

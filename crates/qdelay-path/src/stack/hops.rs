@@ -21,13 +21,13 @@ pub const HOPS_MAX: usize = 16;
 /// A queue and a link in front of the bottleneck.
 #[derive(Clone, Debug)]
 pub struct HopSpec {
-    /// What it is called, unlike any other hop.
+    /// Its name, unlike that of any other hop.
     pub name: String,
     /// Its queue's discipline.
     pub qdisc: Arguments,
     /// Its link.
     pub link: LinkSpec,
-    /// From its link to what is behind it, one way.
+    /// The one-way delay from its link to the next node.
     pub delay: Span,
 }
 

@@ -1,4 +1,4 @@
-//! The graph of a scenario, whoever holds the clock: a dumbbell with the bottleneck in the data direction and the uplink in the
+//! The graph of a scenario, for any clock: a dumbbell with the bottleneck in the data direction and the uplink in the
 //! other.
 //!
 //! ```text
@@ -31,7 +31,7 @@ use qdelay_core::component::{Arguments, ComponentError};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
 
-/// What the data direction crosses.
+/// The bottleneck of the data direction.
 #[derive(Clone, Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -71,7 +71,7 @@ pub struct LinkSpec(pub AnyLink);
 /// The way back.
 #[derive(Clone, Debug)]
 pub struct Uplink {
-    /// What it carries.
+    /// Its link.
     pub link: LinkSpec,
     /// Packets its queue holds.
     pub limit: u64,
@@ -102,14 +102,14 @@ pub enum FlowKey {
     Class,
 }
 
-/// What a graph is built from.
+/// The specification of a graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Dumbbell<'a> {
-    /// What the data direction crosses in front of the bottleneck, in this order.
+    /// The hops of the data direction before the bottleneck, in this order.
     pub hops: &'a [HopSpec],
-    /// What the data direction crosses.
+    /// The bottleneck.
     pub bottleneck: &'a Bottleneck,
-    /// What the acknowledgements cross; behind a cell each UE has such an uplink of its own.
+    /// The uplink of the acknowledgements; behind a cell each UE has such an uplink of its own.
     pub uplink: Option<&'a Uplink>,
     /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink.
     pub base_rtt: Span,
@@ -149,7 +149,7 @@ pub struct Topology {
     pub uplinks: Vec<[NodeId; 2]>,
     /// Of each node, by [`NodeId::index`], whether acknowledgements come to it and not data.
     pub is_back: Vec<bool>,
-    /// What each node is for, by [`NodeId::index`].
+    /// The role of each node, by [`NodeId::index`].
     pub places: Vec<Place>,
 }
 
@@ -194,7 +194,7 @@ fn tail_drop(text: &str) -> Result<AnyQdisc, ComponentError> {
     AnyQdisc::build(&Arguments::parse(qdisc::COMPONENTS, text)?)
 }
 
-/// The path as it is being built, and what is known of its nodes so far.
+/// The path during construction, and the nodes so far.
 #[derive(Default)]
 struct Stack {
     builder: PathBuilder,

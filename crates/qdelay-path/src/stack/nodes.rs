@@ -22,7 +22,7 @@ const CELL: &str = "cell";
 /// The largest packet.
 const MTU_BYTES: u64 = 1500;
 
-/// What a node of a [`Dumbbell`](super::Dumbbell) is for.
+/// The role of a node of a [`Dumbbell`](super::Dumbbell).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// A delay, an exit, an access link, or what sends packets to their UE's queues.
@@ -121,7 +121,7 @@ pub(super) fn add(
             if let Some(upf) = &qos_flow.upf {
                 let (queue, usp) = (of_qos_flow("upf", ue, qos_flow), of_qos_flow("usp", ue, qos_flow));
                 stack.add(Place::Upf, &queue, NodeSpec::Queue(AnyQdisc::build(&upf.qdisc)?));
-                // It hears what leaves the gate below, and that this refuses.
+                // It listens for departures and refusals of the gate below.
                 gate(stack, &usp, &pacer, &upf.gate, spec)?;
                 stack.chain(&[&queue, &usp, &sdap]);
             }
@@ -138,7 +138,7 @@ pub(super) fn add(
     Ok((entry, stack.add(Place::Cell, CELL, NodeSpec::cell(spec.complete()))))
 }
 
-/// A gate that hears of `from`.
+/// A gate that listens to `from`.
 fn gate(
     stack: &mut Stack,
     name: &str,

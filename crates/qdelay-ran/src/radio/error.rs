@@ -27,7 +27,7 @@ pub enum RadioError {
         what: &'static str,
         /// The number.
         found: f64,
-        /// What is accepted.
+        /// The accepted values.
         expected: &'static str,
     },
     /// A time out of its range.

@@ -18,9 +18,9 @@ entity! {
         pub rbs_offered: u64,
         /// Those that did.
         pub rbs_used: u64,
-        /// Those that nobody had data for.
+        /// Resource blocks for which no UE had data.
         pub rbs_wasted: u64,
-        /// Those that were left although somebody had data, because nothing fitted.
+        /// Resource blocks that were left although UEs had data, because nothing fitted.
         pub rbs_unfit: u64,
         /// Of the used: those that repeated a lost block.
         pub rbs_repeated: u64,
@@ -34,26 +34,26 @@ entity! {
         /// Share of the packets handed up that were so within a time of their arrival at the node: `500us`, `1ms`... and `1tti`...
         #[serde(default)]
         pub delivered_within: BTreeMap<String, f64>,
-        /// What each slice got, by its name, where the cell is divided.
+        /// The usage of each slice, by its name, if the cell has slices.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub slices: BTreeMap<String, SliceFigures>,
     }
 }
 
 entity! {
-    /// What a slice got: `rbs_granted = rbs_used + rbs_wasted + rbs_unfit + rbs_lent`.
+    /// The usage of a slice: `rbs_granted = rbs_used + rbs_wasted + rbs_unfit + rbs_lent`.
     pub struct SliceFigures {
-        /// What was agreed, of all resource blocks that carry new data.
+        /// The agreed share of all resource blocks that carry new data.
         pub share: f64,
         /// Resource blocks that were agreed, rounded as the partition does.
         pub rbs_granted: u64,
-        /// Those that carried its data.
+        /// Resource blocks that carried its data.
         pub rbs_used: u64,
-        /// Those charged to it that nobody used, where it had no more data.
+        /// Unused resource blocks that were charged to it while it had no more data.
         pub rbs_wasted: u64,
-        /// Those charged to it that nobody used, where it had.
+        /// Unused resource blocks that were charged to it while it had data.
         pub rbs_unfit: u64,
-        /// What it lent more than it borrowed, over all of the measured time; below zero the other way round.
+        /// Resource blocks that it lent, less those that it borrowed, over the measured time; negative if it borrowed more.
         pub rbs_lent: i64,
         /// Used over granted.
         pub rbs_used_share: f64,
@@ -65,16 +65,16 @@ entity! {
 }
 
 entity! {
-    /// A quantum over time, in resource blocks: what a slice had lent, or borrowed where it is below zero.
+    /// A quantum over time, in resource blocks: lent by the slice, or borrowed if negative.
     #[derive(Copy)]
     pub struct QuantumFigures {
         /// The least.
         pub min: f64,
-        /// What it was below in a quarter of the TTIs.
+        /// The lower quartile over the TTIs.
         pub p25: f64,
         /// Median.
         pub p50: f64,
-        /// What it was below in three quarters of the TTIs.
+        /// The upper quartile over the TTIs.
         pub p75: f64,
         /// The most.
         pub max: f64,
@@ -84,7 +84,7 @@ entity! {
 }
 
 entity! {
-    /// How full a bearer was: what its RLC has got and the MAC has not taken.
+    /// The backlog of a bearer: data that its RLC has received and the MAC has not taken.
     #[derive(Copy)]
     pub struct BearerFigures {
         /// IP bytes.

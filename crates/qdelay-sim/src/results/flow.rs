@@ -1,4 +1,4 @@
-//! What a flow got.
+//! The figures of a flow.
 
 use super::mean_of;
 use qdelay_record::{DelaySummary, entity};
@@ -12,7 +12,7 @@ entity! {
         pub name: String,
         /// The entry of `[[flow]]` it is of.
         pub group: String,
-        /// What its ends run.
+        /// Its transport.
         pub transport: String,
         /// Application bytes delivered, Mbit/s.
         pub goodput_mbps: f64,
@@ -24,7 +24,7 @@ entity! {
         pub packets_sent: u64,
         /// Data packets lost on the path.
         pub packets_lost: u64,
-        /// With `discard_after`: data packets that its receiver threw away because they came too late.
+        /// With `discard_after`: data packets that its receiver discarded because they were too late.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub discarded_late: Option<u64>,
         /// Retransmissions.
@@ -72,13 +72,14 @@ entity! {
         pub mouth_to_ear_ms: f64,
         /// Packets not heard over packets sent, by loss and by lateness.
         pub loss_ratio: f64,
-        /// Of the packets sent: those that came too late for the listener's buffer.
+        /// Share of the sent packets that were too late for the listener's buffer.
         pub late_ratio: f64,
     }
 }
 
 entity! {
-    /// What an adaptive call, or those of an entry of `[[flow]]`, did; of several the means. Shares are of the time from its start to
+    /// What an adaptive call, or those of an entry of `[[flow]]`, did; of several the means. Shares are of the time from its
+    /// start to
     /// its stop, after the warm-up.
     #[derive(Copy)]
     pub struct AudioFigures {

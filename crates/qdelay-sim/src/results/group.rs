@@ -1,4 +1,4 @@
-//! What the flows of an entry of `[[flow]]` got together.
+//! The figures of all flows of an entry of `[[flow]]`.
 
 use super::{AudioFigures, FlowFigures, VoiceFigures};
 use qdelay_record::entity::round;
@@ -44,7 +44,7 @@ entity! {
         pub packets_lost: u64,
         /// Lost over sent.
         pub loss_ratio: f64,
-        /// With `discard_after`: data packets that receivers threw away because they came too late, in the whole run.
+        /// With `discard_after`: data packets that receivers discarded because they were too late, in the whole run.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub discarded_late: Option<u64>,
         /// Retransmissions, in the whole run.

@@ -11,11 +11,11 @@ entity! {
         pub throughput_mbps: f64,
         /// Bytes sent over bytes offered.
         pub utilization: f64,
-        /// Mean rate that the bottleneck offered, Mbit/s; null where the link knows no bound.
+        /// Mean rate that the bottleneck offered, Mbit/s; null for a link without a limit.
         pub capacity_mbps: Option<f64>,
         /// Departure less arrival at the bottleneck.
         pub queue_delay_ms: DelaySummary,
-        /// What the discipline saw.
+        /// The delay that the discipline observes.
         pub sojourn_ms: DelaySummary,
         /// Most packets that the bottleneck's queue held in the whole run.
         pub backlog_max_packets: u64,

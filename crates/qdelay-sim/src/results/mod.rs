@@ -1,5 +1,5 @@
-//! What a run gives: the entities of result files, each declared once, with full precision. What has the figures makes them; they are
-//! [rounded](qdelay_record::entity::Entity::rounded) where they leave. `docs/measures.md` has the definitions.
+//! The results of a run: the entities of result files, each declared once, with full precision. They are
+//! [rounded](qdelay_record::entity::Entity::rounded) when they are written. `docs/measures.md` has the definitions.
 
 mod cell;
 mod flow;

@@ -1,11 +1,11 @@
-//! What went through the nodes of a path, and what became of it there.
+//! The packets of the nodes of a path.
 
 use qdelay_path::{NodeId, Path};
 use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
 
 entity! {
-    /// What became of packets of one codepoint at the bottleneck: counts of the whole run, the rest after the warm-up.
+    /// The packets of one codepoint at the bottleneck: counts of the whole run, other figures after the warm-up.
     #[derive(Copy)]
     pub struct CodepointFigures {
         /// Packets offered to its queue.
@@ -28,9 +28,9 @@ entity! {
 entity! {
     /// A hop in front of the bottleneck: counts of the whole run, the rest after the warm-up.
     pub struct HopFigures {
-        /// Where it stands on the way, from 1.
+        /// Its position on the path, from 1.
         pub place: u64,
-        /// Packets that came to its queue.
+        /// Packets that arrived at its queue.
         pub arrived: u64,
         /// Packets that left its link.
         pub delivered: u64,
@@ -44,7 +44,7 @@ entity! {
         pub marks_by_reason: BTreeMap<String, u64>,
         /// IP bytes that left its link, Mbit/s.
         pub throughput_mbps: f64,
-        /// Mean rate that its link offered, Mbit/s; null where it knows no bound.
+        /// Mean rate that its link offered, Mbit/s; null without a limit.
         pub capacity_mbps: Option<f64>,
         /// Bytes sent over bytes offered.
         pub utilization: f64,
@@ -57,7 +57,7 @@ entity! {
     /// A node of the path.
     #[derive(Copy, Eq)]
     pub struct NodeFigures {
-        /// Packets that came.
+        /// Packets that arrived.
         pub received_packets: u64,
         /// Their bytes.
         pub received_bytes: u64,

@@ -1,14 +1,14 @@
-//! What happened over time.
+//! Figures over time.
 
 use qdelay_record::entity;
 use std::collections::BTreeMap;
 
 entity! {
-    /// What happened in each bin of time. All lists have one entry a bin.
+    /// Figures of each bin of time. All lists have one entry per bin.
     pub struct Series {
         /// Width of a bin in seconds; bin `i` is from `i * bin_s` on.
         pub bin_s: f64,
-        /// Rate the link offered, Mbit/s; null where the link knows no bound.
+        /// Rate that the link offered, Mbit/s; null for a link without a limit.
         pub capacity_mbps: Vec<Option<f64>>,
         /// IP bytes that left, Mbit/s.
         pub throughput_mbps: Vec<f64>,
@@ -46,7 +46,7 @@ entity! {
 }
 
 entity! {
-    /// What only a cell has in each bin of time. All lists have one entry a bin.
+    /// Figures of a cell in each bin of time. All lists have one entry per bin.
     pub struct CellSeries {
         /// IP bytes that the RLC of all bearers had got and the MAC had not taken: the mean over time.
         pub rlc_bytes_mean: Vec<f64>,

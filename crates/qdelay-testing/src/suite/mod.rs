@@ -54,7 +54,7 @@ impl Job {
         }
     }
 
-    /// Whether its tests wait for turns themselves: those of this crate's harness do.
+    /// Whether its tests limit how many run at once by themselves, as tests with this crate's harness do.
     fn waits_for_turns(&self) -> bool {
         matches!(self, Job::Program(program) if !program.is_unit)
     }

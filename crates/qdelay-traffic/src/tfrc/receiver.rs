@@ -328,7 +328,7 @@ impl Lane {
         self.pending_count += 1;
     }
 
-    /// Settles what can be: the next packets that are found to be lost, first and last, and the first above them to come.
+    /// The next range of packets that are now known to be lost: its first and last packet, and the first packet received after it.
     fn settle(&mut self, reorder: usize) -> Option<(u64, u64, Arrival)> {
         while self.pending_count > 0 {
             let pending = &self.pending[..self.pending_count];
