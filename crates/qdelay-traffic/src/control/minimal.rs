@@ -105,8 +105,7 @@ pub(super) struct MinimalTcp<C, D> {
 
 impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
     pub(super) fn new(mut controller: C, link: Link, drop: D) -> Self {
-        // The stream with which the figures of Linux in the tests were made.
-        // The steps recorded from Linux (`same_as_linux`) depend on the name of this stream.
+        // The steps that were recorded from Linux for the tests depend on the name of this stream.
         let mut random = Random::derive(7, "toy", "control");
         let mut connection = connection(Time::ZERO);
         connection.srtt = link.rtt;
