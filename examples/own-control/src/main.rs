@@ -1,5 +1,5 @@
 //! An own congestion control, with the whole command around it: `vegas` (Brakmo and Peterson, 1995) keeps a few segments in the
-//! queue, as the round trip time tells.
+//! queue, which it estimates from the round trip time.
 //!
 //! ```text
 //! cargo run --release -- compare --transport vegas,cubic --qdisc taildrop,codel --trace synth-lte-driving --seed 1..5

@@ -33,7 +33,7 @@ impl Source for Camera {
             self.left -= 1;
             return Some((Span::ZERO, PACKET));
         }
-        // A frame that stands for itself is five times as large.
+        // A key frame, once a second, is five times as large as a mean frame.
         let factor = if self.frame.is_multiple_of(FRAMES_A_SECOND) { 5.0 } else { 25.0 / 29.0 };
         let packets = (self.mean * factor * (0.8 + 0.4 * random.unit())).max(1.0) as u64;
         let gap = if self.frame == 0 { Span::ZERO } else { Span::from_secs(1) / FRAMES_A_SECOND };

@@ -1,5 +1,5 @@
-//! A run that is advanced in steps, observed and changed: every half second BoDe's bound is moved so that the link stays busy with as
-//! little delay as that takes. A learner would stand in the same place.
+//! A run that is advanced in steps, observed and changed: every half second BoDe's bound is changed so that the link stays busy with little
+//! delay. A learning algorithm could make this decision.
 
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc};
