@@ -114,7 +114,7 @@ pub fn judge(claim: &Claim, found: &Found, setting: Option<(&SettingFile, &Found
     }
 }
 
-/// A row out of its bounds, whose cause `served` is to remove.
+/// A row outside of its bounds; `served` should remove the cause.
 fn explained(row: Row, check: &Check, served: &SettingFile, with: Option<f64>) -> Row {
     let holds = with.is_some_and(|figure| check.expect.accepts(figure));
     let (verdict, cause) = match (holds, served.lost.is_empty()) {

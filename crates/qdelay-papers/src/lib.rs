@@ -171,12 +171,12 @@ pub fn find(paper: &str) -> Result<Paper, InputError> {
     Paper::parse(name, text).map_err(|message| InputError::new(format!("papers/{name}.toml"), message))
 }
 
-/// Runs what `paper` claims, or what one `figure` of it shows, and judges it. Each scenario is run into its own folder in
+/// Runs and judges the claims of `paper`, or those of one `figure`. Each scenario is run into its own folder in
 /// `out`, from where a run that was killed goes on, and what came of all is left there as `reproduction.json`; without
 /// `out` nothing is left. `progress` begins anew with each scenario.
 ///
 /// # Errors
-/// No such paper or figure, what [`engine::run`] says.
+/// Unknown paper or figure, and the errors of [`engine::run`].
 pub fn reproduce(
     paper: &str,
     figure: Option<&str>,

@@ -67,8 +67,9 @@ struct ColumnOf {
 struct Concern {
     name: String,
     measure: String,
-    /// All that there could be of it. Then the change is that of the share: a difference and not a ratio, which says nothing
-    /// where there was next to nothing before.
+    /// The possible maximum of the figure. The change is then that of the share: a difference instead of a ratio, because a ratio
+    /// to a value near
+    /// zero is meaningless.
     of: Option<f64>,
 }
 
@@ -77,11 +78,11 @@ struct Concern {
 pub struct PairedTable {
     /// What `--figure` calls it.
     pub figure: String,
-    /// What it is of.
+    /// Its subject.
     pub title: String,
-    /// What to look at.
+    /// What to observe.
     pub note: String,
-    /// What its rows are.
+    /// The meaning of its rows.
     pub rows_are: String,
     /// A change of a smaller share counts as none.
     pub least: f64,
@@ -91,14 +92,14 @@ pub struct PairedTable {
     pub rows: Vec<PairedRow>,
 }
 
-/// One row.
+/// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedRow {
     /// The conditions of the choices.
     pub name: String,
     /// The scenario that it was run by.
     pub scenario: String,
-    /// One for each column; null where the results do not have it.
+    /// A cell for each column; null if the results do not have it.
     pub cells: Vec<Option<PairedCell>>,
 }
 
@@ -122,9 +123,9 @@ pub struct Change {
     pub margin: Option<f64>,
     /// How many mixes.
     pub mixes: u64,
-    /// Of the mixes, those with a change for the better, beyond chance and the least that counts.
+    /// The mixes with a significant improvement of at least the smallest relevant size.
     pub better: u64,
-    /// Those with one for the worse.
+    /// The mixes with such a deterioration.
     pub worse: u64,
     /// Mean over seeds in the mix with the least.
     pub least: f64,
@@ -201,7 +202,7 @@ impl PairedComparison {
         }
     }
 
-    /// What all cells, the row and the column say of axes; the more special stands over the more general.
+    /// The labels on axes for all cells, the row and the column; the more specific take precedence.
     fn select(&self, row: &RowOf, column: &ColumnOf) -> Selection {
         let mut select = selection(&self.select);
         select.extend(selection(&row.select));
@@ -340,7 +341,7 @@ impl PairedCell {
         }
     }
 
-    /// What it changes for the other who fares worst, in percent, and who that is.
+    /// The change for the other flow that loses most, in percent, and the name of that flow.
     pub fn harm_text(&self) -> String {
         self.harm().map(|harm| format!("{} {}", harm.text(), harm.name)).unwrap_or_default()
     }
@@ -427,7 +428,7 @@ mod tests {
         let change = paired("x", &cases, &runs, Some(0), 0.01).expect("a change");
         let expected = mean_margin(&[0.3, 0.4]).expect("two seeds");
         assert_eq!((change.mean, change.margin), (0.35, expected.1.map(round)));
-        // In the second mix all three seeds are one run: nothing is certain of it.
+        // In the second mix, all three seeds gave the same run, so no change in it is significant.
         assert_eq!((change.better, change.mixes), (0, 2));
         let distinct: Vec<Option<Runs>> = (0..6).map(|run| Some((run, None))).collect();
         assert_eq!(paired("x", &cases, &distinct, Some(0), 0.01).expect("a change").better, 2);

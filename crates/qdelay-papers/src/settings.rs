@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct Setting {
     /// Its name in claims.
     pub name: String,
-    /// The section of the paper whose experiment it is of. All of its claims are run with it.
+    /// The section of the paper with the experiment. All claims of the section are run with the setting.
     pub section: String,
     /// The difference, and the evidence for it.
     pub cause: String,
@@ -46,7 +46,7 @@ pub struct SettingFile {
     pub cause: String,
     /// Rows of the section that were run.
     pub rows: u64,
-    /// Of these the ones within their bounds, or better, without it.
+    /// The rows of these that are within their bounds, or better, without it.
     pub without: u64,
     /// With it.
     pub with: u64,

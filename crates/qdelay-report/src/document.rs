@@ -66,7 +66,7 @@ struct CasePart<'a> {
     /// By group and kind of delay: `sdap`, `rlc`, `round_trip`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     other_cdf: BTreeMap<&'a str, BTreeMap<&'static str, CdfPart>>,
-    /// Of a cell that is divided.
+    /// Slices of a cell.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     slices: BTreeMap<&'a str, SlicePart>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -90,12 +90,12 @@ struct Figures {
     marks: Option<u64>,
     loss: Option<Short<FIGURE_DIGITS>>,
     jain: Option<Short<FIGURE_DIGITS>>,
-    /// Of a cell: mean delay by stage.
+    /// Cells only: mean delay by stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     stages: Option<BTreeMap<String, DelayPart>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     within_tti: Option<Short<FIGURE_DIGITS>>,
-    /// Of calls: their rating.
+    /// Calls only: their rating.
     #[serde(skip_serializing_if = "Option::is_none")]
     r: Option<Short<FIGURE_DIGITS>>,
 }

@@ -1,4 +1,4 @@
-//! One file: styles, uPlot, our program and the data.
+//! The page as one file: styles, uPlot, our script and the data.
 //!
 //! User text never becomes markup: the title is escaped, the data is in elements that browsers do not execute and that no text in
 //! it can end, and the program writes text only as text. The page's policy allows no request

@@ -94,7 +94,7 @@ impl Study {
             .or_else(|| self.axes.iter().position(|axis| axis.name != SEED_AXIS && varies(axis)))
     }
 
-    /// The axis whose labels get a shape or dash each: the folder, or the next that varies.
+    /// The axis whose labels have shapes or dashes: the folder, or the next axis that varies.
     pub(super) fn shape_axis(&self) -> Option<usize> {
         let colour = self.colour_axis();
         (0..self.axes.len()).find(|&axis| {
@@ -173,7 +173,7 @@ fn index_of(labels: &mut Vec<String>, label: String) -> usize {
     })
 }
 
-/// Of a folder that was run under a real clock: that it was, and how many of its cases can be trusted.
+/// A note for a folder that was run under a real clock, with the number of trustworthy cases.
 fn clock_settings(folder: &Folder) -> Vec<(String, String)> {
     let Some(clock) = &folder.summary.clock else { return Vec::new() };
     let trusted = folder.cases.iter().filter(|case| case.summary.trustworthy == Some(true)).count();

@@ -44,7 +44,7 @@ impl CellTimestamps {
 pub struct DelayBreakdown {
     /// By the slot of a packet, the lower half of its handle.
     visits: Vec<CellTimestamps>,
-    /// Of each flow; the probe has none.
+    /// For each flow; the probe has none.
     group_of: Vec<usize>,
     groups: Vec<Group>,
     bearers: Vec<Bearer>,
@@ -65,7 +65,7 @@ struct Group {
     departed: u64,
     /// From the packet's arrival at the node until it was handed up.
     total: DelayHistogram,
-    /// Of these, those within each of [`DelayBound::ALL`].
+    /// The number of these within each of [`DelayBound::ALL`].
     delivered_within: [u64; DelayBound::ALL.len()],
 }
 
@@ -90,7 +90,7 @@ struct Budget {
     span: Span,
     /// Packets of QoS flows with a budget, delivered after the warm-up.
     packets: u64,
-    /// Of these, packets delivered within their budget.
+    /// The number of these that were delivered within their budget.
     within: u64,
 }
 
@@ -284,7 +284,8 @@ impl DelayBreakdown {
         record(DelayStage::Reassembly, split.reassembly);
     }
 
-    /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are those
+    /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are
+    /// those
     /// of the groups.
     pub fn finish(
         self,
@@ -355,18 +356,18 @@ impl DelayBreakdown {
     }
 }
 
-/// A part of all; `None` of none.
+/// A part as a share of all; `None` if there are none.
 fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }
 
-/// Which part of `all` packets is within each of [`DelayBound::ALL`]; nothing without a packet.
+/// The share of `all` packets within each of [`DelayBound::ALL`]; empty without packets.
 fn shares(within: &[u64; DelayBound::ALL.len()], all: u64) -> BTreeMap<String, f64> {
     let named = |(within, count): (DelayBound, &u64)| Some((within.to_string(), share(*count, all)?));
     DelayBound::ALL.into_iter().zip(within).filter_map(named).collect()
 }
 
-/// Which part of the packets of `groups` was handed up within each time; nothing without a packet.
+/// The share of the packets of `groups` that were delivered within each time; empty without packets.
 fn delivered_within(groups: &[Group]) -> BTreeMap<String, f64> {
     let counted = |place: usize| groups.iter().map(|group| group.delivered_within[place]).sum();
     let counts: [u64; DelayBound::ALL.len()] = core::array::from_fn(counted);

@@ -12,7 +12,7 @@ use qdelay_traffic::udp::UdpSource;
 
 /// The codepoints of a flow.
 pub struct FlowCodepoints {
-    /// Of all that comes back, and of data without another.
+    /// The codepoint of all packets that come back, and of data without another codepoint.
     dscp: u8,
     other: Option<(SecondCodepoint, Random)>,
 }

@@ -345,7 +345,7 @@ impl Group {
             one_way_whole: self.whole.finish(),
             in_order_ms: self.in_order.map(|delays| delays.summary()),
             packets_lost: self.lost,
-            // Of its flows, or of a cell alone.
+            // Figures of its flows, or of a cell only.
             ..results::GroupFigures::default()
         };
         (figures, self.series, self.queue_delay)

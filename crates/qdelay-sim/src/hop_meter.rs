@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct HopMeter {
     /// Bytes count from here on.
     from: Time,
-    /// Of each node, the place of the hop whose link it is; [`HopMeter::NONE`] for others.
+    /// For each node, the index of the hop whose link it is; [`HopMeter::NONE`] for others.
     of_link: Vec<u8>,
     hops: Vec<Hop>,
 }

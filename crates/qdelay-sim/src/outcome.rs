@@ -62,7 +62,7 @@ pub struct Delays {
     pub groups: BTreeMap<String, DelayHistogram>,
     /// The same of each codepoint; empty where all flows have one.
     pub codepoints: BTreeMap<String, DelayHistogram>,
-    /// Of a cell: by stage, and their `total`, of each group.
+    /// Cells only: by stage, and their `total`, of each group.
     pub stages: Option<BTreeMap<String, BTreeMap<String, DelayHistogram>>>,
     /// Round trips of each group that has any.
     pub round_trips: BTreeMap<String, DelayHistogram>,
@@ -73,7 +73,7 @@ pub struct Delays {
 pub struct FlowOutcome {
     /// Its figures, but for those that depend on the scenario or on what the path did.
     pub flow: FlowFigures,
-    /// Of datagrams that are sent back: from sending one to its return, after the warm-up.
+    /// Datagrams that are sent back: the time from sending a datagram to its return, after the warm-up.
     pub round_trips: Option<Box<DelayHistogram>>,
 }
 

@@ -112,7 +112,7 @@ pub struct Simulation<'a, R> {
     topology: Topology,
     meter: Meter<'a, R>,
     flows: Vec<RunningFlow>,
-    /// One slot a flow. A deadline here may be early: a flow that has moved its own is asked again when it comes.
+    /// One slot per flow. A deadline may be too early if the flow has postponed it; the flow is then asked again.
     deadlines: Deadlines,
 }
 
@@ -326,7 +326,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         Ok(())
     }
 
-    /// The ends of a flow, who carries their packets, and whether the flow has been stopped.
+    /// The ends of a flow, the host of their packets, and whether the flow has been stopped.
     #[inline]
     fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
         let RunningFlow { ends, stop, marking, round_trips, .. } = &mut self.flows[index];

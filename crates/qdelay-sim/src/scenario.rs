@@ -21,7 +21,7 @@ pub struct Scenario {
     pub jitter: Span,
     /// The flows, each with a number of its own: its place here.
     pub flows: Vec<FlowSpec>,
-    /// Names of the groups that flows are measured by; none for no such measures.
+    /// Names of the groups of flows for measurements; empty without groups.
     pub groups: Vec<String>,
     /// A probe through the bottleneck's queue.
     pub probe: Option<ProbeSpec>,

@@ -1,5 +1,4 @@
-//! The command `qdelay`: queue disciplines side by side on a cellular link; and the whole of it for programs with components of
-//! their own.
+//! The command `qdelay`: queue disciplines side by side on a cellular link; and a library for programs that add components to it.
 //!
 //! A program that adds queue disciplines, congestion controls, pacers, traffic sources, MAC schedulers or radio channels has the
 //! whole command, with the added names wherever a name is read, in a `main` of a few lines:

@@ -39,7 +39,7 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     text
 }
 
-/// Of seeds that gave the same run: that their mean is one of fewer. Empty where each gave its own.
+/// A note if several seeds gave the same run, because the mean is then over fewer runs. Empty otherwise.
 fn same_runs(summary: &Summary) -> String {
     let seed_of = |id: &String| {
         summary.cases.iter().find(|case| case.id == *id).and_then(|case| case.labels.get("seed")).cloned()

@@ -4,9 +4,9 @@ use super::data::{Group, over_time, pooled};
 use super::spec::{Drawing, Quantity, Source};
 use qdelay_report::chart::{Curve, Frame, Picture, Scale};
 
-/// Of a picture of curves.
+/// The size of a picture of curves.
 pub const SIZE: (f64, f64) = (560.0, 330.0);
-/// Of a picture among six, and of one among few.
+/// The size of a picture among six, and of one among few.
 const TIME: [(f64, f64); 2] = [(470.0, 220.0), (620.0, 240.0)];
 /// Where a logarithmic axis begins at the earliest, ms.
 const LEAST_MS: f64 = 0.01;

@@ -62,7 +62,7 @@ fn is_told(told: &[&Row], row: &Row) -> bool {
     told.iter().any(|known| std::ptr::eq(*known, row))
 }
 
-/// What a link goes to.
+/// The target of a link.
 fn id(drawing: &Drawing) -> String {
     let name = drawing.figure.as_ref().unwrap_or(&drawing.title);
     let letters = name
@@ -239,7 +239,7 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
     Some(text)
 }
 
-/// What lines and marks stand for, where the picture does not say it itself.
+/// The meaning of lines and marks, if the picture has no legend.
 fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
     let paper = |sign, class| {
         let has_paper = panels.iter().any(|(panel, _)| !panel.paper.is_empty());

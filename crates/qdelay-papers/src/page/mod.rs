@@ -34,7 +34,7 @@ pub fn is_of_paper(folder: &Path) -> bool {
     folder.join(REPRODUCTION).is_file()
 }
 
-/// The page of the paper whose claims were judged in `root`: its figures as they came out here, each with its claims.
+/// The page of the paper whose claims were judged in `root`: our version of its figures, each with its claims.
 ///
 /// # Errors
 /// No `reproduction.json`, or results that are not complete.

@@ -5,7 +5,7 @@ use super::spec::{Drawing, Measure};
 use qdelay_report::chart::{self, Frame, Picture, Rectangle, Scale, beside, number_text, text_width};
 
 const SIZE: (f64, f64) = (600.0, 380.0);
-/// Of the font of names.
+/// The size of the font of names.
 const TEXT: f64 = 12.0;
 
 struct Point<'a> {

@@ -1,4 +1,4 @@
-//! What flows got until a time, and how packets are distributed over delays.
+//! The data that flows received until a time, and the distribution of packets over delays.
 
 use super::curves::{SIZE, delay_title};
 use super::data::{Group, over_time, percent_within};
@@ -118,7 +118,7 @@ pub fn density(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
 
 /// Percent per millisecond of the packets whose delay is above `from` and at most `width` more; each case counts the same.
 fn bar(cdfs: &[&Cdf], from: f64, width: f64) -> f64 {
-    // What takes no time at all is in the first bar.
+    // Packets without delay are in the first bar.
     let within = |cdf: &Cdf, ms: f64| if ms <= 0.0 { 0.0 } else { percent_within(cdf, ms) };
     let shares = cdfs.iter().map(|cdf| within(cdf, from + width) - within(cdf, from));
     shares.sum::<f64>() / cdfs.len() as f64 / width

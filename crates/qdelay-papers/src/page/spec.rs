@@ -1,4 +1,4 @@
-//! Which figures of a paper are drawn, and how: `figures/NAME.toml`.
+//! The figures of a paper that are drawn: `figures/NAME.toml`.
 
 use crate::claims;
 use qdelay_report::chart::{self, Mark};
@@ -62,7 +62,7 @@ pub struct Drawing {
     pub each: bool,
     /// The schemes that are shown; all where it is empty.
     pub schemes: Vec<String>,
-    /// What the paper has, by scheme: one figure for each measure of rows, or the x and y of a plane.
+    /// The paper's figures, by scheme: one for each measure of rows, or the x and y of a plane.
     pub paper: BTreeMap<String, Vec<f64>>,
     /// Axis of delays or times.
     pub title_x: String,
@@ -98,7 +98,7 @@ pub enum Kind {
     Table,
 }
 
-/// Which distribution.
+/// The distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -124,7 +124,7 @@ pub struct Measure {
     pub offset: f64,
     #[serde(default)]
     pub log: bool,
-    /// Whether little of it is better: says where a plane's better corner is.
+    /// Whether smaller is better: determines the better corner of a plane.
     #[serde(default)]
     pub less: bool,
 }
@@ -138,7 +138,7 @@ pub struct Line {
     /// An entry of `[[flow]]`, in place of the drawing's.
     #[serde(default)]
     pub group: String,
-    /// Of rates: place in the palette, from 0.
+    /// For rates: index in the palette, from 0.
     #[serde(default)]
     pub colour: usize,
     /// Of rates: the unit of its axis over Mbit/s.
@@ -146,7 +146,7 @@ pub struct Line {
     pub factor: f64,
 }
 
-/// What a series of a cell has, or what follows from it.
+/// A field of a series of a cell, or a value computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {

@@ -25,13 +25,13 @@ pub struct Picture {
 /// Where the axes are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Of the vertical axis; wide labels of ticks move it to the right.
+    /// Position of the vertical axis; wide labels of ticks move it to the right.
     pub left: f64,
     /// The upper end of both scales.
     pub top: f64,
     /// The end of the horizontal axis.
     pub right: f64,
-    /// Of the horizontal axis.
+    /// Position of the horizontal axis.
     pub bottom: f64,
 }
 
@@ -61,7 +61,7 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// Its classes.
     pub class: String,
-    /// Which dash it has.
+    /// Its dash pattern.
     pub mark: Mark,
 }
 

@@ -5,7 +5,7 @@ const SAME_PLACE: f64 = 4.0;
 /// By how much each further mark of a pile is larger, and the largest at most; pixels.
 const RING: f64 = 4.0;
 const PILE: f64 = 16.0;
-/// Of a pile; the others are counted.
+/// The most marks of a pile that are named; the others are counted.
 const NAMED: usize = 3;
 /// Pixels of a line that belong to one of those that coincide.
 const SLOT: f64 = 22.0;
@@ -126,8 +126,9 @@ fn square_distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     x * x + y * y
 }
 
-/// What of `dashes` (lengths of strokes and gaps; none is a line without gaps) belongs to line `number` of `count` along one way:
-/// each has every `count`-th stretch of it to itself, so that all colours are seen in turn.
+/// The part of `dashes` (lengths of strokes and gaps; empty for a line without gaps) for line `number` of `count` overlapping
+/// lines: each line
+/// gets every `count`-th section, so that all colours are visible in turn.
 pub(super) fn shared(dashes: &[f64], (number, count): (usize, usize)) -> Vec<f64> {
     if count < 2 {
         return dashes.to_vec();

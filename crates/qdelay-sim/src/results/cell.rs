@@ -1,4 +1,4 @@
-//! What only a cell has.
+//! Results of cells only.
 
 use qdelay_core::Span;
 use qdelay_path::{CellUsage, SliceUsage};
@@ -6,7 +6,7 @@ use qdelay_record::{DelaySummary, OccupancySummary, entity};
 use std::collections::BTreeMap;
 
 entity! {
-    /// What only a cell has.
+    /// Results of cells only.
     pub struct CellFigures {
         /// Its transmission time interval.
         pub tti_ms: f64,
@@ -22,7 +22,7 @@ entity! {
         pub rbs_wasted: u64,
         /// Resource blocks that were left although UEs had data, because nothing fitted.
         pub rbs_unfit: u64,
-        /// Of the used: those that repeated a lost block.
+        /// Used resource blocks that retransmitted a lost block.
         pub rbs_repeated: u64,
         /// Wasted and unfit over offered.
         pub rbs_unused_share: f64,
@@ -101,7 +101,7 @@ entity! {
 }
 
 impl CellFigures {
-    /// What became of its resource blocks; the rest is left empty.
+    /// The usage of its resource blocks; other fields stay empty.
     pub(crate) fn of(usage: CellUsage) -> CellFigures {
         let unused = (usage.wasted_rbs + usage.unfit_rbs) as f64;
         CellFigures {
@@ -117,7 +117,7 @@ impl CellFigures {
 }
 
 impl SliceFigures {
-    /// What it did of what was agreed, in `measured`.
+    /// Its usage compared with its agreed share, in the time `measured`.
     pub(crate) fn of(share_millionths: u32, usage: &SliceUsage, measured: Span) -> SliceFigures {
         let charged = usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs;
         let quantum = || {

@@ -40,19 +40,19 @@ entity! {
         /// Mean of the smoothed round trip over time, after the warm-up; 0 where there is no series.
         #[serde(default)]
         pub srtt_mean_ms: f64,
-        /// Of a cell: the name of its UE.
+        /// Cells only: the name of its UE.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub ue: Option<String>,
-        /// Of a cell: the QoS flow that carries it.
+        /// Cells only: the QoS flow that carries it.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub qfi: Option<u8>,
-        /// Of datagrams that are sent back: from sending one to its return.
+        /// Datagrams that are sent back: the time from sending a datagram to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub round_trip_ms: Option<DelaySummary>,
-        /// Of a call.
+        /// Figures of a call.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub voice: Option<VoiceFigures>,
-        /// Of an adaptive call.
+        /// Figures of an adaptive call.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub audio: Option<AudioFigures>,
     }
@@ -78,7 +78,7 @@ entity! {
 }
 
 entity! {
-    /// What an adaptive call, or those of an entry of `[[flow]]`, did; of several the means. Shares are of the time from its
+    /// Figures of an adaptive call, or of those of an entry of `[[flow]]`: means over several. Shares are of the time from its
     /// start to
     /// its stop, after the warm-up.
     #[derive(Copy)]
@@ -99,7 +99,7 @@ entity! {
 }
 
 impl VoiceFigures {
-    /// Of one call.
+    /// Figures of one call.
     pub(crate) fn of(call: &VoiceOutcome) -> VoiceFigures {
         VoiceFigures {
             r: call.quality.r,
@@ -111,7 +111,7 @@ impl VoiceFigures {
         }
     }
 
-    /// Of several calls; `None` of none.
+    /// Means over several calls; `None` without calls.
     pub(crate) fn together(calls: &[VoiceFigures]) -> Option<VoiceFigures> {
         let mean = |figure: fn(&VoiceFigures) -> f64| mean_of(calls, figure);
         (!calls.is_empty()).then(|| VoiceFigures {
@@ -126,7 +126,7 @@ impl VoiceFigures {
 }
 
 impl AudioFigures {
-    /// Of one call.
+    /// Figures of one call.
     pub(crate) fn of(call: &AudioOutcome) -> AudioFigures {
         AudioFigures {
             green_share: call.green_share,
@@ -138,7 +138,7 @@ impl AudioFigures {
         }
     }
 
-    /// Of several calls; `None` of none.
+    /// Means over several calls; `None` without calls.
     pub(crate) fn together(calls: &[AudioFigures]) -> Option<AudioFigures> {
         let mean = |figure: fn(&AudioFigures) -> f64| mean_of(calls, figure);
         (!calls.is_empty()).then(|| AudioFigures {

@@ -35,7 +35,7 @@ entity! {
         /// One-way delays, each cut down to whole milliseconds.
         #[serde(default)]
         pub one_way_whole: WholeMillisecondDelays,
-        /// Of TCP: from the first time that a segment was sent until its data was in order at the receiver.
+        /// TCP only: the time from the first time that a segment was sent until its data was in order at the receiver.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub in_order_ms: Option<DelaySummary>,
         /// Segments or datagrams sent, in the whole run.
@@ -50,28 +50,28 @@ entity! {
         /// Retransmissions, in the whole run.
         #[serde(default)]
         pub retransmits: u64,
-        /// Of a cell: delay by stage.
+        /// Cells only: delay by stage.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub stages: Option<BTreeMap<String, DelaySummary>>,
-        /// Of a cell: share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
+        /// Cells only: share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub within_tti: Option<f64>,
-        /// Of a cell: share of packets whose last byte was taken within a time of their arrival at the node: `500us`, `1ms`...
+        /// Cells only: share of packets whose last byte was taken within a time of their arrival at the node: `500us`, `1ms`...
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub sent_within: Option<BTreeMap<String, f64>>,
-        /// Of a cell: from arrival at the node until the UE handed the packet up: all stages but `n3` together.
+        /// Cells only: from arrival at the node until the UE handed the packet up: all stages but `n3` together.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub total_ms: Option<DelaySummary>,
-        /// Of a cell: share of the packets handed up that were so within a time of their arrival at the node.
+        /// Cells only: share of the packets handed up that were so within a time of their arrival at the node.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub delivered_within: Option<BTreeMap<String, f64>>,
-        /// Of datagrams that are sent back: from sending one to its return.
+        /// Datagrams that are sent back: the time from sending a datagram to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub round_trip_ms: Option<DelaySummary>,
         /// Of calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub voice: Option<VoiceFigures>,
-        /// Of adaptive calls.
+        /// Figures of adaptive calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub audio: Option<AudioFigures>,
     }

@@ -57,7 +57,7 @@ entity! {
         /// Each hop in front of the bottleneck, by its name.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub hops: BTreeMap<String, HopFigures>,
-        /// What only a cell has.
+        /// Results of cells only.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub cell: Option<CellFigures>,
     }

@@ -15,7 +15,7 @@ pub use measures::Measures;
 pub use nodes::{CodepointFigures, HopFigures, NodeFigures};
 pub use series::{CellSeries, GroupSeries, Series};
 
-/// The mean of a figure; zero of none.
+/// The mean of a figure; zero without values.
 pub(crate) fn mean_of<T>(all: &[T], figure: impl Fn(&T) -> f64) -> f64 {
     all.iter().map(figure).sum::<f64>() / all.len().max(1) as f64
 }

@@ -75,7 +75,7 @@ entity! {
 }
 
 impl NodeFigures {
-    /// What has gone through `node` so far; `None` for nodes that do not count.
+    /// The counts of `node` so far; `None` for nodes without counters.
     pub(crate) fn of(path: &Path, node: NodeId) -> Option<NodeFigures> {
         path.counters(node).map(|counters| NodeFigures {
             received_packets: counters.received.packets,

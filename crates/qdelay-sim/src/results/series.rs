@@ -27,7 +27,7 @@ entity! {
         pub green_bias: Vec<f64>,
         /// By entry of `[[flow]]`.
         pub groups: BTreeMap<String, GroupSeries>,
-        /// Of a cell.
+        /// Series of a cell.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub cell: Option<CellSeries>,
     }

@@ -1,4 +1,4 @@
-//! One slice of the measurement: a load over two devices that are carried by one of two.
+//! A time slice of the measurement: a load over two devices, whose packets one of two programs forwards.
 
 use super::load::{Ends, Load, Traffic};
 use qdelay_core::Span;

@@ -32,7 +32,7 @@ pub struct Link {
     /// id of the case
     #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "once", "seed"])]
     pub scenario: Option<String>,
-    /// With a scenario's cell: which QoS flow takes which packets, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
+    /// With a scenario's cell: the packets of each QoS flow, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
     /// The first match counts; packets without a match go to the last QoS flow
     #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
     pub qos: Vec<String>,

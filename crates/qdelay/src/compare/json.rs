@@ -35,7 +35,7 @@ pub struct Axes<'a> {
 }
 
 impl<'a> Axes<'a> {
-    /// Of each case of a study whose axes are a link, a discipline, a transport and a seed, in its order.
+    /// The results of each case of a study with the axes link, discipline, transport and seed, in order.
     pub fn of(study: &'a Study) -> Vec<Axes<'a>> {
         let [links, qdiscs, transports, _] = study.axes.as_slice() else {
             unreachable!("a comparison has four axes");

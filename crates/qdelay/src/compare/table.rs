@@ -29,7 +29,7 @@ pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
 /// A case: the user's texts and its figures.
 type Row<'a> = (Axes<'a>, &'a CaseSummary);
 
-/// Which seeds gave the same run.
+/// The seeds that gave the same run.
 fn same_runs(results: &[Row<'_>]) -> String {
     let firsts = first_equals(results.iter().map(|(_, summary)| *summary));
     let mut groups: Vec<Vec<String>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Tables of figures: a row for each point of a study, or for each part of it, means over its cases.
+//! Tables of figures: a row for each point of a study, or for each part of a point. Figures are means over the cases of the point.
 
 use qdelay_study::results::{
     AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, QuantumFigures,
@@ -28,7 +28,7 @@ pub type Point<'a> = &'a [CaseSummary];
 type Of<T> = dyn Fn(&CaseSummary, &str) -> Option<T>;
 /// The parts of a point that have rows, by name.
 type Names<'a> = dyn Fn(Point<'_>) -> Vec<String> + 'a;
-/// Of part of a case's traffic: its rate in Mbit/s, its delay, and the share that was lost.
+/// Columns for a part of a case's traffic: its rate in Mbit/s, its delay, and the share of lost packets.
 type Part = (f64, DelaySummary, f64);
 
 /// A column: the function that returns the figure of a case, or of its part with this name.
@@ -77,7 +77,7 @@ fn share(percent: f64) -> String {
     tenths((10.0 * percent).round() / 10.0 + 0.0)
 }
 
-/// Of each case.
+/// Columns for each case.
 pub fn of_case() -> Vec<Figure> {
     let figure = |heading, text, of: fn(&CaseSummary) -> f64| {
         Figure::new(heading, text, move |case, _| Some(of(case)))
