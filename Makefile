@@ -20,15 +20,15 @@ FUZZ_FRESH ?= 1000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser build package bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run test browser lab build package bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
 	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
 	@echo "make test      check, then every test; ends with those that the machine could not run, and the counts."
-	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm where they are missing, and says so"
-	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces: none of these is skipped"
+	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86 where they are missing, and says so"
+	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make package   a package of each crate, built from what is in it: target/package"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
@@ -57,7 +57,7 @@ BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
 # Some tests send an interrupt, which is ignored where make was started in the background: children inherit that.
 SIGNALS := $(shell env --default-signal=HUP,INT,QUIT true 2>/dev/null && echo env --default-signal=HUP,INT,QUIT)
 SUITE = $(SIGNALS) $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
-test: check browser stream
+test: check browser stream lab
 	@$(BUILD_TESTS)
 	@$(SUITE)
 
@@ -80,6 +80,10 @@ browser:
 stream:
 	@$(INSTALL); command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \
 		install "ffmpeg or npm" "no stream is played behind a link" "ffmpeg nodejs npm"
+
+lab:
+	@$(INSTALL); command -v qemu-system-x86_64 >/dev/null 2>&1 && exit 0; \
+		install "QEMU" "nothing is run in the laboratory" "qemu-system-x86"
 
 check: rust
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \

@@ -28,6 +28,9 @@ const HOLD: u32 = 100_000;
 /// Slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
 
+/// Returns the clock of the run once it has started; `None` if there will be none.
+pub type Begin<'a> = &'a dyn Fn() -> Option<RealClock>;
+
 /// A run of the data thread.
 pub struct Carrier<'a> {
     pub scenario: &'a Scenario,
@@ -39,7 +42,7 @@ pub struct Carrier<'a> {
     pub mtu: u16,
     pub realtime: bool,
     /// How long to spin before each release, with real-time priority.
-    pub spin: Span,
+    pub spin: Option<Span>,
     /// Receive packet steering, if other processors receive the packets.
     pub steering: Option<PacketSteering>,
 }
@@ -53,30 +56,31 @@ pub struct CarrierResult<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    /// Forwards packets until the end of the run, or until `stop` is set; blocks the calling thread.
+    /// Prepares what takes time, waits for `begin`, and forwards packets until the end of the run, or until `stop` is set; blocks the
+    /// calling thread.
     ///
     /// # Errors
     /// A device was removed, or the audit failed.
     pub fn run(
         self,
-        clock: RealClock,
+        begin: Begin<'_>,
         packets: Option<&mut PacketFile>,
         stop: &AtomicBool,
     ) -> Result<CarrierResult<'a>, String> {
         let flow = Arc::new(AtomicU32::new(NO_FLOW));
         match packets {
-            None => self.carry(clock, (), flow, stop),
+            None => self.carry(begin, (), flow, stop),
             Some(file) => {
                 let end = Time::ZERO + self.scenario.duration;
                 let rows = Rows { file, flow: Arc::clone(&flow), end };
-                self.carry(clock, rows, flow, stop)
+                self.carry(begin, rows, flow, stop)
             }
         }
     }
 
     fn carry<R: Recorder>(
         self,
-        clock: RealClock,
+        begin: Begin<'_>,
         recorder: R,
         flow: Arc<AtomicU32>,
         stop: &AtomicBool,
@@ -89,17 +93,15 @@ impl<'a> Carrier<'a> {
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(failed)?;
-        // Set after the clock was started, so that it does not expire before the end.
-        let alarm = alarm(self.scenario.duration).map_err(failed)?;
         if let Some(steering) = &self.steering {
             // If that is refused, releases are later, which the audit shows.
             let _ = steering.pin_thread();
         }
-        let mut waiter = Waiter::new(
-            WaitOptions { realtime: self.realtime, spin: self.realtime.then_some(self.spin) },
-            Some(alarm),
-        );
+        let mut waiter = Waiter::new(WaitOptions { realtime: self.realtime, spin: self.spin }, None);
         let realtime = waiter.granted().priority.is_granted();
+        let Some(clock) = begin() else { return Err("the link failed: the run did not begin".to_string()) };
+        // Set after the clock was started, so that it does not expire before the end.
+        waiter.set_alarms(Some(alarm(self.scenario.duration).map_err(failed)?));
         let mut driver = Driver::new(clock, devices, emulator, limits);
         driver.begin();
         driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(failed)?;

@@ -33,6 +33,8 @@ mod programs;
 mod stream;
 mod support;
 
+pub use support::check;
+
 use carrier::{Carrier, CarrierResult};
 use datagrams::{Receiver, Sender};
 use measure::Echo;
@@ -46,13 +48,16 @@ use qdelay_emu::snapshot::StallFigures;
 use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use qdelay_study::InputError;
-use qdelay_study::engine::{EngineError, Progress, Ran, Runner};
+use qdelay_study::engine::{self, EngineError, Progress, Ran, Recorded, Runner};
 use qdelay_study::results::{Audit, Entity, Irtt, Stall, Stalls, round};
 use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
 use rustix::event::{Timespec, poll};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use support::Generator;
 
@@ -70,10 +75,13 @@ const LOOK: Span = Span::from_millis(100);
 pub struct RealTime {
     /// Whether to request real-time priority.
     pub realtime: bool,
-    /// Cases that run at once.
-    jobs: usize,
+    /// How long the data thread spins before each release, with real-time priority.
+    spin: Option<Span>,
+    /// Whether receive packet steering may be set up: one case at a time, on several processors.
+    steers: bool,
     /// Progress of the cases.
     pub bar: Bar,
+    hear: Option<Hear>,
     without_irtt: Once,
 }
 
@@ -85,6 +93,9 @@ pub struct RealRun {
     pub begun: Vec<Option<Time>>,
 }
 
+/// A function that is called during a run with the time and the end of the run.
+type Hear = Box<dyn Fn(Time, Time) + Send + Sync>;
+
 impl RealTime {
     /// Runs one case at a time; shows progress on standard error if that is a terminal.
     pub fn new(realtime: bool) -> RealTime {
@@ -93,7 +104,24 @@ impl RealTime {
     /// The same with `jobs` cases at once, which share the processors: no emulator has a processor of its own, and none spins
     /// for long.
     pub fn with_jobs(realtime: bool, jobs: usize) -> RealTime {
-        RealTime { realtime, jobs, bar: Bar::default(), without_irtt: Once::new() }
+        let spin = if jobs == 1 { SPIN } else { SHORT_SPIN };
+        RealTime {
+            realtime,
+            spin: realtime.then_some(spin),
+            steers: realtime && jobs == 1,
+            bar: Bar::default(),
+            hear: None,
+            without_irtt: Once::new(),
+        }
+    }
+    /// For a machine whose time stands still while its one processor is idle: releases have priority, and nothing spins.
+    pub fn of_virtual_time() -> RealTime {
+        RealTime { spin: Some(Span::ZERO), steers: false, ..RealTime::new(true) }
+    }
+    /// The same; `hear` is called in each second of a run.
+    #[must_use]
+    pub fn hearing(self, hear: impl Fn(Time, Time) + Send + Sync + 'static) -> RealTime {
+        RealTime { hear: Some(Box::new(hear)), ..self }
     }
 }
 
@@ -115,11 +143,18 @@ impl Runner for RealTime {
 
     fn check(&self, case: &Case) -> Result<(), InputError> {
         let kernel = support::kernel_controls(&case.scenario);
-        support::check(&case.scenario, &kernel).map_err(|message| InputError::new(place(case), message))
+        check(&case.scenario, &kernel)
+            .and_then(|()| support::check_programs(&case.scenario))
+            .map_err(|message| InputError::new(place(case), message))
     }
 
-    fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
-        self.run_case(case, packets).map(|real| real.ran)
+    fn record(
+        &self,
+        case: &Case,
+        labels: BTreeMap<String, String>,
+        packets: Option<&Path>,
+    ) -> Result<Recorded, EngineError> {
+        engine::recorded(case, labels, packets, |packets| Ok(self.run_case(case, packets)?.ran))
     }
 }
 
@@ -138,17 +173,15 @@ impl RealTime {
             ..Default::default()
         };
         let setup = LinkSetup::new(&options).map_err(|error| refuse(error.to_string()))?;
-        let steering = if self.realtime && self.jobs == 1 {
-            PacketSteering::choose().filter(|steering| steering.apply(&setup))
-        } else {
-            None
-        };
+        let steering = self.steers.then(PacketSteering::choose).flatten();
+        let steering = steering.filter(|steering| steering.apply(&setup));
         let LinkSetup { inside, outside, addresses, namespace, outside_namespace, .. } = setup;
         let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
         set_kernel(&outer, scenario);
         let ends = (addresses.outside, addresses.inside);
         let generators = self.generators(scenario);
-        let mut programs = Programs::listen(scenario, &generators, &namespace, ends).map_err(refuse)?;
+        let mut programs =
+            Programs::listen(scenario, &generators, [&namespace, &outer], ends).map_err(refuse)?;
         let receiver = Receiver::open(scenario, &generators, &namespace, ends.1).map_err(refuse)?;
         let sender = Sender::open(scenario, &generators, &outer, ends).map_err(refuse)?;
         let plan = path::plan(scenario);
@@ -160,17 +193,32 @@ impl RealTime {
             devices: [inside, outside],
             mtu: MTU,
             realtime: self.realtime,
-            spin: if self.jobs == 1 { SPIN } else { SHORT_SPIN },
+            spin: self.spin,
             steering,
         };
         let stop = AtomicBool::new(false);
-        // A common start time of the path and the senders.
-        let clock = RealClock::start();
+        let (ready, is_ready) = channel();
+        let (start, started) = channel();
         let (carried, received, failed) = thread::scope(|scope| {
-            let carried = scope.spawn(|| carrier.run(clock, packets, &stop));
-            let received = scope.spawn(|| receiver.run(&stop));
-            let sent = scope.spawn(|| sender.run(clock, &stop));
-            let failed = self.play(clock, scenario, &mut programs, &outer, &|| carried.is_finished());
+            let carried = scope.spawn(|| {
+                let begin = || {
+                    // Both fail only if the other thread has ended.
+                    let _ = ready.send(());
+                    started.recv().ok()
+                };
+                let carried = carrier.run(&begin, packets, &stop);
+                drop((ready, started));
+                carried
+            });
+            // Fails if the data thread does.
+            let _ = is_ready.recv();
+            // A common start time of the path and the senders.
+            let clock = RealClock::start();
+            let _ = start.send(clock);
+            let stop = &stop;
+            let received = scope.spawn(move || receiver.run(stop));
+            let sent = scope.spawn(move || sender.run(clock, stop));
+            let failed = self.play(clock, scenario, &mut programs, &|| carried.is_finished());
             // The data thread ends by itself unless a program failed.
             if failed.is_some() {
                 stop.store(true, Ordering::Relaxed);
@@ -210,16 +258,22 @@ impl RealTime {
         mut clock: RealClock,
         scenario: &Scenario,
         programs: &mut Programs,
-        outer: &Namespace,
         is_over: &dyn Fn() -> bool,
     ) -> Option<String> {
         let end = Time::ZERO + scenario.duration;
+        let mut next_heard = Time::ZERO;
         loop {
             let now = clock.now();
             if now >= end || is_over() {
                 return None;
             }
-            if let Err(message) = programs.advance(now, outer) {
+            if let Some(hear) = &self.hear
+                && now >= next_heard
+            {
+                next_heard = now + Span::from_secs(1);
+                hear(now, end);
+            }
+            if let Err(message) = programs.advance(now) {
                 return Some(message);
             }
             let seconds = |span: Span| span.as_nanos() / 1_000_000_000;

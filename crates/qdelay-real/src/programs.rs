@@ -62,32 +62,33 @@ struct Program {
     generator: Generator,
     start: Time,
     stop: Time,
-    arguments: Vec<String>,
     state: State,
 }
 
 enum State {
-    Waiting,
+    /// It is a shell that waits for its standard input to end, to become the program: this process is large, and to start another
+    /// during the run would keep the emulator from its memory meanwhile.
+    Waiting(Box<Running>, File),
     Running(Box<Running>, File),
     /// Stopped, with its output if it ever ran.
     Ended(Option<(Box<Running>, File)>),
 }
 
 impl Programs {
-    /// Starts the servers and waits until they listen. `ends` are the addresses outside and inside.
+    /// Starts the servers and waits until they listen; prepares the clients, in `outer`. `ends` are the addresses outside and inside.
     ///
     /// # Errors
     /// A program cannot be run.
     pub fn listen(
         scenario: &Scenario,
         generators: &[Generator],
-        inner: &Namespace,
+        [inner, outer]: [&Namespace; 2],
         ends: (Ipv4Addr, Ipv4Addr),
     ) -> Result<Programs, String> {
         let mut servers = Vec::new();
         let mut flows = Vec::new();
         for (index, (flow, generator)) in scenario.flows.iter().zip(generators).enumerate() {
-            let program = program(scenario, index, flow, *generator, ends);
+            let program = program(scenario, index, flow, *generator, ends, outer)?;
             if let Some(program) = &program {
                 let mut command = server(program, index, ends.1);
                 command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -108,7 +109,7 @@ impl Programs {
     /// When the next program has to be started or stopped.
     pub fn next(&self) -> Time {
         let next = |program: &Program| match program.state {
-            State::Waiting => program.start,
+            State::Waiting(..) => program.start,
             State::Running(..) => program.stop,
             State::Ended(_) => Time::NEVER,
         };
@@ -119,10 +120,10 @@ impl Programs {
     ///
     /// # Errors
     /// A program that has ended by itself, with its error.
-    pub fn advance(&mut self, now: Time, outer: &Namespace) -> Result<(), String> {
+    pub fn advance(&mut self, now: Time) -> Result<(), String> {
         self.flows.iter_mut().flatten().try_for_each(|program| {
             program
-                .advance(now, outer)
+                .advance(now)
                 .map_err(|message| format!("flow '{}': {}: {message}", program.name, program.command()))
         })
     }
@@ -154,15 +155,15 @@ impl Programs {
 }
 
 impl Program {
-    fn advance(&mut self, now: Time, outer: &Namespace) -> Result<(), String> {
-        if matches!(self.state, State::Waiting) && now >= self.start {
-            let refused = |error: io::Error| format!("cannot be started: {error}");
-            let output =
-                File::from(memfd_create("qdelay", MemfdFlags::CLOEXEC).map_err(|e| refused(e.into()))?);
-            let mut command = Command::new(self.command());
-            command.args(&self.arguments).stdin(Stdio::null()).stderr(Stdio::null());
-            command.stdout(output.try_clone().map_err(refused)?);
-            self.state = State::Running(Box::new(outer.spawn(command).map_err(refused)?), output);
+    fn advance(&mut self, now: Time) -> Result<(), String> {
+        if let State::Waiting(..) = self.state
+            && now >= self.start
+            && let State::Waiting(mut running, output) =
+                std::mem::replace(&mut self.state, State::Ended(None))
+        {
+            // Its input ends.
+            drop(running.child().stdin.take());
+            self.state = State::Running(running, output);
         }
         let State::Running(running, output) = &mut self.state else { return Ok(()) };
         let ended = running.try_wait();
@@ -191,7 +192,7 @@ impl Program {
                 let _ = running.signal(Signal::INT);
                 State::Ended(Some((running, output)))
             }
-            State::Waiting => State::Ended(None),
+            State::Waiting(..) => State::Ended(None),
             ended @ State::Ended(_) => ended,
         };
     }
@@ -209,31 +210,40 @@ impl Program {
     }
 
     fn command(&self) -> &'static str {
-        if self.generator == Generator::Irtt { "irtt" } else { "iperf3" }
+        self.generator.command()
     }
 }
 
-/// The program that runs outside for a flow; `None` for a flow generated here.
+/// The program that runs outside for a flow, prepared; `None` for a flow generated here.
 fn program(
     scenario: &Scenario,
     index: usize,
     flow: &FlowSpec,
     generator: Generator,
     ends: (Ipv4Addr, Ipv4Addr),
-) -> Option<Program> {
+    outer: &Namespace,
+) -> Result<Option<Program>, String> {
     let arguments = match generator {
-        Generator::Iperf3 => iperf3(scenario, index, flow, ends.1)?,
-        Generator::Irtt => irtt(scenario, index, flow, ends)?,
-        Generator::Own => return None,
+        Generator::Iperf3 => iperf3(scenario, index, flow, ends.1),
+        Generator::Irtt => irtt(scenario, index, flow, ends),
+        Generator::Own => None,
     };
-    Some(Program {
+    let Some(arguments) = arguments else { return Ok(None) };
+    let name = generator.command();
+    let refused = |error: io::Error| format!("flow '{}': {name}: cannot be started: {error}", flow.name);
+    let output =
+        File::from(memfd_create("qdelay", MemfdFlags::CLOEXEC).map_err(|error| refused(error.into()))?);
+    let mut command = Command::new("sh");
+    command.args(["-c", "read -r end; exec \"$@\" </dev/null", "sh", name]).args(arguments);
+    command.stdin(Stdio::piped()).stderr(Stdio::null()).stdout(output.try_clone().map_err(refused)?);
+    let waiting = outer.spawn(command).map_err(refused)?;
+    Ok(Some(Program {
         name: flow.name.clone(),
         generator,
         start: Time::ZERO + flow.start,
         stop: flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
-        arguments,
-        state: State::Waiting,
-    })
+        state: State::Waiting(Box::new(waiting), output),
+    }))
 }
 
 fn iperf3(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) -> Option<Vec<String>> {

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 pub const FLOWS_MAX: usize = 200;
 
 /// Whether the scenario can be run with real programs over a kernel that has these congestion controls
-/// ([`kernel_controls`]).
+/// .
 ///
 /// # Errors
 /// The part that cannot be run, and what is expected.
@@ -27,14 +27,14 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
     }
     for flow in &scenario.flows {
         check_flow(flow, kernel)
-            .map_err(|message| format!("flow '{}': {message} under the real clock", flow.name))?;
+            .map_err(|message| format!("flow '{}': {message} with real programs", flow.name))?;
     }
     let mut ecn = scenario.flows.iter().filter_map(ecn);
     if let Some(first) = ecn.next()
         && ecn.any(|other| other != first)
     {
         return Err("some TCP flows use ECN and some do not: the kernel's setting is one for all; expected all or none \
-                    under the real clock"
+                    with real programs"
             .to_string());
     }
     let mut paced = scenario.flows.iter().filter_map(paced);
@@ -42,10 +42,10 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
         && paced.any(|other| other != first)
     {
         return Err("some of Cubic and Reno are paced (pacing=always) and some are not: the namespace of the senders has one \
-                    default; expected all or none under the real clock"
+                    default; expected all or none with real programs"
             .to_string());
     }
-    if scenario.flows.iter().any(is_tcp) { check_iperf3() } else { Ok(()) }
+    Ok(())
 }
 
 /// The generator of a flow.
@@ -57,6 +57,16 @@ pub enum Generator {
     Irtt,
     /// Other datagrams.
     Own,
+}
+
+impl Generator {
+    /// The name of the program, iperf3 unless it is irtt.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Generator::Irtt => "irtt",
+            Generator::Iperf3 | Generator::Own => "iperf3",
+        }
+    }
 }
 
 /// The generator of each flow of the scenario, and whether irtt is missing for one of them.
@@ -191,11 +201,17 @@ fn is_kernel(profile: Profile) -> bool {
     Profile { ecn: false, pacing, ..profile } == Profile::linux()
 }
 
-/// An error that names the missing package.
-fn check_iperf3() -> Result<(), String> {
+/// Whether the programs that the scenario needs are installed.
+///
+/// # Errors
+/// The missing program and its package.
+pub fn check_programs(scenario: &Scenario) -> Result<(), String> {
+    if !scenario.flows.iter().any(is_tcp) {
+        return Ok(());
+    }
     let missing = |what: &str| {
         Err(format!(
-            "{what}; TCP flows under the real clock are iperf3's: expected it to be installed (package iperf3)"
+            "{what}; TCP flows of real programs are iperf3's: expected it to be installed (package iperf3)"
         ))
     };
     let version = Command::new("iperf3").arg("--version").stdin(Stdio::null()).output();
@@ -223,7 +239,7 @@ mod tests {
         assert_eq!(
             refused,
             "flow 'download': 'bbr': this kernel has no congestion control 'bbr', and no module for it; expected one of \
-             reno, cubic under the real clock"
+             reno, cubic with real programs"
         );
         assert!(check(&scenario, &[]).unwrap_err().contains("expected one of its own"));
         for flow in &scenario.flows {

@@ -76,7 +76,7 @@ pub struct Summary {
     /// Each group is one observation.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub same_runs: Vec<Vec<String>>,
-    /// The clock of the cases where that is not the simulator's: `real`.
+    /// The clock of the cases where that is not the simulator's: `real`, `lab`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
 }
@@ -119,12 +119,30 @@ pub struct RunFile {
     pub resolved: serde_json::Value,
     /// The traces it ran on.
     pub traces: BTreeMap<String, TraceFile>,
-    /// The clock it ran under where that is not the simulator's: `real`.
+    /// The clock it ran under where that is not the simulator's: `real`, `lab`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
     /// Under a real clock: whether it can be trusted, and why.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub audit: Option<Audit>,
+    /// In the laboratory: what ran it, and what its kernel counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub laboratory: Option<Laboratory>,
+}
+
+/// What ran a case in the laboratory. Equal scenarios, seeds and versions give equal files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Laboratory {
+    /// The kernel's release, as `uname -r` prints it.
+    pub kernel: String,
+    /// Digest of the packages that the machine is made of: `qdelay lab list` names them.
+    pub image: String,
+    /// What emulated the machine.
+    pub machine: String,
+    /// What the packets went through: `qdelay`, or a queue discipline of the kernel.
+    pub bottleneck: String,
+    /// When each flow began, seconds: its start in the scenario, and up to 0.1 s more by the seed.
+    pub starts_s: Vec<f64>,
 }
 
 /// What a run under a real clock says of itself.

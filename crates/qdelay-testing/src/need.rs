@@ -13,11 +13,13 @@ pub enum Need {
     Traces,
     /// A program that the project does not need otherwise, such as `ip`, `iperf3` or `tshark`.
     Tools,
+    /// The laboratory: QEMU, and Debian packages for its image.
+    Lab,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Net, Self::Browser, Self::Stream, Self::Traces, Self::Tools];
+    pub const ALL: [Self; 6] = [Self::Net, Self::Browser, Self::Stream, Self::Traces, Self::Tools, Self::Lab];
 
     /// Its name in `QDELAY_REQUIRE` and in lists.
     pub const fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Need {
             Self::Stream => "stream",
             Self::Traces => "traces",
             Self::Tools => "tools",
+            Self::Lab => "lab",
         }
     }
 }

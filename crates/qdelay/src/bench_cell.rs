@@ -7,7 +7,7 @@
 use crate::cli::BenchCell;
 use qdelay_sim::Outcome;
 use qdelay_study::cost::{self, Stopwatch};
-use qdelay_study::engine::{Runner, Simulator};
+use qdelay_study::engine::Simulator;
 use qdelay_study::results::{DelaySummary, Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;

@@ -9,7 +9,7 @@ use crate::cli::BenchPapers;
 use qdelay_core::Span;
 use qdelay_study::InputError;
 use qdelay_study::cost;
-use qdelay_study::engine::{Runner, Simulator};
+use qdelay_study::engine::Simulator;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;

@@ -28,6 +28,7 @@
 //! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
 //! | `link` | `qdelay link` |
 //! | `gateway` | `qdelay gateway` |
+//! | `lab` | `qdelay lab` |
 //! | `trace_command` | `qdelay trace` |
 //! | `list` | `qdelay list` |
 //! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
@@ -42,6 +43,7 @@ mod bench_papers;
 mod cli;
 mod compare;
 mod gateway;
+mod lab;
 mod link;
 mod list;
 mod report;
@@ -109,6 +111,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
         Some(Command::Report(options)) => report::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
+        Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, registry),
         Some(Command::Trace(command)) => trace_command::run(&command),
         Some(Command::Validate(options)) => qdelay_validate::run(&options),

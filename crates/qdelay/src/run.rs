@@ -4,6 +4,7 @@ use crate::cli::{Run, RunClock};
 use crate::{report, run_table};
 use qdelay_core::component::Registry;
 use qdelay_emu::netns::user;
+use qdelay_lab::{Lab, image};
 use qdelay_real::RealTime;
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine;
@@ -60,6 +61,11 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             bar.when_interrupted(parting);
             engine::run(&study, &library, &engine_options, &bar)?
         }
+        RunClock::Lab => {
+            let lab = lab(options, &study, &engine_options.overrides, &library)?;
+            lab.bar.when_interrupted(parting);
+            engine::run_by(&lab, &study, &library, &engine_options, &lab)?
+        }
         RunClock::Real => {
             let real = RealTime::new(!options.no_realtime);
             real.bar.when_interrupted(parting);
@@ -91,6 +97,19 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     }
 }
 
+/// The laboratory with the image of the options.
+fn lab<'a>(
+    options: &Run,
+    study: &'a Study,
+    overrides: &'a Overrides,
+    library: &'a Library,
+) -> Result<Lab<'a>, Failure> {
+    let failed = |error| Failure::input("--clock lab", error);
+    let cache = image::cache().map_err(failed)?;
+    let image = image::find(&cache, options.image.as_deref()).map_err(failed)?;
+    Lab::new(image, study, overrides, library).map_err(failed)
+}
+
 /// The message after an interrupted run.
 fn interrupted(reached: Option<StudyProgress>, out: &str, fresh: bool) -> String {
     let Some(StudyProgress { name, done, all }) = reached else {
@@ -109,12 +128,17 @@ pub fn jobs(asked: Option<usize>) -> usize {
 
 /// Options of one clock only; and for the real clock, private namespaces for a user who is not root.
 fn check_clock(options: &Run) -> Result<(), Failure> {
-    if options.clock == RunClock::Simulated {
-        let given = [("--no-realtime", options.no_realtime), ("--strict", options.strict)];
-        return match given.into_iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(Failure::input(name, "is for real time; expected it with --clock real")),
-            None => Ok(()),
-        };
+    let (is_real, is_lab) = (options.clock == RunClock::Real, options.clock == RunClock::Lab);
+    let given = [
+        ("--no-realtime", options.no_realtime && !is_real, "real time", "--clock real"),
+        ("--strict", options.strict && !is_real && !is_lab, "real programs", "--clock real or lab"),
+        ("--image", options.image.is_some() && !is_lab, "the laboratory", "--clock lab"),
+    ];
+    if let Some((name, _, what, clock)) = given.into_iter().find(|(_, is_wrong, ..)| *is_wrong) {
+        return Err(Failure::input(name, format!("is for {what}; expected it with {clock}")));
+    }
+    if !is_real {
+        return Ok(());
     }
     if options.jobs.is_some_and(|jobs| jobs > 1) {
         return Err(Failure::input(

@@ -78,14 +78,15 @@ fn of_seeds(seeds: &[String]) -> String {
     }
 }
 
-/// Under a real clock: how many cases can be trusted, and which cannot.
+/// With real programs: how many cases can be trusted, and which cannot.
 fn verdicts(summary: &Summary) -> String {
     let doubtful = || summary.cases.iter().filter(|case| case.trustworthy == Some(false));
     let judged = summary.cases.iter().filter(|case| case.trustworthy.is_some()).count();
     if judged == 0 {
         return String::new();
     }
-    let mut text = format!("real time: {} of {judged} cases are trustworthy\n", judged - doubtful().count());
+    let clock = if summary.clock.as_deref() == Some("lab") { "laboratory" } else { "real time" };
+    let mut text = format!("{clock}: {} of {judged} cases are trustworthy\n", judged - doubtful().count());
     let named: Vec<String> = doubtful().take(DOUBTFUL).map(|case| one_line(&case.id)).collect();
     if !named.is_empty() {
         let more = if doubtful().count() > DOUBTFUL { "..." } else { "" };

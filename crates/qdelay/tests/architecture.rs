@@ -86,6 +86,11 @@ const CRATES: &[Crate] = &[
         is_pure: false,
     },
     Crate {
+        name: "qdelay-lab",
+        depends_on: &["qdelay-core", "qdelay-emu", "qdelay-study", "qdelay-terminal", "qdelay-real"],
+        is_pure: false,
+    },
+    Crate {
         name: "qdelay-gateway",
         depends_on: &[
             "qdelay-core",
@@ -132,6 +137,7 @@ const CRATES: &[Crate] = &[
             "qdelay-terminal",
             "qdelay-live",
             "qdelay-real",
+            "qdelay-lab",
             "qdelay-gateway",
             "qdelay-validate",
         ],

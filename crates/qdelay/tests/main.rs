@@ -18,6 +18,7 @@ mod foreign_results;
 mod help;
 mod instructions;
 mod interrupt;
+mod lab;
 mod list;
 mod progress;
 mod run;

@@ -37,7 +37,15 @@ pub struct Running {
     status: Option<ExitStatus>,
 }
 
-/// Starts `command` from the calling thread: the command is killed when the thread ends.
+/// Starts `command`, which is in no namespace of its own, from the calling thread: the command is killed when the thread ends.
+///
+/// # Errors
+/// It cannot be started.
+pub fn spawn(command: Command) -> io::Result<Running> {
+    start(command, None)
+}
+
+/// As [`spawn`], in the foreground of a terminal if `foreground`.
 pub(super) fn start(mut command: Command, foreground: Option<Foreground>) -> io::Result<Running> {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.

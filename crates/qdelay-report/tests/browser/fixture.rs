@@ -158,6 +158,7 @@ fn write_case(folder: &Path, fixture: &Fixture, case: &CaseSummary) {
         )]),
         clock: None,
         audit: None,
+        laboratory: None,
     };
     fs::write(directory.join("run.json"), pretty(&run)).unwrap();
     fs::write(directory.join("summary.json"), pretty(case)).unwrap();

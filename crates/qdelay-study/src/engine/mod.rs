@@ -29,7 +29,7 @@ pub use crate::files::{cannot_write, write_file};
 pub use figures::PERCENTS;
 pub use memory::{Done, Named, in_memory, outcomes};
 pub use pool::on_threads;
-pub use runner::{Ran, Runner, Simulator};
+pub use runner::{Ran, Recorded, Runner, Simulator, recorded};
 
 use crate::InputError;
 use crate::expect;
@@ -40,7 +40,7 @@ use crate::traces::Library;
 use folder::Folder;
 use std::path::PathBuf;
 
-/// Cases that are looked at before the first is run in real time.
+/// Cases that are looked at before the first is run by another clock than the simulator's.
 const CHECKED: u64 = 10_000;
 
 /// How a study is run.

@@ -47,6 +47,10 @@ type ChannelKey = (String, Option<String>);
 pub struct Library {
     beside: Option<PathBuf>,
     folders: Vec<PathBuf>,
+    /// By name: files to use in place of those that would be found.
+    given: BTreeMap<String, PathBuf>,
+    /// By name: files that were found.
+    files: Mutex<BTreeMap<String, PathBuf>>,
     traces: Mutex<BTreeMap<Key, Result<Found, String>>>,
     channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
     links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
@@ -77,6 +81,17 @@ impl Library {
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Library {
         self.folders.push(folder.into());
         self
+    }
+
+    /// The same, with the file `path` for the trace called `name`, wherever else there is one.
+    #[must_use]
+    pub fn with_file(mut self, name: impl Into<String>, path: impl Into<PathBuf>) -> Library {
+        self.given.insert(name.into(), path.into());
+        self
+    }
+    /// The files that have been read so far, by the names under which they were asked for.
+    pub fn files(&self) -> BTreeMap<String, PathBuf> {
+        lock(&self.files).clone()
     }
 
     /// The trace called `name`, read as `format` says (see [`Format::parse`]), over and over if `repeat`. Where there is
@@ -236,6 +251,7 @@ impl Library {
                 Ok(_) => {
                     let in_file = |message: String| format!("{}: {message}", path.display());
                     let mut file = File::open(path).map_err(|error| in_file(unreadable(&error)))?;
+                    lock(&self.files).insert(name.to_string(), path.clone());
                     return read(&mut file).map(Some).map_err(in_file);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
@@ -256,6 +272,9 @@ impl Library {
 
     /// Where a file of this name may be, in order, each place once.
     fn places(&self, name: &str) -> Vec<PathBuf> {
+        if let Some(given) = self.given.get(name) {
+            return vec![given.clone()];
+        }
         let mut places: Vec<PathBuf> = Vec::new();
         let beside = self.beside.iter().map(|folder| folder.join(name));
         let others = self.folders.iter().map(|folder| folder.join(name));

@@ -2,12 +2,14 @@
 
 mod bench;
 mod compare;
+mod lab;
 mod link;
 mod run;
 mod trace;
 
 pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
 pub use compare::Compare;
+pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
 pub use qdelay_validate::{Validate, ValidateAgainst};
 pub use run::{List, Report, Reproduce, Run, RunClock};
@@ -34,6 +36,7 @@ link with --trace FILE or --link 10mbit.
   qdelay link      put a program of yours behind a link, in real time
   qdelay live      watch a link while it runs
   qdelay gateway   a link between two network interfaces, for devices of yours
+  qdelay lab       a Linux kernel in virtual time, for run --clock lab
   qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
   qdelay validate  our figures beside those of a kernel, of mahimahi and of ns-3
@@ -76,6 +79,9 @@ pub enum Command {
     Live(Live),
     /// A link between two network interfaces, in real time, until it is stopped
     Gateway(Gateway),
+    /// The laboratory: a Linux kernel in virtual time, for run --clock lab
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// List every component with parameters, units, ranges, defaults and sources
     List(List),
     /// Statistics of traces; convert them; make new ones

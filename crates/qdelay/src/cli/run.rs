@@ -52,9 +52,13 @@ pub struct Run {
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
-    /// Whose time passes: the simulator's, or everybody's, with real programs and real packets
+    /// Whose time passes: the simulator's; everybody's, with real programs and real packets; or that of an emulated machine, with the
+    /// same programs and a kernel of its own
     #[arg(long, value_name = "CLOCK", default_value = "simulated")]
     pub clock: RunClock,
+    /// With --clock lab: the image of the laboratory [default: the first of 'qdelay lab list']
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
     /// With --clock real: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
@@ -88,6 +92,8 @@ pub enum RunClock {
     Simulated,
     /// In real time, the flows made by iperf3 and our own sender
     Real,
+    /// The same in the laboratory's machine, in its own time (docs/lab.md)
+    Lab,
 }
 
 /// `qdelay report`.

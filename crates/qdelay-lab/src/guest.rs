@@ -1,0 +1,82 @@
+//! What runs in the machine: one case, with real programs over this machine's kernel, in its own time.
+
+use crate::archive::Writer;
+use crate::job::{self, Done, Job, Report};
+use crate::machine::MARK;
+use qdelay_core::component::Registry;
+use qdelay_core::{Random, Span, Time};
+use qdelay_real::RealTime;
+use qdelay_study::engine::{EngineError, Recorded, Runner};
+use qdelay_study::results::{round, text};
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::traces::Library;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The device of results: the only port of the machine's serial device.
+const RESULT: &str = "/dev/vport0p1";
+/// Where packets are recorded.
+const PACKETS: &str = "/tmp/packets.parquet";
+/// A flow begins later than in its scenario by up to this, at random: its packets meet those of others at other times with each seed.
+const START_SPREAD: Span = Span::from_millis(100);
+
+/// Runs the job and leaves its result.
+///
+/// # Errors
+/// One line: this is not a machine of the laboratory, or the result cannot be written.
+pub fn run(registry: &Registry) -> Result<(), String> {
+    let text = fs::read_to_string(job::FILE).map_err(|error| {
+        format!("{}: cannot be read: {error}; this command is for the machine that 'qdelay run --clock lab' starts", job::FILE)
+    })?;
+    let job: Job = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", job::FILE))?;
+    let report = match case(&job, registry) {
+        Ok(done) => Report::Done(Box::new(done)),
+        Err(EngineError::Input(error)) => Report::Refused(error.place, error.message),
+        Err(error) => Report::Fault(error.to_string()),
+    };
+    leave(&report).map_err(|error| format!("{RESULT}: cannot be written: {error}"))
+}
+
+fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
+    let overrides = Overrides { seeds: job.seeds.clone(), duration: job.duration_ns.map(Span::from_nanos) };
+    let study = Study::parse_with(&job.name, &job.text, &overrides, registry)?;
+    let library =
+        job.traces.iter().fold(Library::new(), |library, (name, path)| library.with_file(name, path));
+    let mut case = study.case(job.index, &library)?;
+    let starts_s = spread_starts(&mut case);
+    let real = RealTime::of_virtual_time().hearing(tell);
+    let packets = job.packets.then(|| Path::new(PACKETS));
+    real.check(&case)?;
+    let Recorded { summary, audit, .. } = real.record(&case, case.labels(&study), packets)?;
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string();
+    Ok(Done { kernel, bottleneck: "qdelay".to_string(), starts_s, summary, audit })
+}
+
+/// Begins each flow a little later; returns when each begins.
+fn spread_starts(case: &mut Case) -> Vec<f64> {
+    let seed = case.scenario.seed;
+    let spread = |(index, start): (usize, &mut Span)| {
+        let mut random = Random::derive(seed, &index.to_string(), "lab-start");
+        *start += Span::from_nanos(random.below(START_SPREAD.as_nanos()));
+        round(start.as_secs_f64())
+    };
+    case.scenario.flows.iter_mut().map(|flow| &mut flow.start).enumerate().map(spread).collect()
+}
+
+/// Passes the progress on to the console.
+fn tell(now: Time, end: Time) {
+    let seconds = |time: Time| time.as_nanos() / 1_000_000_000;
+    // Without a console nobody hears it.
+    let _ = writeln!(io::stdout(), "{MARK}{} s of {} s", seconds(now), seconds(end));
+}
+
+fn leave(report: &Report) -> io::Result<()> {
+    let mut archive = Writer::default();
+    archive.file(job::REPORT, text(report).as_bytes());
+    if let Ok(packets) = fs::read(PACKETS) {
+        archive.file(job::PACKETS, &packets);
+    }
+    let mut device = fs::OpenOptions::new().write(true).open(RESULT)?;
+    device.write_all(&archive.finish())
+}

@@ -1,0 +1,177 @@
+//! Runs the cases of a study in the laboratory, each in a machine of its own.
+
+use crate::archive::{self, Writer};
+use crate::elf;
+use crate::image::Image;
+use crate::job::{self, Done, Job, Report};
+use crate::machine;
+use qdelay_study::InputError;
+use qdelay_study::engine::{EngineError, Progress, Recorded, Runner};
+use qdelay_study::files;
+use qdelay_study::results::{CaseSummary, Laboratory, text};
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::traces::Library;
+use qdelay_terminal::progress::Bar;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// The command line of this program that runs a job.
+const GUEST: &str = "lab guest";
+/// The folder of this program in the machine.
+const PROGRAM: &str = "job/program";
+/// Seconds of this machine that a run may take: to start, and for each second of the scenario.
+const LIMIT_S: (f64, f64) = (300.0, 60.0);
+/// Longest scenario: its results would fill the machine's memory.
+const SCENARIO_BYTES_MAX: usize = 16 << 20;
+
+/// A clock that runs cases in the laboratory.
+pub struct Lab<'a> {
+    image: Image,
+    machine: String,
+    study: &'a Study,
+    overrides: &'a Overrides,
+    library: &'a Library,
+    /// This program, and the script that runs it: entries of the archive.
+    program: Vec<(String, Vec<u8>)>,
+    /// Progress of the cases.
+    pub bar: Bar,
+}
+
+impl<'a> Lab<'a> {
+    /// A laboratory of `image` for the cases of `study`, which was read with `overrides`.
+    ///
+    /// # Errors
+    /// One line: there is no QEMU, or this program cannot be read.
+    pub fn new(
+        image: Image,
+        study: &'a Study,
+        overrides: &'a Overrides,
+        library: &'a Library,
+    ) -> Result<Lab<'a>, String> {
+        let machine = machine::version()?;
+        Ok(Lab { image, machine, study, overrides, library, program: program()?, bar: Bar::default() })
+    }
+
+    fn job(&self, case: &Case, packets: bool) -> Result<Vec<u8>, InputError> {
+        let place = |message: String| InputError::new(format!("case {}", case.id), message);
+        let mut archive = Writer::default();
+        for folder in ["job", PROGRAM, "job/traces"] {
+            archive.folder(folder);
+        }
+        let mut traces = BTreeMap::new();
+        for (number, (name, path)) in self.library.files().into_iter().enumerate() {
+            if !case.traces.contains_key(&name) {
+                continue;
+            }
+            let contents = fs::read(&path)
+                .map_err(|error| place(format!("{}: cannot be read: {error}", path.display())))?;
+            let entry = format!("job/traces/{number}");
+            archive.file(&entry, &contents);
+            traces.insert(name, format!("/{entry}"));
+        }
+        let job = Job {
+            name: self.study.name.clone(),
+            text: self.study.source.clone(),
+            seeds: self.overrides.seeds.clone(),
+            duration_ns: self.overrides.duration.map(|span| span.as_nanos()),
+            index: case.index,
+            id: case.id.clone(),
+            packets,
+            traces,
+        };
+        archive.file(job::FILE.trim_start_matches('/'), text(&job).as_bytes());
+        for (name, contents) in &self.program {
+            archive.program(name, contents);
+        }
+        Ok(archive.finish())
+    }
+}
+
+impl Progress for Lab<'_> {
+    fn begins(&self, study: &str, cases: u64, there: u64) {
+        self.bar.begins(study, cases, there);
+        // A single case takes long enough to show progress.
+        self.bar.show();
+    }
+    fn case_done(&self) {
+        self.bar.case_done();
+    }
+}
+
+impl Runner for Lab<'_> {
+    fn clock(&self) -> Option<&'static str> {
+        Some("lab")
+    }
+
+    fn check(&self, case: &Case) -> Result<(), InputError> {
+        let refuse = |message: String| InputError::new(format!("case {}", case.id), message);
+        if self.study.source.len() > SCENARIO_BYTES_MAX {
+            return Err(refuse(format!(
+                "the scenario is longer than {SCENARIO_BYTES_MAX} bytes; expected a shorter one in the laboratory"
+            )));
+        }
+        qdelay_real::check(&case.scenario, &self.image.about.controls).map_err(refuse)
+    }
+
+    fn record(
+        &self,
+        case: &Case,
+        labels: BTreeMap<String, String>,
+        packets: Option<&Path>,
+    ) -> Result<Recorded, EngineError> {
+        let fault = |message: String| EngineError::Audit(format!("case {}: {message}", case.id));
+        let job = self.job(case, packets.is_some())?;
+        let limit_s = LIMIT_S.0 + LIMIT_S.1 * case.scenario.duration.as_secs_f64();
+        let hear = |message: &str| self.bar.set_message(message);
+        let seed = qdelay_core::Random::derive(case.scenario.seed, "machine", "seed")
+            .below(u64::from(u32::MAX)) as u32;
+        let result = machine::run(&self.image, &job, seed, limit_s, &hear).map_err(fault)?;
+        let broken = |error: &str| fault(format!("the machine's result cannot be read: {error}"));
+        let entries = archive::read(&result).map_err(broken)?;
+        let entry =
+            |wanted: &str| entries.iter().find(|(name, _)| *name == wanted).map(|(_, contents)| *contents);
+        let report = entry(job::REPORT).ok_or_else(|| broken("it has no report"))?;
+        let report = serde_json::from_slice(report).map_err(|error| broken(&error.to_string()))?;
+        let Done { kernel, bottleneck, starts_s, summary, audit } = match report {
+            Report::Done(done) => *done,
+            Report::Refused(place, message) => return Err(InputError::new(place, message).into()),
+            Report::Fault(message) => return Err(fault(message)),
+        };
+        if let Some(path) = packets {
+            let contents = entry(job::PACKETS).ok_or_else(|| broken("it has no packets"))?;
+            let written = files::create(path).and_then(|mut file| file.write_all(contents));
+            written.map_err(|error| files::cannot_write(path, &error))?;
+        }
+        let laboratory = Laboratory {
+            kernel,
+            image: self.image.about.digest.clone(),
+            machine: self.machine.clone(),
+            bottleneck,
+            starts_s,
+        };
+        Ok(Recorded { summary: CaseSummary { labels, ..summary }, audit, laboratory: Some(laboratory) })
+    }
+}
+
+/// This program with its libraries, and the script that the machine runs.
+fn program() -> Result<Vec<(String, Vec<u8>)>, String> {
+    let path = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+    let read =
+        |path: &Path| fs::read(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()));
+    let elf = read(&path)?;
+    let mut entries = vec![(format!("{PROGRAM}/qdelay"), elf::trimmed(&elf))];
+    let mut command = format!("/{PROGRAM}/qdelay {GUEST}");
+    if let Some(loader) = elf::loader(&elf) {
+        // Its libraries are this machine's, which are not those of the image.
+        for library in elf::libraries(&loader, None, &path)? {
+            let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            entries.push((format!("{PROGRAM}/{name}"), elf::trimmed(&read(&library)?)));
+        }
+        entries.push((format!("{PROGRAM}/loader"), read(&loader)?));
+        command = format!("/{PROGRAM}/loader --library-path /{PROGRAM} {command}");
+    }
+    entries.push(("job/run".to_string(), format!("{command}\n").into_bytes()));
+    Ok(entries)
+}

@@ -1,0 +1,43 @@
+//! The laboratory: `qdelay lab`.
+
+use clap::{Args, Subcommand};
+
+/// `qdelay lab`.
+#[derive(Subcommand, Debug)]
+#[command(after_help = "\
+Examples:
+  Make an image of Debian's kernel and programs, once:
+    qdelay lab build
+  Run a scenario in it:
+    qdelay run demo/first --clock lab
+
+Needs QEMU (package qemu-system-x86), and Debian's apt and dpkg to build an
+image. docs/lab.md says what is in it and what it can run.")]
+pub enum LabCommand {
+    /// Make an image of Debian's kernel and programs, if there is none of the current versions
+    Build(LabBuild),
+    /// The images that have been made
+    List(LabList),
+    /// Runs the job of a machine that `run --clock lab` has started
+    #[command(hide = true)]
+    Guest,
+}
+
+/// `qdelay lab build`.
+#[derive(Args, Debug)]
+pub struct LabBuild {
+    /// Suite of Debian with the kernel: bookworm-backports (6.12), bookworm (6.1) or trixie-backports (7)
+    #[arg(long, value_name = "SUITE", default_value = qdelay_lab::kernels::KERNELS[0].suite)]
+    pub kernel: String,
+    /// Address of a mirror of Debian [default: the one that apt uses]
+    #[arg(long, value_name = "ADDRESS")]
+    pub mirror: Option<String>,
+}
+
+/// `qdelay lab list`.
+#[derive(Args, Debug)]
+pub struct LabList {
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,246 @@
+//! `qdelay lab` and `qdelay run --clock lab`: equal bytes beside a busy machine, and what is refused. Without QEMU or Debian packages the
+//! tests that start a machine are skipped.
+
+use crate::common::{command, file, folder, read, refused, succeed};
+use qdelay_testing::{Need, eventually, skip};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+const SCENARIO: &str = r#"
+[path]
+link = "8mbit"
+rtt = "20ms"
+qdisc = "bode"
+[[flow]]
+name = "file"
+transport = "cubic"
+[[flow]]
+name = "video"
+transport = "udp:1mbit"
+start = "300ms"
+[run]
+duration = "5s"
+warmup = "1s"
+"#;
+
+/// The folder of images of these tests: it stays, so that the packages are downloaded once.
+fn images() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-images")
+}
+
+fn with_images(arguments: &[&str]) -> Command {
+    let mut command = command(arguments);
+    command.env("QDELAY_LAB", images());
+    command
+}
+
+/// Skips the test where there is no QEMU, or no image can be built.
+fn needs_lab() {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let qemu = Command::new("qemu-system-x86_64").arg("--version").stdout(Stdio::null()).status();
+        if !qemu.is_ok_and(|status| status.success()) {
+            return Err("no qemu-system-x86_64 command".to_string());
+        }
+        let output = with_images(&["lab", "build"]).output().unwrap();
+        if output.status.success() {
+            return Ok(());
+        }
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        // Without the network, an image of before will do.
+        let has_image = !qdelay_lab::image::list(&images()).is_empty();
+        if has_image { Ok(()) } else { Err(complaint.lines().last().unwrap_or_default().to_string()) }
+    });
+    if let Err(reason) = built {
+        skip(Need::Lab, reason);
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn equal_bytes_beside_a_busy_machine() {
+    needs_lab();
+    let folder = folder("lab");
+    let scenario = file(&folder, "small.toml", SCENARIO);
+    let [first, second] = ["first", "second"].map(|name| folder.join(name));
+    let run = |out: &Path| {
+        let out = out.to_str().unwrap();
+        let output =
+            with_images(&["run", &scenario, "--clock", "lab", "--strict", "--out", out]).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    };
+    let printed = run(&first);
+    assert!(printed.contains("laboratory: 1 of 1 cases are trustworthy"), "{printed}");
+    let mut busy: Vec<_> =
+        (0..2).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()).collect();
+    run(&second);
+    for process in &mut busy {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    let case = |folder: &Path| folder.join("cases/0");
+    for name in ["run.json", "summary.json"] {
+        let [one, other] = [&first, &second].map(|folder| std::fs::read(case(folder).join(name)).unwrap());
+        assert!(one == other, "{name} differs");
+    }
+    assert_eq!(
+        std::fs::read(first.join("summary.json")).unwrap(),
+        std::fs::read(second.join("summary.json")).unwrap()
+    );
+
+    let run_file = read(&case(&first).join("run.json"));
+    assert_eq!(
+        (&run_file["clock"], &run_file["laboratory"]["bottleneck"]),
+        (&"lab".into(), &"qdelay".into())
+    );
+    let starts: Vec<f64> = serde_json::from_value(run_file["laboratory"]["starts_s"].clone()).unwrap();
+    assert!(starts[0] < 0.1 && (0.3..0.4).contains(&starts[1]), "{starts:?}");
+    let summary = read(&case(&first).join("summary.json"));
+    // BoDe's bound is 20 ms of sojourn, and the packet itself takes 1.5 ms. Cubic fills the rest of the link.
+    let most = summary["queue_delay_ms"]["max"].as_f64().unwrap();
+    assert!((5.0..21.6).contains(&most), "{most}");
+    assert!(summary["utilization"].as_f64().unwrap() > 0.8, "{summary}");
+
+    // Another seed is another run. Packets come out of the machine too.
+    let other = folder.join("other");
+    let out = other.to_str().unwrap();
+    let output = with_images(&[
+        "run",
+        &scenario,
+        "--clock",
+        "lab",
+        "--seeds",
+        "2",
+        "--no-report",
+        "--packets",
+        "--out",
+        out,
+    ])
+    .output()
+    .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert_ne!(
+        read(&case(&other).join("run.json"))["laboratory"]["starts_s"],
+        run_file["laboratory"]["starts_s"]
+    );
+    let packets = std::fs::read(case(&other).join("packets.parquet")).unwrap();
+    assert!(
+        packets.starts_with(b"PAR1") && packets.ends_with(b"PAR1") && packets.len() > 10_000,
+        "{} bytes",
+        packets.len()
+    );
+}
+
+#[test]
+fn nothing_is_left_running() {
+    needs_lab();
+    let folder = folder("lab-killed");
+    let scenario = file(&folder, "small.toml", SCENARIO);
+    let out = folder.join("out").display().to_string();
+    let mut running = with_images(&["run", &scenario, "--clock", "lab", "--out", &out])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let parent = format!(" {} ", running.id());
+    let machine = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        processes.into_iter().find(|process| {
+            let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+            // Its name, and its parent behind its state.
+            stat.contains("(qemu-system")
+                && stat
+                    .split(')')
+                    .nth(1)
+                    .is_some_and(|rest| rest.get(2..).is_some_and(|rest| rest.starts_with(&parent)))
+        })
+    };
+    eventually("the machine starts", || machine().is_some());
+    let machine = machine().unwrap();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    eventually("the machine ends", || {
+        let state = std::fs::read_to_string(machine.join("stat")).unwrap_or_default();
+        !state.contains("(qemu-system") || state.contains(") Z ")
+    });
+}
+
+#[test]
+fn what_the_laboratory_refuses() {
+    let folder = folder("lab-refused");
+    let scenario = file(&folder, "small.toml", SCENARIO);
+    let out = folder.join("out").display().to_string();
+    let empty = folder.join("empty").display().to_string();
+    let refused_with = |arguments: &[&str], variables: &[(&str, &str)], parts: &[&str]| {
+        let mut command = command(arguments);
+        command.envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        parts.iter().for_each(|part| assert!(line.contains(part), "'{part}' is not in: {line}"));
+    };
+    let run = ["run", &scenario, "--clock", "lab", "--out", &out];
+    refused_with(
+        &run,
+        &[("QDELAY_LAB", &empty)],
+        &["--clock lab: there is no image", "expected 'qdelay lab build' first"],
+    );
+    let named = [&run[..], &["--image", "trixie-backports"]].concat();
+    refused_with(
+        &named,
+        &[("QDELAY_LAB", &empty)],
+        &["'trixie-backports'", "'qdelay lab build --kernel trixie-backports' first"],
+    );
+    refused(
+        &["lab", "build", "--kernel", "woody"],
+        &["--kernel: no suite 'woody'; expected bookworm-backports, bookworm"],
+    );
+    refused_with(
+        &["lab", "build"],
+        &[("QDELAY_LAB", &empty), ("PATH", "/nowhere")],
+        &["apt-get cannot be started", "needs Debian's apt"],
+    );
+    refused(
+        &["run", &scenario, "--image", "bookworm", "--out", &out],
+        &["--image: is for the laboratory; expected it with --clock lab"],
+    );
+    refused(&["lab", "guest"], &["/job/job.json: cannot be read", "qdelay run --clock lab"]);
+    assert!(!Path::new(&out).exists(), "nothing is written");
+    assert!(succeed(&["help", "lab"]).contains("docs/lab.md"));
+}
+
+#[test]
+fn what_a_machine_cannot_run_is_refused_before_it_starts() {
+    needs_lab();
+    let folder = folder("lab-impossible");
+    let scenario = SCENARIO.replace("\"cubic\"", "\"cubic:bytes=1mb\"");
+    let scenario = file(&folder, "bytes.toml", scenario);
+    let out = folder.join("out").display().to_string();
+    let refused_by = |command: &mut Command, status: i32, part: &str| {
+        let output = command.output().unwrap();
+        let line = text(&output);
+        assert_eq!((output.status.code(), line.lines().count()), (Some(status), 1), "{line}");
+        assert!(line.contains(part), "{line}");
+    };
+    let run = |scenario: &str| with_images(&["run", scenario, "--clock", "lab", "--out", &out]);
+    refused_by(&mut run(&scenario), 2, "remove bytes with real programs");
+    let scenario = file(&folder, "small.toml", SCENARIO);
+    refused_by(run(&scenario).env("PATH", "/nowhere"), 2, "qemu-system-x86_64 cannot be started");
+    if rustix::process::geteuid().is_root() {
+        // A disk of 1 MB.
+        let small = folder.join("small");
+        std::fs::create_dir(&small).unwrap();
+        let script =
+            format!("mount -t tmpfs -o size=1m small {0} && TMPDIR={0} exec \"$@\"", small.display());
+        let run = run(&scenario);
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &script, "sh"]).arg(run.get_program()).args(run.get_args());
+        command.env("QDELAY_LAB", images());
+        refused_by(&mut command, 1, "cannot be written: No space left on device");
+    }
+}
