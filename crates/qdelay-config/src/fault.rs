@@ -1,6 +1,8 @@
 //! A mistake in a file, with its line.
 
 use crate::error::InputError;
+pub use qdelay_core::component::near;
+use qdelay_core::component::suggestion;
 use std::fmt::Display;
 
 /// Something wrong with a scenario. Line 0: with the file as a whole.
@@ -31,71 +33,6 @@ impl Fault {
 
 /// `key`, which no table has here: names those that it has.
 pub fn unknown(line: u32, key: impl Display, wrong: &str, known: &[&str]) -> Fault {
-    let hint =
-        near(wrong, known.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    let hint = suggestion(wrong, known.iter().copied());
     Fault::new(line, key, format!("unknown key; expected one of {}{hint}", known.join(", ")))
-}
-
-/// That of `known` which differs least from `wrong`, if it differs little.
-pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).map(|c| c.to_ascii_lowercase()).collect();
-    if wrong.len() > NEAR_MAX {
-        return None;
-    }
-    let allowed = 1 + wrong.len() / 5;
-    let distances = known.map(|word| {
-        let lower: Vec<char> = word.chars().map(|c| c.to_ascii_lowercase()).collect();
-        // `pf` for `proportional_fair`.
-        let initials = word.split('_').filter_map(|part| part.chars().next());
-        let is_short = wrong.len() > 1 && initials.eq(wrong.iter().copied());
-        (if is_short { 0 } else { distance(&wrong, &lower) }, word)
-    });
-    distances
-        .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
-        .min()
-        .map(|(_, word)| word)
-}
-
-/// Longest word that is compared.
-const NEAR_MAX: usize = 80;
-
-/// Insertions, removals, replacements and swaps of neighbours that make one of the other (optimal string alignment).
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut row = vec![i + 1];
-        for j in 0..b.len() {
-            let replaced = last[j] + usize::from(a[i] != b[j]);
-            let mut best = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_misses() {
-        let known = ["qdisc", "rtt", "limit", "trace_format"];
-        let near = |wrong| near(wrong, known.into_iter());
-        assert_eq!(
-            (near("qdics"), near("qdsc"), near("Qdisc")),
-            (Some("qdisc"), Some("qdisc"), Some("qdisc"))
-        );
-        assert_eq!(
-            (near("rt"), near("tracefmt"), near("trace-format")),
-            (Some("rtt"), None, Some("trace_format"))
-        );
-        assert_eq!((near("RTT"), near("tf"), near("t")), (Some("rtt"), Some("trace_format"), None));
-        assert_eq!((near(""), near("x"), near("bandwidth")), (None, None, None));
-        assert_eq!(near(&"q".repeat(1_000_000)), None);
-    }
 }

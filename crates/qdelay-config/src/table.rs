@@ -247,8 +247,7 @@ macro_rules! name_of {
 }
 
 /// Declares a table: a struct with a [`Setting`](crate::Setting) for each key, and an enum with a value for one of them. A key
-/// whose
-/// name cannot be that of a field has it behind `as`.
+/// whose name cannot be that of a field has it behind `as`.
 ///
 /// ```
 /// use qdelay_config::{Settings, document, key, table};

@@ -18,7 +18,7 @@ pub trait Accept: Clone + Debug + Send + Sync + 'static {
     /// Its unit, if the declaration of the key has none.
     const UNIT: Unit = Unit::Text;
 
-    /// Reads `node` as a value of `key`, which errors call `path`: as on the command line, and what it means.
+    /// Reads `node` as a value of `key`, which errors call `path`. Returns its text, as one would write it on the command line, and the value.
     ///
     /// # Errors
     /// Of another type, not of the unit, or out of range.

@@ -3,8 +3,7 @@
 use crate::{Ecn, Packet, Random, Time};
 
 /// The reason of a drop. Every packet that is not delivered has exactly one reason. A component declares its own reasons as
-/// constants;
-/// the constants here are for any queue or path. Reasons with the same name are equal.
+/// constants; the constants here are for any queue or path. Reasons with the same name are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);
 

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 /// What a listed file's name ends in.
 const ENDING: &str = ".toml";
 
-/// Writes `FOLDER.rs` for `include!`: an expression of type `&[(&str, &str)]`, name and text of each TOML file of `folder`, of the crate
-/// that is built, and of the folders in it. A name is the path in `folder` without the ending, with `/` on every platform; names are in
+/// Writes `FOLDER.rs` for `include!`: an expression of type `&[(&str, &str)]`, name and text of each TOML file of `folder` in the crate that is built, with its subfolders. A name is the path in `folder` without the ending, with `/` on every platform; names are in
 /// natural order. The crate is built anew where a file comes, goes or changes.
 ///
 /// # Errors
@@ -35,7 +34,7 @@ fn find(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
         let name = entry.file_name().into_string();
         let name = name.map_err(|name| Error::other(format!("{}: not Unicode", name.display())))?;
         if name.starts_with('.') {
-            // Of an editor.
+            // Hidden, such as the swap file of an editor.
             continue;
         }
         if entry.path().is_dir() {

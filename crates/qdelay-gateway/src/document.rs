@@ -50,7 +50,7 @@ impl Tables {
                 "log" => tables.log = Log::read(table(entry)?)?,
                 other => {
                     let known: Vec<String> = TABLES.iter().map(|table| format!("[{}]", table.name)).collect();
-                    let message = format!("unknown; expected one of {}", known.join(", "));
+                    let message = format!("unknown table; expected one of {}", known.join(", "));
                     return Err(Fault::new(entry.line, other, message));
                 }
             }

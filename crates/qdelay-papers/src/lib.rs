@@ -10,8 +10,7 @@
 //! | [`page`] | what came of a paper as one HTML page |
 //!
 //! Claims about recorded traces are judged on these traces only: if a trace of a scenario is missing they are skipped, with a
-//! note. Claims about
-//! cellular links in general are also judged on substitute traces.
+//! note. Claims about cellular links in general are also judged on substitute traces.
 
 pub mod claims;
 mod judge;
@@ -328,8 +327,8 @@ fn explaining<'a>(paper: &'a Paper, claims: &[&'a Claim]) -> Vec<&'a Setting> {
     paper.settings.iter().filter(named).collect()
 }
 
-/// What has to be run for `claims`: each as it is; and with each setting all of its section, as they are too, because a setting
-/// that loses one of them explains none.
+/// What has to be run for `claims`. Each claim is run as it is. With a setting, all claims of its section are run, because a setting
+/// that loses one of them explains none; they are run without it too.
 fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) -> Vec<Run<'a>> {
     let is_chosen = |claim: &Claim| claims.iter().any(|chosen| std::ptr::eq(*chosen, claim));
     let mut runs = Vec::new();

@@ -1,11 +1,10 @@
 //! Paired comparisons: tables of the effect of a choice on the flow that makes it, and on all others.
 //!
 //! A cell is of two points on an axis that differ in one choice. All else is equal, the seed included, so that the figure with the
-//! choice is divided by the one without it, case by case, or, where it is a share, less that: what remains after the mean over
-//! all seeds is the choice's doing, and
-//! the interval is that of Student's t over the seeds. Where an axis is not said, a cell is of every mix of its labels: the least
-//! and
-//! the most of them, and in how many the choice pays. Seeds that gave the same runs, with the choice and without it, count as one.
+//! choice is divided by the one without it, case by case, or, where it is a share, less that: what remains after the mean over all
+//! seeds is the choice's doing, and the interval is that of Student's t over the seeds. Where an axis is not said, a cell is of
+//! every mix of its labels: the least and the most of them, and in how many the choice pays. Seeds that gave the same runs, with
+//! the choice and without it, count as one.
 
 use super::labels::{Labels, selection};
 use qdelay_study::confidence;
@@ -68,8 +67,7 @@ struct Concern {
     name: String,
     measure: String,
     /// The possible maximum of the figure. The change is then that of the share: a difference instead of a ratio, because a ratio
-    /// to a value near
-    /// zero is meaningless.
+    /// to a value near zero is meaningless.
     of: Option<f64>,
 }
 

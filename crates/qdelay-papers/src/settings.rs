@@ -1,6 +1,5 @@
 //! Settings that remove the cause of a difference: a choice that the paper leaves open or does not report, as one stated setting
-//! for a whole
-//! experiment.
+//! for a whole experiment.
 //!
 //! A cause that is only told explains nothing. A row is explained where its own figure, run with the setting, is within its bounds,
 //! and where no row of the same section that was within its bounds is lost by that setting.

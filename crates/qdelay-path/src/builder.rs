@@ -153,9 +153,7 @@ impl<Q> PathBuilder<Q> {
         self
     }
     /// The gate `gate` asks its law at multiples of `period` only, as a program that polls; with zero it asks after every event,
-    /// which is the
-    /// default. It lets as many packets through each time as the
-    /// law lets go.
+    /// which is the default. It lets as many packets through each time as the law lets go.
     #[must_use]
     pub fn polling(mut self, gate: &str, period: Span) -> Self {
         self.clocks.push((gate.to_string(), GateOption::Polling(period)));
@@ -169,8 +167,7 @@ impl<Q> PathBuilder<Q> {
         self
     }
     /// The unit in which the gate `gate` counts packets: for the sizes that its law is given, and in the signals about departed
-    /// and remaining
-    /// packets. By default bytes.
+    /// and remaining packets. By default bytes.
     #[must_use]
     pub fn size_unit(mut self, gate: &str, unit: SizeUnit) -> Self {
         self.clocks.push((gate.to_string(), GateOption::Unit(unit)));

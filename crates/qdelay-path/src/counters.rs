@@ -60,8 +60,7 @@ pub fn mark_reasons() -> impl Iterator<Item = MarkReason> {
 }
 
 /// Counts by reason, for the reasons that have occurred, in the order of their names. Counting compares with the reasons before
-/// it; only the
-/// first count of a reason may allocate.
+/// it; only the first count of a reason may allocate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByReason<R>(Vec<(R, Count)>);
 

@@ -15,8 +15,7 @@ pub enum PullOrder {
     /// Always of the first connected that has one.
     StrictPriority,
     /// Each input in turn up to `quantum_bytes` and the remainder of its last turn (Shreedhar and Varghese 1995). An input that
-    /// runs empty loses its
-    /// remainder. Its inputs must be queues.
+    /// runs empty loses its remainder. Its inputs must be queues.
     DeficitRoundRobin {
         /// Bytes that each turn adds, in the gate's unit; at least 1.
         quantum_bytes: u32,

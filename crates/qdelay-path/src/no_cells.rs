@@ -1,6 +1,5 @@
 //! Stand-ins for the types of `qdelay-ran` if the feature `ran` is off. No value of a cell can be made then. The other files
-//! therefore do
-//! not test for the feature: their code for cells is compiled, and is never run.
+//! therefore do not test for the feature: their code for cells is compiled, and is never run.
 
 use alloc::vec::Vec;
 use core::fmt;

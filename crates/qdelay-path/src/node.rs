@@ -39,8 +39,7 @@ pub(crate) enum Role<Q> {
 }
 
 /// Makes functions that return the content of a node whose role the builder has checked. They panic for another role, because to
-/// continue
-/// would lose packets silently.
+/// continue would lose packets silently.
 macro_rules! only {
     ($($kind:literal: $get:ident, $get_mut:ident: $Held:ty = $pattern:pat => $held:ident),* $(,)?) => {$(
         #[inline]

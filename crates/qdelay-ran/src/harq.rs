@@ -7,8 +7,8 @@
 //!
 //! # Differences from the reference
 //! * The number of processes is not limited: LTE's 8 (FDD) and NR's 16 are as many as a round trip of as many slots needs.
-//! * A UE sends no new block in a TTI in which it repeats one (no spatial multiplexing of two blocks).
-//! * A repetition fills as many groups as the original block, wherever they are free, and waits if they are not. Its
+//! * A UE sends no new block in a TTI in which it retransmits one (no spatial multiplexing of two blocks).
+//! * A retransmission fills as many groups as the original block, wherever they are free, and waits if they are not. Its
 //!   acknowledgement always arrives, and is correct.
 //! * Soft combining is a shift of the MCS, not a sum of energies.
 
@@ -18,18 +18,18 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// Block losses on the air and their repetitions.
+/// Block losses on the air and their retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HarqSetting {
     /// The block error rate.
     pub bler: Bler,
-    /// Time from the beginning of a block to that of its repetition, rounded up to whole TTIs. `None`: with TTIs of a slot 8
-    /// ms in LTE (FDD: answered after 4, TS 36.213 clause 7.3.1, repeated after 4 more), in NR 4 slots, or 6 if they are
+    /// Time from the beginning of a block to that of its retransmission, rounded up to whole TTIs. `None`: with TTIs of a slot 8
+    /// ms in LTE (FDD: answered after 4, TS 36.213 clause 7.3.1, sent again after 4 more), in NR 4 slots, or 6 if they are
     /// shorter than 0.5 ms: the cell takes as long as the UE.
     pub rtt: Option<Span>,
-    /// Most repetitions of a block, after which it is lost. Default 3, that is four transmissions, as is common.
+    /// Most retransmissions of a block, after which it is lost. Default 3, that is four transmissions, as is common.
     pub retransmissions: u8,
-    /// Number of MCS steps by which each repetition is easier to decode, because the UE combines all transmissions (chase
+    /// Number of MCS steps by which each retransmission is easier to decode, because the UE combines all transmissions (chase
     /// combining: twice the energy is 3 dB, about 3 steps). It matters only for blocks sent with an MCS above the channel's.
     pub combining_mcs: u8,
 }

@@ -292,7 +292,10 @@ fn nothing_is_pulled_that_is_not_sent() {
 fn bad_settings_say_what_was_expected() {
     let mut um = RlcSetting::lte_um();
     um.mode = Mode::LteUm(LteUm { sn_bits: 12, t_reordering: span(50) });
-    assert_eq!(Bearer::new(um).unwrap_err().to_string(), "sequence numbers of 12 bits; expected 5 or 10");
+    assert_eq!(
+        Bearer::new(um).unwrap_err().to_string(),
+        "sequence numbers cannot have 12 bits; expected 5 or 10"
+    );
     um.mode = Mode::LteUm(LteUm { sn_bits: 5, t_reordering: Span::ZERO });
     assert_eq!(Bearer::new(um).unwrap_err().to_string(), "t-Reordering is 0; expected more");
     let with = |change: &dyn Fn(&mut Am)| {

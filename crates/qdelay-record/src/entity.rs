@@ -144,8 +144,7 @@ mod tests {
     entity! {
         /// A part.
         pub struct Part {
-            /// Something,
-            /// in ms.
+            /// Something, in ms.
             pub some_ms: f64,
             /// Perhaps more.
             #[serde(skip_serializing_if = "Option::is_none", default)]

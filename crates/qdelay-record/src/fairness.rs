@@ -1,6 +1,6 @@
 //! Jain's fairness index (Jain, Chiu, Hawe: DEC-TR-301, 1984).
 
-/// Square of the sum over `n` times the sum of the squares: 1 where all are equal, 1/n where one has everything. 1 for
+/// Jain's index, (Σx)² / (n Σx²): 1 where all are equal, 1/n where one has everything. 1 for
 /// no flows and for flows that all got nothing.
 pub fn jain_index(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();

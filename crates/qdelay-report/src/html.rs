@@ -59,8 +59,7 @@ pub(super) fn page(document: &Document) -> String {
 }
 
 /// JSON in an element that browsers do not execute. `<` occurs only inside of texts, where it is written as an escape, so the
-/// data can neither
-/// end the element nor open a comment.
+/// data can neither end the element nor open a comment.
 fn data(page: &mut String, id: &str, json: &str) {
     page.push_str(&format!("<script type=\"application/json\" id=\"{id}\">"));
     page.push_str(&json.replace('<', "\\u003c"));

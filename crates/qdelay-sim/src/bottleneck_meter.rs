@@ -198,7 +198,7 @@ impl BottleneckMeter {
         Some(bin_end(now, bin).min(Time::ZERO + scenario.duration))
     }
 
-    /// Takes stock after `measured` of measuring, in which the bottleneck did so much. `probe_sent` are the packets that the probe
+    /// The outcome after `measured` of measuring, in which the bottleneck carried and offered `usage`. `probe_sent` are the packets that the probe
     /// sent; `None` without one. [`Flow::packets_lost`](crate::results::FlowFigures::packets_lost) is filled in; what is of the path and of
     /// a cell is left empty.
     pub fn finish(

@@ -285,8 +285,7 @@ impl DelayBreakdown {
     }
 
     /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are
-    /// those
-    /// of the groups.
+    /// those of the groups.
     pub fn finish(
         self,
         names: &[String],

@@ -1,8 +1,7 @@
 //! Delay until data is in order, as seen by the application at the receiver of a TCP connection.
 //!
 //! A segment that a queue drops has no delay there, but its bytes are late for the application by the time that it takes to send
-//! them
-//! again, and so is all that was sent after them and has to wait. From the first time that a segment was sent until it and
+//! them again, and so is all that was sent after them and has to wait. From the first time that a segment was sent until it and
 //! everything before it have arrived, that is one delay for each segment of new data.
 
 use qdelay_core::{Span, Time};

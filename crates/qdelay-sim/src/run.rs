@@ -82,8 +82,7 @@ pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Resul
 }
 
 /// A run that its caller advances to a time, observes, changes, and advances further. The outcome is that of [`run`] for any
-/// division into
-/// steps.
+/// division into steps.
 ///
 /// ```
 /// use qdelay_core::component::Arguments;

@@ -177,8 +177,7 @@ impl<'a> Table<'a> {
     }
 
     /// Every case selected by `expect`: its coordinates and its measure, divided by the measure of its reference if there is one.
-    /// `None` if any
-    /// case has no figure.
+    /// `None` if any case has no figure.
     pub fn of_cases(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
         let with_figure = |point| Some((Point::as_slice(point), self.of_case(expect, point)?));
         self.selected(&expect.select).into_iter().map(with_figure).collect()

@@ -73,8 +73,11 @@ fn refuse_parameters(
     let kind = registry.first().map_or("component", |component| component.kind.name());
     let parameters = items[at..].iter().take_while(is_parameter).copied();
     let meant: Vec<&str> = std::iter::once(items[at - 1]).chain(parameters).collect();
-    let message =
-        format!("'{}' is no {kind}; parameters are separated by ':': {}", items[at], meant.join(":"));
+    let message = format!(
+        "'{}' is no {kind}; parameters are separated by ':', expected {}",
+        items[at],
+        meant.join(":")
+    );
     Err(InputError::new(option, message))
 }
 

@@ -1,6 +1,5 @@
 //! The contents of the files of a result folder. Fields are only ever added, and readers ignore unknown fields. Files have no
-//! times of day and
-//! no cost, so equal runs give equal bytes.
+//! times of day and no cost, so equal runs give equal bytes.
 
 mod case;
 mod json;

@@ -11,8 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub const SEED: &str = "seed";
 
 /// For each case the place of the first one with the same labels but for the seed, and the same figures: its own where none
-/// before it
-/// has them.
+/// before it has them.
 pub fn first_equals<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Vec<usize> {
     let cases: Vec<&CaseSummary> = cases.into_iter().collect();
     let mut candidates: BTreeMap<u64, Vec<usize>> = BTreeMap::new();

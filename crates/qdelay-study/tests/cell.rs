@@ -219,7 +219,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ("[cell]\nrlc = \"umm\"\n[[flow]]", "line 2: cell.rlc: 'umm': unknown rlc 'umm'; known: um, am, tm"),
         (
             "[cell]\nrlc = \"um:sn=12\"\n[[flow]]",
-            "line 2: cell.rlc: sequence numbers of 12 bits; expected 5 or 10",
+            "line 2: cell.rlc: sequence numbers cannot have 12 bits; expected 5 or 10",
         ),
         (
             "[cell]\nrlc = \"am:reordering=1s\"\n[[flow]]",

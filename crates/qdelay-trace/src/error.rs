@@ -128,7 +128,10 @@ impl fmt::Display for Problem {
             Problem::Empty => f.write_str("the trace is empty; expected at least one line of data"),
             Problem::BlankLine => f.write_str("blank line; expected a whole number of milliseconds"),
             Problem::LongLine(limit) => {
-                write!(f, "longer than {limit} bytes; expected the short lines of a trace in text form")
+                write!(
+                    f,
+                    "the line is longer than {limit} bytes; expected a trace in text form, which has short lines"
+                )
             }
             Problem::Unexpected { expected, found } => write!(f, "expected {expected}, found '{found}'"),
             Problem::TooLarge { limit, found } => {

@@ -383,8 +383,8 @@ impl Parameters {
         Span::from_secs_f64(self.outage_min.as_secs_f64() * factor).min(self.outage_max)
     }
 
-    /// The share of time in outages: the mean of the cut Pareto distribution, which is the integral of the share of
-    /// outages longer than x, over that and the time between.
+    /// The share of time in outages: `m / (m + every)`, where `m` is the mean of the cut Pareto
+    /// distribution: the integral of the share of outages that are longer than x.
     fn outage_share(&self) -> f64 {
         if self.outage_every.is_zero() {
             return 0.0;

@@ -11,8 +11,7 @@ use qdelay_core::{Random, Span};
 /// Decides when the next datagram of a flow leaves, and its size.
 pub trait Source {
     /// The time from the previous datagram, or from the start of the flow, to the next datagram, and its size (IP bytes, 28 to
-    /// 65535);
-    /// `None` if no datagram follows.
+    /// 65535); `None` if no datagram follows.
     fn next(&mut self, random: &mut Random) -> Option<(Span, u32)>;
 }
 

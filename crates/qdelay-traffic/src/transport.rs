@@ -2,8 +2,7 @@
 //! TFRC controls.
 //!
 //! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
-//! arguments.
-//! The registry below has a line for each.
+//! arguments. The registry below has a line for each.
 
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
@@ -18,9 +17,8 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Packet, Span, Time};
 
 /// Makes [`TransportConfig`], [`COMPONENTS`], [`TransportConfig::build`] and [`AnyEnds`]. A line has a name for the kind of a
-/// flow's
-/// ends, its settings, the ends themselves, and the modules that declare components of that kind, in the order in which they
-/// are listed.
+/// flow's ends, its settings, the ends themselves, and the modules that declare components of that kind, in the order in
+/// which they are listed.
 macro_rules! transports {
     ($($(#[$about:meta])+ $kind:ident($config:ident => $ends:ident): $($module:ident),+;)+) => {
         /// The transport of a flow.

@@ -68,8 +68,7 @@ pub struct UdpConfig {
     /// IP packet size in bytes.
     pub bytes: u32,
     /// From the start of the flow to its first datagram. If the interval of a flow is a multiple of the TTI of a cell, all its
-    /// packets
-    /// arrive at the same time within a TTI; the phase determines that time.
+    /// packets arrive at the same time within a TTI; the phase determines that time.
     pub phase: Span,
     /// The times between datagrams.
     pub gaps: Gaps,

@@ -6,8 +6,7 @@
 //! little.
 //!
 //! With 275 resource blocks, in groups of 1 and of 16, p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms
-//! for up
-//! to 10,000. With `--long` that is p99 of a million decisions, and each line is told as it comes.
+//! for up to 10,000. With `--long` that is p99 of a million decisions, and each line is told as it comes.
 
 use crate::cli::BenchEqp;
 use qdelay_core::Random;

@@ -2,8 +2,7 @@
 //!
 //! One case each of shipped scenarios, run several times; the result is the median of the CPU time of the thread, from the study
 //! that has been read to the outcome: the case is built, run and audited. ns-3 3.48, optimized, took the times that stand beside
-//! them
-//! on one core of the machine that the targets were set on.
+//! them on one core of the machine that the targets were set on.
 
 use crate::cli::BenchPapers;
 use qdelay_core::Span;

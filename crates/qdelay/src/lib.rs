@@ -31,7 +31,8 @@
 //! | `lab` | `qdelay lab` |
 //! | `trace_command` | `qdelay trace` |
 //! | `list` | `qdelay list` |
-//! | `bench`, `bench_link` | `qdelay bench dumbbell`, `qdelay bench link` |
+//! | `run_table` | the tables that `qdelay run` prints |
+//! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
 //! | `usage` | errors of the command line itself |
 #![forbid(unsafe_code)]
 
@@ -78,8 +79,7 @@ pub fn main() -> ExitCode {
 pub fn main_with(registry: Registry) -> ExitCode {
     let parsed = Cli::try_parse();
     // Interrupts during `link` are handled by the command behind the link. A process that enters a namespace of its own must not
-    // have
-    // started a thread before.
+    // have started a thread before.
     match &parsed {
         Ok(Cli { command: Some(Command::Link(_)) }) => {}
         // It has a terminal to put back.

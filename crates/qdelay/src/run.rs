@@ -135,7 +135,7 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
         ("--image", options.image.is_some() && !is_lab, "the laboratory", "--clock lab"),
     ];
     if let Some((name, _, what, clock)) = given.into_iter().find(|(_, is_wrong, ..)| *is_wrong) {
-        return Err(Failure::input(name, format!("is for {what}; expected it with {clock}")));
+        return Err(Failure::input(name, format!("is only possible with {what}; expected it with {clock}")));
     }
     if !is_real {
         return Ok(());

@@ -51,8 +51,7 @@ fn same_runs(summary: &Summary) -> String {
 }
 
 /// The note about seeds that gave equal runs: there are `groups` of equal runs, with `repeated` superfluous cases of `cases`;
-/// `remedy` names a
-/// setting that depends on the seed. Empty without equal runs.
+/// `remedy` names a setting that depends on the seed. Empty without equal runs.
 pub fn same_seeds(cases: usize, repeated: usize, mut groups: Vec<Vec<String>>, remedy: &str) -> String {
     if repeated == 0 {
         return String::new();

@@ -36,8 +36,8 @@ fn failure(error: &clap::Error) -> Failure {
         }
         (ErrorKind::UnknownArgument, ..) => {
             let near = context(ContextKind::SuggestedArg);
-            let near = near.map(|near| format!(" (near: {near})")).unwrap_or_default();
-            Failure::input(option, format!("unknown{near}; expected what {help} lists"))
+            let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+            Failure::input(option, format!("unknown; expected what {help} lists{near}"))
         }
         (ErrorKind::InvalidSubcommand, ..) => {
             let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();

@@ -17,8 +17,8 @@ fn traces() {
     };
     bad("empty", b"", &["empty: line 1: the trace is empty; expected"]);
     bad("binary", b"\x7fELF\x02\x01\x01\0\0\xff\n1\n", &["line 1: expected a whole number of milliseconds"]);
-    bad("long", &[b'7'; 100_000], &["line 1: longer than 64 bytes; expected"]);
-    bad("zeros", &[0; 300_000], &["line 1: longer than 64 bytes; expected"]);
+    bad("long", &[b'7'; 100_000], &["line 1: the line is longer than 64 bytes; expected"]);
+    bad("zeros", &[0; 300_000], &["line 1: the line is longer than 64 bytes; expected"]);
     bad("decreasing", b"1\n5\n4\n", &["line 3: time 4 is before 5", "expected times in order"]);
     bad("negative", b"1\n-2\n", &["line 2: expected a whole number", "found '-2'"]);
     bad("negative-first", b"-2\n1\n", &["line 1: expected a whole number", "found '-2'"]);
@@ -70,7 +70,8 @@ fn a_comma_between_parameters() {
     let link = |arguments: &[&str], parts: &[&str]| {
         refused(&[&["compare", "--link", "10mbit", "--duration", "1s"], arguments].concat(), parts);
     };
-    let meant = "'limit=100' is no qdisc; parameters are separated by ':': bode:target=50ms:limit=100\n";
+    let meant =
+        "'limit=100' is no qdisc; parameters are separated by ':', expected bode:target=50ms:limit=100\n";
     link(&["--qdisc", "bode:target=50ms,limit=100"], &["--qdisc: ", meant]);
     link(&["--qdisc", "pie,bode:target=50ms,limit=100,codel"], &[meant]);
     link(
@@ -124,7 +125,7 @@ fn options_of_compare() {
     with_link(&["--once"], &["--once: ", "expected it with --trace"]);
     with_link(&["--trace-format", "mbps"], &["--trace-format: ", "expected it with --trace"]);
     with_link(&["--colour"], &["--colour: unknown", "'qdelay compare --help'"]);
-    with_link(&["--qdisk", "pie"], &["--qdisk: unknown (near: --qdisc); expected"]);
+    with_link(&["--qdisk", "pie"], &["--qdisk: unknown; expected", "did you mean '--qdisc'?"]);
     with_link(&["extra"], &["extra: unknown; expected"]);
     with_link(&["--rtt", "5ms", "--rtt", "6ms"], &["--rtt: given twice; expected once"]);
 }
@@ -140,8 +141,13 @@ fn components() {
     refused("--qdisc", "blue", &["unknown qdisc 'blue'; known: taildrop, headdrop, codel, pie, bode"]);
     refused(
         "--qdisc",
+        "taildrop,codell",
+        &["unknown qdisc 'codell'; known: taildrop, ", "; did you mean 'codel'?"],
+    );
+    refused(
+        "--qdisc",
         "pie,bode:tarjet=20ms",
-        &["'bode:tarjet=20ms': bode has no key 'tarjet'; known: target"],
+        &["'bode:tarjet=20ms': bode has no key 'tarjet'; known: target", "; did you mean 'target'?"],
     );
     refused("--qdisc", "bode:target=20", &["target=20: expected a number with a unit"]);
     refused("--qdisc", "bode:target=0", &["target=0: out of range; expected 1us to 100s"]);

@@ -207,7 +207,7 @@ fn what_the_laboratory_refuses() {
     );
     refused(
         &["run", &scenario, "--image", "bookworm", "--out", &out],
-        &["--image: is for the laboratory; expected it with --clock lab"],
+        &["--image: is only possible with the laboratory; expected it with --clock lab"],
     );
     refused(&["lab", "guest"], &["/job/job.json: cannot be read", "qdelay run --clock lab"]);
     assert!(!Path::new(&out).exists(), "nothing is written");

@@ -1,5 +1,6 @@
 //! Parsed text of a component: the component and a value for each of its parameters.
 
+use super::near::suggestion;
 use super::{Component, Registry, Typeable, Typed, Value};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -98,10 +99,8 @@ impl Arguments {
         let mut parts = split_outside_brackets(text, ':').map_err(fail)?.into_iter();
         let name = parts.next().unwrap_or("");
         let Some(component) = registry.iter().find(|c| c.name == name) else {
-            let known: Vec<&str> = registry.iter().map(|c| c.name).collect();
-            let kind = registry.first().map_or("component", |c| c.kind.name());
             let hint = registry.iter().find_map(|component| comma_hint(component, name)).unwrap_or("");
-            return Err(fail(format!("unknown {kind} '{name}'; known: {}{hint}", known.join(", "))));
+            return Err(fail(unknown(registry, name) + hint));
         };
         Arguments::from_parts(component, text, parts).map_err(fail)
     }
@@ -126,7 +125,8 @@ impl Arguments {
             };
             let Some(index) = component.parameters.iter().position(|p| p.name == key) else {
                 let known: Vec<&str> = component.parameters.iter().map(|p| p.name).collect();
-                let hint = comma_hint(component, part).unwrap_or("");
+                let near = suggestion(key, known.iter().copied());
+                let hint = comma_hint(component, part).unwrap_or(&near);
                 return Err(match known.is_empty() {
                     true => format!("{} has no keys, and so no '{key}'", component.name),
                     false => {
@@ -230,6 +230,14 @@ impl Arguments {
             self.values[index] = value;
         }
     }
+}
+
+/// The message about `name`, which no component of `registry` has.
+pub fn unknown(registry: &[&'static Component], name: &str) -> String {
+    let known: Vec<&str> = registry.iter().map(|component| component.name).collect();
+    let kind = registry.first().map_or("component", |component| component.kind.name());
+    let near = suggestion(name, known.iter().copied());
+    format!("unknown {kind} '{name}'; known: {}{near}", known.join(", "))
 }
 
 /// Where a comma is followed by a key of `component`: commas separate the components of a list.

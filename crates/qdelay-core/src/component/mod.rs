@@ -24,10 +24,12 @@
 //! A program adds components of its own to the built-in ones by a [`Registry`].
 
 mod arguments;
+mod near;
 mod registry;
 mod typed;
 
-pub use arguments::{Arguments, ComponentError, find_outside_brackets, split_outside_brackets};
+pub use arguments::{Arguments, ComponentError, find_outside_brackets, split_outside_brackets, unknown};
+pub use near::{near, suggestion};
 pub use registry::{Custom, Registry};
 pub use typed::{Typeable, Typed};
 
@@ -123,8 +125,7 @@ pub struct Parameter {
     /// The unit of its values.
     pub unit: Unit,
     /// The value if the user does not give one, in the user's notation. Empty if the component decides or the key is required;
-    /// `about`
-    /// says which.
+    /// `about` says which.
     pub default: &'static str,
     /// Smallest accepted value, in the user's notation; empty for units without an order.
     pub min: &'static str,

@@ -30,8 +30,7 @@ use core::fmt;
 pub struct Registry(Option<Arc<Vec<Custom>>>);
 
 /// A component from outside with the function that builds it. The module of each kind has a function `custom` that returns one,
-/// such as
-/// [`qdisc::custom`](crate::qdisc::custom).
+/// such as [`qdisc::custom`](crate::qdisc::custom).
 #[derive(Clone)]
 pub struct Custom {
     component: &'static Component,
@@ -96,8 +95,7 @@ impl Registry {
     }
 
     /// Checks that the name of each component from outside is unique within its kind, and that its defaults are valid. A program
-    /// calls it
-    /// once; `built_in` are the built-in components of all kinds.
+    /// calls it once; `built_in` are the built-in components of all kinds.
     ///
     /// # Errors
     /// The first component that fails the check.

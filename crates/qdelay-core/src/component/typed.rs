@@ -14,8 +14,7 @@ pub struct Typed<T: ?Sized> {
 }
 
 /// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text. A parameter of
-/// type `u32`
-/// must have a range within it.
+/// type `u32` must have a range within it.
 pub trait Typeable {
     /// The unit of a parameter if its declaration names no other.
     const UNIT: Unit;

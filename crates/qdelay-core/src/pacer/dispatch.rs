@@ -22,10 +22,8 @@ macro_rules! hold {
 pub(super) use hold;
 
 /// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`, followed by `in OverBearer`
-/// where it
-/// is a law above the buffer of a radio bearer ([`super::bearer`]), which has [`super::parameters::SILENCE`] among its
-/// parameters. The
-/// module has `COMPONENT`, and the pacer `build`.
+/// where it is a law above the buffer of a radio bearer ([`super::bearer`]), which has [`super::parameters::SILENCE`] among
+/// its parameters. The module has `COMPONENT`, and the pacer `build`.
 macro_rules! pacers {
     ($($module:ident::$Pacer:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Pacer;)*

@@ -1,10 +1,8 @@
 //! Pacers: laws that decide when a packet may go from one queue to the next.
 //!
 //! A pacer stores no packets, so it can be used in a gate of a path or in a RAN stack with buffers of its own. The host asks it
-//! when the
-//! packet at the head of the upper queue may go, and reports the packets that went and the signals of the nodes below. The answer
-//! is
-//! a time, or to wait for the next signal. No polling is needed.
+//! when the packet at the head of the upper queue may go, and reports the packets that went and the signals of the nodes below.
+//! The answer is a time, or to wait for the next signal. No polling is needed.
 
 mod bdp;
 mod bearer;
@@ -63,8 +61,7 @@ pub enum Eligible {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     /// Bytes that the bearer could have sent in this TTI with enough data: its grant, and the neighbouring resource blocks that
-    /// no other
-    /// bearer used.
+    /// no other bearer used.
     pub capacity_bytes: u64,
     /// Bytes of packets that were taken from its buffer.
     pub sent_bytes: u64,
@@ -139,9 +136,8 @@ impl Signals {
 /// The law of a pacer.
 pub trait Pacer {
     /// When the packet at the head, of `size_bytes` IP bytes, may go. The host asks any number of times for the same packet: when
-    /// it
-    /// arrives, when a signal has come, and at the time of the previous answer. A discipline may drop the head when it is taken and
-    /// send another packet, so pacers count by [`Pacer::forwarded`] and not by this size.
+    /// it arrives, when a signal has come, and at the time of the previous answer. A discipline may drop the head when it is taken
+    /// and send another packet, so pacers count by [`Pacer::forwarded`] and not by this size.
     fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible;
     /// A packet of `bytes` IP bytes has passed the gate.
     fn forwarded(&mut self, now: Time, bytes: u64);

@@ -60,7 +60,7 @@ pub struct FcfsGreen {
 }
 
 impl FcfsGreen {
-    /// The threshold that `arguments` describe.
+    /// The discipline that `arguments` describe.
     ///
     /// # Errors
     /// An invalid marking of green; `window` beside `rate`.
@@ -69,7 +69,7 @@ impl FcfsGreen {
         let window = arguments.get(&WINDOW);
         let clock = match arguments.get(&RATE) {
             Some(_) if arguments.is_given(&WINDOW) => {
-                let message = "window is of the estimate of a rate, and rate is given";
+                let message = "window is for the estimate of the rate, which is not made if rate is given; expected only one of them";
                 return Err(arguments.fail(message));
             }
             Some(rate) => Clock::Rate(rate, Time::ZERO),

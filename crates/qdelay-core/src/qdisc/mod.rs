@@ -81,10 +81,8 @@ pub trait Qdisc {
     fn head(&self) -> Option<&Packet>;
 
     /// Writes the sizes of the next packets (IP bytes) into `sizes`, from packet number `from` on (the head is number 0), and
-    /// returns the
-    /// number of known sizes. They are known before any decision: if a dequeue drops packets, others leave. By default only the
-    /// size
-    /// of the head is known.
+    /// returns the number of known sizes. They are known before any decision: if a dequeue drops packets, others leave. By
+    /// default only the size of the head is known.
     fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
         match (from, self.head(), sizes.first_mut()) {
             (0, Some(head), Some(size)) => {
@@ -104,8 +102,7 @@ pub trait Qdisc {
     }
 
     /// Whether [`Qdisc::next_deadline`] can ever be earlier than [`Time::NEVER`]. A path asks once, when it is built; without
-    /// timers it
-    /// does not ask for deadlines after each packet.
+    /// timers it does not ask for deadlines after each packet.
     fn has_timer(&self) -> bool {
         true
     }
@@ -116,8 +113,7 @@ pub trait Qdisc {
     }
 
     /// The green bias (g): the probability with which DSD sends green first if both colours can wait, set by its control loop or
-    /// by the
-    /// user. For `priority` it is the bias of the first class that has one; `None` for disciplines without colours.
+    /// by the user. For `priority` it is the bias of the first class that has one; `None` for disciplines without colours.
     fn green_bias(&self) -> Option<f64> {
         None
     }

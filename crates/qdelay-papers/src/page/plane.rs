@@ -1,4 +1,4 @@
-//! A point for each scheme: the mean over its cases, small ones for each of these, and what the paper has.
+//! A point for each scheme, the mean over its cases; a small point for each case; and the value of the paper.
 
 use super::data::{Group, mean};
 use super::spec::{Drawing, Measure};

@@ -129,7 +129,7 @@ pub struct Measure {
     pub less: bool,
 }
 
-/// Something over time.
+/// A line of a drawing over time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {

@@ -34,8 +34,7 @@ pub fn is_rate(text: &str) -> bool {
 }
 
 /// Reads a link as users write it: `10mbit:overhead=14`, `htb:10mbit:burst=3kb`, `steps:0s@6mbit+10s@0:repeat=20s`,
-/// `uplink:sr=20ms`. A text
-/// that [`is_rate`] is the constant rate `rate`. Build it with [`AnyLink::build`].
+/// `uplink:sr=20ms`. A text that [`is_rate`] is the constant rate `rate`. Build it with [`AnyLink::build`].
 ///
 /// # Errors
 /// An unknown name or key, or a value that is not of its unit or range.

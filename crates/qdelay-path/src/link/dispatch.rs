@@ -91,10 +91,8 @@ macro_rules! slotted {
 pub(super) use slotted;
 
 /// Makes `LINKS`, `EXAMPLES` and what [`AnyLink`](super::AnyLink) holds of lines `module::Link`, followed by `in Box` where the
-/// link is
-/// large, under how a path drives them. The module has `COMPONENT` and `EXAMPLE`, a text of it, and the link `build`; those of
-/// `traces`,
-/// which are slotted as well, are made by whoever opens their files.
+/// link is large, under how a path drives them. The module has `COMPONENT` and `EXAMPLE`, a text of it, and the link `build`;
+/// those of `traces`, which are slotted as well, are made by whoever opens their files.
 macro_rules! links {
     (
         shaped: { $($shaped:ident::$Shaped:ident $(in $ShapedIn:ident)?),+ $(,)? }

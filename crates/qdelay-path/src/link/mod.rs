@@ -53,8 +53,7 @@ pub trait LinkModel {
     fn overhead_bytes(&self) -> u32;
 
     /// Bytes, overhead included, that could have been sent from the beginning of the run to `now`; from the beginning of its
-    /// schedule
-    /// where it has one.
+    /// schedule where it has one.
     fn offered_bytes(&self, now: Time) -> u64;
 
     /// Its rate, where it has one that never changes.
@@ -94,8 +93,7 @@ pub trait Serial: LinkModel {
 }
 
 /// A link that sends at certain times, up to a number of bytes at a time: the remainder of a slot is for the next packet, and the
-/// rest of a
-/// packet is carried by the next slot.
+/// rest of a packet is carried by the next slot.
 pub trait Slotted: LinkModel {
     /// Something has come to the idle link at `now`: its first slot, which is later.
     fn wake(&mut self, now: Time) -> Time;

@@ -19,7 +19,7 @@ impl<Q: Qdisc> Path<Q> {
         let (bearer, backlog) = (usize::from(queue.place), queue.backlog());
         let node = self.nodes[id.index()].role.cell_mut();
         node.waiting[bearer] = backlog;
-        // Only the first is news. A queue that dropped it again has none.
+        // Only the first packet has to wake the cell. If the discipline has dropped it, the backlog is 0.
         if backlog.packets != 1 {
             return;
         }

@@ -126,8 +126,7 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// The order in which nodes run at the same time: trace links and cells from the last to the first on the way of a packet, so
-    /// that
-    /// none sees a packet that another let go at that very time; then all others as declared. Nodes that never have a
+    /// that none sees a packet that another let go at that very time; then all others as declared. Nodes that never have a
     /// deadline are left out.
     fn order(&self) -> Vec<u32> {
         let role = |index: u32| &self.nodes[index as usize].role;

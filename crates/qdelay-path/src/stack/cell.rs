@@ -78,8 +78,7 @@ pub struct BearerSpec {
     /// The discipline of the queue that the RLC takes from.
     pub queue: Arguments,
     /// The common limit of this queue and the rest of a packet that is partly sent, in bytes with PDCP headers; `None` for the
-    /// limit of the
-    /// discipline.
+    /// limit of the discipline.
     pub buffer_bytes: Option<u64>,
     /// The gate that lets packets into this queue.
     pub gate: GateSpec,

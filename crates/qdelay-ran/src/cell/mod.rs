@@ -41,6 +41,7 @@ mod setting;
 mod slicing;
 mod tti;
 
+pub use crate::rlc::Split;
 pub use partition::{CellSlice, Elastic, Fixed, PARTITIONS, Partition};
 pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
 pub use slicing::{QuantumHistogram, SliceUsage};
@@ -64,8 +65,6 @@ use slicing::Slicing;
 /// The smallest block worth its headers, in bytes; for a bearer with less data than that, the data it has. It holds the
 /// largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
 pub const LEAST_BYTES: u64 = 32;
-
-pub use crate::rlc::Split;
 
 /// The source of a cell's packets, which is also notified of each packet's fate. Bearers are numbered over all UEs, in the
 /// order of their declaration.

@@ -1,17 +1,14 @@
 //! MAC schedulers: they assign the resource block groups of a TTI to UEs, and a UE's share to its bearers.
 //!
 //! For every UE with data a scheduler is given the data, the number of groups for all of it, and the rate of the whole carrier.
-//! It plans
-//! the number of groups for each UE and their order on the carrier. The channel is the same in all groups (wideband CQI), so only
-//! the
-//! number matters; the last group of a carrier may be smaller than the others.
+//! It plans the number of groups for each UE and their order on the carrier. The channel is the same in all groups (wideband
+//! CQI), so only the number matters; the last group of a carrier may be smaller than the others.
 //!
 //! The papers' cells have one UE, for which all schedulers are equal. Priorities apply among the bearers of a UE ([`Sharing`]), not
 //! among UEs.
 //!
 //! A new scheduler is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type with its
-//! settings
-//! (`Setting`), and a type with its state (`Law`).
+//! settings (`Setting`), and a type with its state (`Law`).
 
 mod custom;
 mod dispatch;
@@ -121,8 +118,7 @@ pub(crate) trait Setting: Copy {
     }
 
     /// The most resource blocks that a UE may borrow, if elastic quantum partition with a slice for each UE replaces all
-    /// planning. Such a
-    /// scheduler cannot be used within a slice.
+    /// planning. Such a scheduler cannot be used within a slice.
     fn divides(self) -> Option<u32> {
         None
     }

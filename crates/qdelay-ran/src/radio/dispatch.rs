@@ -4,7 +4,7 @@ use super::{CHANNELS, Channel};
 use qdelay_core::component::{Arguments, ComponentError};
 
 /// Makes `CHANNELS`, `Channel` and `Process` of lines `module::Channel`. The module of a named channel has
-/// `COMPONENT`, and its type `Named`; the others are made by whoever opens their files. Those of bytes make `Bytes`.
+/// `COMPONENT`, and its type `Named`; the others are made by whoever opens their files. Channels that are given in bytes for each TTI make `Bytes`.
 macro_rules! channels {
     (
         named: { $($module:ident::$Channel:ident),+ $(,)? }

@@ -1,9 +1,8 @@
 //! The channel of a UE: its quality, the quality that the cell knows, and the loss of blocks.
 //!
 //! A [`Channel`] is a declaration; [`Channel::start`] makes a [`Radio`] of it. In every TTI in which the UE has data,
-//! [`Radio::known`] is
-//! the quality that the scheduler knows, [`Radio::quality`] is the real one, and [`Bler`] is the probability that a block for the
-//! former is lost on the latter. docs/radio.md describes the model.
+//! [`Radio::known`] is the quality that the scheduler knows, [`Radio::quality`] is the real one, and [`Bler`] is the probability
+//! that a block for the former is lost on the latter. docs/radio.md describes the model.
 //!
 //! A new channel is a file, its `mod` line and a line of the registry below.
 

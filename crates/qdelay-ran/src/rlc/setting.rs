@@ -224,7 +224,7 @@ impl fmt::Display for RlcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RlcError::SnBits { given, expected } => {
-                write!(f, "sequence numbers of {given} bits; expected {expected}")
+                write!(f, "sequence numbers cannot have {given} bits; expected {expected}")
             }
             RlcError::Timer(name) => write!(f, "{name} is 0; expected more"),
             RlcError::Poll => {
@@ -236,7 +236,10 @@ impl fmt::Display for RlcError {
             }
             RlcError::CountedBytes => f.write_str("a packet counts 0 bytes; expected at least 1"),
             RlcError::SduOverhead(given) => {
-                write!(f, "{given} bytes of headers a packet; expected at most {SDU_OVERHEAD_MAX}")
+                write!(
+                    f,
+                    "{given} bytes of headers for each packet are too many; expected at most {SDU_OVERHEAD_MAX}"
+                )
             }
         }
     }

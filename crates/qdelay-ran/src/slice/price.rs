@@ -137,7 +137,7 @@ pub(super) struct Market {
     hull: Vec<(u16, u16, u16)>,
     costs: Vec<(u16, u16)>,
     known: Vec<Known>,
-    /// End of the known queues of each slice.
+    /// For each slice, the index in `known` after its last queue.
     ends: Vec<u32>,
     /// The price of a group and, by slice, of a charged group.
     price: Option<(u16, u16)>,

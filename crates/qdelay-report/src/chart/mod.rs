@@ -8,8 +8,7 @@
 //! | `together` | what lies at one place, and where names have room |
 //!
 //! A picture has the same bytes on every machine: no font metrics are used, and logarithms are those of `libm`. The style of its
-//! parts is given by
-//! the classes in `assets/chart.css`.
+//! parts is given by the classes in `assets/chart.css`.
 
 mod picture;
 mod scale;

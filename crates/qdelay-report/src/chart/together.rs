@@ -49,8 +49,7 @@ pub fn name(labels: &[String]) -> String {
 pub type Rectangle = [f64; 4];
 
 /// The upper left corner for a text of this size beside a mark with this radius at `place`: right, left, above, below or
-/// diagonal, with the
-/// least overlap with `taken` and within `inside`.
+/// diagonal, with the least overlap with `taken` and within `inside`.
 pub fn beside(
     place: (f64, f64),
     radius: f64,
@@ -127,8 +126,7 @@ fn square_distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
 }
 
 /// The part of `dashes` (lengths of strokes and gaps; empty for a line without gaps) for line `number` of `count` overlapping
-/// lines: each line
-/// gets every `count`-th section, so that all colours are visible in turn.
+/// lines: each line gets every `count`-th section, so that all colours are visible in turn.
 pub(super) fn shared(dashes: &[f64], (number, count): (usize, usize)) -> Vec<f64> {
     if count < 2 {
         return dashes.to_vec();

@@ -79,8 +79,7 @@ entity! {
 
 entity! {
     /// Figures of an adaptive call, or of those of an entry of `[[flow]]`: means over several. Shares are of the time from its
-    /// start to
-    /// its stop, after the warm-up.
+    /// start to its stop, after the warm-up.
     #[derive(Copy)]
     pub struct AudioFigures {
         /// It sent mainly with its own codepoint.

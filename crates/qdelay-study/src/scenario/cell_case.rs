@@ -114,8 +114,7 @@ impl Cell {
     }
 
     /// Where the flows of an entry of `[[flow]]` go: UEs by their place, and QFIs; where packet filters say, that of packets with
-    /// the
-    /// flow's own codepoint.
+    /// the flow's own codepoint.
     ///
     /// # Errors
     /// No such UE or QFI, or several and none is named.

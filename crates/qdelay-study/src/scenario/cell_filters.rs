@@ -2,8 +2,7 @@
 //! 10.5.6.12, TS 23.060 clause 15.3).
 //!
 //! A packet is compared with the filters of all bearers of its UE, that of the least precedence first, and goes to the bearer of
-//! the
-//! first that matches; what none matches goes to the default bearer, the one without filters. Flows whose `qfi` is given are
+//! the first that matches; what none matches goes to the default bearer, the one without filters. Flows whose `qfi` is given are
 //! not looked at.
 //!
 //! # Differences from the reference

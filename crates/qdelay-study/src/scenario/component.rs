@@ -3,7 +3,7 @@
 use crate::links;
 use qdelay_config::value::{plain, wrong_type};
 use qdelay_config::{Content, Entry, Fault, Node, fault};
-use qdelay_core::component::{Arguments, Component, split_outside_brackets};
+use qdelay_core::component::{Arguments, Component, split_outside_brackets, unknown};
 use qdelay_path::AnyLink;
 use qdelay_trace::synth;
 
@@ -37,7 +37,7 @@ fn read_one_of(registry: &[&'static Component], path: &str, node: &Node) -> Resu
         return Err(Fault::new(node.line, path, message));
     };
     let Some(component) = registry.iter().find(|component| component.name == entry.key) else {
-        return Err(Fault::new(entry.line, path, unknown(kind, registry, &entry.key)));
+        return Err(Fault::new(entry.line, path, unknown(registry, &entry.key)));
     };
     from_table(component, &format!("{path}.{}", entry.key), entry)
 }
@@ -45,31 +45,10 @@ fn read_one_of(registry: &[&'static Component], path: &str, node: &Node) -> Resu
 fn parse(registry: &[&'static Component], text: &str) -> Result<Arguments, String> {
     let name = text.split(':').next().unwrap_or("");
     if registry.iter().all(|component| component.name != name) && !name.contains(['[', ']']) {
-        let kind = registry.first().map_or("component", |component| component.kind.name());
-        return Err(unknown(kind, registry, name));
+        // Commas separate nothing in a file.
+        return Err(unknown(registry, name));
     }
-    Arguments::parse(registry, text).map_err(|error| error.message + &key_hint(registry, text))
-}
-
-/// The suggestion for the first key that the component does not have.
-fn key_hint(registry: &[&'static Component], text: &str) -> String {
-    let parts = split_outside_brackets(text, ':').unwrap_or_default();
-    let Some((name, pairs)) = parts.split_first() else { return String::new() };
-    let Some(component) = registry.iter().find(|component| component.name == *name) else {
-        return String::new();
-    };
-    let names = || component.parameters.iter().map(|parameter| parameter.name);
-    let keys = pairs.iter().filter_map(|pair| pair.split_once('=')).map(|(key, _)| key);
-    let wrong = keys.into_iter().find(|key| !names().any(|name| name == *key));
-    let near = wrong.and_then(|wrong| fault::near(wrong, names()));
-    near.map_or(String::new(), |near| format!("; did you mean '{near}'?"))
-}
-
-fn unknown(kind: &str, registry: &[&'static Component], name: &str) -> String {
-    let known: Vec<&str> = registry.iter().map(|component| component.name).collect();
-    let near = fault::near(name, known.iter().copied());
-    let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-    format!("unknown {kind} '{name}'; known: {}{hint}", known.join(", "))
+    Arguments::parse(registry, text).map_err(|error| error.message)
 }
 
 /// `{ target = "20ms", limit = 500 }` as arguments of `component`.

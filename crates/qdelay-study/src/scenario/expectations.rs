@@ -163,9 +163,11 @@ impl<'a> Reader<'a> {
                 }
                 (Shape::Named(of), Some(_)) => of(),
                 (Shape::Named(_), None) => {
-                    return Err("figures by name; expected a name after it".to_string());
+                    return Err("has figures by name; expected a name after it".to_string());
                 }
-                (Shape::List(_) | Shape::Text, _) => return Err("no figure; expected a number".to_string()),
+                (Shape::List(_) | Shape::Text, _) => {
+                    return Err("is not a number; expected a figure that is one".to_string());
+                }
             };
             last = word.unwrap_or_default();
         }

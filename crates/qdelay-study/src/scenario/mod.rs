@@ -141,8 +141,7 @@ impl Study {
     }
 
     /// The index of the first case with these labels, each behind its axis; `None` where an axis has no such label, or there is
-    /// no such
-    /// axis.
+    /// no such axis.
     pub fn index_of(&self, labels: &[(&str, &str)]) -> Option<u64> {
         let is_axis = |(name, _): &(&str, &str)| self.axes.iter().any(|axis| axis.name == *name);
         if !labels.iter().all(is_axis) {
@@ -168,8 +167,7 @@ impl Study {
     }
 
     /// Checks all cases: traces are found and read, links and disciplines are built. All combinations of the relevant settings
-    /// are tried if there
-    /// are at most 100,000 of them, otherwise each value once.
+    /// are tried if there are at most 100,000 of them, otherwise each value once.
     ///
     /// # Errors
     /// As [`Study::case`].

@@ -26,8 +26,8 @@ impl Listener {
         self.receiver.next_deadline()
     }
 
-    /// A packet of `bytes` bytes has arrived; returns the report that it triggers, if any. Packets of an earlier call are
-    /// ignored.
+    /// A packet of `bytes` bytes has arrived; returns the report that it triggers, if any. Packets of the
+    /// telephone call before this one are ignored.
     pub fn on_data(
         &mut self,
         now: Time,

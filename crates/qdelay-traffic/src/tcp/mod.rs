@@ -2,8 +2,8 @@
 //! next call.
 //!
 //! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and
-//! `transmit` continue the
-//! sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the worlds it can behave like.
+//! `transmit` continue the sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the
+//! worlds it can behave like.
 //!
 //! # Differences from the reference
 //! * All segments but the last of a stream are full: applications write in bulk, and the sender cuts no segment again.

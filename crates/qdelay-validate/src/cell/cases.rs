@@ -91,7 +91,7 @@ pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>
     }
     rows.retain(|row| is_meant(only, &row.name));
     if rows.is_empty() {
-        let message = "no case has these words in its name; expected such as --only 1,codel";
+        let message = "no case has these words in its name; expected words such as in --only 1,codel";
         return Err(Failure::input("--only", message));
     }
     Ok(rows)

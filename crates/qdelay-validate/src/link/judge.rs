@@ -1,7 +1,10 @@
 //! Criteria for a match. Against the simulator: throughput within 10%, mean and 99th percentile of the queue delay within 30%,
-//! of the simulated run that begins when the real one did. Three counts are reported: strictly so; with 5 ms allowed where the
-//! simulator's own value is below 10 ms, since 30% is then less than the two milliseconds of a trace's resolution; and with the
-//! nearer end of the range of the simulated runs around that start. The required share refers to the second.
+//! of the simulated run that begins when the real one did. Three counts are reported:
+//!
+//! 1. strictly by these bounds;
+//! 2. with 5 ms allowed where the simulator's own value is below 10 ms, since 30% is then less than the two milliseconds of a trace's
+//!    resolution: the required share refers to this one;
+//! 3. with the nearer end of the range of the simulated runs around that start.
 
 use super::super::verdict::{self, Measure};
 use super::cells::{Against, LinkCell};
@@ -57,9 +60,9 @@ pub struct JudgedCell {
     pub simulated_begun_ms: Option<f64>,
     /// Minimum of each result over the simulated runs around that start.
     pub simulated_low: Option<LinkFigures>,
-    /// Maximum.
+    /// Maximum of each result over them.
     pub simulated_high: Option<LinkFigures>,
-    /// Distance between the two.
+    /// How far the real run is from the simulated one.
     pub nearness: Option<Nearness>,
     /// The results that are not strictly within their bounds: throughput, mean, p99.
     pub outside: [bool; 3],

@@ -77,7 +77,7 @@ fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Named>) -> Option<T
 }
 
 /// The start for which the first whole segment arrives at the bottleneck closest to `target`. The arrival never decreases with
-/// the start, and moves in steps if the link has opportunities.
+/// the start, and moves in steps behind a trace link.
 fn start_for(scenario: &Scenario, target: Time) -> Span {
     let whole = target.since(Time::ZERO);
     let begins = |start: Span| begins(scenario, start, whole);

@@ -185,7 +185,7 @@ pub fn cases(summary: &Summary, points: &[Point<'_>]) -> String {
     table(summary, points, None, &|_| vec![String::new()], &of_case()).unwrap_or_default()
 }
 
-/// Tables of the existing parts of cases, and their explanations.
+/// The tables of those parts that the cases have (groups, flows, cells, slices...), and their explanations.
 pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static str)> {
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     let groups_if = |is_shown: bool| {

@@ -1,0 +1,75 @@
+//! Suggestions for words that are not known.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The end of a message about the word `wrong`: `; did you mean 'codel'?` if one of `known` is close to it, and nothing otherwise.
+pub fn suggestion<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
+    near(wrong, known).map_or(String::new(), |near| format!("; did you mean '{near}'?"))
+}
+
+/// That of `known` which differs least from `wrong`, if it differs little.
+pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).map(|c| c.to_ascii_lowercase()).collect();
+    if wrong.len() > NEAR_MAX {
+        return None;
+    }
+    let allowed = 1 + wrong.len() / 5;
+    let distances = known.map(|word| {
+        let lower: Vec<char> = word.chars().map(|c| c.to_ascii_lowercase()).collect();
+        // `pf` for `proportional_fair`.
+        let initials = word.split('_').filter_map(|part| part.chars().next());
+        let is_short = wrong.len() > 1 && initials.eq(wrong.iter().copied());
+        (if is_short { 0 } else { distance(&wrong, &lower) }, word)
+    });
+    distances
+        .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
+        .min()
+        .map(|(_, word)| word)
+}
+
+/// Longest word that is compared.
+const NEAR_MAX: usize = 80;
+
+/// Insertions, removals, replacements and swaps of neighbours that make one of the other (optimal string alignment).
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = last[j] + usize::from(a[i] != b[j]);
+            let mut best = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = core::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_misses() {
+        let known = ["qdisc", "rtt", "limit", "trace_format"];
+        let near = |wrong| near(wrong, known.into_iter());
+        assert_eq!(
+            (near("qdics"), near("qdsc"), near("Qdisc")),
+            (Some("qdisc"), Some("qdisc"), Some("qdisc"))
+        );
+        assert_eq!(
+            (near("rt"), near("tracefmt"), near("trace-format")),
+            (Some("rtt"), None, Some("trace_format"))
+        );
+        assert_eq!((near("RTT"), near("tf"), near("t")), (Some("rtt"), Some("trace_format"), None));
+        assert_eq!((near(""), near("x"), near("bandwidth")), (None, None, None));
+        assert_eq!(near(&"q".repeat(1_000_000)), None);
+    }
+}
