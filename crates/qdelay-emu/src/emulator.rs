@@ -402,8 +402,8 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.path.nodes().map(|node| self.path.inside(node).packets).sum()
     }
 
-    /// Checks that no packet and no slot was lost or made up.
     /// Checks that no packet and no slot was lost or duplicated.
+    ///
     /// # Errors
     /// The counts that do not match.
     pub fn audit(&self) -> Result<(), EmulatorError> {

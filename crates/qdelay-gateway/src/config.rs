@@ -292,7 +292,7 @@ mod tests {
             ("[gateway]\ninside = ''", "line 2: gateway.inside: found the string ''; expected"),
             ("[gateway]\ninside = \"a\\nb\"", "line 2: gateway.inside: found the string 'a\\nb'; expected"),
             ("gateway = 1", "line 1: gateway: found the integer 1; expected [gateway]"),
-            ("[gatway]", "line 1: gatway: unknown; expected one of [gateway], [down], [up]"),
+            ("[gatway]", "line 1: gatway: unknown table; expected one of [gateway], [down], [up]"),
             ("[[gateway]]", "line 1: gateway: found an array; expected [gateway]"),
             ("[gateway]\nmut = 1", "line 2: gateway.mut: unknown key; expected one of inside, outside, mtu"),
             ("[gateway]\nmtu = 9001", "line 2: gateway.mtu: '9001': out of range; expected 576 to 9000"),

@@ -5,7 +5,7 @@ use crate::job::{self, Done, Job, Report};
 use crate::machine::MARK;
 use qdelay_core::component::Registry;
 use qdelay_core::{Random, Span, Time};
-use qdelay_real::RealTime;
+use qdelay_real::{Bottleneck, RealTime};
 use qdelay_study::engine::{EngineError, Recorded, Runner};
 use qdelay_study::results::{round, text};
 use qdelay_study::scenario::{Case, Overrides, Study};
@@ -45,12 +45,14 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
         job.traces.iter().fold(Library::new(), |library, (name, path)| library.with_file(name, path));
     let mut case = study.case(job.index, &library)?;
     let starts_s = spread_starts(&mut case);
-    let real = RealTime::of_virtual_time().hearing(tell);
+    let bottleneck = if job.over_kernel { Bottleneck::Linux } else { Bottleneck::Qdelay };
+    let real = RealTime::of_virtual_time().over(bottleneck).hearing(tell);
     let packets = job.packets.then(|| Path::new(PACKETS));
     real.check(&case)?;
-    let Recorded { summary, audit, .. } = real.record(&case, case.labels(&study), packets)?;
+    let (recorded, counters) = real.record_with_counters(&case, case.labels(&study), packets)?;
+    let Recorded { summary, audit, .. } = recorded;
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string();
-    Ok(Done { kernel, bottleneck: "qdelay".to_string(), starts_s, summary, audit })
+    Ok(Done { kernel, counters, starts_s, summary, audit })
 }
 
 /// Begins each flow a little later; returns when each begins.

@@ -26,6 +26,8 @@ pub struct Job {
     pub index: u64,
     /// Its id.
     pub id: String,
+    /// Whether the kernel's own queue is the bottleneck.
+    pub over_kernel: bool,
     /// Whether to record packets.
     pub packets: bool,
     /// Trace files: by name, their places in the machine.
@@ -48,8 +50,8 @@ pub enum Report {
 pub struct Done {
     /// The kernel's release.
     pub kernel: String,
-    /// What the packets went through.
-    pub bottleneck: String,
+    /// What the kernel has counted at its queue.
+    pub counters: BTreeMap<String, u64>,
     /// When each flow began, seconds.
     pub starts_s: Vec<f64>,
     /// The figures.

@@ -25,7 +25,7 @@
 //! | `guest` | what runs in the machine |
 #![forbid(unsafe_code)]
 
-mod archive;
+pub mod archive;
 mod elf;
 pub mod guest;
 pub mod image;
@@ -36,4 +36,4 @@ mod modules;
 mod packages;
 mod runner;
 
-pub use runner::Lab;
+pub use runner::{Lab, Wanted};

@@ -5,6 +5,7 @@ use crate::elf;
 use crate::image::Image;
 use crate::job::{self, Done, Job, Report};
 use crate::machine;
+use qdelay_core::Span;
 use qdelay_study::InputError;
 use qdelay_study::engine::{EngineError, Progress, Recorded, Runner};
 use qdelay_study::files;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The command line of this program that runs a job.
 const GUEST: &str = "lab guest";
@@ -26,8 +28,21 @@ const LIMIT_S: (f64, f64) = (300.0, 60.0);
 /// Longest scenario: its results would fill the machine's memory.
 const SCENARIO_BYTES_MAX: usize = 16 << 20;
 
+/// The bottleneck of the cases of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// The kernel's own queue where it can express the case, and else qdelay's path.
+    #[default]
+    Auto,
+    /// The kernel's; cases that it cannot express are refused.
+    Linux,
+    /// qdelay's path for all.
+    Qdelay,
+}
+
 /// A clock that runs cases in the laboratory.
 pub struct Lab<'a> {
+    wanted: Wanted,
     image: Image,
     machine: String,
     study: &'a Study,
@@ -35,23 +50,50 @@ pub struct Lab<'a> {
     library: &'a Library,
     /// This program, and the script that runs it: entries of the archive.
     program: Vec<(String, Vec<u8>)>,
+    /// Nanoseconds of scenarios that have been run.
+    simulated: AtomicU64,
     /// Progress of the cases.
     pub bar: Bar,
 }
 
 impl<'a> Lab<'a> {
-    /// A laboratory of `image` for the cases of `study`, which was read with `overrides`.
+    /// A laboratory of `image` for the cases of `study`, which was read with `overrides`, over the bottleneck that is `wanted`.
     ///
     /// # Errors
     /// One line: there is no QEMU, or this program cannot be read.
     pub fn new(
         image: Image,
+        wanted: Wanted,
         study: &'a Study,
         overrides: &'a Overrides,
         library: &'a Library,
     ) -> Result<Lab<'a>, String> {
         let machine = machine::version()?;
-        Ok(Lab { image, machine, study, overrides, library, program: program()?, bar: Bar::default() })
+        Ok(Lab {
+            wanted,
+            image,
+            machine,
+            study,
+            overrides,
+            library,
+            program: program()?,
+            simulated: AtomicU64::new(0),
+            bar: Bar::default(),
+        })
+    }
+
+    /// Time of the scenarios that have been run so far, without their machines' starts.
+    pub fn simulated(&self) -> Span {
+        Span::from_nanos(self.simulated.load(Ordering::Relaxed))
+    }
+
+    /// Whether the kernel's own queue is the bottleneck of `case`.
+    fn is_over_kernel(&self, case: &Case) -> Result<bool, String> {
+        match self.wanted {
+            Wanted::Qdelay => Ok(false),
+            Wanted::Auto => Ok(qdelay_real::check_kernel(&case.scenario).is_ok()),
+            Wanted::Linux => qdelay_real::check_kernel(&case.scenario).map(|()| true),
+        }
     }
 
     fn job(&self, case: &Case, packets: bool) -> Result<Vec<u8>, InputError> {
@@ -78,6 +120,7 @@ impl<'a> Lab<'a> {
             duration_ns: self.overrides.duration.map(|span| span.as_nanos()),
             index: case.index,
             id: case.id.clone(),
+            over_kernel: self.is_over_kernel(case).map_err(place)?,
             packets,
             traces,
         };
@@ -112,6 +155,7 @@ impl Runner for Lab<'_> {
                 "the scenario is longer than {SCENARIO_BYTES_MAX} bytes; expected a shorter one in the laboratory"
             )));
         }
+        self.is_over_kernel(case).map_err(refuse)?;
         qdelay_real::check(&case.scenario, &self.image.about.controls).map_err(refuse)
     }
 
@@ -134,7 +178,7 @@ impl Runner for Lab<'_> {
             |wanted: &str| entries.iter().find(|(name, _)| *name == wanted).map(|(_, contents)| *contents);
         let report = entry(job::REPORT).ok_or_else(|| broken("it has no report"))?;
         let report = serde_json::from_slice(report).map_err(|error| broken(&error.to_string()))?;
-        let Done { kernel, bottleneck, starts_s, summary, audit } = match report {
+        let Done { kernel, counters, starts_s, summary, audit } = match report {
             Report::Done(done) => *done,
             Report::Refused(place, message) => return Err(InputError::new(place, message).into()),
             Report::Fault(message) => return Err(fault(message)),
@@ -144,11 +188,14 @@ impl Runner for Lab<'_> {
             let written = files::create(path).and_then(|mut file| file.write_all(contents));
             written.map_err(|error| files::cannot_write(path, &error))?;
         }
+        self.simulated.fetch_add(case.scenario.duration.as_nanos(), Ordering::Relaxed);
         let laboratory = Laboratory {
             kernel,
             image: self.image.about.digest.clone(),
             machine: self.machine.clone(),
-            bottleneck,
+            bottleneck: if self.is_over_kernel(case).map_err(fault)? { "linux" } else { "qdelay" }
+                .to_string(),
+            counters,
             starts_s,
         };
         Ok(Recorded { summary: CaseSummary { labels, ..summary }, audit, laboratory: Some(laboratory) })

@@ -128,10 +128,10 @@ fn alarm(after: Span) -> io::Result<OwnedFd> {
 }
 
 /// Records packets with the numbers of their flows, which the tap has just determined.
-struct Rows<'a> {
-    file: &'a mut PacketFile,
-    flow: Arc<AtomicU32>,
-    end: Time,
+pub struct Rows<'a> {
+    pub file: &'a mut PacketFile,
+    pub flow: Arc<AtomicU32>,
+    pub end: Time,
 }
 
 impl Recorder for Rows<'_> {

@@ -17,6 +17,7 @@
 //! | `ports`, `bypass` | assignment of packets to flows; control connections bypass the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
 //! | `carrier` | the data thread |
+//! | `linux` | the kernel's own queue as the bottleneck |
 //! | `measure`, `stream` | from the emulator's events to an outcome; bytes of a TCP flow that have arrived |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ mod carrier;
 mod datagrams;
 mod irtt;
 pub mod link;
+mod linux;
 mod measure;
 mod path;
 mod ports;
@@ -35,10 +37,19 @@ mod support;
 
 pub use support::check;
 
-use carrier::{Carrier, CarrierResult};
+/// Checks that the kernel's own queue can be the bottleneck of `scenario`.
+///
+/// # Errors
+/// A part that the kernel cannot express, and what was expected.
+pub fn check_kernel(scenario: &Scenario) -> Result<(), String> {
+    linux::express(scenario).map(|_| ())
+}
+
+use carrier::{Begin, Carrier, Rows};
 use datagrams::{Receiver, Sender};
-use measure::Echo;
-use programs::Programs;
+use linux::{Capture, Network, Replayed};
+use measure::{Echo, MeasuringTap, NO_FLOW};
+use programs::{ProgramReports, Programs};
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
@@ -54,10 +65,11 @@ use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
 use rustix::event::{Timespec, poll};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Once};
 use std::thread;
 use support::Generator;
 
@@ -70,6 +82,8 @@ const SPIN: Span = Span::from_micros(400);
 const SHORT_SPIN: Span = Span::from_micros(50);
 /// Interval of checks for failures, and of progress updates.
 const LOOK: Span = Span::from_millis(100);
+/// How long a capture goes on after the end: packets that were queued then leave meanwhile.
+const AFTER: Span = Span::from_millis(250);
 
 /// Runs cases in real time, one after another.
 pub struct RealTime {
@@ -79,6 +93,7 @@ pub struct RealTime {
     spin: Option<Span>,
     /// Whether receive packet steering may be set up: one case at a time, on several processors.
     steers: bool,
+    bottleneck: Bottleneck,
     /// Progress of the cases.
     pub bar: Bar,
     hear: Option<Hear>,
@@ -91,6 +106,28 @@ pub struct RealRun {
     pub ran: Ran,
     /// Arrival of the first whole segment of each TCP flow at the bottleneck.
     pub begun: Vec<Option<Time>>,
+    /// What the kernel has counted at its own queue, by its names.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// What the packets of a case go through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bottleneck {
+    /// The scenario's own path.
+    #[default]
+    Qdelay,
+    /// HTB and a queue discipline of the kernel.
+    Linux,
+}
+
+/// Flows that have ended.
+struct Played<T> {
+    /// What carried or observed their packets.
+    carried: T,
+    /// Datagrams of our own senders that have arrived.
+    received: u64,
+    reports: ProgramReports,
+    generators: Vec<Generator>,
 }
 
 /// A function that is called during a run with the time and the end of the run.
@@ -109,6 +146,7 @@ impl RealTime {
             realtime,
             spin: realtime.then_some(spin),
             steers: realtime && jobs == 1,
+            bottleneck: Bottleneck::default(),
             bar: Bar::default(),
             hear: None,
             without_irtt: Once::new(),
@@ -117,6 +155,11 @@ impl RealTime {
     /// For a machine whose time stands still while its one processor is idle: releases have priority, and nothing spins.
     pub fn of_virtual_time() -> RealTime {
         RealTime { spin: Some(Span::ZERO), steers: false, ..RealTime::new(true) }
+    }
+    /// The same over another bottleneck.
+    #[must_use]
+    pub fn over(self, bottleneck: Bottleneck) -> RealTime {
+        RealTime { bottleneck, ..self }
     }
     /// The same; `hear` is called in each second of a run.
     #[must_use]
@@ -154,16 +197,43 @@ impl Runner for RealTime {
         labels: BTreeMap<String, String>,
         packets: Option<&Path>,
     ) -> Result<Recorded, EngineError> {
-        engine::recorded(case, labels, packets, |packets| Ok(self.run_case(case, packets)?.ran))
+        Ok(self.record_with_counters(case, labels, packets)?.0)
     }
 }
 
 impl RealTime {
+    /// As [`Runner::record`], with [`RealRun::counters`].
+    ///
+    /// # Errors
+    /// As [`Runner::record`].
+    pub fn record_with_counters(
+        &self,
+        case: &Case,
+        labels: BTreeMap<String, String>,
+        packets: Option<&Path>,
+    ) -> Result<(Recorded, BTreeMap<String, u64>), EngineError> {
+        let mut counters = BTreeMap::new();
+        let recorded = engine::recorded(case, labels, packets, |packets| {
+            let run = self.run_case(case, packets)?;
+            counters = run.counters;
+            Ok(run.ran)
+        })?;
+        Ok((recorded, counters))
+    }
+
     /// Runs `case`, and passes every packet to `packets`.
     ///
     /// # Errors
     /// No namespaces, a program that cannot be run, or a failed audit.
     pub fn run_case(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
+        match self.bottleneck {
+            Bottleneck::Qdelay => self.run_over_path(case, packets),
+            Bottleneck::Linux => self.run_over_kernel(case, packets),
+        }
+    }
+
+    /// The scenario's own path, between two devices.
+    fn run_over_path(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
         let options = link_setup::Options {
@@ -177,13 +247,7 @@ impl RealTime {
         let steering = steering.filter(|steering| steering.apply(&setup));
         let LinkSetup { inside, outside, addresses, namespace, outside_namespace, .. } = setup;
         let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
-        set_kernel(&outer, scenario);
         let ends = (addresses.outside, addresses.inside);
-        let generators = self.generators(scenario);
-        let mut programs =
-            Programs::listen(scenario, &generators, [&namespace, &outer], ends).map_err(refuse)?;
-        let receiver = Receiver::open(scenario, &generators, &namespace, ends.1).map_err(refuse)?;
-        let sender = Sender::open(scenario, &generators, &outer, ends).map_err(refuse)?;
         let plan = path::plan(scenario);
         let topology = plan.topology().map_err(|error| refuse(error.to_string()))?;
         let carrier = Carrier {
@@ -196,17 +260,105 @@ impl RealTime {
             spin: self.spin,
             steering,
         };
+        let carry = |begin: Begin<'_>, stop: &AtomicBool| carrier.run(begin, packets, stop);
+        let Played { carried, received, reports, generators } =
+            self.play_flows(case, [&namespace, &outer], ends, carry)?;
+        drop((namespace, outer));
+        let facts = &carried.facts;
+        let heard = Heard { received, irtt: &reports.irtt };
+        let (mut reasons, unseen) = contradictions(scenario, &generators, &carried.gauge, heard);
+        reasons.splice(0..0, facts.verdict.reasons.iter().cloned());
+        let audit = Audit {
+            trustworthy: reasons.is_empty(),
+            reasons,
+            lateness_ms: facts.lateness.rounded(),
+            late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
+            releases_late: facts.late,
+            stalls: stalls(StallFigures::from(&facts.stalls)),
+            lost_outside: facts.lost + unseen,
+            malformed: facts.malformed,
+            cpu_seconds: round(facts.cpu.as_secs_f64()),
+            steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
+            realtime: carried.realtime,
+            irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
+        };
+        let begun = carried.gauge.begun();
+        let outcome = carried.gauge.finish(&reports.iperf3);
+        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun, counters: BTreeMap::new() })
+    }
+
+    /// The kernel's own queue.
+    fn run_over_kernel(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
+        let scenario = &case.scenario;
+        let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
+        let fault = |message: String| EngineError::Audit(format!("{}: {message}", place(case)));
+        let kernel = linux::express(scenario).map_err(refuse)?;
+        let numbers = scenario.flows.len() + usize::from(scenario.probe.is_some());
+        let network = Network::new(&kernel, numbers).map_err(refuse)?;
+        let ends = (&network.inside, &network.outside);
+        let end = Time::ZERO + scenario.duration + AFTER;
+        let capture = |begin: Begin<'_>, stop: &AtomicBool| {
+            Capture::run(&network, begin, &|now| now >= end, stop)
+                .and_then(|capture| Ok((capture, network.counters()?)))
+        };
+        let Played { carried: (capture, counters), received, reports, generators } =
+            self.play_flows(case, [ends.0, ends.1], linux::ENDS, capture)?;
+        let flow = Arc::new(AtomicU32::new(NO_FLOW));
+        let replayed = match packets {
+            None => linux::replay(scenario, &kernel, &capture, (), flow),
+            Some(file) => {
+                let rows = Rows { file, flow: Arc::clone(&flow), end: Time::ZERO + scenario.duration };
+                linux::replay(scenario, &kernel, &capture, rows, flow)
+            }
+        };
+        let Replayed { gauge, dropped, mut reasons } = replayed.map_err(fault)?;
+        reasons.extend(network.contradiction(&counters, dropped));
+        let heard = Heard { received, irtt: &reports.irtt };
+        let (more, unseen) = contradictions(scenario, &generators, &gauge, heard);
+        reasons.extend(more);
+        let audit = Audit {
+            trustworthy: reasons.is_empty(),
+            reasons,
+            lost_outside: capture.lost + unseen,
+            realtime: self.realtime,
+            irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
+            ..Audit::default()
+        };
+        let begun = gauge.begun();
+        let outcome = gauge.finish(&reports.iperf3);
+        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun, counters })
+    }
+
+    /// Runs the flows of `case` between two namespaces, inside and outside, whose addresses are `ends` (outside and inside), while
+    /// `carry` carries or observes their packets on a thread of its own: it calls its first argument when it is ready, and ends by
+    /// itself, or when its second argument is set.
+    fn play_flows<T: Send>(
+        &self,
+        case: &Case,
+        [namespace, outer]: [&Namespace; 2],
+        ends: (Ipv4Addr, Ipv4Addr),
+        carry: impl FnOnce(Begin<'_>, &AtomicBool) -> Result<T, String> + Send,
+    ) -> Result<Played<T>, EngineError> {
+        let scenario = &case.scenario;
+        let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
+        set_kernel(outer, scenario);
+        let generators = self.generators(scenario);
+        let mut programs =
+            Programs::listen(scenario, &generators, [namespace, outer], ends).map_err(refuse)?;
+        let receiver = Receiver::open(scenario, &generators, namespace, ends.1).map_err(refuse)?;
+        let sender = Sender::open(scenario, &generators, outer, ends).map_err(refuse)?;
         let stop = AtomicBool::new(false);
         let (ready, is_ready) = channel();
         let (start, started) = channel();
         let (carried, received, failed) = thread::scope(|scope| {
-            let carried = scope.spawn(|| {
+            let stop = &stop;
+            let carried = scope.spawn(move || {
                 let begin = || {
                     // Both fail only if the other thread has ended.
                     let _ = ready.send(());
                     started.recv().ok()
                 };
-                let carried = carrier.run(&begin, packets, &stop);
+                let carried = carry(&begin, stop);
                 drop((ready, started));
                 carried
             });
@@ -215,7 +367,6 @@ impl RealTime {
             // A common start time of the path and the senders.
             let clock = RealClock::start();
             let _ = start.send(clock);
-            let stop = &stop;
             let received = scope.spawn(move || receiver.run(stop));
             let sent = scope.spawn(move || sender.run(clock, stop));
             let failed = self.play(clock, scenario, &mut programs, &|| carried.is_finished());
@@ -225,7 +376,10 @@ impl RealTime {
             }
             let carried = carried.join();
             stop.store(true, Ordering::Relaxed);
-            (carried, (received.join().unwrap_or(0), sent.join().is_ok()), failed)
+            let received = received.join().unwrap_or(0);
+            // A sender that failed has sent too little, which the receiver's count shows.
+            let _ = sent.join();
+            (carried, received, failed)
         });
         let Ok(carried) = carried else {
             return Err(EngineError::Audit(format!("{}: the emulator failed", place(case))));
@@ -234,12 +388,8 @@ impl RealTime {
             return Err(refuse(message));
         }
         let carried = carried.map_err(|message| EngineError::Audit(format!("{}: {message}", place(case))))?;
-        let told = programs.end();
-        drop((programs, namespace, outer));
-        let audit = audit(scenario, &generators, &carried, received.0, &told.irtt);
-        let begun = carried.gauge.begun();
-        let outcome = carried.gauge.finish(&told.iperf3);
-        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun })
+        let reports = programs.end();
+        Ok(Played { carried, received, reports, generators })
     }
 
     /// The generator of each flow; prints a note once if irtt is missing.
@@ -323,41 +473,33 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
     });
 }
 
-/// The emulator's audit, with checks of the receivers' counts and of irtt's results.
-fn audit(
+/// What receivers have heard.
+struct Heard<'a> {
+    /// Datagrams of our own senders.
+    received: u64,
+    irtt: &'a [(usize, Irtt)],
+}
+
+/// What the receivers say against the measures, and how many datagrams were lost behind the path.
+fn contradictions(
     scenario: &Scenario,
     generators: &[Generator],
-    carried: &CarrierResult<'_>,
-    received: u64,
-    told: &[(usize, Irtt)],
-) -> Audit {
-    let facts = &carried.facts;
-    let mut reasons = facts.verdict.reasons.clone();
+    gauge: &MeasuringTap<'_>,
+    heard: Heard<'_>,
+) -> (Vec<String>, u64) {
+    let mut reasons = Vec::new();
     let is_own = |flow: usize| generators.get(flow).is_none_or(|generator| *generator == Generator::Own);
-    let echoes: Vec<Echo> = carried.gauge.echoes().collect();
+    let echoes: Vec<Echo> = gauge.echoes().collect();
     let delivered = echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
-    let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(received);
+    let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(heard.received);
     if unseen > 0 {
         reasons.push(format!("{unseen} datagrams were lost between the link and their receiver"));
     }
-    for (flow, irtt) in told {
+    for (flow, irtt) in heard.irtt {
         let echo = echoes.get(*flow).copied().unwrap_or_default();
         reasons.extend(irtt::contradictions(irtt, echo, scenario.base_rtt));
     }
-    Audit {
-        trustworthy: reasons.is_empty(),
-        reasons,
-        lateness_ms: facts.lateness.rounded(),
-        late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
-        releases_late: facts.late,
-        stalls: stalls(StallFigures::from(&facts.stalls)),
-        lost_outside: facts.lost + unseen,
-        malformed: facts.malformed,
-        cpu_seconds: round(facts.cpu.as_secs_f64()),
-        steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
-        realtime: carried.realtime,
-        irtt: told.iter().map(|(_, irtt)| irtt.clone()).collect(),
-    }
+    (reasons, unseen)
 }
 
 /// Converts to the types of results. The devices of a case have no time stamps, so none can be implausible.

@@ -13,8 +13,7 @@ use std::process::{Command, Stdio};
 /// Maximum number of flows: each TCP flow is two processes.
 pub const FLOWS_MAX: usize = 200;
 
-/// Whether the scenario can be run with real programs over a kernel that has these congestion controls
-/// .
+/// Whether the scenario can be run with real programs over a kernel that has these congestion controls.
 ///
 /// # Errors
 /// The part that cannot be run, and what is expected.

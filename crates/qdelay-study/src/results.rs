@@ -138,8 +138,11 @@ pub struct Laboratory {
     pub image: String,
     /// What emulated the machine.
     pub machine: String,
-    /// What the packets went through: `qdelay`, or a queue discipline of the kernel.
+    /// What the packets went through: `qdelay`, or `linux`, a queue discipline of the kernel.
     pub bottleneck: String,
+    /// What the kernel has counted at its queue discipline, by the names of `tc -s -j qdisc`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub counters: BTreeMap<String, u64>,
     /// When each flow began, seconds: its start in the scenario, and up to 0.1 s more by the seed.
     pub starts_s: Vec<f64>,
 }

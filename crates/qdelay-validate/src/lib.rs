@@ -6,6 +6,7 @@
 mod attempts;
 mod cell;
 mod kernel;
+mod lab;
 mod link;
 mod mahimahi;
 mod ns3;
@@ -63,6 +64,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         ),
         ValidateAgainst::Link => return link::run(options),
         ValidateAgainst::Cell => return cell::run(options),
+        ValidateAgainst::Lab => return lab::run(options),
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
         }
@@ -87,6 +89,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
     let link = options.against == ValidateAgainst::Link;
     let real = link || options.against == ValidateAgainst::Cell;
+    let lab = options.against == ValidateAgainst::Lab;
     let foreign = [
         ("--variant", options.variant.is_some() && !kernel, "kernel"),
         ("--traces", options.traces.is_some() && !mahimahi && !real, "mahimahi"),
@@ -94,9 +97,12 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
         ("--seconds", options.seconds.is_some() && !real, "link"),
         ("--retries", options.retries.is_some() && !real, "link"),
-        ("--only", !options.only.is_empty() && !real, "link"),
-        ("--out", options.out.is_some() && !real, "link"),
-        ("--fresh", options.fresh && !real, "link"),
+        ("--only", !options.only.is_empty() && !real && !lab, "link"),
+        ("--out", options.out.is_some() && !real && !lab, "link"),
+        ("--fresh", options.fresh && !real && !lab, "link"),
+        ("--draw", options.draw.is_some() && !lab, "lab"),
+        ("--cells", options.cells.is_some() && !lab, "lab"),
+        ("--image", options.image.is_some() && !lab, "lab"),
         ("--mahimahi", options.mahimahi && !link, "link"),
         ("--no-realtime", options.no_realtime && !real, "link"),
     ];

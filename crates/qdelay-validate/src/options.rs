@@ -16,6 +16,8 @@ Examples:
   qdelay validate link --traces ~/traces
   qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
   qdelay validate link --traces ~/traces --mahimahi
+  qdelay validate lab
+  qdelay validate lab --draw 2 --cells 24
 
 'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
 of mahimahi's 20. What was stopped goes on. Exit status 1 where fewer than 90%
@@ -46,13 +48,13 @@ pub struct Validate {
     /// With link, cell: how often a run that cannot be trusted is repeated [default: 3; of cell 1]
     #[arg(long, value_name = "N", value_parser = values::retries, allow_hyphen_values = true)]
     pub retries: Option<u32>,
-    /// With link, cell: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
+    /// With link, cell, lab: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
-    /// With link, cell: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi or validate-cell]
+    /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -cell or -lab]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// With link, cell: delete the runs that the folder holds
+    /// With link, cell, lab: delete the runs that the folder holds
     #[arg(long)]
     pub fresh: bool,
     /// With link: compare with mahimahi's results too, on its traces, for 60 s
@@ -61,6 +63,15 @@ pub struct Validate {
     /// With link, cell: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
+    /// With lab: the seed that draws the cells [default: 1]
+    #[arg(long, value_name = "SEED")]
+    pub draw: Option<u64>,
+    /// With lab: how many cells are drawn [default: 60]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub cells: Option<usize>,
+    /// With lab: the image of the laboratory [default: the first of 'qdelay lab list']
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
     /// Cases to run at once, in simulated time [default: one for each core]; with cell, in real time [default: 1]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
@@ -86,4 +97,6 @@ pub enum ValidateAgainst {
     Link,
     /// The same through a cell, compared with the simulator and the 5G QoS thesis
     Cell,
+    /// A real kernel in deterministic virtual time (docs/lab.md), compared with the simulator in cells that a seed draws
+    Lab,
 }

@@ -1,10 +1,11 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
-use crate::cli::{Run, RunClock};
+use crate::cli::{LabBottleneck, Run, RunClock};
 use crate::{report, run_table};
+use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_emu::netns::user;
-use qdelay_lab::{Lab, image};
+use qdelay_lab::{Lab, Wanted, image};
 use qdelay_real::RealTime;
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine;
@@ -64,7 +65,9 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         RunClock::Lab => {
             let lab = lab(options, &study, &engine_options.overrides, &library)?;
             lab.bar.when_interrupted(parting);
-            engine::run_by(&lab, &study, &library, &engine_options, &lab)?
+            let summary = engine::run_by(&lab, &study, &library, &engine_options, &lab)?;
+            say_cost(lab.simulated(), watch.seconds());
+            summary
         }
         RunClock::Real => {
             let real = RealTime::new(!options.no_realtime);
@@ -107,7 +110,24 @@ fn lab<'a>(
     let failed = |error| Failure::input("--clock lab", error);
     let cache = image::cache().map_err(failed)?;
     let image = image::find(&cache, options.image.as_deref()).map_err(failed)?;
-    Lab::new(image, study, overrides, library).map_err(failed)
+    let wanted = match options.bottleneck {
+        None | Some(LabBottleneck::Auto) => Wanted::Auto,
+        Some(LabBottleneck::Linux) => Wanted::Linux,
+        Some(LabBottleneck::Qdelay) => Wanted::Qdelay,
+    };
+    Lab::new(image, wanted, study, overrides, library).map_err(failed)
+}
+
+/// What the laboratory cost, which is not in its results: they are the same on every machine.
+fn say_cost(simulated: Span, wall_s: f64) {
+    let minutes = simulated.as_secs_f64() / 60.0;
+    if minutes > 0.0 {
+        eprintln_line(&format!(
+            "{:.0} simulated seconds took {wall_s:.0} s: {:.0} s a simulated minute",
+            simulated.as_secs_f64(),
+            wall_s / minutes
+        ));
+    }
 }
 
 /// The message after an interrupted run.
@@ -133,6 +153,7 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
         ("--no-realtime", options.no_realtime && !is_real, "real time", "--clock real"),
         ("--strict", options.strict && !is_real && !is_lab, "real programs", "--clock real or lab"),
         ("--image", options.image.is_some() && !is_lab, "the laboratory", "--clock lab"),
+        ("--bottleneck", options.bottleneck.is_some() && !is_lab, "the laboratory", "--clock lab"),
     ];
     if let Some((name, _, what, clock)) = given.into_iter().find(|(_, is_wrong, ..)| *is_wrong) {
         return Err(Failure::input(name, format!("is only possible with {what}; expected it with {clock}")));

@@ -116,6 +116,7 @@ const CRATES: &[Crate] = &[
             "qdelay-study",
             "qdelay-terminal",
             "qdelay-real",
+            "qdelay-lab",
         ],
         is_pure: false,
     },

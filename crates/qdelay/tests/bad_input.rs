@@ -78,7 +78,7 @@ fn a_comma_between_parameters() {
         &["--qdisc", "codel,target=10ms,interval=50ms:limit=7"],
         &["codel:target=10ms:interval=50ms:limit=7\n"],
     );
-    link(&["--transport", "cubic,iw=4"], &["'iw=4' is no transport; ", ": cubic:iw=4\n"]);
+    link(&["--transport", "cubic,iw=4"], &["'iw=4' is no transport; ", ", expected cubic:iw=4\n"]);
     // Without a component before it there is nothing to add it to.
     link(&["--qdisc", "limit=100"], &["unknown qdisc 'limit=100'"]);
     let hint = "parameters are separated by ':', not by ','";
@@ -168,7 +168,11 @@ fn components() {
         &["'priority:ef@bode': no class has the other codepoints; expected"],
     );
     refused("--qdisc", "pie,pie", &["'pie' is given twice; expected each once"]);
-    refused("--transport", "vegas", &["unknown transport 'vegas'; known: cubic, bbr, reno, udp"]);
+    refused(
+        "--transport",
+        "hybla",
+        &["unknown transport 'hybla'; known: cubic, bbr, reno, vegas, westwood, udp"],
+    );
     refused("--transport", "cubic:iw=0", &["iw=0: out of range; expected 1 to 1000"]);
     refused("--transport", "udp:off=1s", &["off is given without on; expected both"]);
     refused("--link", "10", &["'10': rate=10: expected a number with a unit"]);

@@ -129,17 +129,17 @@ fn an_own_discipline_is_listed_and_its_mistakes_are_told() {
 #[test]
 fn an_own_congestion_control() {
     let program = example("own-control");
-    let options = "--transport vegas,cubic --qdisc taildrop --link 10mbit --seed 1..2 --duration 10s";
+    let options = "--transport short_queue,cubic --qdisc taildrop --link 10mbit --seed 1..2 --duration 10s";
     let cases = compare(&program, options);
     // As its authors say: the rate of the link, and a queue of a few packets.
-    let (vegas, cubic) = (
-        mean(&cases, "transport", "vegas", "/queue_delay_ms/mean"),
+    let (own, cubic) = (
+        mean(&cases, "transport", "short_queue", "/queue_delay_ms/mean"),
         mean(&cases, "transport", "cubic", "/queue_delay_ms/mean"),
     );
-    assert!(vegas < 10.0 && cubic > 50.0, "{vegas} {cubic}");
+    assert!(own < 10.0 && cubic > 50.0, "{own} {cubic}");
     let message = refused(
         &program,
-        &["compare", "--link", "10mbit", "--transport", "vegas:alpha=9", "--qdisc", "codel"],
+        &["compare", "--link", "10mbit", "--transport", "short_queue:alpha=9", "--qdisc", "codel"],
     );
     assert!(message.contains("alpha 9 is above beta 4"), "{message}");
 }

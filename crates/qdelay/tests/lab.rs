@@ -209,6 +209,10 @@ fn what_the_laboratory_refuses() {
         &["run", &scenario, "--image", "bookworm", "--out", &out],
         &["--image: is only possible with the laboratory; expected it with --clock lab"],
     );
+    refused(
+        &["run", &scenario, "--bottleneck", "linux", "--out", &out],
+        &["--bottleneck: is only possible with the laboratory; expected it with --clock lab"],
+    );
     refused(&["lab", "guest"], &["/job/job.json: cannot be read", "qdelay run --clock lab"]);
     assert!(!Path::new(&out).exists(), "nothing is written");
     assert!(succeed(&["help", "lab"]).contains("docs/lab.md"));
@@ -243,4 +247,83 @@ fn what_a_machine_cannot_run_is_refused_before_it_starts() {
         command.env("QDELAY_LAB", images());
         refused_by(&mut command, 1, "cannot be written: No space left on device");
     }
+}
+
+/// A scenario whose bottleneck the kernel has itself.
+const OF_THE_KERNEL: &str = r#"
+[path]
+link = "htb:10mbit:overhead=14"
+rtt = "20ms"
+qdisc = "codel:variant=linux"
+[[flow]]
+name = "file"
+transport = "cubic"
+[[flow]]
+name = "call"
+transport = "udp:500kbit"
+[run]
+duration = "6s"
+warmup = "1s"
+"#;
+
+#[test]
+fn the_kernel_s_own_queue_is_a_bottleneck() {
+    needs_lab();
+    let folder = folder("lab-kernel");
+    let scenario = file(&folder, "kernel.toml", OF_THE_KERNEL);
+    let [real, simulated] = ["real", "simulated"].map(|name| folder.join(name).display().to_string());
+    let output =
+        with_images(&["run", &scenario, "--clock", "lab", "--strict", "--no-report", "--out", &real])
+            .output()
+            .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    succeed(&["run", &scenario, "--no-report", "--out", &simulated]);
+    let laboratory = &read(&Path::new(&real).join("cases/0/run.json"))["laboratory"];
+    assert_eq!(laboratory["bottleneck"], "linux");
+    let summary = |out: &str| read(&Path::new(out).join("cases/0/summary.json"));
+    let [real, simulated] = [&real, &simulated].map(|out| summary(out));
+    // What was seen is what the kernel counted, but for the last quarter of a second.
+    let (seen, counted) = (&real["drops_by_reason"]["kernel_drop"], &laboratory["counters"]["drops"]);
+    let (seen, counted) = (seen.as_u64().unwrap(), counted.as_u64().unwrap());
+    assert!(seen > 0 && (seen..seen + 5).contains(&counted), "{seen} of {counted}");
+    // One run of each, so the bounds are wide: the comparison with narrow ones is `qdelay validate lab`.
+    for (figure, bound) in
+        [("/throughput_mbps", 0.02), ("/queue_delay_ms/mean", 0.25), ("/one_way_delay_ms/mean", 0.1)]
+    {
+        let [real, simulated] =
+            [&real, &simulated].map(|summary| summary.pointer(figure).unwrap().as_f64().unwrap());
+        assert!((real / simulated - 1.0).abs() < bound, "{figure}: {real} and {simulated}");
+    }
+
+    let bode = file(&folder, "bode.toml", SCENARIO);
+    let out = folder.join("refused").display().to_string();
+    let refused = with_images(&["run", &bode, "--clock", "lab", "--bottleneck", "linux", "--out", &out])
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        text(&refused).contains("expected overhead=14 where the kernel is the bottleneck"),
+        "{}",
+        text(&refused)
+    );
+}
+
+#[test]
+fn a_machine_that_panics_or_hangs_is_ended() {
+    needs_lab();
+    let image = qdelay_lab::image::find(&images(), None).unwrap();
+    let outcome = |script: &str, limit_s: f64| {
+        let mut job = qdelay_lab::archive::Writer::default();
+        job.folder("job");
+        job.file("job/run", script.as_bytes());
+        qdelay_lab::machine::run(&image, &job.finish(), 1, limit_s, &|_| ()).unwrap_err()
+    };
+    let panicked = outcome("echo c > /proc/sysrq-trigger", 300.0);
+    assert!(panicked.starts_with("the kernel of the machine panicked: "), "{panicked}");
+    assert!(panicked.contains("sysrq triggered crash"), "{panicked}");
+    let hung = outcome("echo on we go; while :; do :; done", 40.0);
+    assert!(hung.starts_with("the machine did not end within 40 s: its last messages are: "), "{hung}");
+    assert!(hung.ends_with("on we go"), "{hung}");
+    let silent = outcome("exit 0", 300.0);
+    assert!(silent.starts_with("the machine ended without a result: "), "{silent}");
 }

@@ -15,6 +15,7 @@ mod dependents;
 mod examples;
 mod fingerprints;
 mod foreign_results;
+mod guide;
 mod help;
 mod instructions;
 mod interrupt;

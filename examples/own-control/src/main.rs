@@ -1,8 +1,8 @@
-//! An own congestion control, with the whole command around it: `vegas` (Brakmo and Peterson, 1995) keeps a few segments in the
+//! An own congestion control, with the whole command around it: `short_queue`, after Vegas (Brakmo and Peterson, 1995), keeps a few segments in the
 //! queue, which it estimates from the round trip time.
 //!
 //! ```text
-//! cargo run --release -- compare --transport vegas,cubic --qdisc taildrop,codel --trace synth-lte-driving --seed 1..5
+//! cargo run --release -- compare --transport short_queue,cubic --qdisc taildrop,codel --trace synth-lte-driving --seed 1..5
 //! ```
 //!
 //! Loss detection, recovery, timers and pacing are TCP's. The control decides the window, once each round trip.
@@ -18,20 +18,20 @@ const ALPHA: Typed<u64> =
 const BETA: Typed<u64> =
     Typed::new("beta", "4", "shrinks above this many segments in the queue").unit(Unit::Count("segments"));
 const PARAMETERS: [Parameter; KNOBS.len() + 2] = with_knobs(&[ALPHA.parameter(), BETA.parameter()]);
-static VEGAS: Component =
-    Component::new(Kind::Transport, "vegas", "TCP with Vegas, which keeps its queue short")
+static SHORT_QUEUE: Component =
+    Component::new(Kind::Transport, "short_queue", "TCP that keeps its queue short by the round trip")
         .source("Brakmo and Peterson, IEEE JSAC 13(8), 1995")
         .with(&PARAMETERS);
 
 #[derive(Clone, Debug)]
-struct Vegas {
+struct ShortQueue {
     alpha: f64,
     beta: f64,
     /// The first sequence number of the next round trip.
     round_end: u64,
 }
 
-impl Controller for Vegas {
+impl Controller for ShortQueue {
     fn init(&mut self, _: &Connection, _: &mut Window, _: &mut Random) {}
 
     fn ssthresh(&mut self, _: &Connection, window: &Window) -> u32 {
@@ -60,19 +60,19 @@ impl Controller for Vegas {
     }
 
     fn in_kernel(&self) -> Option<&'static str> {
-        Some("vegas")
+        None
     }
 }
 
 fn main() -> ExitCode {
-    let vegas = control::custom(&VEGAS, |arguments| {
+    let short_queue = control::custom(&SHORT_QUEUE, |arguments| {
         let (alpha, beta) = (arguments.get(&ALPHA), arguments.get(&BETA));
         if alpha > beta {
             return Err(
                 arguments.fail(format!("alpha {alpha} is above beta {beta}; expected it to be at most that"))
             );
         }
-        Ok(Vegas { alpha: alpha as f64, beta: beta as f64, round_end: 0 })
+        Ok(ShortQueue { alpha: alpha as f64, beta: beta as f64, round_end: 0 })
     });
-    qdelay::main_with(Registry::new().with(vegas))
+    qdelay::main_with(Registry::new().with(short_queue))
 }

@@ -16,7 +16,10 @@
 //! * `wait`: spread the drops evenly instead of geometrically, by counting the arrivals since the last drop
 //!   (section 7's second method; on).
 //! * `mtu`: size of a typical packet (1500 bytes); with `rate`, the link's rate (10 Mbit/s), it gives the number of
-//!   packets that an idle link could have sent. The average is aged by as many arrivals at an empty queue. In mode
+//!   packets that an idle link could have sent. The average is aged by as many arrivals at an empty queue. With `ageing` off it
+//!   is not, and an arrival at an empty queue counts as any other: so is Linux's RED below HTB or TBF, which never ask an empty
+//!   queue for a packet, from which RED would learn that it is empty. After a burst the average then stays high until
+//!   some hundred packets have arrived. In mode
 //!   `bytes` the probability of a packet is also scaled by its size over `mtu`.
 //!
 //! The host calls [`Red::admit`] for every arrival, whether or not there is room for it, and [`Red::emptied`] when a
@@ -70,6 +73,8 @@ pub struct RedParameters {
     pub mtu: u64,
     /// Rate of the link, more than zero: for the idle time.
     pub rate: Rate,
+    /// Whether the average ages while the queue is empty.
+    pub ageing: bool,
 }
 
 impl RedParameters {
@@ -185,7 +190,7 @@ impl Red {
     #[inline]
     fn update(&mut self, queued: Backlog, now: Time) {
         let keep = 1.0 - self.parameters.weight;
-        if let (0, Some(since)) = (queued.packets, self.empty_since) {
+        if let (0, Some(since), true) = (queued.packets, self.empty_since, self.parameters.ageing) {
             let packets = now.since(since).as_nanos() as f64 / self.packet_nanos;
             self.average *= libm::pow(keep, packets);
             return;
@@ -220,6 +225,7 @@ mod tests {
         wait: true,
         mtu: 1500,
         rate: Rate::from_bps(10_000_000),
+        ageing: true,
     };
 
     fn random() -> Random {

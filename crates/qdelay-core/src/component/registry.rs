@@ -24,7 +24,7 @@ use core::fmt;
 /// let registry = Registry::new().with(qdisc::custom(&PATIENT, |_| Ok(Fifo::new(Limit::packets(u64::MAX), Patient))));
 /// let arguments = registry.parse(qdisc::COMPONENTS, "patient").unwrap();
 /// assert_eq!(AnyQdisc::build(&arguments).unwrap().backlog().packets, 0);
-/// assert!(registry.parse(qdisc::COMPONENTS, "impatient").unwrap_err().message.ends_with("fcfs_green, patient"));
+/// assert!(registry.parse(qdisc::COMPONENTS, "impatient").unwrap_err().message.ends_with("fcfs_green, patient; did you mean 'patient'?"));
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry(Option<Arc<Vec<Custom>>>);

@@ -31,7 +31,7 @@ pub(super) const CE_THRESHOLD: Typed<Option<Span>> = Typed::new(
 .within("0", "100s")
 .source("Linux codel (ce_threshold disabled)");
 
-const VARIANT: Typed<str> = Typed::new(
+pub(super) const VARIANT: Typed<str> = Typed::new(
     "variant",
     "rfc",
     "whose arithmetic: the RFC's, the Linux kernel's, mahimahi's, or of the 5G QoS thesis's program",

@@ -15,7 +15,8 @@
 //!   set, modulo 256 (flow).
 //! * `flows`: buckets of `by=flow` (1024); `quantum`: bytes per turn (1514), to which each packet counts with `overhead`
 //!   bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514; the paper has none).
-//! * `limit` in packets (1000) and `limit_bytes` (none), over all buckets.
+//! * `limit` in packets (1000) and `limit_bytes` (none), over all buckets; `depth`: packets that one bucket may hold (no such limit); an arrival
+//!   beyond is dropped.
 //!
 //! Cost: constant per packet where `quantum` is a full packet; otherwise packet size over `quantum` turns. A drop costs
 //! a few times log2(buckets) steps.
@@ -27,7 +28,7 @@
 //!   determined, so that a flow that holds the most bytes loses its own packet. Ties go to the lowest bucket.
 //! * A bucket emptied by buffer stealing stays in the list, with its deficit, until its turn. A bucket joins the list even if
 //!   its first packet made it the longest and was dropped at once.
-//! * Linux: each class has its own limit and there is no shared one; filters assign packets to classes; there is no buffer
+//! * Linux: each class has its own limit (`depth`) and there is no shared one; filters assign packets to classes; there is no buffer
 //!   stealing.
 
 use super::flow_hash::{self, FLOWS};
@@ -38,13 +39,19 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Sink};
 use alloc::format;
 
-const BY: Typed<str> = Typed::new(
+pub(super) const BY: Typed<str> = Typed::new(
     "by",
     "flow",
     "who takes turns: hashed flows, the 64 codepoints of DiffServ, or classes (modulo 256)",
 )
 .unit(Unit::Choice(&["flow", "dscp", "class"]))
 .source("Shreedhar and Varghese 1995 (what a flow is); RFC 2474 section 3");
+
+pub(super) const DEPTH: Typed<u64> =
+    Typed::new("depth", "0", "most packets in one bucket; 0 for no such limit")
+        .unit(Unit::Count("packets"))
+        .within("0", "10000000")
+        .source("Linux drr (the limit of a class's queue)");
 
 /// Declaration of `drr` and its parameters.
 pub static COMPONENT: Component = Component::new(
@@ -63,12 +70,13 @@ pub static COMPONENT: Component = Component::new(
         )
         .parameter(),
     OVERHEAD.parameter(),
+    DEPTH.parameter(),
     LIMIT.parameter(),
     LIMIT_BYTES.parameter(),
 ]);
 
 /// Its drop reasons.
-pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW];
+pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW, DropReason::TAIL_LIMIT];
 /// Its mark reasons.
 pub(super) const MARKS: &[MarkReason] = &[];
 
@@ -92,6 +100,7 @@ pub struct Drr {
     by: DrrBy,
     quantum: i64,
     overhead: i64,
+    depth: u64,
     limit: Limit,
 }
 
@@ -110,6 +119,7 @@ impl Drr {
             by,
             quantum: i64::from(quantum.max(1)),
             overhead: i64::from(overhead),
+            depth: u64::MAX,
             limit,
         }
     }
@@ -130,7 +140,8 @@ impl Drr {
         }
         let (flows, quantum, overhead) =
             (arguments.get(&FLOWS), arguments.get(&QUANTUM), arguments.get(&OVERHEAD));
-        Ok(Drr::new(limits::limit(arguments), by, flows, quantum, overhead))
+        let depth = Some(arguments.get(&DEPTH)).filter(|depth| *depth > 0).unwrap_or(u64::MAX);
+        Ok(Drr { depth, ..Drr::new(limits::limit(arguments), by, flows, quantum, overhead) })
     }
 
     #[inline]
@@ -169,6 +180,9 @@ impl Qdisc for Drr {
     #[inline]
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
         let bucket = self.bucket(&packet);
+        if self.queues.backlog_of(bucket).packets >= self.depth {
+            return context.sink.dropped(&packet, DropReason::TAIL_LIMIT);
+        }
         self.queues.push(bucket, packet);
         if !self.queues.is_listed(bucket) {
             self.queues.set_deficit(bucket, self.quantum);
@@ -319,6 +333,15 @@ mod tests {
         assert_eq!(bench.dequeue_many(0, 9), [1]);
         bench.enqueue_flow(1, 0, &[500]);
         assert_eq!(bench.dequeue(0), Some(2));
+    }
+
+    #[test]
+    fn a_bucket_may_have_a_limit_of_its_own() {
+        let mut bench = Bench::new("drr:depth=2");
+        bench.enqueue_flow(1, 0, &[1500; 3]);
+        bench.enqueue_flow(2, 0, &[1500; 2]);
+        assert_eq!(bench.log.dropped, [(2, DropReason::TAIL_LIMIT)]);
+        assert_eq!(bench.dequeue_many(0, 9), [0, 3, 1, 4]);
     }
 
     #[test]

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(error("fcfs_green:rate=1mbit:window=1s").contains("window is of the estimate"));
+        assert!(error("fcfs_green:rate=1mbit:window=1s").contains("window is for the estimate"));
         assert!(error("fcfs_green:green=1-0").contains("1-0 is empty"));
         assert!(error("fcfs_green:bound=0").contains("expected 1us to 100s"));
     }

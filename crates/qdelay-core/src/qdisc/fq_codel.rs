@@ -45,7 +45,7 @@ const VARIANT: Typed<str> =
     Typed::new("variant", "rfc", "whose CoDel arithmetic: the RFC's or the Linux kernel's")
         .unit(Unit::Choice(&["rfc", "linux"]))
         .source("RFC 8289 section 5");
-const DROP_BATCH: Typed<u32> = Typed::new(
+pub(super) const DROP_BATCH: Typed<u32> = Typed::new(
     "drop_batch",
     "64",
     "most packets dropped at once from the fattest bucket when a limit is exceeded",
@@ -53,10 +53,11 @@ const DROP_BATCH: Typed<u32> = Typed::new(
 .unit(Unit::Count("packets"))
 .within("1", "1000")
 .source("RFC 8290 section 4.1; Linux fq_codel (drop_batch)");
-const MEMORY: Typed<u64> = Typed::new("memory", "32mb", "most bytes queued (IP bytes); 0 for no such limit")
-    .unit(Unit::Bytes)
-    .within("0", "")
-    .source("Linux fq_codel (memory_limit)");
+pub(super) const MEMORY: Typed<u64> =
+    Typed::new("memory", "32mb", "most bytes queued (IP bytes); 0 for no such limit")
+        .unit(Unit::Bytes)
+        .within("0", "")
+        .source("Linux fq_codel (memory_limit)");
 
 /// Declaration of `fq_codel` and its parameters.
 pub static COMPONENT: Component = Component::new(

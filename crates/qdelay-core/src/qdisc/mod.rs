@@ -17,6 +17,7 @@ mod flow_queues;
 mod fq_codel;
 mod head_drop;
 mod limits;
+mod linux;
 mod longest;
 mod pie;
 mod priority;
@@ -36,6 +37,7 @@ pub use fifo::{Fifo, FifoLaw};
 pub use flow_queues::LONGEST_FLOW;
 pub use fq_codel::FqCodelParameters;
 pub use limits::{LIMIT, LIMIT_BYTES, limit};
+pub use linux::{KernelQdisc, kernel_qdisc};
 pub use ring::{Limit, Ring};
 pub use sfq::SfqParameters;
 

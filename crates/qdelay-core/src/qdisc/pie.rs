@@ -14,41 +14,43 @@ use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::string::String;
 
-const TARGET: Typed<Span> = Typed::new("target", "15ms", "delay to hold (QDELAY_REF)")
+pub(super) const TARGET: Typed<Span> = Typed::new("target", "15ms", "delay to hold (QDELAY_REF)")
     .within("1us", "100s")
     .source("RFC 8033 section 4.2");
-const TUPDATE: Typed<Span> = Typed::new("tupdate", "15ms", "how often the probability is recomputed; linux rounds up to ticks of hz and adds one, mahimahi has 30ms unless given").within("1us", "100s").source("RFC 8033 section 4.2 (T_UPDATE)");
-const ALPHA: Typed<f64> = Typed::new("alpha", "0.125", "weight of the distance from target (1/s)")
+pub(super) const TUPDATE: Typed<Span> = Typed::new("tupdate", "15ms", "how often the probability is recomputed; linux rounds up to ticks of hz and adds one, mahimahi has 30ms unless given").within("1us", "100s").source("RFC 8033 section 4.2 (T_UPDATE)");
+pub(super) const ALPHA: Typed<f64> = Typed::new("alpha", "0.125", "weight of the distance from target (1/s)")
     .within("0", "1000")
     .source("RFC 8033 section 4.2");
-const BETA: Typed<f64> = Typed::new("beta", "1.25", "weight of the trend (1/s)")
+pub(super) const BETA: Typed<f64> = Typed::new("beta", "1.25", "weight of the trend (1/s)")
     .within("0", "1000")
     .source("RFC 8033 section 4.2");
-const MAX_BURST: Typed<Span> =
+pub(super) const MAX_BURST: Typed<Span> =
     Typed::new("max_burst", "150ms", "how long a burst may go on before the first drop")
         .within("0", "100s")
         .source("RFC 8033 section 4.4 (MAX_BURST)");
-const ESTIMATOR: Typed<str> = Typed::new(
+pub(super) const ESTIMATOR: Typed<str> = Typed::new(
     "estimator",
     "timestamp",
     "delay from the last departure's sojourn, or from backlog over departure rate",
 )
 .unit(Unit::Choice(&["timestamp", "rate"]))
 .source("RFC 8033 section 4.3, appendix A; Linux (no dq_rate_estimator)");
-const ECN: Typed<bool> = Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them")
-    .source("Linux pie (noecn)");
-const ECN_THRESHOLD: Typed<f64> = Typed::new(
+pub(super) const ECN: Typed<bool> =
+    Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them")
+        .source("Linux pie (noecn)");
+pub(super) const ECN_THRESHOLD: Typed<f64> = Typed::new(
     "ecn_threshold",
     "0.1",
     "from this probability on, ECN-capable packets are dropped all the same",
 )
 .within("0", "1")
 .source("RFC 8033 section 5.1 (mark_ecnth)");
-const DERANDOMIZE: Typed<bool> =
+pub(super) const DERANDOMIZE: Typed<bool> =
     Typed::new("derandomize", "on", "space the drops out").source("RFC 8033 section 5.4");
-const BYTEMODE: Typed<bool> = Typed::new("bytemode", "off", "scale the probability by packet size over mtu")
-    .source("Linux pie (nobytemode)");
-const HZ: Typed<u32> = Typed::new(
+pub(super) const BYTEMODE: Typed<bool> =
+    Typed::new("bytemode", "off", "scale the probability by packet size over mtu")
+        .source("Linux pie (nobytemode)");
+pub(super) const HZ: Typed<u32> = Typed::new(
     "hz",
     "250",
     "the kernel's timer, of variant linux: tupdate=15ms is 20ms at 250, 16ms at 1000",
@@ -56,7 +58,7 @@ const HZ: Typed<u32> = Typed::new(
 .unit(Unit::Count("ticks a second"))
 .within("24", "1200")
 .source("Linux CONFIG_HZ (Debian, Ubuntu)");
-const VARIANT: Typed<str> =
+pub(super) const VARIANT: Typed<str> =
     Typed::new("variant", "rfc", "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's")
         .unit(Unit::Choice(&["rfc", "linux", "mahimahi"]))
         .source("RFC 8033");

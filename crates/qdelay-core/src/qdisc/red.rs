@@ -18,7 +18,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink};
 use alloc::format;
 
-const MODE: Typed<str> = Typed::new(
+pub(super) const MODE: Typed<str> = Typed::new(
     "mode",
     "packets",
     "unit of min and max; in bytes a packet's probability is scaled by its size over mtu",
@@ -33,30 +33,36 @@ const MAX: Typed<Option<f64>> =
     Typed::new("max", "", "average at which probability is reached (max_th); 15 full packets unless given")
         .within("0", "1000000000")
         .source("Floyd 1997, setting parameters");
-const PROBABILITY: Typed<f64> =
+pub(super) const PROBABILITY: Typed<f64> =
     Typed::new("probability", "0.1", "probability of a drop as the average gets to max (max_p)")
         .within("0.000001", "1")
         .source("Floyd 1997, setting parameters (0.02 in 1993)");
-const WEIGHT: Typed<f64> =
+pub(super) const WEIGHT: Typed<f64> =
     Typed::new("weight", "0.002", "weight of the present length in the average, per arrival (w_q)")
         .within("0.000001", "1")
         .source("Floyd and Jacobson 1993 section 6");
-const GENTLE: Typed<bool> = Typed::new(
+pub(super) const GENTLE: Typed<bool> = Typed::new(
     "gentle",
     "on",
     "from max to twice max let the probability rise to 1; off: drop all from max on",
 )
 .source("Floyd 2000, gentle variant");
-const WAIT: Typed<bool> =
+pub(super) const WAIT: Typed<bool> =
     Typed::new("wait", "on", "spread the drops evenly; off: each arrival is independent of those before")
         .source("Floyd and Jacobson 1993 section 7");
-const ECN: Typed<bool> =
+pub(super) const ECN: Typed<bool> =
     Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them, but for the forced drops")
         .source("RFC 3168 section 7; Linux red (ecn)");
 pub(super) const RATE: Typed<Rate> =
     Typed::new("rate", "10mbit", "rate of the link, by which the average ages while the queue is empty")
         .within("1bit", "")
         .source("Linux red (bandwidth)");
+pub(super) const AGEING: Typed<bool> = Typed::new(
+    "ageing",
+    "on",
+    "let the average fall while the queue is empty; off: as in Linux below HTB and TBF",
+)
+.source("Floyd and Jacobson 1993 section 6; Linux sch_htb.c, sch_tbf.c");
 
 /// Declaration of `red` and its parameters.
 pub static COMPONENT: Component = Component::new(
@@ -75,6 +81,7 @@ pub static COMPONENT: Component = Component::new(
     WAIT.parameter(),
     ECN.parameter(),
     RATE.parameter(),
+    AGEING.parameter(),
     MTU.about("size of a typical packet (IP bytes), for that ageing and for mode bytes")
         .source("Linux red (avpkt)")
         .parameter(),
@@ -120,7 +127,7 @@ impl Default for RedParameters {
     }
 }
 
-fn parameters(arguments: &Arguments) -> RedParameters {
+pub(super) fn parameters(arguments: &Arguments) -> RedParameters {
     let mtu = arguments.get(&MTU);
     let (mode, scale) = match arguments.get(&MODE) {
         "bytes" => (RedMode::Bytes, mtu as f64),
@@ -136,6 +143,7 @@ fn parameters(arguments: &Arguments) -> RedParameters {
         wait: arguments.get(&WAIT),
         mtu,
         rate: arguments.get(&RATE),
+        ageing: arguments.get(&AGEING),
     }
 }
 

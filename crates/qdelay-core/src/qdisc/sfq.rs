@@ -38,14 +38,14 @@ use crate::{Context, DropReason, MarkReason, Packet, Sink, Span, Time};
 use alloc::format;
 use alloc::vec::Vec;
 
-const DEPTH: Typed<u64> = Typed::new("depth", "127", "most packets in one bucket")
+pub(super) const DEPTH: Typed<u64> = Typed::new("depth", "127", "most packets in one bucket")
     .unit(Unit::Count("packets"))
     .within("1", "65535")
     .source("Linux sfq (SFQ_MAX_DEPTH)");
-const HEADDROP: Typed<bool> =
+pub(super) const HEADDROP: Typed<bool> =
     Typed::new("headdrop", "off", "drop a bucket's oldest packet in place of its newest")
         .source("Linux sfq (headdrop)");
-const PERTURB: Typed<Span> = Typed::new("perturb", "0", "how often the hash changes; 0 for never")
+pub(super) const PERTURB: Typed<Span> = Typed::new("perturb", "0", "how often the hash changes; 0 for never")
     .within("0", "1000s")
     .source("McKenney, INFOCOM 1990; Linux sfq (perturb 0)");
 

@@ -16,7 +16,8 @@
 //! removed, this socket stays unusable even if an interface of the same name is created: open another socket.
 //!
 //! Parameters: the interface; `frames`, the number of frames in the ring ([`FRAMES`]); `bypass` (off), whether sent frames skip
-//! the interface's queue discipline and go straight to its driver.
+//! the interface's queue discipline and go straight to its driver; `leaving` (off), whether the socket receives the frames that leave
+//! by the interface in place of those that arrive.
 #![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library offers.
 
 mod ring;
@@ -74,11 +75,13 @@ pub struct PacketOptions {
     pub frames: u32,
     /// Whether sending skips the interface's queue discipline.
     pub bypass: bool,
+    /// Whether to receive the frames that leave by the interface, after its queue discipline, in place of those that arrive.
+    pub leaving: bool,
 }
 
 impl Default for PacketOptions {
     fn default() -> Self {
-        PacketOptions { frames: FRAMES, bypass: false }
+        PacketOptions { frames: FRAMES, bypass: false, leaving: false }
     }
 }
 
@@ -134,6 +137,8 @@ pub struct PacketSocket {
     name: String,
     index: u32,
     mtu: u32,
+    /// See [`PacketOptions::leaving`].
+    leaving: bool,
     /// Kernel drops up to the last query.
     drops: u64,
     /// Successive reads that found the ring empty.
@@ -185,6 +190,7 @@ impl PacketSocket {
             name: interface.to_string(),
             index: index as u32,
             mtu,
+            leaving: options.leaving,
             drops: 0,
             looks: 0,
         })
@@ -231,7 +237,9 @@ fn raw_socket() -> io::Result<OwnedFd> {
 fn prepare(socket: &OwnedFd, options: PacketOptions) -> io::Result<()> {
     set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &TPACKET_V2)?;
     // Kernels before 4.20 lack this option; there, sent frames are recognised by their packet type.
-    let _ = set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32);
+    if !options.leaving {
+        let _ = set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32);
+    }
     // Without the permission the default buffer size stays.
     let _ = set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER);
     if options.bypass {
@@ -303,7 +311,8 @@ impl Device for PacketSocket {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         while let Some(waiting) = self.ring.first() {
-            let received = (!waiting.is_outgoing).then(|| copy_out(&waiting.header, waiting.bytes, buffer));
+            let received = (waiting.is_outgoing == self.leaving)
+                .then(|| copy_out(&waiting.header, waiting.bytes, buffer));
             self.ring.give_back();
             if received.is_some() {
                 self.looks = 0;
@@ -322,8 +331,8 @@ impl Device for PacketSocket {
     fn next_stamp(&mut self) -> Option<u64> {
         loop {
             match self.ring.stamp()? {
-                (stamp, false) => return Some(stamp),
-                (_, true) => self.ring.give_back(),
+                (stamp, is_outgoing) if is_outgoing == self.leaving => return Some(stamp),
+                _ => self.ring.give_back(),
             }
         }
     }

@@ -92,15 +92,17 @@ pub(super) use slotted;
 
 /// Makes `LINKS`, `EXAMPLES` and what [`AnyLink`](super::AnyLink) holds of lines `module::Link`, followed by `in Box` where the
 /// link is large, under how a path drives them. The module has `COMPONENT` and `EXAMPLE`, a text of it, and the link `build`;
-/// those of `traces`, which are slotted as well, are made by whoever opens their files.
+/// those of `recorded`, which are shaped, and of `traces`, which are slotted as well, are made by whoever has their times.
 macro_rules! links {
     (
         shaped: { $($shaped:ident::$Shaped:ident $(in $ShapedIn:ident)?),+ $(,)? }
+        recorded: { $($recorded:ident::$Recorded:ident),+ $(,)? }
         serial: { $($serial:ident::$Serial:ident $(in $SerialIn:ident)?),+ $(,)? }
         slotted: { $($slotted:ident::$Slotted:ident $(in $SlottedIn:ident)?),+ $(,)? }
         traces: { $($trace:ident::$Trace:ident $(in $TraceIn:ident)?),+ $(,)? }
     ) => {
         $(pub use $shaped::$Shaped;)+
+        $(pub use $recorded::$Recorded;)+
         $(pub use $serial::$Serial;)+
         $(pub use $slotted::$Slotted;)+
         $(pub use $trace::$Trace;)+
@@ -115,7 +117,7 @@ macro_rules! links {
             component::EXAMPLE, $($shaped::EXAMPLE,)+ $($serial::EXAMPLE,)+ $($slotted::EXAMPLE,)+
         ];
 
-        dispatch::kind!(Shaped, AnyShaped: $($Shaped $(in $ShapedIn)?),+);
+        dispatch::kind!(Shaped, AnyShaped: $($Shaped $(in $ShapedIn)?,)+ $($Recorded),+);
         dispatch::kind!(Serial, AnySerial: $($Serial $(in $SerialIn)?),+);
         dispatch::kind!(Slotted, AnySlotted: $($Slotted $(in $SlottedIn)?,)+ $($Trace $(in $TraceIn)?),+);
         dispatch::slotted!($($Slotted,)+ $($Trace),+);
@@ -124,11 +126,11 @@ macro_rules! links {
         impl Shaped for AnyShaped {
             #[inline]
             fn eligible(&self) -> Time {
-                match self { $(AnyShaped::$Shaped(link) => link.eligible()),+ }
+                match self { $(AnyShaped::$Shaped(link) => link.eligible(),)+ $(AnyShaped::$Recorded(link) => link.eligible()),+ }
             }
             #[inline]
             fn charge(&mut self, now: Time, bytes: u32) {
-                match self { $(AnyShaped::$Shaped(link) => link.charge(now, bytes)),+ }
+                match self { $(AnyShaped::$Shaped(link) => link.charge(now, bytes),)+ $(AnyShaped::$Recorded(link) => link.charge(now, bytes)),+ }
             }
         }
 

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | [`Line`] | when its last bit is sent, at a constant rate | a serial line: store and forward |
 //! | [`Shaper`] | at the start of its slot, if the bucket is not in debt | a Linux HTB class with a burst |
+//! | [`Recorded`] | at the next recorded time | another implementation's departures |
 //! | [`TraceLink`] | at the opportunity that carries its last byte | mahimahi's `mm-link` |
 //! | [`RateLink`] | when its last bit is sent, at a rate that changes on the way | a line over [`RateSteps`](qdelay_trace::RateSteps) |
 //! | [`Uplink`] | in the granted slot that carries its last byte | scheduling requests and buffer status reports of LTE |
@@ -14,6 +15,7 @@ mod component;
 mod dispatch;
 mod line;
 mod parameters;
+mod recorded;
 mod shaper;
 mod steps;
 mod trace;
@@ -29,6 +31,7 @@ use qdelay_core::{Rate, Time};
 // The registry: a line makes of a link a variant, an entry of `LINKS` and an example. They are listed in this order.
 dispatch::links! {
     shaped: { shaper::Shaper }
+    recorded: { recorded::Recorded }
     serial: { line::Line, steps::RateLink }
     slotted: { uplink::Uplink in Box }
     traces: { trace::TraceLink }

@@ -156,8 +156,8 @@ mod tests {
         assert!(message(b"4294967296\n").contains("expected at most 4294967295 ms"));
         assert!(message(b"99999999999999999999999999\n").starts_with("line 1: "));
         assert!(message(b"0\n0\n").starts_with("line 2: the trace ends at time 0"));
-        assert!(message(&[b'0'; 65]).starts_with("line 1: longer than 64 bytes"));
-        assert!(message(&[0; 1_000_000]).starts_with("line 1: longer than 64 bytes"));
+        assert!(message(&[b'0'; 65]).starts_with("line 1: the line is longer than 64 bytes"));
+        assert!(message(&[0; 1_000_000]).starts_with("line 1: the line is longer than 64 bytes"));
     }
 
     #[test]

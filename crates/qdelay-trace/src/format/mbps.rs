@@ -219,7 +219,7 @@ mod tests {
         assert!(message(b"1e300 1\n").contains("too large"));
         assert!(message(b"0 1\n4294968 1\n").contains("too large"));
         assert!(message(b"# duration_s 1\n0 1\n1 1\n").contains("begins before the trace ends"));
-        assert!(message(&[b'#'; 1025]).starts_with("line 1: longer than 1024 bytes"));
+        assert!(message(&[b'#'; 1025]).starts_with("line 1: the line is longer than 1024 bytes"));
         let mut parser = Parser::with_limit(1);
         assert!(parser.feed(b"0 1\n1 1\n").unwrap_err().to_string().contains("more than 1 samples"));
     }

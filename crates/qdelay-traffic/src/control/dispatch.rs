@@ -186,7 +186,7 @@ mod tests {
             assert!(built.is_some_and(|built| each.contains(&built)), "{}", component.name);
         }
         assert_eq!(AnyController::named("bbr").map(|c| c.owns_window()), Some(true));
-        assert!(AnyController::named("vegas").is_none());
+        assert!(AnyController::named("hybla").is_none());
         let in_kernel: Vec<&str> = AnyController::names_in_kernel().collect();
         assert!(["cubic", "bbr", "reno"].iter().all(|name| in_kernel.contains(name)), "{in_kernel:?}");
     }

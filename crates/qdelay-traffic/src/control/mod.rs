@@ -10,6 +10,8 @@
 //! | [`Reno`] | RFC 5681 | `tcp_reno_cong_avoid` | no |
 //! | [`Cubic`] | RFC 9438, HyStart | `tcp_cubic.c` | no |
 //! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
+//! | [`Vegas`] | Brakmo and Peterson 1995 | `tcp_vegas.c` | no |
+//! | [`Westwood`] | Westwood+ (Grieco and Mascolo 2004) | `tcp_westwood.c` | no |
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
@@ -29,6 +31,8 @@ mod minimal;
 mod ns3_cubic;
 mod ns3_reno;
 mod reno;
+mod vegas;
+mod westwood;
 mod windowed_max;
 
 pub use bbr::{Bbr, BbrConfig, Mode};
@@ -37,6 +41,8 @@ pub use custom::{CustomController, custom};
 pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
+pub use vegas::Vegas;
+pub use westwood::Westwood;
 
 use crate::profile::Profile;
 use alloc::format;
@@ -45,7 +51,7 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Random, Rate, Span, Time};
 
 controls! {
-    cubic::Cubic, bbr::Bbr, reno::Reno;
+    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood;
     Ns3Cubic, Ns3Reno
 }
 

@@ -59,6 +59,9 @@ pub struct Run {
     /// With --clock lab: the image of the laboratory [default: the first of 'qdelay lab list']
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
+    /// With --clock lab: whose queue the bottleneck is [default: auto]
+    #[arg(long, value_name = "WHOSE")]
+    pub bottleneck: Option<LabBottleneck>,
     /// With --clock real: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
@@ -94,6 +97,17 @@ pub enum RunClock {
     Real,
     /// The same in the laboratory's machine, in its own time (docs/lab.md)
     Lab,
+}
+
+/// The bottleneck of cases in the laboratory.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabBottleneck {
+    /// The kernel's own queue discipline where it has what the case needs, and else qdelay's
+    Auto,
+    /// The kernel's; a case that it cannot express is refused
+    Linux,
+    /// qdelay's
+    Qdelay,
 }
 
 /// `qdelay report`.

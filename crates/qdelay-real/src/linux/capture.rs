@@ -1,0 +1,125 @@
+//! Packets of the flows as they arrive at the shaper and as they leave it.
+
+use super::network::Network;
+use crate::ports::{self, FlowDirection};
+use crate::sleep_until;
+use qdelay_core::{Span, Time};
+use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_emu::device::packet::PacketSocket;
+use qdelay_emu::device::{Device, Kind};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of a packet that are kept: its headers.
+pub(crate) const HEAD_BYTES: usize = 80;
+/// Time between two readings of the rings.
+const PAUSE: Span = Span::from_millis(5);
+/// The ECN codepoint of marked packets, in the second byte.
+const CE: u8 = 0x03;
+/// Largest frame.
+const FRAME_BYTES: usize = 2048;
+
+/// A packet that was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// When.
+    pub at: Time,
+    /// What identifies it, whatever its TTL and ECN codepoint.
+    pub key: u64,
+    /// Its flow.
+    pub flow: u32,
+    /// Whether it is marked (CE).
+    pub is_marked: bool,
+    /// IP bytes.
+    pub bytes: u32,
+    /// Its first bytes.
+    pub head: [u8; HEAD_BYTES],
+}
+
+/// The packets of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Capture {
+    /// At the shaper, in order of time.
+    pub arrived: Vec<Seen>,
+    /// Behind it.
+    pub left: Vec<Seen>,
+    /// Packets that the kernel did not keep for us.
+    pub lost: u64,
+}
+
+impl Capture {
+    /// Captures from `begin` on until `stop`; blocks the calling thread.
+    ///
+    /// # Errors
+    /// A socket failed: one line.
+    pub(crate) fn run(
+        network: &Network,
+        begin: &dyn Fn() -> Option<RealClock>,
+        is_over: &dyn Fn(Time) -> bool,
+        stop: &AtomicBool,
+    ) -> Result<Capture, String> {
+        let failed = |error: io::Error| format!("the capture failed: {error}");
+        let mut sockets = network.sockets()?;
+        let mut capture = Capture::default();
+        let Some(mut clock) = begin() else {
+            return Err("the capture failed: the run did not begin".to_string());
+        };
+        loop {
+            let now = clock.now();
+            let is_last = is_over(now) || stop.load(Ordering::Relaxed);
+            let [arriving, leaving] = &mut sockets;
+            drain(arriving, &mut clock, now, &mut capture.arrived).map_err(failed)?;
+            drain(leaving, &mut clock, now, &mut capture.left).map_err(failed)?;
+            if is_last {
+                break;
+            }
+            sleep_until(&mut clock, now + PAUSE);
+        }
+        capture.lost = sockets.iter_mut().map(Device::kernel_drops).sum();
+        Ok(capture)
+    }
+}
+
+/// Reads what has been seen by now.
+fn drain(
+    socket: &mut PacketSocket,
+    clock: &mut RealClock,
+    now: Time,
+    seen: &mut Vec<Seen>,
+) -> io::Result<()> {
+    let mut buffer = [0; FRAME_BYTES];
+    loop {
+        let stamp = socket.next_stamp();
+        let Some(received) = socket.receive(&mut buffer)? else { return Ok(()) };
+        if received.kind != Kind::Ip {
+            continue;
+        }
+        let packet = buffer.get(usize::from(received.header)..received.bytes).unwrap_or(&[]);
+        let at = stamp.map_or(now, |stamp| clock.of_day(stamp, now));
+        seen.extend(look(at, packet));
+    }
+}
+
+/// The packet, if it is of a flow.
+fn look(at: Time, packet: &[u8]) -> Option<Seen> {
+    let flow = ports::read(packet, FlowDirection::Down).flow?;
+    let mut head = [0; HEAD_BYTES];
+    let kept = packet.len().min(HEAD_BYTES);
+    head[..kept].copy_from_slice(&packet[..kept]);
+    // Not the ECN codepoint, the TTL and the checksum of both, which may change on the way.
+    let mut identity = head;
+    identity[1] &= !CE;
+    identity[8] = 0;
+    identity[10..12].fill(0);
+    let mut hasher = DefaultHasher::new();
+    identity.hash(&mut hasher);
+    Some(Seen {
+        at,
+        key: hasher.finish(),
+        flow,
+        is_marked: head[1] & CE == CE,
+        bytes: u32::from(u16::from_be_bytes([head[2], head[3]])),
+        head,
+    })
+}

@@ -1,0 +1,110 @@
+//! A case through the kernel's own queue: the bottleneck is an HTB class with one of Linux's disciplines, in a namespace of its own,
+//! and the round trip is netem's. For the laboratory, whose kernel has them.
+//!
+//! ```text
+//! outside  o0 --- a0  shaper  a1 --- b0  delay  b1 --- i0  inside
+//!                     |        HTB, discipline    netem: half of the round trip each way
+//!                     arrivals                  (uplink: HTB at i0)
+//!                              departures
+//! ```
+//!
+//! Packets are seen when they arrive at the shaper and when they leave it, with the kernel's time stamps. From both follows what the
+//! discipline has done with each packet ([`fates`]), and this recording is played through the scenario's own path ([`replay`]), so that all
+//! measures are those of every other clock.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `network` | namespaces, devices, and the commands of ip and tc |
+//! | `capture` | packets at the shaper |
+//! | `fates` | what became of each packet |
+//! | `replay` | the recording as a queue and a link |
+
+mod capture;
+mod fates;
+mod network;
+mod replay;
+
+pub(crate) use capture::Capture;
+pub(crate) use network::{ENDS, Network};
+pub(crate) use replay::{Replayed, replay};
+
+use qdelay_core::qdisc::{KernelQdisc, kernel_qdisc};
+use qdelay_core::{Rate, Span};
+use qdelay_path::AnyLink;
+use qdelay_path::link::OVERHEAD;
+use qdelay_path::link::{AnyShaped, LinkModel};
+use qdelay_sim::{FlowSpec, Scenario};
+
+/// Bytes of an Ethernet header, which the kernel's HTB counts.
+const ETHERNET: u32 = 14;
+
+/// The bottleneck of a scenario, for the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// The discipline.
+    pub qdisc: KernelQdisc,
+    /// Its class.
+    pub class: Class,
+    /// The class of the uplink, and the packets that its queue holds.
+    pub uplink: Option<(Class, u64)>,
+    /// The round trip.
+    pub rtt: Span,
+}
+
+/// An HTB class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    /// Its rate.
+    pub rate: Rate,
+    /// Its burst in bytes.
+    pub burst_bytes: u64,
+}
+
+/// The bottleneck of `scenario` as the kernel has it.
+///
+/// # Errors
+/// A part that the kernel cannot express, and what was expected.
+pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
+    let refuse = |message: &str| Err(format!("{message} where the kernel is the bottleneck"));
+    let Some((qdisc, link)) = scenario.bottleneck.as_link() else {
+        return refuse("a cell: expected a queue and a link");
+    };
+    let AnyLink::Shaped(AnyShaped::Shaper(shaper)) = &link.0 else {
+        return refuse("a link that is no HTB class: expected htb:RATE:overhead=14");
+    };
+    let rate = shaper.rate().unwrap_or(Rate::ZERO);
+    if shaper.overhead_bytes() != ETHERNET || !is_for_tc(rate) {
+        return Err(format!(
+            "a link with {}={}: the kernel counts the {ETHERNET} bytes of Ethernet headers and has whole rates of at least 8 kbit/s; expected \
+             {}={ETHERNET} where the kernel is the bottleneck",
+            OVERHEAD.name(),
+            shaper.overhead_bytes(),
+            OVERHEAD.name()
+        ));
+    }
+    if !scenario.hops.is_empty() || !scenario.jitter.is_zero() {
+        return refuse("hops or jitter: expected none");
+    }
+    let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
+    if let Some(flow) = scenario.flows.iter().find(|flow| !is_plain(flow)) {
+        return refuse(&format!("flow '{}' with access or extra_rtt: expected neither", flow.name));
+    }
+    let uplink = match &scenario.uplink {
+        None => None,
+        Some(uplink) => match uplink.link.0.rate().filter(|rate| is_for_tc(*rate)) {
+            Some(rate) => Some((Class { rate, burst_bytes: shaper.burst_bytes() }, uplink.limit)),
+            None => return refuse("an uplink without a constant rate: expected one"),
+        },
+    };
+    Ok(Kernel {
+        qdisc: kernel_qdisc(qdisc)?,
+        class: Class { rate, burst_bytes: shaper.burst_bytes() },
+        uplink,
+        rtt: scenario.base_rtt,
+    })
+}
+
+/// Whether `tc` takes the rate: whole bytes per second, and not too few.
+fn is_for_tc(rate: Rate) -> bool {
+    rate != Rate::INFINITE && rate.as_bps() >= 8000
+}

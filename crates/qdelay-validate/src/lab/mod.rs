@@ -1,0 +1,97 @@
+//! `qdelay validate lab`: the simulator beside a real Linux kernel in deterministic virtual time (`qdelay-lab`), cell by cell.
+//!
+//! A cell is a rate, a round trip, a number of flows, their congestion controls and a queue discipline, drawn by a seed from wide ranges.
+//! Each is run with three seeds by the kernel, with its own TCP and its own discipline, and by the simulator. Runs are kept in a folder, and
+//! an interrupted command continues there.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `cells` | the cells, drawn by a seed; their scenarios |
+//! | `judge` | figures and bounds |
+//! | `print` | the table and JSON |
+
+mod cells;
+mod judge;
+mod print;
+
+use crate::options::Validate;
+use cells::Cell;
+use judge::{LabReport, Runs};
+use qdelay_core::component::Registry;
+use qdelay_lab::{Lab, Wanted, image};
+use qdelay_study::engine::{self, Options};
+use qdelay_study::results::{CaseSummary, Summary};
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::traces::Library;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output;
+use qdelay_terminal::progress::Bar;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+const COMMAND: &str = "validate lab";
+/// Cells of a draw, and its seed.
+const CELLS: usize = 60;
+const DRAW: u64 = 1;
+/// Seeds of every cell.
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// Runs the command.
+///
+/// # Errors
+/// No laboratory, a machine that fails; too many cells outside their bounds.
+pub fn run(options: &Validate) -> Result<(), Failure> {
+    let failed = |error| Failure::input(COMMAND, error);
+    let cache = image::cache().map_err(failed)?;
+    let image = image::find(&cache, options.image.as_deref()).map_err(failed)?;
+    let draw = options.draw.unwrap_or(DRAW);
+    let cells = cells::draw(draw, options.cells.unwrap_or(CELLS), &options.only);
+    if cells.is_empty() {
+        return Err(Failure::input("--only", "no cell has all of these words; expected words of the names"));
+    }
+    let out = options.out.clone().unwrap_or_else(|| PathBuf::from("qdelay-results/validate-lab"));
+    let kernel = image.about.kernel.clone();
+    let mut runs: Vec<Runs> = cells.iter().map(|_| Runs::default()).collect();
+    for (name, is_meant) in [("alike", false), ("mixed", true)] {
+        let chosen: Vec<usize> =
+            (0..cells.len()).filter(|index| cells[*index].is_mixed() == is_meant).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let text = cells::scenario(chosen.iter().map(|index| &cells[*index]), is_meant);
+        let overrides = Overrides { seeds: Some(SEEDS.to_vec()), duration: None };
+        let title = format!("validate-lab-{name}");
+        let study = Study::parse_with(&title, &text, &overrides, &Registry::new())?;
+        let library = Library::new();
+        let at = |clock: &str| folder(&out, draw, name, clock);
+        let engine_options = |clock: &str| Options {
+            out: at(clock),
+            jobs: options.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+            fresh: options.fresh,
+            overrides: overrides.clone(),
+            packets: false,
+            series: false,
+        };
+        let lab = Lab::new(image.clone(), Wanted::Linux, &study, &overrides, &library).map_err(failed)?;
+        let measured = engine::run_by(&lab, &study, &library, &engine_options("lab"), &lab)?;
+        let simulated = engine::run(&study, &library, &engine_options("simulated"), &Bar::default())?;
+        for index in chosen {
+            runs[index].kernel = of(&measured, &cells[index]);
+            runs[index].simulated = of(&simulated, &cells[index]);
+        }
+    }
+    let report = LabReport::new(&kernel, draw, &out, &cells, &runs);
+    output::print(&if options.json { print::json(&report) } else { print::text(&report) })?;
+    report.check()
+}
+
+fn folder(out: &Path, draw: u64, name: &str, clock: &str) -> PathBuf {
+    out.join(format!("draw-{draw}-{name}-{clock}"))
+}
+
+/// The runs of a cell.
+fn of(summary: &Summary, cell: &Cell) -> Vec<CaseSummary> {
+    let name = cell.name();
+    let is_of = |case: &&CaseSummary| case.labels.get("variant").is_none_or(|label| *label == name);
+    summary.cases.iter().filter(is_of).cloned().collect()
+}
