@@ -64,6 +64,10 @@ impl Pool {
     pub const fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
+    /// Slots that there are so far.
+    pub const fn slots(&self) -> usize {
+        self.taken.len()
+    }
     /// Slots in use.
     pub const fn in_use(&self) -> usize {
         self.in_use

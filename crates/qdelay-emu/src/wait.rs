@@ -220,6 +220,17 @@ fn real_time() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Lets the calling thread run only when nothing else wants its processor (`SCHED_IDLE`).
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn in_background() -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: 0 };
+    // SAFETY: as above.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Locks all memory of the process once it is used. With a limit, later allocations would fail in the middle of the run, so
 /// then locking is not requested.
 fn lock_memory() -> Permission {

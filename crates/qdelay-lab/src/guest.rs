@@ -5,7 +5,7 @@ use crate::job::{self, Done, Job, Report};
 use crate::machine::MARK;
 use qdelay_core::component::Registry;
 use qdelay_core::{Random, Span, Time};
-use qdelay_real::{Bottleneck, RealTime};
+use qdelay_real::{Bottleneck, Observed, RealTime};
 use qdelay_study::engine::{EngineError, Recorded, Runner};
 use qdelay_study::results::{round, text};
 use qdelay_study::scenario::{Case, Overrides, Study};
@@ -49,10 +49,13 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
     let real = RealTime::of_virtual_time().over(bottleneck).hearing(tell);
     let packets = job.packets.then(|| Path::new(PACKETS));
     real.check(&case)?;
-    let (recorded, counters) = real.record_with_counters(&case, case.labels(&study), packets)?;
+    let (recorded, Observed { counters, begun }) =
+        real.record_observed(&case, case.labels(&study), packets)?;
     let Recorded { summary, audit, .. } = recorded;
+    let begun_s =
+        begun.iter().map(|time| time.map(|time| round(time.since(Time::ZERO).as_secs_f64()))).collect();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string();
-    Ok(Done { kernel, counters, starts_s, summary, audit })
+    Ok(Done { kernel, counters, starts_s, begun_s, summary, audit })
 }
 
 /// Begins each flow a little later; returns when each begins.

@@ -54,6 +54,8 @@ pub struct Done {
     pub counters: BTreeMap<String, u64>,
     /// When each flow began, seconds.
     pub starts_s: Vec<f64>,
+    /// When the first data of each came to the bottleneck, seconds.
+    pub begun_s: Vec<Option<f64>>,
     /// The figures.
     pub summary: CaseSummary,
     /// Whether to believe them.

@@ -178,7 +178,7 @@ impl Runner for Lab<'_> {
             |wanted: &str| entries.iter().find(|(name, _)| *name == wanted).map(|(_, contents)| *contents);
         let report = entry(job::REPORT).ok_or_else(|| broken("it has no report"))?;
         let report = serde_json::from_slice(report).map_err(|error| broken(&error.to_string()))?;
-        let Done { kernel, counters, starts_s, summary, audit } = match report {
+        let Done { kernel, counters, starts_s, begun_s, summary, audit } = match report {
             Report::Done(done) => *done,
             Report::Refused(place, message) => return Err(InputError::new(place, message).into()),
             Report::Fault(message) => return Err(fault(message)),
@@ -197,6 +197,7 @@ impl Runner for Lab<'_> {
                 .to_string(),
             counters,
             starts_s,
+            begun_s,
         };
         Ok(Recorded { summary: CaseSummary { labels, ..summary }, audit, laboratory: Some(laboratory) })
     }

@@ -104,7 +104,14 @@ pub struct RealTime {
 pub struct RealRun {
     /// Measures and verdict.
     pub ran: Ran,
-    /// Arrival of the first whole segment of each TCP flow at the bottleneck.
+    /// See [`Observed`].
+    pub observed: Observed,
+}
+
+/// What was observed in a run besides its measures.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Arrival of the first data of each TCP flow at the bottleneck.
     pub begun: Vec<Option<Time>>,
     /// What the kernel has counted at its own queue, by its names.
     pub counters: BTreeMap<String, u64>,
@@ -197,28 +204,28 @@ impl Runner for RealTime {
         labels: BTreeMap<String, String>,
         packets: Option<&Path>,
     ) -> Result<Recorded, EngineError> {
-        Ok(self.record_with_counters(case, labels, packets)?.0)
+        Ok(self.record_observed(case, labels, packets)?.0)
     }
 }
 
 impl RealTime {
-    /// As [`Runner::record`], with [`RealRun::counters`].
+    /// As [`Runner::record`], with what was observed besides.
     ///
     /// # Errors
     /// As [`Runner::record`].
-    pub fn record_with_counters(
+    pub fn record_observed(
         &self,
         case: &Case,
         labels: BTreeMap<String, String>,
         packets: Option<&Path>,
-    ) -> Result<(Recorded, BTreeMap<String, u64>), EngineError> {
-        let mut counters = BTreeMap::new();
+    ) -> Result<(Recorded, Observed), EngineError> {
+        let mut observed = Observed::default();
         let recorded = engine::recorded(case, labels, packets, |packets| {
             let run = self.run_case(case, packets)?;
-            counters = run.counters;
+            observed = run.observed;
             Ok(run.ran)
         })?;
-        Ok((recorded, counters))
+        Ok((recorded, observed))
     }
 
     /// Runs `case`, and passes every packet to `packets`.
@@ -282,9 +289,9 @@ impl RealTime {
             realtime: carried.realtime,
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
         };
-        let begun = carried.gauge.begun();
+        let observed = Observed { begun: carried.gauge.begun(), counters: BTreeMap::new() };
         let outcome = carried.gauge.finish(&reports.iperf3);
-        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun, counters: BTreeMap::new() })
+        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
     }
 
     /// The kernel's own queue.
@@ -297,22 +304,21 @@ impl RealTime {
         let network = Network::new(&kernel, numbers).map_err(refuse)?;
         let ends = (&network.inside, &network.outside);
         let end = Time::ZERO + scenario.duration + AFTER;
-        let capture = |begin: Begin<'_>, stop: &AtomicBool| {
-            Capture::run(&network, begin, &|now| now >= end, stop)
-                .and_then(|capture| Ok((capture, network.counters()?)))
-        };
+        let capture =
+            |begin: Begin<'_>, stop: &AtomicBool| Capture::run(&network, begin, &|now| now >= end, stop);
         let Played { carried: (capture, counters), received, reports, generators } =
             self.play_flows(case, [ends.0, ends.1], linux::ENDS, capture)?;
         let flow = Arc::new(AtomicU32::new(NO_FLOW));
+        let queued = counters.get("qlen").copied().unwrap_or(0);
         let replayed = match packets {
-            None => linux::replay(scenario, &kernel, &capture, (), flow),
+            None => linux::replay(scenario, &kernel, &capture, queued, (), flow),
             Some(file) => {
                 let rows = Rows { file, flow: Arc::clone(&flow), end: Time::ZERO + scenario.duration };
-                linux::replay(scenario, &kernel, &capture, rows, flow)
+                linux::replay(scenario, &kernel, &capture, queued, rows, flow)
             }
         };
         let Replayed { gauge, dropped, mut reasons } = replayed.map_err(fault)?;
-        reasons.extend(network.contradiction(&counters, dropped));
+        reasons.extend(network.contradiction(&counters, [dropped, capture.left.len() as u64]));
         let heard = Heard { received, irtt: &reports.irtt };
         let (more, unseen) = contradictions(scenario, &generators, &gauge, heard);
         reasons.extend(more);
@@ -324,9 +330,9 @@ impl RealTime {
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
             ..Audit::default()
         };
-        let begun = gauge.begun();
+        let observed = Observed { begun: gauge.begun(), counters };
         let outcome = gauge.finish(&reports.iperf3);
-        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, begun, counters })
+        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
     }
 
     /// Runs the flows of `case` between two namespaces, inside and outside, whose addresses are `ends` (outside and inside), while

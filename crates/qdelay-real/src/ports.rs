@@ -59,7 +59,8 @@ pub struct Tcp {
     pub is_syn: bool,
 }
 
-/// Reads the headers of an IPv4 packet; other packets, fragments, and protocols other than TCP and UDP belong to no flow.
+/// Reads the headers of an IPv4 packet, which may be cut behind them; other packets, fragments, and protocols other than TCP and UDP
+/// belong to no flow.
 pub fn read(packet: &[u8], way: FlowDirection) -> Header {
     parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
 }
@@ -87,7 +88,8 @@ fn parse(packet: &[u8], way: FlowDirection) -> Option<Header> {
         return None;
     }
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
-    let transport = packet.get(usize::from(ip[0] & 0x0f) * 4..total)?;
+    let header = usize::from(ip[0] & 0x0f) * 4;
+    let transport = packet.get(header..total.min(packet.len()))?;
     let ports: &[u8; 4] = transport.first_chunk()?;
     let (source, destination) =
         (u16::from_be_bytes([ports[0], ports[1]]), u16::from_be_bytes([ports[2], ports[3]]));
@@ -99,18 +101,19 @@ fn parse(packet: &[u8], way: FlowDirection) -> Option<Header> {
     let flow = (from == SENDERS + number).then_some(u32::from(number));
     let tcp = match ip[9] {
         UDP => None,
-        TCP => Some(tcp(transport)?),
+        TCP => Some(tcp(transport, total - header)?),
         _ => return None,
     };
     Some(Header { flow, tcp })
 }
 
-fn tcp(transport: &[u8]) -> Option<Tcp> {
+/// Reads a TCP header; the segment has `bytes` bytes with it.
+fn tcp(transport: &[u8], bytes: usize) -> Option<Tcp> {
     let header: &[u8; 20] = transport.first_chunk()?;
-    let payload = transport.get(usize::from(header[12] >> 4) * 4..)?;
+    let payload = bytes.checked_sub(usize::from(header[12] >> 4) * 4)?;
     Some(Tcp {
         sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-        bytes: payload.len() as u32,
+        bytes: payload as u32,
         is_syn: header[13] & 0x02 != 0,
     })
 }
@@ -139,6 +142,7 @@ mod tests {
         let expected = Tcp { sequence: 7, bytes: 3, is_syn: true };
         assert_eq!(read(&data, FlowDirection::Down), Header { flow: Some(3), tcp: Some(expected) });
         assert_eq!(read(&data, FlowDirection::Up), Header { flow: None, tcp: None }, "not to a port of ours");
+        assert_eq!(read(&data[..40], FlowDirection::Down).tcp, Some(expected), "cut behind its headers");
         let back = packet(TCP, receiver(3), sender(3), &segment);
         assert_eq!(read(&back, FlowDirection::Up).flow, Some(3));
         assert!(is_control(&packet(TCP, 45_000, receiver(3), &segment), FlowDirection::Down));
@@ -160,6 +164,7 @@ mod tests {
     #[test]
     fn anything_may_come() {
         let whole = packet(TCP, sender(1), receiver(1), &[0; 16]);
+        assert_eq!(whole.len(), 40);
         for length in 0..whole.len() {
             assert_eq!(read(&whole[..length], FlowDirection::Down).flow, None, "{length}");
         }

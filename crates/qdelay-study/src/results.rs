@@ -145,6 +145,10 @@ pub struct Laboratory {
     pub counters: BTreeMap<String, u64>,
     /// When each flow began, seconds: its start in the scenario, and up to 0.1 s more by the seed.
     pub starts_s: Vec<f64>,
+    /// When the first data of each flow came to the bottleneck, seconds: later, because programs agree on a test first; `None` where none
+    /// came.
+    #[serde(default)]
+    pub begun_s: Vec<Option<f64>>,
 }
 
 /// What a run under a real clock says of itself.

@@ -370,3 +370,20 @@ fn no_round_trip_is_measured_over_a_timeout_in_ns3() {
     net.finish(Span::from_secs(20));
     assert_eq!(net.ends[0].sender().rtt().smoothed(), before);
 }
+
+/// Karn's rule leaves only the timestamp to measure a round trip by a retransmission, and Linux's timestamps count whole milliseconds: a
+/// round trip of 40.4 ms is 40 or 41 ms then, by the phase, and the smallest one that the controllers know is 40 (seen in Linux 6.12).
+#[test]
+fn round_trips_of_retransmissions_are_whole_milliseconds() {
+    let rtt = Span::from_micros(40_400);
+    let smallest = |lost: &[u64]| {
+        let mut net = Net::reno(exact(), rtt, lose(lost, 1));
+        net.download(400 * MSS);
+        net.finish(Span::from_secs(5));
+        net.ends[0].sender().rtt().min()
+    };
+    assert_eq!(smallest(&[]), rtt);
+    let seen: BTreeSet<Span> = [60, 100, 150, 200, 250].map(|lost| smallest(&[lost])).into();
+    assert!(seen.contains(&ms(40)), "{seen:?}");
+    assert!(seen.is_subset(&[ms(40), rtt].into()), "{seen:?}");
+}

@@ -102,6 +102,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--fresh", options.fresh && !real && !lab, "link"),
         ("--draw", options.draw.is_some() && !lab, "lab"),
         ("--cells", options.cells.is_some() && !lab, "lab"),
+        ("--decisions", options.decisions && !lab, "lab"),
         ("--image", options.image.is_some() && !lab, "lab"),
         ("--mahimahi", options.mahimahi && !link, "link"),
         ("--no-realtime", options.no_realtime && !real, "link"),

@@ -18,6 +18,7 @@ Examples:
   qdelay validate link --traces ~/traces --mahimahi
   qdelay validate lab
   qdelay validate lab --draw 2 --cells 24
+  qdelay validate lab --decisions
 
 'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
 of mahimahi's 20. What was stopped goes on. Exit status 1 where fewer than 90%
@@ -69,6 +70,9 @@ pub struct Validate {
     /// With lab: how many cells are drawn [default: 60]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub cells: Option<usize>,
+    /// With lab: compare each decision of queue disciplines on recorded arrivals, in place of figures
+    #[arg(long)]
+    pub decisions: bool,
     /// With lab: the image of the laboratory [default: the first of 'qdelay lab list']
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,

@@ -44,7 +44,9 @@ pub(super) const OVERHEAD: Typed<u32> = Typed::new(
 /// The measure by which a bucket is the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
+    /// Packets; of several the bucket whose number of packets changed last (Linux `sfq_link`).
     Packets,
+    /// Bytes; of several the lowest bucket.
     Bytes,
 }
 
@@ -71,6 +73,8 @@ struct Bucket {
     /// Its length differs from the one stored in the tournament.
     is_changed: bool,
     bytes: u64,
+    /// Number of the last change of its length.
+    change: u64,
     /// Bytes that it may send before its turn ends; the exact meaning is the discipline's.
     deficit: i64,
 }
@@ -82,6 +86,8 @@ pub(super) struct FlowQueues {
     pool: Vec<Place>,
     free: u32,
     total: Backlog,
+    /// Changes of lengths so far.
+    changes: u64,
     measure: Measure,
     /// Created at the first query. Boxed, so that it takes little space in a discipline that never overflows.
     longest: Option<Box<Tracked>>,
@@ -107,6 +113,7 @@ impl FlowQueues {
             is_listed: false,
             is_changed: false,
             bytes: 0,
+            change: 0,
             deficit: 0,
         };
         FlowQueues {
@@ -114,6 +121,7 @@ impl FlowQueues {
             pool: Vec::new(),
             free: NONE,
             total: Backlog::default(),
+            changes: 0,
             measure,
             longest: None,
         }
@@ -179,6 +187,8 @@ impl FlowQueues {
             NONE => queue.first = index,
             last => self.pool[last as usize].next = index,
         }
+        self.changes += 1;
+        queue.change = self.changes;
         queue.packets += 1;
         queue.bytes += u64::from(packet.bytes);
         self.total.packets += 1;
@@ -219,7 +229,16 @@ impl FlowQueues {
         Some(packet)
     }
 
-    /// The longest bucket by the measure; of several the lowest. Bucket 0 where all are empty.
+    /// Removes a bucket's oldest packet and appends another, which is no change of its length.
+    pub(super) fn replace_head(&mut self, bucket: u32, packet: Packet) -> Option<Packet> {
+        let change = self.buckets[bucket as usize].change;
+        let oldest = self.pop_head(bucket);
+        self.push(bucket, packet);
+        self.buckets[bucket as usize].change = change;
+        oldest
+    }
+
+    /// The longest bucket by the measure. Bucket 0 where all are empty.
     pub(super) fn longest(&mut self) -> u32 {
         let (buckets, measure) = (&mut self.buckets, self.measure);
         match &mut self.longest {
@@ -243,6 +262,8 @@ impl FlowQueues {
     fn left(&mut self, bucket: u32, bytes: u32) {
         self.touch(bucket);
         let queue = &mut self.buckets[bucket as usize];
+        self.changes += 1;
+        queue.change = self.changes;
         queue.packets -= 1;
         queue.bytes -= u64::from(bytes);
         self.total.packets -= 1;
@@ -265,7 +286,9 @@ impl Bucket {
     #[inline]
     fn length(&self, measure: Measure) -> u64 {
         match measure {
-            Measure::Packets => u64::from(self.packets),
+            Measure::Packets if self.packets == 0 => 0,
+            // A number of packets takes 17 bits.
+            Measure::Packets => u64::from(self.packets) << 46 | self.change & ((1 << 46) - 1),
             // One more if it holds any packet, so that packets of zero bytes are longer than an empty bucket.
             Measure::Bytes => 2 * self.bytes + u64::from(self.packets > 0),
         }
@@ -381,6 +404,7 @@ mod tests {
             let mut random = Random::derive(1, "flow_queues", "test");
             let mut queues = FlowQueues::new(5, measure);
             let mut model: [VecDeque<Packet>; 5] = Default::default();
+            let (mut lengths, mut changed) = ([0; 5], [0; 5]);
             let (mut total, mut most) = (0, 0);
             for step in 0..20_000 {
                 let bucket = random.below(5) as usize;
@@ -396,6 +420,10 @@ mod tests {
                     _ => continue,
                 };
                 assert_eq!(taken.0, taken.1);
+                let length = queues.backlog_of(bucket as u32).packets;
+                if length != lengths[bucket] {
+                    (lengths[bucket], changed[bucket]) = (length, step);
+                }
                 assert_eq!(queues.head(bucket as u32), model[bucket].front());
                 let bytes = |queue: &VecDeque<Packet>| queue.iter().map(|p| u64::from(p.bytes)).sum::<u64>();
                 total = model.iter().map(VecDeque::len).sum();
@@ -403,12 +431,13 @@ mod tests {
                 let backlog = Backlog { packets: total as u64, bytes: model.iter().map(bytes).sum() };
                 assert_eq!(queues.backlog(), backlog);
                 if random.below(3) == 0 {
-                    let length = |queue: &VecDeque<Packet>| match measure {
-                        Measure::Packets => (queue.len() as u64, 0),
-                        Measure::Bytes => (bytes(queue), queue.len().min(1)),
+                    let length = |at: usize| match measure {
+                        Measure::Packets if model[at].is_empty() => (0, 0),
+                        Measure::Packets => (model[at].len() as u64, changed[at]),
+                        Measure::Bytes => (bytes(&model[at]), model[at].len().min(1) as u64),
                     };
-                    let longest = model.iter().map(length).max().unwrap();
-                    let expected = model.iter().position(|queue| length(queue) == longest).unwrap();
+                    let longest = (0..5).map(length).max().unwrap();
+                    let expected = (0..5).position(|at| length(at) == longest).unwrap();
                     assert_eq!(queues.longest() as usize, expected);
                 }
             }

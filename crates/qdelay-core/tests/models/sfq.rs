@@ -10,6 +10,9 @@ struct Slot {
     allotment: i64,
 }
 
+/// The slots with this many packets, the one that came to it last in front (Linux's `dep`).
+type Depths = BTreeMap<usize, Vec<u64>>;
+
 pub struct Sfq {
     pub flows: u64,
     pub depth: usize,
@@ -26,6 +29,7 @@ pub struct Sfq {
     next: Option<Ns>,
     /// Those that were used since the last rehash.
     slots: BTreeMap<u64, Slot>,
+    depths: Depths,
     ring: VecDeque<u64>,
 }
 
@@ -43,6 +47,7 @@ impl Sfq {
             perturbation: 0,
             next: None,
             slots: BTreeMap::new(),
+            depths: Depths::new(),
             ring: VecDeque::new(),
         }
     }
@@ -56,6 +61,7 @@ impl Sfq {
             slot.allotment = self.quantum;
             self.ring.push_back(index);
         }
+        self.relink(index);
     }
 
     fn is_full(&self, packet: &Pkt) -> bool {
@@ -63,15 +69,17 @@ impl Sfq {
         self.slots.get(&index).is_some_and(|slot| slot.packets.len() >= self.depth)
     }
 
-    /// The slot with the most packets; of several, the one with the lowest index.
+    /// The slot has another length now.
+    fn relink(&mut self, index: u64) {
+        self.depths.values_mut().for_each(|slots| slots.retain(|other| *other != index));
+        self.depths.entry(self.slots[&index].packets.len()).or_default().insert(0, index);
+    }
+
+    /// The slot with the most packets; of several, the one that came to this length last. Where all have one, the next to send.
     fn longest(&self) -> u64 {
-        let mut longest = None;
-        for (&index, slot) in &self.slots {
-            if longest.is_none_or(|(most, _)| slot.packets.len() > most) {
-                longest = Some((slot.packets.len(), index));
-            }
-        }
-        longest.expect("called with packets queued").1
+        let (most, slots) =
+            self.depths.iter().rfind(|(_, slots)| !slots.is_empty()).expect("packets are queued");
+        if *most == 1 { self.ring[0] } else { slots[0] }
     }
 
     fn drop_from_longest(&mut self, log: &mut Vec<Fate>) {
@@ -82,6 +90,7 @@ impl Sfq {
         if packets.is_empty() {
             self.ring.retain(|i| *i != index);
         }
+        self.relink(index);
     }
 
     /// Slot by slot in the order of the ring, all packets find their slots anew.
@@ -92,6 +101,7 @@ impl Sfq {
             all.extend(self.slots.remove(&index).expect("it exists").packets);
         }
         self.slots.clear();
+        self.depths.clear();
         for packet in all {
             if self.is_full(&packet) {
                 log.push(Fate::Drop("tail_limit", packet.id));
@@ -157,6 +167,7 @@ impl Model for Sfq {
             if slot.packets.is_empty() {
                 self.ring.pop_front();
             }
+            self.relink(index);
             return Some(packet);
         }
     }

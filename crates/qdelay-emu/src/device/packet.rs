@@ -17,7 +17,7 @@
 //!
 //! Parameters: the interface; `frames`, the number of frames in the ring ([`FRAMES`]); `bypass` (off), whether sent frames skip
 //! the interface's queue discipline and go straight to its driver; `leaving` (off), whether the socket receives the frames that leave
-//! by the interface in place of those that arrive.
+//! by the interface in place of those that arrive; `head` (whole frames), how many bytes of each frame are kept.
 #![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library offers.
 
 mod ring;
@@ -77,11 +77,13 @@ pub struct PacketOptions {
     pub bypass: bool,
     /// Whether to receive the frames that leave by the interface, after its queue discipline, in place of those that arrive.
     pub leaving: bool,
+    /// How many bytes of each frame are kept, from the link-layer header on; `None` for whole frames. Checksums are left as they are.
+    pub head: Option<u16>,
 }
 
 impl Default for PacketOptions {
     fn default() -> Self {
-        PacketOptions { frames: FRAMES, bypass: false, leaving: false }
+        PacketOptions { frames: FRAMES, bypass: false, leaving: false, head: None }
     }
 }
 
@@ -139,6 +141,8 @@ pub struct PacketSocket {
     mtu: u32,
     /// See [`PacketOptions::leaving`].
     leaving: bool,
+    /// See [`PacketOptions::head`].
+    head: Option<u16>,
     /// Kernel drops up to the last query.
     drops: u64,
     /// Successive reads that found the ring empty.
@@ -179,7 +183,9 @@ impl PacketSocket {
             _ => PacketError::Failed { what: "opening a packet socket", error },
         })?;
         prepare(&socket, options).map_err(failed("preparing the packet socket"))?;
-        let request = Ring::request((mtu as usize).min(MTU_MAX) + usize::from(HEADER_MAX), options.frames);
+        let whole = (mtu as usize).min(MTU_MAX) + usize::from(HEADER_MAX);
+        let request =
+            Ring::request(options.head.map_or(whole, |head| whole.min(head.into())), options.frames);
         let ring = set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
             .and_then(|()| Ring::map(&socket, &request))
             .map_err(failed("making the ring of the packet socket"))?;
@@ -191,6 +197,7 @@ impl PacketSocket {
             index: index as u32,
             mtu,
             leaving: options.leaving,
+            head: options.head,
             drops: 0,
             looks: 0,
         })
@@ -307,12 +314,23 @@ fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
     Received { bytes: whole, header: link, kind }
 }
 
+/// Copies the first bytes of the frame into `buffer`, and returns their number and kind.
+#[inline]
+fn copy_head(bytes: &[u8], head: usize, buffer: &mut [u8]) -> Received {
+    let kept = bytes.len().min(head).min(buffer.len());
+    buffer[..kept].copy_from_slice(&bytes[..kept]);
+    let (header, kind) = frame::link_layer(&buffer[..kept]);
+    Received { bytes: kept, header, kind }
+}
+
 impl Device for PacketSocket {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         while let Some(waiting) = self.ring.first() {
-            let received = (waiting.is_outgoing == self.leaving)
-                .then(|| copy_out(&waiting.header, waiting.bytes, buffer));
+            let received = (waiting.is_outgoing == self.leaving).then(|| match self.head {
+                None => copy_out(&waiting.header, waiting.bytes, buffer),
+                Some(head) => copy_head(waiting.bytes, head.into(), buffer),
+            });
             self.ring.give_back();
             if received.is_some() {
                 self.looks = 0;
@@ -430,6 +448,18 @@ mod tests {
         // Truncated by the kernel because it did not fit into its slot of the ring.
         assert_eq!(copy_out(&header(0, 9000, 0, 0), &bytes[..60], &mut buffer).kind, Kind::Oversized);
         assert_eq!(copy_out(&header(0, 5, 0, 0), &bytes[..5], &mut buffer).kind, Kind::Other);
+    }
+
+    #[test]
+    fn heads_are_cut() {
+        let mut bytes = [7; 60];
+        bytes[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
+        let mut buffer = [0; 64];
+        let received = copy_head(&bytes, 40, &mut buffer);
+        assert_eq!(received, Received { bytes: 40, header: 14, kind: Kind::Ip });
+        assert_eq!((&buffer[..40], buffer[40]), (&bytes[..40], 0));
+        assert_eq!(copy_head(&bytes, 90, &mut buffer).bytes, 60, "a short frame");
+        assert_eq!(copy_head(&bytes[..5], 40, &mut buffer).kind, Kind::Other);
     }
 
     #[test]

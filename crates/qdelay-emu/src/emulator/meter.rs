@@ -47,7 +47,11 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
     pub fn new(pool: Pool, nodes: PathNodes, has_stages: bool, recorder: R, tap: T) -> Self {
         let measures = [PortMeasures::default(), PortMeasures::default()];
         let releases = VecDeque::with_capacity(1024);
-        Meter { pool, nodes, measures, releases, recorder, tap, timestamps: Vec::new(), has_stages }
+        let mut timestamps = Vec::new();
+        if R::ON || has_stages {
+            timestamps.resize(pool.slots(), PacketTimestamps::default());
+        }
+        Meter { pool, nodes, measures, releases, recorder, tap, timestamps, has_stages }
     }
 
     #[inline]
@@ -86,7 +90,8 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
     fn timestamps_of(&mut self, packet: &Packet) -> &mut PacketTimestamps {
         let index = slot_of(packet).index();
         if index >= self.timestamps.len() {
-            self.timestamps.resize(self.pool.limit().max(index + 1), PacketTimestamps::default());
+            // The pool has grown.
+            self.timestamps.resize(self.pool.slots().max(index + 1), PacketTimestamps::default());
         }
         &mut self.timestamps[index]
     }

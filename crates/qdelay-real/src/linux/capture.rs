@@ -7,18 +7,18 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::device::packet::PacketSocket;
 use qdelay_emu::device::{Device, Kind};
+use qdelay_emu::wait::in_background;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of a packet that are kept: its headers.
 pub(crate) const HEAD_BYTES: usize = 80;
-/// Time between two readings of the rings.
-const PAUSE: Span = Span::from_millis(5);
+/// Time between two readings of the rings, which hold much more.
+const PAUSE: Span = Span::from_millis(20);
 /// The ECN codepoint of marked packets, in the second byte.
 const CE: u8 = 0x03;
-/// Largest frame.
-const FRAME_BYTES: usize = 2048;
 
 /// A packet that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,8 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Captures from `begin` on until `stop`; blocks the calling thread.
+    /// Captures from `begin` on until `stop`, and reads the kernel's counters at the end; blocks the calling thread, which runs only while no program of the flows does: on a
+    /// single processor each of their acknowledgements would otherwise wait while packets are read.
     ///
     /// # Errors
     /// A socket failed: one line.
@@ -58,8 +59,9 @@ impl Capture {
         begin: &dyn Fn() -> Option<RealClock>,
         is_over: &dyn Fn(Time) -> bool,
         stop: &AtomicBool,
-    ) -> Result<Capture, String> {
+    ) -> Result<(Capture, BTreeMap<String, u64>), String> {
         let failed = |error: io::Error| format!("the capture failed: {error}");
+        in_background().map_err(failed)?;
         let mut sockets = network.sockets()?;
         let mut capture = Capture::default();
         let Some(mut clock) = begin() else {
@@ -68,16 +70,17 @@ impl Capture {
         loop {
             let now = clock.now();
             let is_last = is_over(now) || stop.load(Ordering::Relaxed);
+            let counters = if is_last { Some(network.counters()?) } else { None };
+            // In this order, since what has left came before.
             let [arriving, leaving] = &mut sockets;
-            drain(arriving, &mut clock, now, &mut capture.arrived).map_err(failed)?;
             drain(leaving, &mut clock, now, &mut capture.left).map_err(failed)?;
-            if is_last {
-                break;
+            drain(arriving, &mut clock, now, &mut capture.arrived).map_err(failed)?;
+            if let Some(counters) = counters {
+                capture.lost = sockets.iter_mut().map(Device::kernel_drops).sum();
+                return Ok((capture, counters));
             }
             sleep_until(&mut clock, now + PAUSE);
         }
-        capture.lost = sockets.iter_mut().map(Device::kernel_drops).sum();
-        Ok(capture)
     }
 }
 
@@ -88,7 +91,7 @@ fn drain(
     now: Time,
     seen: &mut Vec<Seen>,
 ) -> io::Result<()> {
-    let mut buffer = [0; FRAME_BYTES];
+    let mut buffer = [0; 2 * HEAD_BYTES];
     loop {
         let stamp = socket.next_stamp();
         let Some(received) = socket.receive(&mut buffer)? else { return Ok(()) };

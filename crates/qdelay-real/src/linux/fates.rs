@@ -2,7 +2,8 @@
 //!
 //! A packet that did not leave, while a later one of its flow did, was dropped: every discipline here keeps the order within a flow.
 //! When it was dropped is not seen: an arrival at once, where the discipline drops arrivals; and where it drops when it dequeues,
-//! before the next packet of its flow leaves.
+//! before the next packet of its flow leaves. Of the packets at the end whose flow sent nothing later, as many as the queue still held
+//! were waiting, and the others were dropped.
 
 use super::capture::{Capture, Seen};
 use qdelay_core::Time;
@@ -46,7 +47,7 @@ pub(super) struct Fates {
 }
 
 impl Fates {
-    pub(super) fn new(capture: &Capture, drops_departures: bool) -> Fates {
+    pub(super) fn new(capture: &Capture, drops_departures: bool, queued: u64) -> Fates {
         let mut there: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
         for (index, seen) in capture.arrived.iter().enumerate() {
             there.entry(seen.key).or_default().push_back(index);
@@ -64,6 +65,8 @@ impl Fates {
         }
         fates.dropped = vec![Vec::new(); fates.departures.len()];
         fates.find_drops(&capture.arrived, drops_departures);
+        let waiting = fates.of.iter_mut().rev().filter(|fate| **fate == Fate::Waiting);
+        waiting.skip(queued as usize).for_each(|fate| *fate = Fate::Refused);
         fates
     }
 
@@ -112,10 +115,11 @@ mod tests {
 
     #[test]
     fn what_a_later_packet_of_the_flow_overtook_was_dropped() {
-        let fates = Fates::new(&capture(), false);
+        let fates = Fates::new(&capture(), false, 1);
         assert_eq!(fates.of, [Fate::Left, Fate::Refused, Fate::Left, Fate::Left, Fate::Waiting]);
-        let fates = Fates::new(&capture(), true);
+        let fates = Fates::new(&capture(), true, 1);
         assert_eq!(fates.of[1], Fate::DroppedBefore(2), "flow 2 has left before");
+        assert_eq!(Fates::new(&capture(), true, 0).of[4], Fate::Refused, "the queue was empty at the end");
         assert_eq!(fates.dropped, [vec![], vec![], vec![1]]);
         let departures: Vec<(u64, usize, bool)> =
             fates.departures.iter().map(|gone| (gone.at.as_nanos(), gone.arrival, gone.marked)).collect();
@@ -126,7 +130,7 @@ mod tests {
     fn equal_packets_leave_in_their_order_and_strangers_are_counted() {
         let mut capture = Capture { arrived: vec![seen(1, 7, 1), seen(2, 7, 1)], ..Capture::default() };
         capture.left = vec![seen(3, 7, 1), seen(4, 7, 1), seen(5, 7, 1), seen(6, 9, 1)];
-        let fates = Fates::new(&capture, false);
+        let fates = Fates::new(&capture, false, 0);
         assert_eq!(fates.departures.iter().map(|gone| gone.arrival).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(fates.unexplained, 2);
     }

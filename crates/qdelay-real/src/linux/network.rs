@@ -1,6 +1,7 @@
 //! The namespaces of a case and their devices, set up by `ip` and `tc` (iproute2).
 
-use super::{Class, Kernel};
+use super::capture::HEAD_BYTES;
+use super::{Class, ETHERNET, Kernel};
 use crate::{MTU, ports};
 use qdelay_core::Span;
 use qdelay_emu::device::offload::Offloads;
@@ -17,6 +18,9 @@ use std::process::{Command, Output, Stdio};
 const CABLES: [[&str; 2]; 3] = [["o0", "a0"], ["a1", "b0"], ["b1", "i0"]];
 /// The shaper's device towards the receivers.
 const BOTTLENECK: &str = "a1";
+/// Bytes of a frame that are recorded, and frames that the kernel keeps until they are read: 2 s of full ones at 1 Gbit/s.
+const FRAME_HEAD: u16 = ETHERNET as u16 + HEAD_BYTES as u16;
+const FRAMES: u32 = 163_840;
 /// Packets that netem may delay at once.
 const DELAYED_MAX: u32 = 1_000_000;
 /// Rate of control connections, which bypass the bottleneck's class.
@@ -118,7 +122,8 @@ impl Network {
     /// A socket cannot be opened: one line.
     pub(crate) fn sockets(&self) -> Result<[PacketSocket; 2], String> {
         let open = |device: &'static str, leaving: bool| {
-            let options = PacketOptions { leaving, ..PacketOptions::default() };
+            let options =
+                PacketOptions { leaving, head: Some(FRAME_HEAD), frames: FRAMES, ..PacketOptions::default() };
             let socket = self.shaper.run(move || PacketSocket::open_with(device, options));
             socket.map_err(|error| error.to_string())
         };
@@ -141,14 +146,21 @@ impl Network {
         Ok(fields.filter_map(|(name, value)| Some((name.clone(), value.as_u64()?))).collect())
     }
 
-    /// What the kernel's counters say against a recording of `dropped` drops.
-    pub(crate) fn contradiction(&self, counters: &BTreeMap<String, u64>, dropped: u64) -> Vec<String> {
+    /// What the kernel's counters say against a recording of `dropped` drops and `left` departures.
+    pub(crate) fn contradiction(
+        &self,
+        counters: &BTreeMap<String, u64>,
+        [dropped, left]: [u64; 2],
+    ) -> Vec<String> {
         let mut reasons = Vec::new();
-        let counted = counters.get("drops").copied().unwrap_or(0);
-        // Those at the very end cannot be told from packets that still wait.
-        if counted.abs_diff(dropped) > counted / 100 + 50 {
-            reasons
-                .push(format!("the kernel dropped {counted} packets, and {dropped} were seen to be dropped"));
+        for (name, seen, done) in [("drops", dropped, "be dropped"), ("packets", left, "leave")] {
+            let counted = counters.get(name).copied().unwrap_or(0);
+            // Those at the very end cannot be told from packets that still wait.
+            if counted.abs_diff(seen) > counted / 100 + 50 {
+                reasons.push(format!(
+                    "the kernel counted {counted} {name}, and {seen} packets were seen to {done}"
+                ));
+            }
         }
         if self.offloads.iter().any(|offloads| !offloads.left_on().is_empty()) {
             reasons.push("offloads of a network device are on: packets may have been merged".to_string());
@@ -169,7 +181,7 @@ fn htb(class: Class) -> String {
     let (rate, burst) = (class.rate.as_bps(), class.burst_bytes);
     format!(
         "htb rate {rate}bit ceil {rate}bit burst {burst}b cburst {burst}b quantum {}",
-        u32::from(MTU) + super::ETHERNET
+        u32::from(MTU) + ETHERNET
     )
 }
 

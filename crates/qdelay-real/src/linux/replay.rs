@@ -35,7 +35,7 @@ pub(crate) struct Replayed<'a> {
     pub reasons: Vec<String>,
 }
 
-/// Plays `capture` through the path of `scenario`, and passes its packets to `recorder`.
+/// Plays `capture` through the path of `scenario`, and passes its packets to `recorder`. At its end the kernel's queue held `queued` packets.
 ///
 /// # Errors
 /// The path cannot be built, or its audit failed: one line.
@@ -43,10 +43,11 @@ pub(crate) fn replay<'a, R: Recorder>(
     scenario: &'a Scenario,
     kernel: &Kernel,
     capture: &Capture,
+    queued: u64,
     recorder: R,
     flow: Arc<AtomicU32>,
 ) -> Result<Replayed<'a>, String> {
-    let fates = Arc::new(Fates::new(capture, kernel.qdisc.drops_departures));
+    let fates = Arc::new(Fates::new(capture, kernel.qdisc.drops_departures, queued));
     let times: Arc<[Time]> = fates.departures.iter().map(|departure| departure.at).collect();
     let queue =
         Playback { fates: Arc::clone(&fates), waiting: BTreeMap::new(), arrived: 0, left: 0, bytes: 0 };

@@ -276,8 +276,8 @@ impl Sender {
             measured = measured.or(age(ack.first_sacked));
         }
         if measured.is_none() && ack.data_acked {
-            let micros = ((now.as_nanos() / 1000) as u32).wrapping_sub(segment.ts_echo);
-            measured = Some(Span::from_micros(u64::from(micros)));
+            // Only retransmissions (Linux `tcp_rtt_tsopt_us`).
+            measured = Some(by_timestamp(now, segment).max(Span::from_millis(1)));
             told = measured;
         }
         if let Some(told) = told {
@@ -290,8 +290,7 @@ impl Sender {
         told
     }
 
-    /// The echoed timestamp, in whole milliseconds on both sides; one that is the same is a microsecond ago. None
-    /// of what was sent before a timeout.
+    /// The echoed timestamp; one that is the same is a microsecond ago. None of what was sent before a timeout.
     fn sample_timestamp(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
         if !ack.data_acked {
             return None;
@@ -301,9 +300,7 @@ impl Sender {
             self.rto = self.rtt.timeout();
             return None;
         }
-        let micros = now.as_nanos() / 1000;
-        let sent = micros - u64::from((micros as u32).wrapping_sub(segment.ts_echo)).min(micros);
-        let rtt = Span::from_millis(micros / 1000 - sent / 1000).max(Span::from_micros(1));
+        let rtt = by_timestamp(now, segment).max(Span::from_micros(1));
         self.rtt.sample_min(now, rtt);
         self.rtt.sample(rtt, self.una, self.nxt);
         self.rto = self.rtt.timeout();
@@ -356,4 +353,11 @@ impl Sender {
         let least = i64::from(self.prr_out == 0);
         self.window.cwnd = in_flight + send.max(least) as u32;
     }
+}
+
+/// The time since the echoed timestamp, in whole milliseconds on both sides, as hosts count them.
+fn by_timestamp(now: Time, segment: &Segment) -> Span {
+    let micros = now.as_nanos() / 1000;
+    let sent = micros - u64::from((micros as u32).wrapping_sub(segment.ts_echo)).min(micros);
+    Span::from_millis(micros / 1000 - sent / 1000)
 }

@@ -101,15 +101,20 @@ pub fn draw(seed: u64, count: usize, only: &[String]) -> Vec<Cell> {
     cells
 }
 
-/// A scenario of the cells, which all have one control, or all two: a variant for each.
-pub fn scenario<'a>(cells: impl Iterator<Item = &'a Cell>, is_mixed: bool) -> String {
+/// A scenario of the cells, which all have one control, or all two: a variant for each. `seconds` are those of a run and of its warm-up, in
+/// place of the cell's own.
+pub fn scenario<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+    is_mixed: bool,
+    seconds: Option<(u64, u64)>,
+) -> String {
     let mut text = "[path]\nlink = \"htb:10mbit:overhead=14\"\n".to_string();
     for flow in ["one", "other"].into_iter().take(1 + usize::from(is_mixed)) {
         let _ = writeln!(text, "[[flow]]\nname = \"{flow}\"\ntransport = \"cubic\"\nspread = \"100ms\"");
     }
     text += "[run]\n";
     for cell in cells {
-        let (seconds, warmup) = cell.seconds();
+        let (seconds, warmup) = seconds.unwrap_or_else(|| cell.seconds());
         let Cell { rate_mbps, rtt_ms, .. } = cell;
         let _ = write!(
             text,
@@ -140,7 +145,7 @@ mod tests {
             for is_mixed in [false, true] {
                 let chosen: Vec<&Cell> = cells.iter().filter(|cell| cell.is_mixed() == is_mixed).collect();
                 assert!(chosen.len() > 5, "{seed}");
-                let text = scenario(chosen.iter().copied(), is_mixed);
+                let text = scenario(chosen.iter().copied(), is_mixed, None);
                 let study = Study::parse("cells", &text, &Overrides::default()).unwrap();
                 assert_eq!(study.case_count(), chosen.len() as u64);
                 let library = qdelay_study::traces::Library::new();

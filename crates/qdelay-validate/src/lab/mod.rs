@@ -9,12 +9,17 @@
 //! | `cells` | the cells, drawn by a seed; their scenarios |
 //! | `judge` | figures and bounds |
 //! | `print` | the table and JSON |
+//! | `aligned` | the simulator with flows that begin when the kernel's did |
+//! | `decisions` | `--decisions`: packet by packet, on recorded arrivals |
 
+mod aligned;
 mod cells;
+mod decisions;
 mod judge;
 mod print;
 
 use crate::options::Validate;
+use aligned::Aligned;
 use cells::Cell;
 use judge::{LabReport, Runs};
 use qdelay_core::component::Registry;
@@ -44,12 +49,16 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     let failed = |error| Failure::input(COMMAND, error);
     let cache = image::cache().map_err(failed)?;
     let image = image::find(&cache, options.image.as_deref()).map_err(failed)?;
+    let out = options.out.clone().unwrap_or_else(|| PathBuf::from("qdelay-results/validate-lab"));
+    let jobs = options.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    if options.decisions {
+        return decisions::run(options, &image, &out, jobs);
+    }
     let draw = options.draw.unwrap_or(DRAW);
     let cells = cells::draw(draw, options.cells.unwrap_or(CELLS), &options.only);
     if cells.is_empty() {
         return Err(Failure::input("--only", "no cell has all of these words; expected words of the names"));
     }
-    let out = options.out.clone().unwrap_or_else(|| PathBuf::from("qdelay-results/validate-lab"));
     let kernel = image.about.kernel.clone();
     let mut runs: Vec<Runs> = cells.iter().map(|_| Runs::default()).collect();
     for (name, is_meant) in [("alike", false), ("mixed", true)] {
@@ -58,7 +67,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         if chosen.is_empty() {
             continue;
         }
-        let text = cells::scenario(chosen.iter().map(|index| &cells[*index]), is_meant);
+        let text = cells::scenario(chosen.iter().map(|index| &cells[*index]), is_meant, None);
         let overrides = Overrides { seeds: Some(SEEDS.to_vec()), duration: None };
         let title = format!("validate-lab-{name}");
         let study = Study::parse_with(&title, &text, &overrides, &Registry::new())?;
@@ -66,7 +75,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         let at = |clock: &str| folder(&out, draw, name, clock);
         let engine_options = |clock: &str| Options {
             out: at(clock),
-            jobs: options.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+            jobs,
             fresh: options.fresh,
             overrides: overrides.clone(),
             packets: false,
@@ -74,7 +83,10 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         };
         let lab = Lab::new(image.clone(), Wanted::Linux, &study, &overrides, &library).map_err(failed)?;
         let measured = engine::run_by(&lab, &study, &library, &engine_options("lab"), &lab)?;
-        let simulated = engine::run(&study, &library, &engine_options("simulated"), &Bar::default())?;
+        let aligned = Aligned::new(&at("lab"), &measured)?;
+        // Again each time, since that takes no time and flows may begin otherwise.
+        let again = Options { fresh: true, ..engine_options("simulated") };
+        let simulated = engine::run_by(&aligned, &study, &library, &again, &Bar::default())?;
         for index in chosen {
             runs[index].kernel = of(&measured, &cells[index]);
             runs[index].simulated = of(&simulated, &cells[index]);

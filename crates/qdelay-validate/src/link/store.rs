@@ -61,7 +61,8 @@ pub fn subject(cell: &LinkCell) -> Option<Subject<'_, Attempt>> {
     let Run { case, settings, header_seconds } = cell.run.as_ref().ok()?;
     let file = format!("{}-{}", cell.name.replace(", ", "-"), case.scenario.duration);
     let entry = Entry { name: cell.name.clone(), file, settings: settings.clone() };
-    let keep =
-        |real: &RealRun| Attempt::new(&real.ran, real.begun.first().copied().flatten(), *header_seconds);
+    let keep = |real: &RealRun| {
+        Attempt::new(&real.ran, real.observed.begun.first().copied().flatten(), *header_seconds)
+    };
     Some(Subject { entry, case, keep: Box::new(keep) })
 }

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes that the kernel puts in front of a frame: `TPACKET2_HDRLEN` and the longest link-layer header, rounded up to 16.
 const FRAME_OVERHEAD: usize = 96;
+/// Bytes of the smallest frames of a ring.
+const FRAME_MIN: usize = 256;
 /// Memory is allocated in blocks of at least this many bytes.
 const BLOCK: usize = 1 << 16;
 /// The most memory for a ring, in bytes.
@@ -75,7 +77,7 @@ impl Ring {
     /// Sizes for `frames` frames of up to `bytes` bytes: more frames to fill whole blocks, or fewer to stay within
     /// [`RING_MAX`].
     pub(super) fn request(bytes: usize, frames: u32) -> RingRequest {
-        let frame_bytes = (bytes + FRAME_OVERHEAD).next_power_of_two().max(2048);
+        let frame_bytes = (bytes + FRAME_OVERHEAD).next_power_of_two().max(FRAME_MIN);
         let block_bytes = frame_bytes.max(BLOCK);
         let per_block = block_bytes / frame_bytes;
         let blocks = (frames.max(1) as usize).div_ceil(per_block).min(RING_MAX / block_bytes);
@@ -173,7 +175,8 @@ mod tests {
             (1522, 1, 2048, 32),
             (9022, 33, 16_384, 36),
             (MTU_MAX + usize::from(HEADER_MAX), 10, 131_072, 10),
-            (90, 0, 2048, 32),
+            (90, 0, 256, 256),
+            (161, 40_960, 512, 40_960),
             (MTU_MAX, u32::MAX, 131_072, 512),
         ] {
             let request = Ring::request(bytes, frames);

@@ -1,0 +1,104 @@
+//! A discipline of ours gets recorded arrivals, and is asked for a packet each time the recorded queue gave one.
+
+use super::recording::Recording;
+use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
+
+/// What ours did with each packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// By departure: the packet that ours gave.
+    pub gave: Vec<Option<usize>>,
+    /// By packet: when ours dropped it.
+    pub dropped: Vec<Option<Time>>,
+}
+
+/// Changes of the recorded times, as an experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shift {
+    /// All packets come so much later, but never after they left.
+    pub arrivals: Span,
+    /// All clocks show so much more: the phase of what counts time in units.
+    pub clock: Span,
+}
+
+/// What `qdisc` does.
+pub fn play(recording: &Recording, qdisc: AnyQdisc, shift: Shift) -> Played {
+    let came = |place: usize| {
+        (recording.packets[place].packet.arrival + shift.arrivals).min(recording.left_at(place))
+    };
+    let mut order: Vec<usize> = (0..recording.packets.len()).collect();
+    order.sort_by_key(|place| came(*place));
+    let mut bench = Bench::new(qdisc);
+    let mut arriving = order.into_iter().peekable();
+    let mut gave = Vec::new();
+    for departure in &recording.departures {
+        let now = recording.left_at(*departure);
+        while let Some(place) = arriving.next_if(|place| came(*place) <= now) {
+            bench.enqueue(recording, place, came(place) + shift.clock);
+        }
+        gave.push(bench.dequeue(now + shift.clock));
+    }
+    let mut dropped = vec![None; recording.packets.len()];
+    for (place, at) in bench.drops() {
+        dropped[place] = Some(Time::from_nanos(at.as_nanos() - shift.clock.as_nanos()));
+    }
+    Played { gave, dropped }
+}
+
+/// A discipline with what it has dropped.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    qdisc: AnyQdisc,
+    random: Random,
+    sink: Drops,
+}
+
+/// Drops: which packet, and when.
+#[derive(Clone, Debug, Default)]
+struct Drops {
+    all: Vec<(usize, Time)>,
+    /// The time of the latest call.
+    now: Time,
+}
+
+impl Sink for Drops {
+    fn dropped(&mut self, packet: &Packet, _: DropReason) {
+        self.all.push((packet.handle as usize, self.now));
+    }
+    fn marked(&mut self, _: &Packet, _: MarkReason) {}
+}
+
+impl Bench {
+    pub fn new(qdisc: AnyQdisc) -> Bench {
+        Bench { qdisc, random: Random::derive(1, "validate-lab", "decisions"), sink: Drops::default() }
+    }
+
+    /// Takes the drops since the last time.
+    pub fn drops(&mut self) -> Vec<(usize, Time)> {
+        std::mem::take(&mut self.sink.all)
+    }
+
+    /// The packet of this place comes; whether it is dropped at once.
+    pub fn enqueue(&mut self, recording: &Recording, place: usize, now: Time) -> bool {
+        let packet = Packet { arrival: self.at(now), ..recording.packets[place].packet };
+        self.qdisc.enqueue(
+            &mut Context { now: self.sink.now, random: &mut self.random, sink: &mut self.sink },
+            packet,
+        );
+        self.sink.all.last().is_some_and(|(dropped, _)| *dropped == place)
+    }
+
+    /// The place of the packet that leaves.
+    pub fn dequeue(&mut self, now: Time) -> Option<usize> {
+        let now = self.at(now);
+        let packet = self.qdisc.take(&mut Context { now, random: &mut self.random, sink: &mut self.sink });
+        packet.map(|packet| packet.handle as usize)
+    }
+
+    /// The time of a call: never before that of the last one.
+    fn at(&mut self, now: Time) -> Time {
+        self.sink.now = self.sink.now.max(now);
+        self.sink.now
+    }
+}
