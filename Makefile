@@ -74,8 +74,8 @@ INSTALL = install() { \
 
 browser:
 	@$(INSTALL); for name in chromium chromium-browser google-chrome "$${QDELAY_BROWSER:-none}"; do \
-			command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
-		install "browser" "the report is not tested in one" "chromium poppler-utils"
+			command -v "$$name" >/dev/null 2>&1 && command -v pdftoppm >/dev/null 2>&1 && exit 0; done; \
+		install "browser or pdftoppm" "the report is not tested in one, or not its PDF" "chromium poppler-utils"
 
 stream:
 	@$(INSTALL); command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \

@@ -77,12 +77,18 @@ fn drops_and_marks_have_no_colour_of_a_line() {
         page.dark(dark);
         page.eval("document.getElementById('time').scrollIntoView()");
         page.wait("qdelayReport.plots().some(({ kind }) => kind === 'backlog')");
+        // Plots are drawn anew some frames after the browser said that it is dark.
+        page.wait(
+            "(() => { const box = document.createElement('i');
+                box.style.background = getComputedStyle(document.documentElement).getPropertyValue('--drops');
+                const legend = [...document.querySelectorAll('.plot-backlog .u-series')].filter((row) => row.textContent.includes('drops'));
+                return legend.length > 0 && legend.every((row) => row.querySelector('.u-marker').style.background.includes(box.style.background)); })()",
+        );
         let colours = page.eval(
             "(() => { const lines = [...document.querySelectorAll('.key .swatch path')].map((path) => path.getAttribute('fill'));
                 const root = getComputedStyle(document.documentElement);
                 const events = ['--drops', '--marks'].map((name) => root.getPropertyValue(name).trim());
-                const legend = [...document.querySelectorAll('.plot-backlog .u-series')].filter((row) => row.textContent.includes('drops'));
-                return { lines, events, legend: legend.map((row) => row.querySelector('.u-marker').style.background) }; })()",
+                return { lines, events }; })()",
         );
         let lines = colours["lines"].as_array().unwrap();
         assert!(lines.len() >= 8, "{colours}");
@@ -96,13 +102,6 @@ fn drops_and_marks_have_no_colour_of_a_line() {
             };
             assert_eq!(lines.iter().find(near), None, "{event}, dark {dark}");
         }
-        let [red, green, blue] = numbers(&colours["events"][0]);
-        let drawn = format!("rgb({red}, {green}, {blue})");
-        let legend = colours["legend"].as_array().unwrap();
-        assert!(
-            !legend.is_empty() && legend.iter().all(|colour| colour.as_str().unwrap().contains(&drawn)),
-            "{colours}"
-        );
     }
     assert_quiet(&page);
 }

@@ -93,12 +93,21 @@ impl Page {
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
+    /// Returns when the page has been told.
     pub fn dark(&mut self, dark: bool) {
         let value = if dark { "dark" } else { "light" };
+        self.eval(&format!(
+            "void (window.toldOfColours = new Promise((done) => {{
+                const query = matchMedia('(prefers-color-scheme: {value})');
+                if (query.matches) done();
+                else query.addEventListener('change', () => done(), {{ once: true }});
+            }}))"
+        ));
         self.call(
             "Emulation.setEmulatedMedia",
             json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] }),
         );
+        self.eval("window.toldOfColours");
     }
 
     /// Asks, and waits for the answer; what else comes is kept in `events`.
