@@ -67,6 +67,8 @@ impl Partial {
                 }
                 // Somebody took it for left behind before it was locked.
                 Ok(_) => {}
+                // The same, before a new folder was open.
+                Err(error) if error.kind() == ErrorKind::NotFound && parent(path).is_dir() => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -244,6 +246,20 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn many_are_begun_at_once() {
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let scratch = Scratch::new("qdelay-partial-many").unwrap();
+                        fs::write(scratch.path().join("a"), "one").unwrap();
+                    }
+                });
+            }
+        });
     }
 
     #[test]
