@@ -193,6 +193,11 @@ macro_rules! words {
             pub fn named(word: &str) -> Option<Self> {
                 Self::ALL.iter().find(|(text, _)| *text == word).map(|(_, named)| *named)
             }
+
+            /// The word of this value.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$word => $text,)* }
+            }
         }
 
         impl $crate::Accept for $name {

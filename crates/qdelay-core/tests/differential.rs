@@ -485,7 +485,9 @@ fn red_case(random: &mut Random) -> Case {
     model.rate = rate as f64;
     let (gentle, ecn, wait) = (switch(model.gentle), switch(model.ecn), switch(model.wait));
     text += &format!(":probability={}:weight={}:gentle={gentle}:ecn={ecn}", model.max_p, model.weight);
-    text += &format!(":wait={wait}:rate={rate}bit");
+    model.once = model.wait && random.below(2) == 0;
+    let draw = if model.once { "drop" } else { "arrival" };
+    text += &format!(":wait={wait}:draw={draw}:rate={rate}bit");
     (text, Box::new(model))
 }
 

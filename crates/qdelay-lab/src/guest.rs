@@ -8,7 +8,7 @@ use qdelay_core::{Random, Span, Time};
 use qdelay_real::{Bottleneck, Observed, RealTime};
 use qdelay_study::engine::{EngineError, Recorded, Runner};
 use qdelay_study::results::{round, text};
-use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::scenario::{Case, Overrides, Starts, Study};
 use qdelay_study::traces::Library;
 use std::fs;
 use std::io::{self, Write};
@@ -39,7 +39,11 @@ pub fn run(registry: &Registry) -> Result<(), String> {
 }
 
 fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
-    let overrides = Overrides { seeds: job.seeds.clone(), duration: job.duration_ns.map(Span::from_nanos) };
+    let overrides = Overrides {
+        seeds: job.seeds.clone(),
+        duration: job.duration_ns.map(Span::from_nanos),
+        starts: job.starts.as_deref().and_then(Starts::named),
+    };
     let study = Study::parse_with(&job.name, &job.text, &overrides, registry)?;
     let library =
         job.traces.iter().fold(Library::new(), |library, (name, path)| library.with_file(name, path));
@@ -49,13 +53,15 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
     let real = RealTime::of_virtual_time().over(bottleneck).hearing(tell);
     let packets = job.packets.then(|| Path::new(PACKETS));
     real.check(&case)?;
-    let (recorded, Observed { counters, begun }) =
+    let (recorded, Observed { counters, opened, begun }) =
         real.record_observed(&case, case.labels(&study), packets)?;
     let Recorded { summary, audit, .. } = recorded;
-    let begun_s =
-        begun.iter().map(|time| time.map(|time| round(time.since(Time::ZERO).as_secs_f64()))).collect();
+    let seconds = |times: Vec<Option<Time>>| -> Vec<Option<f64>> {
+        times.iter().map(|time| time.map(|time| round(time.since(Time::ZERO).as_secs_f64()))).collect()
+    };
+    let (opened_s, begun_s) = (seconds(opened), seconds(begun));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string();
-    Ok(Done { kernel, counters, starts_s, begun_s, summary, audit })
+    Ok(Done { kernel, counters, starts_s, opened_s, begun_s, summary, audit })
 }
 
 /// Begins each flow a little later; returns when each begins.

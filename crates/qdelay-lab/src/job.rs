@@ -22,6 +22,8 @@ pub struct Job {
     pub seeds: Option<Vec<u64>>,
     /// And the duration of a case, nanoseconds.
     pub duration_ns: Option<u64>,
+    /// And where runs begin on traces, by its word.
+    pub starts: Option<String>,
     /// Number of the case.
     pub index: u64,
     /// Its id.
@@ -54,6 +56,8 @@ pub struct Done {
     pub counters: BTreeMap<String, u64>,
     /// When each flow began, seconds.
     pub starts_s: Vec<f64>,
+    /// When the first packet of each flow's connection came to the bottleneck.
+    pub opened_s: Vec<Option<f64>>,
     /// When the first data of each came to the bottleneck, seconds.
     pub begun_s: Vec<Option<f64>>,
     /// The figures.

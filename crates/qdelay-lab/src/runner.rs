@@ -11,7 +11,7 @@ use qdelay_study::engine::{EngineError, Progress, Recorded, Runner};
 use qdelay_study::files;
 use qdelay_study::results::{CaseSummary, Laboratory, text};
 use qdelay_study::scenario::{Case, Overrides, Study};
-use qdelay_study::traces::Library;
+use qdelay_study::traces::{Library, file_of};
 use qdelay_terminal::progress::Bar;
 use std::collections::BTreeMap;
 use std::fs;
@@ -104,7 +104,7 @@ impl<'a> Lab<'a> {
         }
         let mut traces = BTreeMap::new();
         for (number, (name, path)) in self.library.files().into_iter().enumerate() {
-            if !case.traces.contains_key(&name) {
+            if !case.traces.keys().any(|trace| file_of(trace) == name) {
                 continue;
             }
             let contents = fs::read(&path)
@@ -118,6 +118,7 @@ impl<'a> Lab<'a> {
             text: self.study.source.clone(),
             seeds: self.overrides.seeds.clone(),
             duration_ns: self.overrides.duration.map(|span| span.as_nanos()),
+            starts: self.overrides.starts.map(|starts| starts.word().to_string()),
             index: case.index,
             id: case.id.clone(),
             over_kernel: self.is_over_kernel(case).map_err(place)?,
@@ -178,7 +179,7 @@ impl Runner for Lab<'_> {
             |wanted: &str| entries.iter().find(|(name, _)| *name == wanted).map(|(_, contents)| *contents);
         let report = entry(job::REPORT).ok_or_else(|| broken("it has no report"))?;
         let report = serde_json::from_slice(report).map_err(|error| broken(&error.to_string()))?;
-        let Done { kernel, counters, starts_s, begun_s, summary, audit } = match report {
+        let Done { kernel, counters, starts_s, opened_s, begun_s, summary, audit } = match report {
             Report::Done(done) => *done,
             Report::Refused(place, message) => return Err(InputError::new(place, message).into()),
             Report::Fault(message) => return Err(fault(message)),
@@ -197,6 +198,7 @@ impl Runner for Lab<'_> {
                 .to_string(),
             counters,
             starts_s,
+            opened_s,
             begun_s,
         };
         Ok(Recorded { summary: CaseSummary { labels, ..summary }, audit, laboratory: Some(laboratory) })

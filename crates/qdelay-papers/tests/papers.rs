@@ -188,7 +188,8 @@ fn papers_and_figures_that_do_not_exist() {
 #[test]
 fn without_recorded_traces() {
     let paper = papers::find("bode").unwrap_or_else(|error| panic!("{error}"));
-    let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(2)) };
+    let overrides =
+        Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(2)), ..Overrides::default() };
     let library = Library::new();
     let result = papers::reproduce_with(&paper, None, &library, 2, &(), None, &overrides);
     let result = result.unwrap_or_else(|error| panic!("{error}"));
@@ -227,7 +228,8 @@ fn one_figure_into_a_folder() {
     let folder = Folder::new("papers");
     let out = folder.path().to_path_buf();
     let paper = papers::find("bode").unwrap_or_else(|error| panic!("{error}"));
-    let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(2)) };
+    let overrides =
+        Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(2)), ..Overrides::default() };
     let library = Library::new();
     let run = || papers::reproduce_with(&paper, Some("10"), &library, 1, &(), Some(out.clone()), &overrides);
     let first = run().unwrap_or_else(|error| panic!("{error}"));
@@ -249,7 +251,8 @@ fn a_table_of_changes() {
     let folder = Folder::new("changes");
     let out = folder.path().to_path_buf();
     let paper = papers::find("lying").unwrap_or_else(|error| panic!("{error}"));
-    let overrides = Overrides { seeds: Some(vec![1, 2]), duration: Some(Span::from_secs(20)) };
+    let overrides =
+        Overrides { seeds: Some(vec![1, 2]), duration: Some(Span::from_secs(20)), ..Overrides::default() };
     let result =
         papers::reproduce_with(&paper, Some("trace"), &Library::new(), 2, &(), Some(out.clone()), &overrides);
     let result = result.unwrap_or_else(|error| panic!("{error}"));

@@ -111,6 +111,8 @@ pub struct RealRun {
 /// What was observed in a run besides its measures.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
+    /// Arrival of the first packet of each TCP flow's connection at the bottleneck.
+    pub opened: Vec<Option<Time>>,
     /// Arrival of the first data of each TCP flow at the bottleneck.
     pub begun: Vec<Option<Time>>,
     /// What the kernel has counted at its own queue, by its names.
@@ -289,7 +291,11 @@ impl RealTime {
             realtime: carried.realtime,
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
         };
-        let observed = Observed { begun: carried.gauge.begun(), counters: BTreeMap::new() };
+        let observed = Observed {
+            opened: carried.gauge.opened(),
+            begun: carried.gauge.begun(),
+            counters: BTreeMap::new(),
+        };
         let outcome = carried.gauge.finish(&reports.iperf3);
         Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
     }
@@ -330,7 +336,7 @@ impl RealTime {
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
             ..Audit::default()
         };
-        let observed = Observed { begun: gauge.begun(), counters };
+        let observed = Observed { opened: gauge.opened(), begun: gauge.begun(), counters };
         let outcome = gauge.finish(&reports.iperf3);
         Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
     }

@@ -48,6 +48,7 @@ struct Flow {
     stream: Stream,
     datagrams: u64,
     delivered_bytes: u64,
+    opened: Option<Time>,
     begun: Option<Time>,
     echo: Echo,
 }
@@ -112,6 +113,11 @@ impl<'a> MeasuringTap<'a> {
         self.flows.iter().map(|flow| flow.echo)
     }
 
+    /// Arrival of the first packet of each TCP flow's connection, which carries its SYN, at the bottleneck.
+    pub fn opened(&self) -> Vec<Option<Time>> {
+        self.flows.iter().map(|flow| flow.opened).collect()
+    }
+
     /// Arrival of the first whole segment of each TCP flow at the bottleneck.
     pub fn begun(&self) -> Vec<Option<Time>> {
         self.flows.iter().map(|flow| flow.begun).collect()
@@ -146,6 +152,10 @@ impl Flow {
             self.datagrams += 1;
             return;
         };
+        // Programs agree on a test over a connection of their own before.
+        if tcp.is_syn && self.begun.is_none() {
+            self.opened = Some(now);
+        }
         if tcp.bytes > COOKIE_BYTES {
             self.begun.get_or_insert(now);
         }

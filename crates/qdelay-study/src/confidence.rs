@@ -1,7 +1,8 @@
-//! How sure the mean of a few figures is: Student's t.
+//! How sure the mean of a few figures is: Student's t, and Holm's correction where many means are tested.
 //!
 //! Source: Student, "The probable error of a mean" (1908); the probabilities in closed form for whole degrees of freedom are
-//! equations 26.7.3 and 26.7.4 of Abramowitz and Stegun, "Handbook of Mathematical Functions".
+//! equations 26.7.3 and 26.7.4 of Abramowitz and Stegun, "Handbook of Mathematical Functions"; Holm, "A simple sequentially
+//! rejective multiple test procedure" (1979).
 
 use std::f64::consts::FRAC_2_PI;
 
@@ -14,11 +15,43 @@ const WIDEST: f64 = 13.0;
 /// normal distribution; each run may therefore occur only once. `None` for fewer
 /// than two figures.
 pub fn half_width(figures: &[f64]) -> Option<f64> {
+    let (_, error, degrees) = estimate(figures)?;
+    Some(quantile(degrees) * error)
+}
+
+/// The probability of a mean as far from 0 as that of `figures`, or farther, if the true mean is 0: the two-sided test to the interval
+/// of [`half_width`]. `None` for fewer than two figures.
+pub fn p_value(figures: &[f64]) -> Option<f64> {
+    let (mean, error, degrees) = estimate(figures)?;
+    Some(match (mean == 0.0, error == 0.0) {
+        (true, _) => 1.0,
+        (false, true) => 0.0,
+        (false, false) => (1.0 - probability((mean / error).abs(), degrees)).clamp(0.0, 1.0),
+    })
+}
+
+/// Which of several tests are beyond chance, if the probability that any of them is so by chance is to be at most 5%.
+pub fn beyond_chance(p_values: &[f64]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut beyond = vec![false; p_values.len()];
+    for (rank, test) in order.into_iter().enumerate() {
+        // The least of n is compared with 5% / n, the next with 5% / (n - 1)...
+        if p_values[test] * (p_values.len() - rank) as f64 > 1.0 - CONFIDENCE {
+            break;
+        }
+        beyond[test] = true;
+    }
+    beyond
+}
+
+/// The mean, its standard error, and the degrees of freedom.
+fn estimate(figures: &[f64]) -> Option<(f64, f64, usize)> {
     let degrees = figures.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
     let count = figures.len() as f64;
     let mean = figures.iter().sum::<f64>() / count;
     let squares: f64 = figures.iter().map(|figure| (figure - mean) * (figure - mean)).sum();
-    Some(quantile(degrees) * (squares / degrees as f64 / count).sqrt())
+    Some((mean, (squares / degrees as f64 / count).sqrt(), degrees))
 }
 
 /// The two-sided quantile of Student's t distribution with this confidence; `degrees` of freedom, at least one.
@@ -81,6 +114,33 @@ mod tests {
         }
         // With many it is that of the normal distribution.
         assert!((quantile(9_999) - 1.960_201).abs() < 1e-5, "{}", quantile(9_999));
+    }
+
+    #[test]
+    fn p_values_are_those_of_tables() {
+        // Means of 1 with standard errors so that t is a quantile of the tables.
+        for (t, degrees, wanted) in
+            [(12.706_205, 1, 0.05), (4.302_653, 2, 0.05), (2.262_157, 9, 0.05), (3.249_836, 9, 0.01)]
+        {
+            let ours = 1.0 - probability(t, degrees);
+            assert!((ours - wanted).abs() < 1e-6, "{t}, {degrees}: {ours}");
+        }
+        // 2, 1, 3: mean 2, standard error 1 / sqrt(3), t = 3.4641; by the closed form for two degrees p = 1 - t / sqrt(2 + t^2).
+        let ours = p_value(&[2.0, 1.0, 3.0]).unwrap_or_default();
+        assert!((ours - 0.074_180).abs() < 1e-6, "{ours}");
+        assert_eq!(
+            (p_value(&[0.0, 0.0]), p_value(&[1.0, 1.0]), p_value(&[1.0])),
+            (Some(1.0), Some(0.0), None)
+        );
+    }
+
+    /// The example of the textbooks: 0.01, 0.04, 0.03, 0.005 at 5%: only the first and the last.
+    #[test]
+    fn holm_by_hand() {
+        assert_eq!(beyond_chance(&[0.01, 0.04, 0.03, 0.005]), [true, false, false, true]);
+        assert_eq!(beyond_chance(&[0.04, 0.04]), [false, false]);
+        assert_eq!(beyond_chance(&[0.04, 0.02]), [true, true]);
+        assert!(beyond_chance(&[]).is_empty());
     }
 
     /// 1, 2, 3, 4: mean 2.5, squares 5, so the standard error is sqrt(5 / 3 / 4) = 0.645497, times 3.182446.

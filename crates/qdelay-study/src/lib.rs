@@ -39,6 +39,7 @@ pub mod cost;
 pub mod engine;
 pub mod expect;
 pub mod files;
+pub mod intervals;
 pub mod links;
 pub mod lists;
 pub mod radio;

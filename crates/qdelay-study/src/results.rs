@@ -78,6 +78,65 @@ pub struct Summary {
     /// The clock of the cases where that is not the simulator's: `real`, `lab`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
+    /// With several seeds: of what the intervals hold the mean.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub population: Option<String>,
+    /// With several seeds: the mean over them of every figure, with its interval, for each point of the other axes.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub points: Vec<PointFile>,
+    /// With several seeds: each point compared with the first one of an axis, seed by seed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub differences: Vec<PairedDifference>,
+}
+
+/// The cases that differ in their seed alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointFile {
+    /// The point on each axis but the seed's.
+    pub labels: BTreeMap<String, String>,
+    /// How many seeds.
+    pub seeds: u64,
+    /// How many different runs they gave: the figures of equal runs count once.
+    pub distinct_runs: u64,
+    /// Every figure that all of them have, by its dotted path into a case.
+    pub figures: BTreeMap<String, Interval>,
+}
+
+/// A mean and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// Half the width of its 95% confidence interval (Student's t); null for a single run.
+    pub half_width: Option<f64>,
+}
+
+/// A point compared with another one, seed by seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairedDifference {
+    /// The axis on which they differ.
+    pub axis: String,
+    /// The label of the other one on it.
+    pub baseline: String,
+    /// The point itself.
+    pub labels: BTreeMap<String, String>,
+    /// How many different pairs of runs.
+    pub pairs: u64,
+    /// This point less the other one, by the measure's dotted path.
+    pub measures: BTreeMap<String, Difference>,
+}
+
+/// A mean difference and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The mean of the differences.
+    pub mean: f64,
+    /// Half the width of its 95% confidence interval; null for a single pair.
+    pub half_width: Option<f64>,
+    /// The probability of such a mean, or one farther from 0, if there is no difference (Student's t); null for a single pair.
+    pub p_value: Option<f64>,
+    /// Whether that is too little for chance, by Holm's correction at 5% over all differences of the study.
+    pub is_beyond_chance: bool,
 }
 
 /// An expectation and what came of it.
@@ -145,6 +204,9 @@ pub struct Laboratory {
     pub counters: BTreeMap<String, u64>,
     /// When each flow began, seconds: its start in the scenario, and up to 0.1 s more by the seed.
     pub starts_s: Vec<f64>,
+    /// When the first packet of each flow's connection came to the bottleneck, seconds; `None` where none came.
+    #[serde(default)]
+    pub opened_s: Vec<Option<f64>>,
     /// When the first data of each flow came to the bottleneck, seconds: later, because programs agree on a test first; `None` where none
     /// came.
     #[serde(default)]

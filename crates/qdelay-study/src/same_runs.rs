@@ -27,6 +27,12 @@ pub fn first_equals<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Vec
     firsts
 }
 
+/// The cases that gave a run of their own: of equal ones the first.
+pub fn distinct(cases: &[CaseSummary]) -> Vec<&CaseSummary> {
+    let firsts = first_equals(cases);
+    cases.iter().enumerate().filter(|(place, _)| firsts[*place] == *place).map(|(_, case)| case).collect()
+}
+
 /// The cases that gave the same run as others, by their ids: each group has two or more.
 pub fn groups(cases: &[CaseSummary]) -> Vec<Vec<String>> {
     let mut groups: BTreeMap<usize, Vec<String>> = BTreeMap::new();

@@ -9,10 +9,11 @@
 
 pub mod channel;
 mod library;
+pub mod window;
 
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
-pub use library::{Found, FoundChannel, Library};
+pub use library::{Found, FoundChannel, Library, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_path::link::RateLink;
 use qdelay_path::{AnyLink, TraceLink};
@@ -22,6 +23,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+use window::Window;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 /// The option that names a format on the command line.
@@ -58,22 +60,30 @@ impl Format {
     }
 }
 
-/// Reads the trace called `name`: a file or a shipped one.
+/// Reads the trace called `name`: a file or a shipped one, or a [`window`] of it.
 ///
 /// # Errors
 /// One line that names the file, the line in it and what was expected there.
 pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
-    let path = Path::new(name);
-    let place = path.display().to_string();
+    let place = Path::new(name).display().to_string();
     let fail = |message: String| InputError::new(if place.is_empty() { "''" } else { &place }, message);
+    let (name, window) = match name.to_str().map(Window::split) {
+        Some(split) => split.map(|(name, window)| (OsStr::new(name), window)).map_err(fail)?,
+        None => (name, Window::default()),
+    };
+    let path = Path::new(name);
     match path.metadata() {
         Ok(found) if found.is_dir() => Err(fail("is a folder; expected a file with a trace".to_string())),
         Ok(_) => {
             let mut file = File::open(path).map_err(|error| fail(unreadable(&error)))?;
-            read(&mut file, format).map_err(|error| fail(error.message(OPTION)))
+            let trace = read(&mut file, format).map_err(|error| fail(error.message(OPTION)))?;
+            window.of(trace).map_err(fail)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => match name.to_str().and_then(find_shipped) {
-            Some(mut contents) => read(&mut contents, format).map_err(|error| fail(error.message(OPTION))),
+            Some(mut contents) => {
+                let trace = read(&mut contents, format).map_err(|error| fail(error.message(OPTION)))?;
+                window.of(trace).map_err(fail)
+            }
             None => Err(fail(format!(
                 "no such file, and no shipped trace of this name; expected a file or one of {}",
                 SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")

@@ -17,5 +17,6 @@ mod scenario_fuzz;
 mod scenario_schema;
 mod scenario_shipped;
 mod slices;
+mod statistics;
 
 main!();

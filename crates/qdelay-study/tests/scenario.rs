@@ -141,17 +141,82 @@ fn every_key_arrives() {
                 "access_jitter": "1.6ms", "discard_after": "150ms",
             },
             {
-                "name": "flow-2", "transport": "cubic", "count": 1, "start": "0s", "stop": null, "spread": "0s",
+                "name": "flow-2", "transport": "cubic", "count": 1, "start": "0s", "stop": null, "spread": "200ms",
                 "dscp": "46", "other_dscp": null, "other_share": null, "extra_rtt": "0s", "access": null,
                 "access_jitter": "0s", "discard_after": null,
             },
         ],
         "run": {
             "duration": "10s", "warmup": "2s", "seed": 7, "min_packet_bytes": 200, "probe": true, "series": "50ms",
-            "packets": true,
+            "packets": true, "starts": "random",
+            // The trace of the link ends: 30 s of its 40 s are places from which 10 s are left.
+            "places": { "synth-subway": case.resolved["run"]["places"]["synth-subway"],
+                "synth-lte-driving.up": case.resolved["run"]["places"]["synth-lte-driving.up"] },
         },
     });
     assert_eq!(case.resolved, resolved);
+}
+
+/// With several seeds each begins elsewhere on every trace, and its flows at other times; with one seed nothing moves.
+#[test]
+fn seeds_have_places_of_their_own() {
+    const TEXT: &str = r#"
+        [path]
+        trace = "synth-subway"
+        uplink = "none"
+        [[flow]]
+        [[flow]]
+        start = "1s"
+        spread = "1ms"
+        [run]
+        duration = "10s"
+        [matrix]
+        path.qdisc = ["taildrop", "codel"]
+    "#;
+    let cases = |more: &str| -> Vec<Case> {
+        let study = study(&TEXT.replace("[run]", &format!("[run]\n{more}")));
+        (0..study.case_count()).map(|index| study.case(index, &Library::new()).unwrap()).collect()
+    };
+    let place = |case: &Case| case.resolved["run"]["places"]["synth-subway"].clone();
+    let starts = |case: &Case| case.scenario.flows.iter().map(|flow| flow.start).collect::<Vec<Span>>();
+    let [one, other] = cases("").try_into().unwrap();
+    assert_eq!((place(&one), starts(&one)), (json!(null), starts(&other)));
+    assert_eq!(starts(&one)[0], Span::ZERO);
+    let several = cases("seeds = \"1..3\"");
+    for (first, second) in several[..3].iter().zip(&several[3..]) {
+        assert_eq!(place(first), place(second), "the same for every discipline");
+        assert_eq!(starts(first), starts(second));
+        assert!(starts(first)[0] <= Span::from_millis(200));
+        assert!((Span::from_secs(1)..=Span::from_millis(1001)).contains(&starts(first)[1]));
+    }
+    let mut places: Vec<String> = several[..3].iter().map(|case| place(case).to_string()).collect();
+    places.dedup();
+    assert_eq!(places.len(), 3);
+    let fixed = cases("seeds = \"1..3\"\nstarts = \"fixed\"");
+    assert!(fixed.iter().all(|case| place(case) == json!(null) && starts(case)[0].is_zero()));
+    assert_eq!(fixed[0].resolved["run"]["starts"], json!("fixed"));
+    let random = cases("starts = \"random\"");
+    assert_eq!(place(&random[0]), place(&several[0]), "by the seed, however many there are");
+}
+
+/// A window of a trace is a trace.
+#[test]
+fn windows_of_traces() {
+    let text = |trace: &str| format!("[path]\ntrace = \"{trace}\"\n[[flow]]\n");
+    let length = |trace: &str| {
+        let case = study(&text(trace)).case(0, &Library::new()).unwrap();
+        (link(&case).length(), case.traces.keys().next().cloned())
+    };
+    let window = "synth-subway:from=5s:for=7s:scale=0.5";
+    assert_eq!(length(window), (Some(Span::from_secs(7)), Some(window.to_string())));
+    for (trace, error) in [
+        ("synth-subway:from=5000s", "expected a window that has some length and ends within the trace"),
+        ("synth-subway:form=5s", "has no key 'form'; known: from, for, scale"),
+        ("nowhere:from=5s", "no trace 'nowhere'"),
+    ] {
+        let found = study(&text(trace)).check(&Library::new()).unwrap_err().to_string();
+        assert!(found.contains("my.toml: line 2: path.trace: ") && found.contains(error), "{found}");
+    }
 }
 
 /// Some keys of every hop, some of one, some varied.
@@ -270,6 +335,7 @@ fn axes_stand_in_the_order_of_the_file_and_the_seed_changes_fastest() {
         link = "10mbit"
         [run]
         seeds = [5, 3]
+        starts = "fixed"
         [matrix]
         path.qdisc = ["taildrop", { label = "BoDe 20 ms", value = "bode:target=20ms" }, { codel = { target = "1ms" } }]
         flow.transport = ["cubic", "bbr"]
@@ -377,7 +443,11 @@ fn numbers(n: u32) -> String {
 #[test]
 fn the_command_line_stands_over_the_file() {
     let text = format!("{SMALL}[run]\nseeds = [1, 2]\nduration = \"60s\"\n");
-    let overrides = Overrides { seeds: Some(vec![9, 4, 5]), duration: Some(Span::from_nanos(1_234_567_891)) };
+    let overrides = Overrides {
+        seeds: Some(vec![9, 4, 5]),
+        duration: Some(Span::from_nanos(1_234_567_891)),
+        ..Overrides::default()
+    };
     let study = Study::parse("demo/x", &text, &overrides).unwrap();
     assert_eq!((study.name.as_str(), study.axes[0].labels.join(" ").as_str()), ("demo/x", "9 4 5"));
     let case = study.case(1, &Library::new()).unwrap();

@@ -399,7 +399,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[run]\nseed = 1",
-        "my.toml: line 7: run.seed: unknown key; expected one of duration, warmup, seeds, min_packet_bytes, probe, series, packets; did you mean 'seeds'?",
+        "my.toml: line 7: run.seed: unknown key; expected one of duration, warmup, seeds, starts, min_packet_bytes, probe, series, packets; did you mean 'seeds'?",
     ),
     (
         "{BASE}[run]\nmin_packet_bytes = 70000",
@@ -604,8 +604,9 @@ fn each_bad_file_gets_its_line() {
 
 #[test]
 fn what_the_command_line_says_is_checked() {
-    let seeds = |seeds| Overrides { seeds: Some(seeds), duration: None };
-    let duration = |seconds| Overrides { seeds: None, duration: Some(Span::from_secs(seconds)) };
+    let seeds = |seeds| Overrides { seeds: Some(seeds), duration: None, ..Overrides::default() };
+    let duration =
+        |seconds| Overrides { seeds: None, duration: Some(Span::from_secs(seconds)), ..Overrides::default() };
     let base = format!("{BASE}start = \"5s\"\n");
     let found = [
         error_with(&base, &seeds(vec![])),

@@ -69,7 +69,8 @@ fn a_lying_download_does_not_gain_at_eight_milliseconds() {
 /// The demonstrations, with one seed and a tenth of their time.
 #[test]
 fn the_demonstrations_run() {
-    let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(7)) };
+    let overrides =
+        Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(7)), ..Overrides::default() };
     for (name, text) in SCENARIOS.iter().filter(|(name, _)| name.starts_with("demo/")) {
         let study = Study::parse(name, text, &overrides).unwrap_or_else(|error| panic!("{error}"));
         let library = Library::new();

@@ -15,30 +15,73 @@ pub struct Column {
     header: Cow<'static, str>,
     alignment: CellAlignment,
     wraps: bool,
+    /// Of several columns the one with the largest number gives way first; 0: it never does.
+    gives_way: u8,
 }
 
 impl Column {
     /// Text that is not wrapped.
     pub const fn left(header: &'static str) -> Column {
-        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: false }
+        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: false, gives_way: 0 }
     }
     /// Text that is not wrapped, with a header taken from data.
     pub fn named(header: String) -> Column {
-        Column { header: Cow::Owned(header), alignment: CellAlignment::Left, wraps: false }
+        Column { header: Cow::Owned(header), alignment: CellAlignment::Left, wraps: false, gives_way: 0 }
     }
     /// Numbers.
     pub const fn right(header: &'static str) -> Column {
-        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Right, wraps: false }
+        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Right, wraps: false, gives_way: 0 }
     }
     /// Sentences that are wrapped if the table is too wide.
     pub const fn wrapped(header: &'static str) -> Column {
-        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: true }
+        Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: true, gives_way: 0 }
+    }
+    /// The same, left out where the terminal is too narrow: of several columns the one with the largest number first.
+    #[must_use]
+    pub fn gives_way(self, rank: u8) -> Column {
+        Column { gives_way: rank, ..self }
+    }
+    /// Columns of text that the values `cells` need, with the blanks to the next one.
+    fn width<'a>(&'a self, cells: impl Iterator<Item = &'a String>) -> usize {
+        let lines = self.header.lines().chain(cells.map(String::as_str));
+        lines.map(|line| line.chars().count()).max().unwrap_or(0) + 2
     }
 }
 
-/// A table as text, fitted to the terminal's width.
+/// The columns that fit `width`, by their places: others have given way.
+fn fitting(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<usize> {
+    let widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(
+            |(place, column)| {
+                if column.wraps { 0 } else { column.width(rows.iter().filter_map(|row| row.get(place))) }
+            },
+        )
+        .collect();
+    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    while shown.iter().map(|place| widths[*place]).sum::<usize>() > width.saturating_add(2) {
+        let last = shown.iter().copied().max_by_key(|place| columns[*place].gives_way);
+        match last.filter(|place| columns[*place].gives_way > 0) {
+            Some(last) => shown.retain(|place| *place != last),
+            None => break,
+        }
+    }
+    shown
+}
+
+/// A table as text, fitted to the terminal's width. Where columns have given way, a line below names them.
 pub fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
+    let width = if table.is_tty() { table.width().map(usize::from) } else { None };
+    let shown = fitting(columns, &rows, width.unwrap_or(usize::MAX));
+    let hidden = columns.iter().enumerate().filter(|(place, _)| !shown.contains(place));
+    let hidden: Vec<String> = hidden.map(|(_, column)| column.header.replace('\n', " ")).collect();
+    let columns: Vec<&Column> = shown.iter().map(|place| &columns[*place]).collect();
+    let of_row = |row: Vec<String>| -> Vec<String> {
+        shown.iter().filter_map(|place| row.get(*place).cloned()).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.into_iter().map(of_row).collect();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(columns.iter().map(|column| column.header.as_ref()));
     for (index, column) in columns.iter().enumerate() {
@@ -55,10 +98,38 @@ pub fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     if !table.is_tty() && columns.iter().any(|column| column.wraps) {
         table.set_width(WIDTH);
     }
-    table.trim_fmt()
+    let text = table.trim_fmt();
+    if hidden.is_empty() {
+        text
+    } else {
+        format!("{text}\n(wider terminals also show {})", hidden.join(", "))
+    }
 }
 
 /// One decimal below 100 ms, none above: about the precision of a run's percentile.
 pub fn milliseconds(ms: f64) -> String {
     if ms < 99.95 { format!("{ms:.1}") } else { format!("{ms:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_give_way_in_their_order() {
+        let columns = [
+            Column::left("qdisc"),
+            Column::right("mean\nms"),
+            Column::right("p50\nms").gives_way(2),
+            Column::right("marks").gives_way(3),
+            Column::right("used\n%").gives_way(1),
+        ];
+        let rows = vec![["fq_codel", "12.25", "3.1", "0", "99.9"].map(String::from).to_vec()];
+        // 10 + 7 + 5 + 7 + 6 with the blanks behind each, of which the last has none.
+        for (width, shown) in [(33, 5), (32, 4), (26, 4), (25, 3), (21, 3), (20, 2), (3, 2)] {
+            assert_eq!(fitting(&columns, &rows, width).len(), shown, "{width}");
+        }
+        assert_eq!(fitting(&columns, &rows, 25), [0, 1, 4]);
+        assert_eq!(fitting(&columns, &rows, usize::MAX - 2).len(), 5);
+    }
 }

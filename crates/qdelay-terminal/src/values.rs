@@ -2,10 +2,17 @@
 
 use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
+use qdelay_study::scenario::Starts;
 
 /// A duration, possibly zero.
 pub fn span(text: &str) -> Result<Span, String> {
     parse_span(text).map_err(|error| error.to_string())
+}
+
+/// Where runs begin on traces.
+pub fn starts(text: &str) -> Result<Starts, String> {
+    let words: Vec<&str> = Starts::ALL.iter().map(|(word, _)| *word).collect();
+    Starts::named(text).ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
 /// A duration above zero.

@@ -6,10 +6,11 @@
 //!
 //! Memory: 4 bytes a value, up to a limit.
 
-use crate::cqi::{CqiStep, CqiSteps, check_window};
+use crate::cqi::{CqiStep, CqiSteps};
 use crate::error::{Problem, TraceError};
 use crate::lines::{Body, LineParser};
 use crate::rates::{DURATION_MAX, RateStep, RateSteps};
+use crate::window::check_window;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;

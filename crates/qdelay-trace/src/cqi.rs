@@ -16,7 +16,6 @@
 
 mod steps;
 
-pub(crate) use steps::check_window;
 pub use steps::{CqiCursor, CqiStep, CqiSteps};
 
 use crate::csv::{date, read_time};

@@ -37,6 +37,7 @@ pub mod rates;
 pub mod schedule;
 pub mod shipped;
 pub mod synth;
+mod window;
 
 pub use capacity::CapacitySteps;
 pub use cqi::{CqiCursor, CqiStep, CqiSteps, Gap};

@@ -4,6 +4,7 @@
 //! A rate of zero is an outage.
 
 use crate::error::{Problem, TraceError};
+use crate::window::check_window;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
@@ -83,6 +84,29 @@ impl RateSteps {
     pub fn spans(&self) -> impl Iterator<Item = (RateStep, Span)> + '_ {
         let ends = self.steps.iter().skip(1).map(|step| step.start).chain([Time::ZERO + self.period]);
         self.steps.iter().zip(ends).map(|(step, end)| (*step, end.since(step.start)))
+    }
+    /// The part from `start` on that lasts for `length`, as steps of its own.
+    ///
+    /// # Errors
+    /// An empty part, or one that does not begin and end within a round.
+    pub fn window(&self, start: Span, length: Span) -> Result<RateSteps, TraceError> {
+        check_window(start, length, self.period)?;
+        let (from, to) = (Time::ZERO + start, Time::ZERO + start + length);
+        let within = self.spans().filter(|(step, span)| step.start < to && step.start + *span > from);
+        let steps = within.map(|(step, _)| RateStep {
+            start: Time::ZERO + step.start.max(from).since(from),
+            rate: step.rate,
+        });
+        RateSteps::new(steps.collect(), length)
+    }
+    /// The same with `scale` times the rates, rounded down to bits per second.
+    ///
+    /// # Errors
+    /// A rate above [`RATE_MAX`].
+    pub fn scaled(&self, scale: f64) -> Result<RateSteps, TraceError> {
+        let rate = |rate: Rate| Rate::from_bps((rate.as_bps() as f64 * scale) as u64);
+        let steps = self.steps.iter().map(|step| RateStep { start: step.start, rate: rate(step.rate) });
+        RateSteps::new(steps.collect(), self.period)
     }
     /// What one round can deliver, in units of 10^-9 bit (bits per second times nanoseconds).
     pub(crate) fn nanobits(&self) -> u128 {
@@ -209,6 +233,20 @@ mod tests {
 
     const fn step(start_ms: u64, bps: u64) -> RateStep {
         RateStep { start: Time::from_nanos(start_ms * 1_000_000), rate: Rate::from_bps(bps) }
+    }
+
+    #[test]
+    fn windows_and_scales() {
+        let rates =
+            RateSteps::new(vec![step(0, 50), step(10, 0), step(12, 7)], Span::from_millis(15)).unwrap();
+        let span = Span::from_millis;
+        let window = rates.window(span(5), span(6)).unwrap();
+        assert_eq!((window.steps(), window.period()), (&[step(0, 50), step(5, 0)][..], span(6)));
+        let last = rates.window(span(12), span(3)).unwrap();
+        assert_eq!(last.steps(), [step(0, 7)]);
+        assert!(rates.window(span(12), span(4)).is_err() && rates.window(span(3), span(0)).is_err());
+        assert_eq!(rates.scaled(1.5).unwrap().steps(), [step(0, 75), step(10, 0), step(12, 10)]);
+        assert!(rates.scaled(1e15).is_err());
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! Differences from the reference: none in the times; a schedule holds at most 2^32 ms (49.7 days).
 
 use crate::error::{Problem, TraceError};
+use crate::window::check_window;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
@@ -75,7 +76,8 @@ impl Schedule {
     pub const fn opportunities(&self) -> u64 {
         self.opportunities
     }
-    /// The time of the last opportunity in ms, at least 1: how far one round is from the next.
+    /// How far one round is from the next, at least 1: the time of the last opportunity in ms, or the length of a
+    /// [window](Schedule::window).
     pub const fn period_ms(&self) -> u32 {
         self.period_ms
     }
@@ -94,6 +96,54 @@ impl Schedule {
     /// Walks through the opportunities from the first on; for ever where `repeat`, else one round.
     pub fn cursor(&self, repeat: bool) -> Cursor {
         Cursor { schedule: self.clone(), repeat, next: 0, base_ms: 0, at_ms: 0 }
+    }
+    /// The opportunities after `start` for `length`, both whole milliseconds, as a schedule of its own that starts over after
+    /// `length`. An opportunity at the end of a window belongs to it, as the last one of a schedule is at its end; those at time 0
+    /// belong to a window that starts there.
+    ///
+    /// # Errors
+    /// An empty window, one that does not begin and end within the schedule or at whole milliseconds, or one without any
+    /// opportunity.
+    pub fn window(&self, start: Span, length: Span) -> Result<Schedule, TraceError> {
+        check_window(start, length, self.period())?;
+        let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000);
+        if !whole(start) || !whole(length) {
+            let found = alloc::format!("{start} for {length}");
+            return Err(TraceError::unexpected(0, "a window of whole milliseconds", found.as_bytes()));
+        }
+        let (from, to) = (start.as_millis(), (start + length).as_millis());
+        let is_before = |ms: u64| from > 0 && ms <= from;
+        let within =
+            self.cursor(false).skip_while(|item| is_before(item.ms)).take_while(|item| item.ms <= to);
+        // Below the period, which fits 32 bits.
+        self.made_of(within.map(|item| ((item.ms - from) as u32, item.count)), length.as_millis() as u32)
+    }
+    /// The same with `scale` times as many opportunities: of the first `n` of this schedule come the first `n * scale` of the
+    /// other one, rounded down.
+    ///
+    /// # Errors
+    /// No opportunity is left, or there are more than [`OPPORTUNITIES_MAX`].
+    pub fn scaled(&self, scale: f64) -> Result<Schedule, TraceError> {
+        let (mut before, mut made) = (0_u64, 0_u64);
+        let items = self.cursor(false).map(|item| {
+            before += item.count;
+            let until = (before as f64 * scale) as u64;
+            let count = until - made;
+            made = until;
+            (item.ms as u32, count)
+        });
+        self.made_of(items, self.period_ms)
+    }
+    fn made_of(
+        &self,
+        items: impl Iterator<Item = (u32, u64)>,
+        period_ms: u32,
+    ) -> Result<Schedule, TraceError> {
+        let mut builder = ScheduleBuilder::default();
+        for (ms, count) in items {
+            builder.push(ms, count).map_err(|problem| TraceError::at(0, problem))?;
+        }
+        builder.finish_after(period_ms)
     }
     /// Memory taken, without the few bytes of the handle.
     pub fn memory_bytes(&self) -> usize {
@@ -133,7 +183,7 @@ impl Iterator for Cursor {
             if !self.repeat {
                 return None;
             }
-            self.base_ms = self.base_ms.saturating_add(self.at_ms);
+            self.base_ms = self.base_ms.saturating_add(u64::from(self.schedule.period_ms));
             (self.next, self.at_ms) = (0, 0);
         }
         let mut count = 0;
@@ -224,15 +274,21 @@ impl ScheduleBuilder {
     /// # Errors
     /// [`Problem::Empty`], or [`Problem::NoDuration`] where every opportunity is at time 0.
     pub fn finish(self) -> Result<Schedule, TraceError> {
+        let period_ms = self.last_ms();
+        self.finish_after(period_ms)
+    }
+
+    /// A round lasts `period_ms`, not less than the time of the last opportunity.
+    fn finish_after(self, period_ms: u32) -> Result<Schedule, TraceError> {
         if self.entries.is_empty() {
             return Err(TraceError::at(0, Problem::Empty));
         }
-        if self.last_ms == 0 {
+        if period_ms == 0 {
             return Err(TraceError::at(0, Problem::NoDuration));
         }
         let mut entries = self.entries;
         entries.shrink_to_fit();
-        let (opportunities, period_ms) = (self.opportunities, self.last_ms as u32);
+        let opportunities = self.opportunities;
         Ok(Schedule { entries: Arc::new(entries), opportunities, period_ms })
     }
 }
@@ -298,6 +354,26 @@ mod tests {
             singly.finish().unwrap(),
             build(&[(0, 100_000), (0, 40_000), (70_000, 70_000), (70_000, 0)])
         );
+    }
+
+    #[test]
+    fn windows_and_scales() {
+        let schedule = build(&[(0, 1), (3, 2), (5, 1), (9, 4)]);
+        let span = Span::from_millis;
+        let window = schedule.window(span(2), span(4)).unwrap();
+        assert_eq!(take(&window, true, 5), vec![(1, 2), (3, 1), (5, 2), (7, 1), (9, 2)]);
+        assert_eq!((window.period_ms(), window.opportunities()), (4, 3));
+        assert_eq!(take(&schedule.window(span(0), span(3)).unwrap(), false, 5), vec![(0, 1), (3, 2)]);
+        assert_eq!(take(&schedule.window(span(3), span(6)).unwrap(), false, 5), vec![(2, 1), (6, 4)]);
+        assert_eq!(schedule.window(span(0), span(9)).unwrap(), schedule);
+        for (start, length) in [(0, 0), (3, 7), (10, 1), (6, 2)] {
+            assert!(schedule.window(span(start), span(length)).is_err(), "{start} for {length}");
+        }
+        assert!(schedule.window(Span::from_micros(500), span(4)).is_err());
+        assert_eq!(take(&schedule.scaled(0.5).unwrap(), true, 4), vec![(3, 1), (5, 1), (9, 2), (12, 1)]);
+        assert_eq!(take(&schedule.scaled(1.5).unwrap(), false, 9), vec![(0, 1), (3, 3), (5, 2), (9, 6)]);
+        assert_eq!(schedule.scaled(1.0).unwrap(), schedule);
+        assert!(schedule.scaled(0.01).is_err());
     }
 
     #[test]

@@ -46,7 +46,7 @@ struct Report<'a> {
 pub fn run(options: &BenchCell) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let library = Library::new();
-    let overrides = Overrides { seeds: None, duration: Some(options.duration) };
+    let overrides = Overrides { seeds: None, duration: Some(options.duration), ..Overrides::default() };
     let study = Study::parse("bench cell", &scenario(options), &overrides)?;
     let ran = Simulator.run(&study.case(0, &library)?, None)?;
     let outcome = ran.outcome;

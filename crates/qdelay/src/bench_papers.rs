@@ -99,7 +99,11 @@ pub fn run(options: &BenchPapers) -> Result<(), Failure> {
 fn line(job: &Job, runs: u32, library: &Library) -> Result<Line, Failure> {
     let text = shipped::find(job.scenario)
         .ok_or_else(|| InputError::new(job.scenario, "no such scenario; expected a shipped one"))?;
-    let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(job.seconds)) };
+    let overrides = Overrides {
+        seeds: Some(vec![1]),
+        duration: Some(Span::from_secs(job.seconds)),
+        ..Overrides::default()
+    };
     let study = Study::parse(job.scenario, text, &overrides)?;
     let index = study.index_of(job.labels).ok_or_else(|| {
         InputError::new(job.scenario, format!("no case with {:?}; expected one", job.labels))

@@ -38,8 +38,11 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     if options.print {
         return output::print(&text);
     }
-    let overrides =
-        Overrides { seeds: options.seeds.as_ref().map(|seeds| seeds.0.clone()), duration: options.duration };
+    let overrides = Overrides {
+        seeds: options.seeds.as_ref().map(|seeds| seeds.0.clone()),
+        duration: options.duration,
+        starts: options.starts,
+    };
     let study = Study::parse_with(&name, &text, &overrides, registry)?;
     ask(study.case_count(), options.yes)?;
     check_clock(options)?;

@@ -1,5 +1,6 @@
 //! The printed results of a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
 
+pub mod differences;
 pub mod figures;
 
 use figures::{Point, ROWS};
@@ -24,6 +25,7 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
         let place = if report.is_some() { "the report" } else { "summary.json" };
         let _ = writeln!(text, "... and {} more in {place}", points.len() - ROWS);
     }
+    text.push_str(&differences::text(&summary.axes, &summary.differences, summary.population.as_deref()));
     text.push_str(&same_runs(summary));
     for (table, note) in figures::parts(summary, &points) {
         let _ = write!(text, "\n{table}\n{note}");
@@ -47,7 +49,12 @@ fn same_runs(summary: &Summary) -> String {
     let groups: Vec<Vec<String>> =
         summary.same_runs.iter().map(|ids| ids.iter().filter_map(seed_of).collect()).collect();
     let repeated: usize = groups.iter().map(|seeds| seeds.len().saturating_sub(1)).sum();
-    same_seeds(summary.cases.len(), repeated, groups, "`jitter` in [path], or more flows")
+    same_seeds(
+        summary.cases.len(),
+        repeated,
+        groups,
+        "`starts = \"random\"`, `jitter` in [path], or more flows",
+    )
 }
 
 /// The note about seeds that gave equal runs: there are `groups` of equal runs, with `repeated` superfluous cases of `cases`;
@@ -108,8 +115,11 @@ fn sentence(summary: &Summary, points: usize) -> String {
     let title = if summary.title.is_empty() { &summary.scenario } else { &summary.title };
     let cases = summary.cases.len();
     let counted = if cases == 1 { "one case".to_string() } else { format!("{cases} cases") };
-    let averaged =
-        if seeds > 1 && points > 0 { format!(", rows are means of {seeds} seeds") } else { String::new() };
+    let averaged = if seeds > 1 && points > 0 {
+        format!(", rows are means of {seeds} seeds, ± half the 95% interval")
+    } else {
+        String::new()
+    };
     format!("{}: {counted}{averaged}.\n", one_line(title))
 }
 

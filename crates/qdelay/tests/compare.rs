@@ -1,7 +1,7 @@
 //! `qdelay compare`: what its output holds, and that nothing but the cost depends on the number of jobs.
 
 use crate::common::{file, folder, json, refused, succeed};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SHORT: &[&str] = &["compare", "--trace", "synth-lte-driving", "--duration", "3s", "--json"];
 
@@ -251,14 +251,15 @@ fn alone_it_says_what_to_try_first() {
     }
 }
 
-/// A flow alone draws nothing at random: what looks like three observations is one.
+/// A flow alone that starts at the beginning draws nothing at random: what looks like three observations is one.
 #[test]
 fn seeds_that_change_nothing_are_one_run() {
     let alone = ["compare", "--link", "10mbit", "--qdisc", "taildrop,codel", "--transport", "cubic"];
-    let three = [&alone[..], &["--duration", "3s", "--seed", "1..3"]].concat();
+    let three = [&alone[..], &["--duration", "3s", "--seed", "1..3", "--starts", "fixed"]].concat();
     let text = succeed(&three);
     assert!(text.contains("6 cases, 2 distinct runs: the same came of seeds 1, 2, 3.\n"), "{text}");
     assert!(text.contains("--jitter"), "{text}");
+    assert!(!text.contains('*'), "two equal runs are no evidence: {text}");
     let report = json(&[&three[..], &["--json"]].concat());
     let same: Vec<Option<u64>> =
         report["cases"].as_array().unwrap().iter().map(|case| case["same_run_as_seed"].as_u64()).collect();
@@ -269,4 +270,52 @@ fn seeds_that_change_nothing_are_one_run() {
     assert!(!succeed(&drawn).contains("distinct"), "each seed has its own jitter");
     let report = json(&[&drawn[..], &["--json"]].concat());
     assert_eq!(report["distinct_runs"], 6);
+}
+
+/// Several seeds: a row a case with its interval, differences seed by seed, and where each seed begins.
+#[test]
+fn several_seeds_have_intervals_and_paired_differences() {
+    let four = [
+        "compare",
+        "--trace",
+        "synth-subway",
+        "--qdisc",
+        "taildrop,codel",
+        "--transport",
+        "cubic",
+        "--duration",
+        "5s",
+        "--seed",
+        "1..4",
+    ];
+    let text = succeed(&four);
+    let rows = |word: &str| text.lines().filter(|line| line.starts_with(word)).count();
+    // In the table of cases, and in that of differences.
+    assert_eq!((rows("taildrop "), rows("codel ")), (1, 2), "{text}");
+    assert!(
+        text.contains("means of 4 seeds")
+            && text.contains(" ±")
+            && text.contains("4 pairs (places on the traces"),
+        "{text}"
+    );
+    let report = json(&[&four[..], &["--json"]].concat());
+    let [taildrop, codel] = report["points"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    let cases = report["cases"].as_array().unwrap();
+    let rates: Vec<f64> = cases.iter().map(|case| case["throughput_mbps"].as_f64().unwrap()).collect();
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / 4.0;
+    for (point, rates) in [(taildrop, &rates[..4]), (codel, &rates[4..])] {
+        let interval = &point["figures"]["throughput_mbps"];
+        assert!((interval["mean"].as_f64().unwrap() - mean(rates)).abs() < 1e-5, "{interval}");
+        assert!(interval["half_width"].as_f64().unwrap() > 0.0);
+        assert_eq!((&point["seeds"], &point["distinct_runs"]), (&json!(4), &json!(4)));
+    }
+    let [difference] = report["differences"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!(
+        (&difference["baseline"], &difference["labels"]["path.qdisc"]),
+        (&json!("taildrop"), &json!("codel"))
+    );
+    let of_rate = difference["measures"]["throughput_mbps"]["mean"].as_f64().unwrap();
+    assert!((of_rate - (mean(&rates[4..]) - mean(&rates[..4]))).abs() < 1e-5, "{difference}");
+    let one = succeed(&[&four[..9], &["--duration", "5s"]].concat());
+    assert!(!one.contains('±') && !one.contains("Differences"), "{one}");
 }

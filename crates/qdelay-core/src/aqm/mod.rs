@@ -32,7 +32,7 @@ pub use green_loss::{GreenLoss, GreenLossParameters};
 pub use pie::{Pie, PieEstimator, PieParameters};
 pub use pie_linux::LinuxPie;
 pub use pie_mahimahi::MahimahiPie;
-pub use red::{Red, RedMode, RedParameters, RedVerdict};
+pub use red::{Red, RedDraw, RedMode, RedParameters, RedVerdict};
 
 use crate::{MarkReason, Time};
 

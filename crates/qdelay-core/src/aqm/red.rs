@@ -15,6 +15,10 @@
 //!   from `max` on is forced out (on).
 //! * `wait`: spread the drops evenly instead of geometrically, by counting the arrivals since the last drop
 //!   (section 7's second method; on).
+//! * `draw`: at each arrival (`arrival`), with a probability that grows with the count, so that gaps are uniform at a constant
+//!   average; or once after each drop (`drop`), as in Linux (`red_action`, `red_random`): the next drop is where probability times count
+//!   reaches the number. At a constant average both are the same. Where the average rises a number per drop drops earlier, and
+//!   where it falls later.
 //! * `mtu`: size of a typical packet (1500 bytes); with `rate`, the link's rate (10 Mbit/s), it gives the number of
 //!   packets that an idle link could have sent. The average is aged by as many arrivals at an empty queue. With `ageing` off it
 //!   is not, and an arrival at an empty queue counts as any other: so is Linux's RED below HTB or TBF, which never ask an empty
@@ -30,14 +34,13 @@
 //! Differences from the reference:
 //! * The arithmetic is in floating point. Linux (`red_calc_qavg`, `red_calc_qavg_from_idle_time`) has fixed point,
 //!   weights that are powers of two, bytes alone, and a table for the idle time that ends at 255 cells.
-//! * Linux draws a number per drop (`red_mark_probability`) where the paper's section 4 draws one per arrival, as here.
 //! * Linux has no gentle variant; ns-2 has it off unless asked, ns-3 on, as here.
 //! * `probability` is 0.1, as Floyd's "RED: discussions of setting parameters" (1997) advises; the 1993 paper has 1/50.
 //! * The idle time is counted from the departure that left the queue empty, as in the paper. Linux counts from the first
 //!   dequeue that finds the queue empty, and only once per idle time: here, as in the paper's pseudo-code, an arrival that
 //!   is dropped at an empty queue does not reset the time at which it became empty, and the next arrival ages the average
 //!   by all of it again.
-//! * After an arrival that was forced out the count is 0, as in the paper; Linux sets it to -1 (`red_action`).
+//! * After an arrival that was forced out the count is 0, as in the paper; with `draw=drop` -1, as in Linux (`red_action`).
 
 use crate::packet::Backlog;
 use crate::{DropReason, MarkReason, Random, Rate, Time};
@@ -50,6 +53,16 @@ pub enum RedMode {
     Packets,
     /// Bytes (IP bytes), and a large packet is dropped more often than a small one.
     Bytes,
+}
+
+/// When the number is drawn that decides a drop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedDraw {
+    /// At each arrival, as in the paper's section 4.
+    #[default]
+    Arrival,
+    /// After each drop, for the next one, as in Linux.
+    Drop,
 }
 
 /// The parameters of RED.
@@ -69,6 +82,8 @@ pub struct RedParameters {
     pub gentle: bool,
     /// Spread the drops evenly.
     pub wait: bool,
+    /// When the random number is drawn; [`RedDraw::Drop`] spreads the drops evenly too.
+    pub draw: RedDraw,
     /// Size of a typical packet (IP bytes), at least 1.
     pub mtu: u64,
     /// Rate of the link, more than zero: for the idle time.
@@ -106,6 +121,8 @@ pub struct Red {
     /// Arrivals since the last verdict other than to forward, while the average is at least `min`; the paper's
     /// `count`, with `None` for -1.
     since_last: Option<u64>,
+    /// With [`RedDraw::Drop`]: how far the product of probability and count has to grow for the next drop, 0 to 1.
+    drawn: f64,
     /// When the queue became empty (q_time); `None` if it never has.
     empty_since: Option<Time>,
 }
@@ -124,13 +141,14 @@ impl Red {
             packet_nanos: parameters.mtu as f64 * 8e9 / parameters.rate.as_bps() as f64,
             average: 0.0,
             since_last: None,
+            drawn: 1.0,
             empty_since: None,
             parameters,
         }
     }
 
     /// The verdict on an arrival of `packet_bytes` at a queue that holds `queued`, without the arrival. Draws from
-    /// `random` exactly once where chance decides.
+    /// `random` exactly once where chance decides, with [`RedDraw::Drop`] once for each drop.
     #[inline]
     pub fn admit(
         &mut self,
@@ -146,16 +164,30 @@ impl Red {
             return RedVerdict::Forward;
         }
         let Some(probability) = self.probability() else {
-            self.since_last = Some(0);
+            self.since_last = (parameters.draw == RedDraw::Arrival).then_some(0);
             return RedVerdict::Forced;
         };
         let probability = match parameters.mode {
             RedMode::Packets => probability,
             RedMode::Bytes => (probability * f64::from(packet_bytes) / parameters.mtu as f64).min(1.0),
         };
+        if parameters.draw == RedDraw::Drop {
+            return self.admit_by_product(probability, random);
+        }
         let count = self.since_last.map_or(0, |count| count.saturating_add(1));
         let is_chosen = random.unit() < spread(probability, if parameters.wait { count } else { 0 });
         self.since_last = Some(if is_chosen { 0 } else { count });
+        if is_chosen { RedVerdict::Early } else { RedVerdict::Forward }
+    }
+
+    /// Linux's `red_action`: the first arrival from `min` on draws, and each later one compares.
+    fn admit_by_product(&mut self, probability: f64, random: &mut Random) -> RedVerdict {
+        let count = self.since_last.map_or(0, |count| count.saturating_add(1));
+        let is_chosen = count > 0 && probability * count as f64 >= self.drawn;
+        self.since_last = Some(if is_chosen { 0 } else { count });
+        if count == 0 || is_chosen {
+            self.drawn = random.unit();
+        }
         if is_chosen { RedVerdict::Early } else { RedVerdict::Forward }
     }
 
@@ -223,6 +255,7 @@ mod tests {
         weight: 0.002,
         gentle: true,
         wait: true,
+        draw: RedDraw::Arrival,
         mtu: 1500,
         rate: Rate::from_bps(10_000_000),
         ageing: true,
@@ -253,6 +286,45 @@ mod tests {
     #[test]
     fn defaults() {
         assert_eq!(RedParameters::default(), LAW);
+    }
+
+    /// At a constant average gaps between drops are uniform from 1 to 1/p, however they are drawn: 20 for p = 0.05.
+    #[test]
+    fn a_number_for_each_drop_makes_the_same_gaps_at_a_constant_average() {
+        let mut law = steady(RedParameters { draw: RedDraw::Drop, ..LAW }, 10.0);
+        let mut random = random();
+        let (mut gaps, mut since) = (Vec::new(), 0);
+        for _ in 0..200_000 {
+            since += 1;
+            if admit(&mut law, &mut random) == RedVerdict::Early {
+                gaps.push(since);
+                since = 0;
+            }
+        }
+        let gaps = &gaps[1..];
+        assert!(gaps.iter().all(|gap| (1..=20).contains(gap)));
+        let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
+        assert!((mean - 10.5).abs() < 0.15, "{mean}");
+    }
+
+    /// While the average falls as fast as the count grows, nothing reaches the number that was drawn.
+    #[test]
+    fn a_falling_average_puts_the_drop_off() {
+        let mut random = random();
+        let mut law = steady(RedParameters { draw: RedDraw::Drop, ..LAW }, 14.0);
+        let chosen = (2..400).filter(|count| {
+            law.average = 5.0 + 9.0 / f64::from(*count);
+            admit(&mut law, &mut random) == RedVerdict::Early
+        });
+        // The product stays below 0.09, which one number in eleven is.
+        assert!(chosen.count() <= 1);
+        assert_eq!(
+            admit(
+                &mut steady(RedParameters { gentle: false, draw: RedDraw::Drop, ..LAW }, 20.0),
+                &mut random
+            ),
+            RedVerdict::Forced
+        );
     }
 
     #[test]

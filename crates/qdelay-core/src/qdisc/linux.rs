@@ -199,6 +199,9 @@ fn red_words(arguments: &Arguments) -> Result<Words, String> {
     if arguments.get(&red::GENTLE) || !arguments.get(&red::WAIT) {
         return Err(refuse(arguments, "gentle=on and wait=off", "gentle=off:wait=on"));
     }
+    if arguments.get(&red::DRAW) != "drop" {
+        return Err(refuse(arguments, "draw=arrival", "draw=drop"));
+    }
     if arguments.get(&red::AGEING) {
         return Err(refuse(arguments, "ageing below HTB", "ageing=off"));
     }
@@ -289,7 +292,7 @@ mod tests {
             ),
             ("sfq:headdrop=on", "sfq limit 127 depth 127 divisor 1024 quantum 1514 perturb 0 headdrop"),
             (
-                "red:mode=bytes:gentle=off:ageing=off",
+                "red:mode=bytes:gentle=off:draw=drop:ageing=off",
                 "red limit 1514000 min 7570 max 22710 avpkt 1514 burst 48 probability 0.1 bandwidth 10000000bit",
             ),
         ] {
@@ -321,7 +324,8 @@ mod tests {
             ("pie:max_burst=0", "has no key for max_burst; expected it not to be given"),
             ("pie:alpha=0.13", "has no alpha of 0.13; expected a multiple of 1/16 up to 2"),
             ("red", "has no mode of packets; expected mode=bytes"),
-            ("red:mode=bytes:gentle=off", "has no ageing below HTB; expected ageing=off"),
+            ("red:mode=bytes:gentle=off", "has no draw=arrival; expected draw=drop"),
+            ("red:mode=bytes:gentle=off:draw=drop", "has no ageing below HTB; expected ageing=off"),
             ("drr", "has no limit of all flows together; expected depth"),
         ] {
             let refused = words(text).unwrap_err();

@@ -13,7 +13,7 @@
 
 use super::limits::{LIMIT, LIMIT_BYTES, MTU};
 use super::{FifoLaw, Ring};
-use crate::aqm::{self, RedMode, RedParameters, RedVerdict};
+use crate::aqm::{self, RedDraw, RedMode, RedParameters, RedVerdict};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink};
 use alloc::format;
@@ -50,6 +50,13 @@ pub(super) const GENTLE: Typed<bool> = Typed::new(
 pub(super) const WAIT: Typed<bool> =
     Typed::new("wait", "on", "spread the drops evenly; off: each arrival is independent of those before")
         .source("Floyd and Jacobson 1993 section 7");
+pub(super) const DRAW: Typed<str> = Typed::new(
+    "draw",
+    "arrival",
+    "when a random number is drawn: at each arrival, or after each drop for the next one, as in Linux",
+)
+.unit(Unit::Choice(&["arrival", "drop"]))
+.source("Floyd and Jacobson 1993 section 4; Linux red.h (red_action)");
 pub(super) const ECN: Typed<bool> =
     Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them, but for the forced drops")
         .source("RFC 3168 section 7; Linux red (ecn)");
@@ -79,6 +86,7 @@ pub static COMPONENT: Component = Component::new(
     WEIGHT.parameter(),
     GENTLE.parameter(),
     WAIT.parameter(),
+    DRAW.parameter(),
     ECN.parameter(),
     RATE.parameter(),
     AGEING.parameter(),
@@ -116,6 +124,11 @@ impl Red {
             let message = format!("min {min} is not below max {max} ({unit})");
             return Err(arguments.fail(message));
         }
+        if parameters.draw == RedDraw::Drop && !parameters.wait {
+            let message =
+                "wait=off makes each arrival independent of those before; expected draw=arrival, or wait=on";
+            return Err(arguments.fail(message));
+        }
         let ecn = arguments.get(&ECN);
         Ok(Red { law: aqm::Red::new(parameters), ecn })
     }
@@ -141,6 +154,7 @@ pub(super) fn parameters(arguments: &Arguments) -> RedParameters {
         weight: arguments.get(&WEIGHT),
         gentle: arguments.get(&GENTLE),
         wait: arguments.get(&WAIT),
+        draw: if arguments.get(&DRAW) == "drop" { RedDraw::Drop } else { RedDraw::Arrival },
         mtu,
         rate: arguments.get(&RATE),
         ageing: arguments.get(&AGEING),

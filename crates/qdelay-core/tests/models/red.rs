@@ -16,12 +16,16 @@ pub struct Red {
     pub ecn: bool,
     /// Spread the drops evenly by the count.
     pub wait: bool,
+    /// As Linux: a number is drawn after each drop, and the next drop is where it is reached.
+    pub once: bool,
     pub mean_packet: u64,
     /// Bits per second.
     pub rate: f64,
     pub queue: VecDeque<Pkt>,
     pub avg: f64,
     count: i64,
+    /// The number for the next drop.
+    r: f64,
     /// When the queue became empty.
     q_time: Option<Ns>,
 }
@@ -38,11 +42,13 @@ impl Red {
             gentle: true,
             ecn: false,
             wait: true,
+            once: false,
             mean_packet: 1500,
             rate: 10e6,
             queue: VecDeque::new(),
             avg: 0.0,
             count: -1,
+            r: 1.0,
             q_time: None,
         }
     }
@@ -81,6 +87,17 @@ impl Red {
         }
         self.count += 1;
         let spent = self.count as f64 * p_b;
+        if self.once {
+            if self.count == 0 {
+                self.r = uniform();
+                return false;
+            }
+            let reached = spent >= self.r;
+            if reached {
+                self.r = uniform();
+            }
+            return reached;
+        }
         let p_a = if !self.wait {
             p_b
         } else if spent >= 1.0 {
@@ -99,7 +116,7 @@ impl Model for Red {
         if self.avg < self.min {
             self.count = -1;
         } else if self.is_forced() {
-            self.count = 0;
+            self.count = if self.once { -1 } else { 0 };
             log.push(Fate::Drop("red_forced", packet.id));
             return;
         } else if self.is_chosen(&packet, uniform) {

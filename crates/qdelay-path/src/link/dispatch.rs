@@ -29,6 +29,12 @@ macro_rules! delegate {
             fn begin_at(&mut self, begin: Time) {
                 match self { $($Any::$Variant(link) => link.begin_at(begin)),+ }
             }
+            fn start_from(&mut self, place: Span) {
+                match self { $($Any::$Variant(link) => link.start_from(place)),+ }
+            }
+            fn length(&self) -> Option<Span> {
+                match self { $($Any::$Variant(link) => link.length()),+ }
+            }
             fn runs_first(&self) -> bool {
                 match self { $($Any::$Variant(link) => link.runs_first()),+ }
             }

@@ -26,7 +26,7 @@ pub use parameters::OVERHEAD;
 
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, ComponentError};
-use qdelay_core::{Rate, Time};
+use qdelay_core::{Rate, Span, Time};
 
 // The registry: a line makes of a link a variant, an entry of `LINKS` and an example. They are listed in this order.
 dispatch::links! {
@@ -56,7 +56,7 @@ pub trait LinkModel {
     fn overhead_bytes(&self) -> u32;
 
     /// Bytes, overhead included, that could have been sent from the beginning of the run to `now`; from the beginning of its
-    /// schedule where it has one.
+    /// schedule where it has one that begins later.
     fn offered_bytes(&self, now: Time) -> u64;
 
     /// Its rate, where it has one that never changes.
@@ -72,6 +72,17 @@ pub trait LinkModel {
     /// Its schedule, if it has one, begins at `begin` and not with the run. It is idle.
     fn begin_at(&mut self, begin: Time) {
         let _ = begin;
+    }
+
+    /// Its schedule, if it has one, is at `place` when the run begins. It is idle. A trace of opportunities has places of whole
+    /// milliseconds.
+    fn start_from(&mut self, place: Span) {
+        let _ = place;
+    }
+
+    /// How long one round of its schedule lasts, if it has one.
+    fn length(&self) -> Option<Span> {
+        None
     }
 
     /// Whether it sends before all else that happens at the same time.

@@ -49,6 +49,8 @@ struct Table {
     /// Duration in nanoseconds and work of one round. Without repetition: infinite, and all work.
     period: u64,
     work: u128,
+    /// Duration of one round, also without repetition.
+    length: Span,
 }
 
 /// A step placed in time.
@@ -72,7 +74,7 @@ impl Table {
             work += u128::from(bps) * u128::from(span.as_nanos());
         }
         let period = if repeat { rates.period().as_nanos() } else { u64::MAX };
-        let mut table = Table { steps, period, work };
+        let mut table = Table { steps, period, work, length: rates.period() };
         if !repeat && let Some(last) = table.steps.last() {
             table.work = last.work + u128::from(last.bps) * u128::from(u64::MAX - last.start);
         }
@@ -135,8 +137,11 @@ impl Placed {
 pub struct RateLink {
     table: Arc<Table>,
     overhead_bytes: u32,
-    /// When the steps begin, in nanoseconds since the run began. All that follows counts from there.
-    begin: u64,
+    /// When the steps begin, in nanoseconds since the run began; below 0 where the run begins in their middle. All that
+    /// follows counts from there.
+    begin: i64,
+    /// The work before the run began.
+    before: u128,
     /// The step that was used last.
     here: Placed,
     /// The time at which the last bit of the last packet was sent, and the exact work until then.
@@ -149,7 +154,7 @@ impl RateLink {
     pub fn new(rates: &RateSteps, overhead_bytes: u32, repeat: bool) -> RateLink {
         let table = Arc::new(Table::new(rates, repeat));
         let here = table.placed(0, 0);
-        RateLink { table, overhead_bytes, begin: 0, here, finish: Time::ZERO, work: 0 }
+        RateLink { table, overhead_bytes, begin: 0, before: 0, here, finish: Time::ZERO, work: 0 }
     }
     pub(super) fn build(arguments: &Arguments) -> Result<RateLink, ComponentError> {
         let read = || {
@@ -161,6 +166,15 @@ impl RateLink {
         read().map_err(|message: String| fail(arguments, message))
     }
 
+    /// Nanoseconds from the beginning of the steps to `now`.
+    #[inline]
+    fn in_steps(&self, now: Time) -> u64 {
+        match u64::try_from(self.begin) {
+            Ok(begin) => now.as_nanos().saturating_sub(begin),
+            Err(_) => now.as_nanos().saturating_add(self.begin.unsigned_abs()),
+        }
+    }
+
     #[inline]
     fn find(&mut self, now: Time) -> Time {
         if self.work > self.here.work_end || self.work <= self.here.work {
@@ -169,7 +183,7 @@ impl RateLink {
                 None => return Time::NEVER,
             }
         }
-        Time::from_nanos(self.here.time_of(self.work).saturating_add(self.begin)).max(now)
+        Time::from_nanos(self.here.time_of(self.work).saturating_add_signed(self.begin)).max(now)
     }
 }
 
@@ -194,7 +208,7 @@ impl Serial for RateLink {
     #[inline]
     fn begin(&mut self, now: Time, bytes: u32) -> Time {
         if now != self.finish {
-            let nanos = now.as_nanos().saturating_sub(self.begin);
+            let nanos = self.in_steps(now);
             if !(self.here.start..self.here.end).contains(&nanos) {
                 self.here = self.table.at_time(nanos);
             }
@@ -213,13 +227,24 @@ impl LinkModel for RateLink {
         self.overhead_bytes
     }
     fn offered_bytes(&self, now: Time) -> u64 {
-        let nanos = now.as_nanos().saturating_sub(self.begin);
-        let work = self.table.at_time(nanos).work_at(nanos);
+        let nanos = self.in_steps(now);
+        let work = self.table.at_time(nanos).work_at(nanos) - self.before;
         u64::try_from(work / u128::from(WORK_PER_BYTE)).unwrap_or(u64::MAX)
     }
     fn begin_at(&mut self, begin: Time) {
         let here = self.table.placed(0, 0);
-        (self.begin, self.here, self.finish, self.work) = (begin.as_nanos(), here, Time::ZERO, 0);
+        self.begin = i64::try_from(begin.as_nanos()).unwrap_or(i64::MAX);
+        (self.before, self.here, self.finish, self.work) = (0, here, Time::ZERO, 0);
+    }
+    fn start_from(&mut self, place: Span) {
+        let nanos = place.as_nanos();
+        self.begin = -i64::try_from(nanos).unwrap_or(i64::MAX);
+        self.here = self.table.at_time(nanos);
+        self.before = self.here.work_at(nanos);
+        (self.finish, self.work) = (Time::ZERO, self.before);
+    }
+    fn length(&self) -> Option<Span> {
+        Some(self.table.length)
     }
 }
 
@@ -237,6 +262,28 @@ mod tests {
         let steps =
             steps.iter().map(|&(start, bps)| RateStep { start: ms(start), rate: Rate::from_bps(bps) });
         RateLink::new(&RateSteps::new(steps.collect(), Span::from_millis(period)).unwrap(), 0, repeat)
+    }
+
+    #[test]
+    fn a_run_may_begin_anywhere_in_the_steps() {
+        let all = [(0, 8_000_000), (10, 800_000), (12, 0), (17, 80_000)];
+        for (repeat, place) in
+            [true, false].into_iter().flat_map(|repeat| (0..20).map(move |ms| (repeat, ms)))
+        {
+            let (mut whole, mut from) = (link(&all, 20, repeat), link(&all, 20, repeat));
+            from.start_from(Span::from_millis(place));
+            assert_eq!(from.length(), Some(Span::from_millis(20)));
+            let offered = whole.offered_bytes(ms(place + 9)) - whole.offered_bytes(ms(place));
+            assert!(from.offered_bytes(ms(9)).abs_diff(offered) <= 1, "from {place}, repeat {repeat}");
+            for (at, bytes) in [(0, 700), (3, 90), (4, 1)] {
+                let later = whole.begin(ms(place + at), bytes);
+                assert_eq!(
+                    from.begin(ms(at), bytes) + Span::from_millis(place),
+                    later,
+                    "{bytes} bytes at {at} from {place}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@
 use super::{LinkModel, Slotted};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use qdelay_core::Time;
+use qdelay_core::{Span, Time};
 use qdelay_trace::{OPPORTUNITY_BYTES, Schedule};
 
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -62,8 +62,10 @@ pub struct TraceLink {
     table: Arc<Table>,
     repeat: bool,
     overhead_bytes: u32,
-    /// When the schedule begins, in nanoseconds since the run began.
-    begin: u64,
+    /// When the schedule begins, in nanoseconds since the run began; below 0 where the run begins in its middle.
+    begin: i64,
+    /// Opportunities of the schedule before the run began.
+    before: u64,
     /// The next opportunity: the round's begin, the entry in it, and how many of that entry are left.
     base_ms: u64,
     entry: usize,
@@ -78,7 +80,7 @@ impl TraceLink {
     pub fn new(schedule: &Schedule, overhead_bytes: u32, repeat: bool) -> TraceLink {
         let table = Arc::new(Table::new(schedule));
         let left = table.through(1);
-        TraceLink { table, repeat, overhead_bytes, begin: 0, base_ms: 0, entry: 0, left }
+        TraceLink { table, repeat, overhead_bytes, begin: 0, before: 0, base_ms: 0, entry: 0, left }
     }
     /// The time of the next opportunity; [`Time::NEVER`] after the last.
     #[inline]
@@ -86,7 +88,7 @@ impl TraceLink {
         match self.table.ms.get(self.entry) {
             Some(&ms) => {
                 let nanos = self.base_ms.saturating_add(u64::from(ms)).saturating_mul(NANOS_PER_MS);
-                Time::from_nanos(nanos.saturating_add(self.begin))
+                Time::from_nanos(nanos.saturating_add_signed(self.begin))
             }
             None => Time::NEVER,
         }
@@ -105,15 +107,37 @@ impl TraceLink {
         }
         self.left = self.count();
     }
-    /// Opportunities from the beginning of the schedule to `now`, the ones at `now` included.
+    /// Opportunities to `now`, the ones at `now` included: from the beginning of the schedule, or of the run if that is later.
     pub fn count_to(&self, now: Time) -> u64 {
-        if now.as_nanos() < self.begin {
-            return 0;
+        // A table has an entry later than 0, so that there are fewer opportunities before time 0 than this.
+        self.in_schedule(now).map_or(0, |nanos| self.count_in(nanos) - self.before)
+    }
+    /// Nanoseconds from the beginning of the schedule to `now`; `None` before it.
+    fn in_schedule(&self, now: Time) -> Option<u64> {
+        match u64::try_from(self.begin) {
+            Ok(begin) => now.as_nanos().checked_sub(begin),
+            Err(_) => Some(now.as_nanos().saturating_add(self.begin.unsigned_abs())),
         }
-        let now_ms = now.as_nanos().saturating_sub(self.begin) / NANOS_PER_MS;
-        let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
+    }
+    /// Opportunities in the first `nanos` of the schedule, the ones at its end included.
+    fn count_in(&self, nanos: u64) -> u64 {
+        let ms = nanos / NANOS_PER_MS;
+        let round = self.round(ms);
         let whole = round.saturating_mul(self.table.through(self.table.ms.len()));
-        whole.saturating_add(self.table.through(self.table.after(now_ms - round * self.table.period_ms)))
+        whole.saturating_add(self.table.through(self.table.after(ms - round * self.table.period_ms)))
+    }
+    fn round(&self, ms: u64) -> u64 {
+        if self.repeat { ms / self.table.period_ms } else { 0 }
+    }
+    /// The next opportunity is the first one later than `ms` of the schedule.
+    fn seek(&mut self, ms: u64) {
+        self.base_ms = self.round(ms) * self.table.period_ms;
+        self.entry = self.table.after(ms - self.base_ms);
+        if self.entry == self.table.ms.len() && self.repeat {
+            self.base_ms += self.table.period_ms;
+            self.entry = 0;
+        }
+        self.left = self.count();
     }
     /// Opportunities of the current entry.
     fn count(&self) -> u64 {
@@ -127,11 +151,7 @@ impl Slotted for TraceLink {
         if self.next() > now {
             return self.next();
         }
-        let now_ms = now.as_nanos().saturating_sub(self.begin) / NANOS_PER_MS;
-        let round = if self.repeat { now_ms / self.table.period_ms } else { 0 };
-        self.base_ms = round * self.table.period_ms;
-        self.entry = self.table.after(now_ms - self.base_ms);
-        self.left = self.count();
+        self.seek(self.in_schedule(now).unwrap_or(0) / NANOS_PER_MS);
         self.next()
     }
     #[inline]
@@ -162,8 +182,22 @@ impl LinkModel for TraceLink {
         Some(self)
     }
     fn begin_at(&mut self, begin: Time) {
-        (self.begin, self.base_ms, self.entry) = (begin.as_nanos(), 0, 0);
+        self.begin = i64::try_from(begin.as_nanos()).unwrap_or(i64::MAX);
+        (self.before, self.base_ms, self.entry) = (0, 0, 0);
         self.left = self.count();
+    }
+    fn start_from(&mut self, place: Span) {
+        let place = place.as_millis();
+        self.begin_at(Time::ZERO);
+        if place > 0 {
+            // A place is within a schedule, which has less than 2^32 ms.
+            self.begin = -i64::try_from(place.saturating_mul(NANOS_PER_MS)).unwrap_or(i64::MAX);
+            self.before = self.count_in((place - 1) * NANOS_PER_MS);
+            self.seek(place - 1);
+        }
+    }
+    fn length(&self) -> Option<Span> {
+        Some(Span::from_millis(self.table.period_ms))
     }
     /// An opportunity cannot carry packets that arrive at the same time.
     fn runs_first(&self) -> bool {
@@ -196,6 +230,35 @@ mod tests {
             link.burn();
         }
         assert_eq!(times, [0, 3, 3, 5, 5, 8, 8, 10, 10]);
+    }
+
+    #[test]
+    fn a_run_may_begin_anywhere_in_the_schedule() {
+        for (repeat, place) in
+            [true, false].into_iter().flat_map(|repeat| (0..=9).map(move |ms| (repeat, ms)))
+        {
+            let mut burnt = link(&[(0, 2), (3, 2), (4, 1), (9, 3)], repeat);
+            let mut from = burnt.clone();
+            from.start_from(Span::from_millis(place));
+            let fresh = from.clone();
+            while burnt.next() < ms(place) {
+                burnt.burn();
+            }
+            for count in 1..30 {
+                let later = burnt.next();
+                let expected = if later == Time::NEVER { later } else { later - Span::from_millis(place) };
+                assert_eq!(from.next(), expected, "from {place}, repeat {repeat}");
+                if later == Time::NEVER {
+                    break;
+                }
+                from.burn();
+                burnt.burn();
+                if burnt.next() > later {
+                    assert_eq!(fresh.count_to(expected), count, "from {place} to {expected}");
+                    assert_eq!(fresh.clone().wake(expected), from.next(), "from {place} at {expected}");
+                }
+            }
+        }
     }
 
     #[test]

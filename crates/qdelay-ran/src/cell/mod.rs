@@ -225,7 +225,7 @@ impl Cell {
             let name = format!("{name} UE {ue}");
             let radio = of.channel.start(&setting.carrier, setting.tti, of.reported, seed, &name);
             ues.push(Ue {
-                radio: radio.map_err(|error| CellError::Radio { ue, error })?,
+                radio: radio.map_err(|error| CellError::Radio { ue, error })?.starting_from(of.place),
                 is_constant: of.channel.is_constant(),
                 random: Random::derive(seed, &name, "harq"),
                 first: bearers.len(),

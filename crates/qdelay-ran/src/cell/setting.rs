@@ -28,6 +28,7 @@ pub(super) struct BearerSetting {
 pub struct UeSetting {
     pub(super) channel: Channel,
     pub(super) reported: Reported,
+    pub(super) place: Span,
     pub(super) bearers: Vec<BearerSetting>,
 }
 
@@ -37,6 +38,7 @@ impl UeSetting {
         UeSetting {
             channel,
             reported: Reported { delay: Span::ZERO, period: Span::ZERO },
+            place: Span::ZERO,
             bearers: Vec::new(),
         }
     }
@@ -44,6 +46,11 @@ impl UeSetting {
     #[must_use]
     pub fn reported(self, reported: Reported) -> UeSetting {
         UeSetting { reported, ..self }
+    }
+    /// The channel is at `place` when the run begins.
+    #[must_use]
+    pub fn starting_from(self, place: Span) -> UeSetting {
+        UeSetting { place, ..self }
     }
     /// Adds a bearer. Bearers with a lower `priority` are served first, as logical channels are (TS 36.321 clause 5.4.3.1, TS
     /// 38.321 clause 5.4.3.1); those with equal priority take turns.

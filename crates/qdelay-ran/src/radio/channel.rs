@@ -38,7 +38,7 @@ impl Channel {
             Source::Process(process) if reported != Reported::default() => Some(process.clone()),
             _ => None,
         };
-        Ok(Radio { source, known, reported, tti, last: None })
+        Ok(Radio { source, known, reported, tti, place: Span::ZERO, last: None })
     }
 }
 
@@ -50,6 +50,8 @@ pub struct Radio {
     known: Option<Process>,
     reported: Reported,
     tti: Span,
+    /// The time of the channel when the run begins.
+    place: Span,
     /// The last result of a channel of bytes, which can be counted only once.
     last: Option<(Time, u64)>,
 }
@@ -61,19 +63,26 @@ pub(super) enum Source {
 }
 
 impl Radio {
+    /// The same channel, which is at `place` when the run begins: all times below are since then.
+    #[must_use]
+    pub fn starting_from(self, place: Span) -> Radio {
+        Radio { place, ..self }
+    }
+
     /// The quality of the channel in the TTI that begins at `now`. Times must not decrease from call to call; at the same
     /// time the result is the same. Bytes are those from `now` until a TTI later: bytes in TTIs that were not queried are
     /// lost.
     pub fn quality(&mut self, now: Time) -> Quality {
         match &mut self.source {
-            Source::Process(process) => process.at(now),
+            Source::Process(process) => process.at(now + self.place),
             Source::Bytes(bytes) => {
                 if let Some((at, bytes)) = self.last
                     && at >= now
                 {
                     return Quality::Bytes(bytes);
                 }
-                let carried = bytes.between(now, now + self.tti);
+                let begin = now + self.place;
+                let carried = bytes.between(begin, begin + self.tti);
                 self.last = Some((now, carried));
                 Quality::Bytes(carried)
             }
@@ -90,7 +99,7 @@ impl Radio {
             0 => 0,
             period => seen.as_nanos() % period,
         };
-        known.at(seen - Span::from_nanos(since))
+        known.at(seen - Span::from_nanos(since) + self.place)
     }
 
     /// On a channel of bytes, the bytes that the carrier carries from `from` (inclusive) to `to` (exclusive), for TTIs that are
@@ -99,7 +108,7 @@ impl Radio {
     pub fn bytes_between(&mut self, from: Time, to: Time) -> Option<u64> {
         match &mut self.source {
             Source::Process(_) => None,
-            Source::Bytes(bytes) => Some(bytes.between(from, to)),
+            Source::Bytes(bytes) => Some(bytes.between(from + self.place, to + self.place)),
         }
     }
 }
@@ -143,6 +152,24 @@ mod tests {
         let cqi = |mapping| constant(Channel::Cqi(Cqi { cqi: 12, mapping }));
         assert_eq!((cqi(None), cqi(Some(CqiToMcs::Efficiency))), (Quality::Mcs(23), Quality::Mcs(22)));
         assert_eq!(cqi(Some(CqiToMcs::ThesisEmulator)), Quality::Mcs(21));
+    }
+
+    #[test]
+    fn a_run_may_begin_anywhere_in_the_channel() {
+        let (delay, period) = (Span::from_millis(2), Span::from_millis(3));
+        for reported in [Reported::default(), Reported { delay, period }] {
+            for place in 0..9 {
+                let mut whole = start(&steps(true), reported);
+                let mut from = whole.clone().starting_from(Span::from_millis(place));
+                for n in 0..20 {
+                    assert_eq!(from.quality(ms(n)), whole.quality(ms(n + place)), "{n} from {place}");
+                    let seen = n.saturating_sub(2);
+                    let known = start(&steps(true), Reported::default()).quality(ms(seen - seen % 3 + place));
+                    let known = if reported == Reported::default() { from.quality(ms(n)) } else { known };
+                    assert_eq!(from.known(ms(n)), known, "{n} from {place}");
+                }
+            }
+        }
     }
 
     #[test]

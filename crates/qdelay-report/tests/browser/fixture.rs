@@ -118,6 +118,9 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         expects: fixture.expects.clone(),
         same_runs: Vec::new(),
         clock: None,
+        population: None,
+        points: Vec::new(),
+        differences: Vec::new(),
     };
     fs::write(folder.join("summary.json"), pretty(&summary)).unwrap();
     folder

@@ -27,12 +27,14 @@ mod series;
 
 pub use crate::files::{cannot_write, write_file};
 pub use figures::PERCENTS;
+pub use folder::axes;
 pub use memory::{Done, Named, in_memory, outcomes};
 pub use pool::on_threads;
 pub use runner::{Ran, Recorded, Runner, Simulator, recorded};
 
 use crate::InputError;
 use crate::expect;
+use crate::intervals;
 use crate::results::{CaseSummary, SCHEMA_VERSION, Summary};
 use crate::same_runs;
 use crate::scenario::{Overrides, Study};
@@ -156,6 +158,7 @@ pub fn run_by(
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }
     let same_runs = same_runs::groups(&cases);
+    let (points, differences) = (intervals::of_points(&axes, &cases), intervals::paired(&axes, &cases));
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
         scenario: study.name.clone(),
@@ -166,6 +169,9 @@ pub fn run_by(
         expects,
         same_runs,
         clock: runner.clock().map(str::to_string),
+        population: study.population(),
+        points,
+        differences,
     };
     folder.finish(&summary)?;
     Ok(summary)

@@ -19,6 +19,8 @@ use qdelay_sim::{
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
+/// With random starts flows start up to this much later: one or more round trips, and several ticks of any timer.
+const START_SPREAD: Span = Span::from_millis(200);
 /// The maximum number of bins of a time series if the width of the bins is not given.
 const BINS: u64 = 500;
 
@@ -259,7 +261,7 @@ impl Tables {
         let link = match setting.get() {
             Uplink::None => return Ok(None),
             Uplink::Rate(rate) => Ok(line(rate)),
-            Uplink::Link => sources.library.link(setting.text()),
+            Uplink::Link => sources.link(setting.text()),
             Uplink::Trace => {
                 let trace = sources.trace(setting.text(), None, !self.path.once.get());
                 trace.map_err(|error| error + sources.library.or_link(setting.text()))
@@ -274,7 +276,7 @@ impl Tables {
     /// # Errors
     /// A trace that cannot be read, or a discipline that cannot be built with the path's limit.
     pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
-        let flows = self.flow_specs(seed)?;
+        let flows = self.flow_specs(seed, sources.random.is_some())?;
         let bottleneck = match &self.cell {
             Some(cell) => {
                 let by_dscp = cell.by_dscp(&flows, &self.flows);
@@ -302,13 +304,24 @@ impl Tables {
         })
     }
 
-    fn flow_specs(&self, seed: u64) -> Result<Vec<FlowSpec>, Fault> {
+    /// The time within which the flows of an entry start: where it is not given and starts are random, at most a tenth of the time
+    /// that they have.
+    fn spread(&self, flow: &Flow, is_random: bool) -> Span {
+        if !is_random || flow.spread.is_given() {
+            return flow.spread.get();
+        }
+        let end = flow.stop.get().unwrap_or(self.run.duration.get());
+        START_SPREAD.min(end.saturating_sub(flow.start.get()) / 10)
+    }
+
+    fn flow_specs(&self, seed: u64, is_random: bool) -> Result<Vec<FlowSpec>, Fault> {
         let mut specs = Vec::new();
         for (group, flow) in self.flows.iter().enumerate() {
             let Named { name: called, keys, .. } = flow;
             let count = keys.count.get();
             let destinations = self.destinations(flow)?;
             let several = count > 1 || destinations.len() > 1;
+            let spread = self.spread(keys, is_random);
             let members = destinations.iter().flat_map(|to| (0..count).map(|_| *to)).zip(1_u64..);
             for ((ue, qfi), member) in members {
                 let name = if several { format!("{called}-{member}") } else { called.clone() };
@@ -316,7 +329,7 @@ impl Tables {
                 specs.push(FlowSpec {
                     name,
                     group,
-                    start: keys.start.get() + random_start(seed, specs.len(), keys.spread.get()),
+                    start: keys.start.get() + random_start(seed, specs.len(), spread),
                     stop: keys.stop.get(),
                     dscp: keys.dscp.get().0,
                     other: keys
@@ -336,10 +349,11 @@ impl Tables {
         Ok(specs)
     }
 
-    /// Every key with its value.
-    pub fn resolved(&self, seed: u64) -> serde_json::Value {
+    /// Every key with its value; with random starts also the `places` on traces where the run begins.
+    pub fn resolved(&self, seed: u64, places: Option<&BTreeMap<String, Span>>) -> serde_json::Value {
         let flow = |flow: &Named<Flow>| {
             let mut keys = flow.keys.json();
+            keys.insert("spread".to_string(), json!(self.spread(&flow.keys, places.is_some()).to_string()));
             keys.insert("name".to_string(), json!(flow.name));
             if self.cell.is_none() {
                 keys.remove("ue");
@@ -351,6 +365,12 @@ impl Tables {
         let mut run = self.run.json();
         run.remove("seeds");
         run.insert("seed".to_string(), json!(seed));
+        run.insert("starts".to_string(), json!(if places.is_some() { "random" } else { "fixed" }));
+        if let Some(places) = places.filter(|places| !places.is_empty()) {
+            let places: BTreeMap<&String, String> =
+                places.iter().map(|(name, place)| (name, place.to_string())).collect();
+            run.insert("places".to_string(), json!(places));
+        }
         run.insert(
             "series".to_string(),
             json!(self.series().map_or("off".to_string(), |width| width.to_string())),
@@ -375,6 +395,11 @@ impl Tables {
             let hops: Vec<serde_json::Value> = self.hops.iter().map(hop).collect();
             path.insert("hop".to_string(), json!(hops));
         }
+    }
+
+    /// How long a run lasts.
+    pub fn duration(&self) -> Span {
+        self.run.duration.get()
     }
 
     /// Whether every packet is recorded.
@@ -453,7 +478,7 @@ impl QueueAndLink<'_> {
 
     fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
         if self.link.is_set() {
-            return sources.library.link(self.link.text()).map_err(|message| self.link.fault(message));
+            return sources.link(self.link.text()).map_err(|message| self.link.fault(message));
         }
         let format = self.trace_format.is_set().then(|| self.trace_format.text());
         let trace = sources.trace(self.trace.text(), format, !self.once.get());

@@ -239,7 +239,7 @@ impl Cell {
             return Ok(None);
         }
         let text = radio::with_overhead(n3.text(), self.keys.n3_overhead.get());
-        let link = sources.library.link(&text).map_err(|message| n3.fault(message))?;
+        let link = sources.link(&text).map_err(|message| n3.fault(message))?;
         Ok(Some(Backhaul { link: LinkSpec(link), limit: self.keys.n3_limit.get() }))
     }
 
@@ -251,7 +251,7 @@ impl Cell {
         sources: &mut Sources<'_>,
     ) -> Result<UeSpec, Fault> {
         let said = ue.keys.channel.over(self.keys.channel.said());
-        let channel = sources.channel(&said.value().0).map_err(|message| said.fault(message))?;
+        let (channel, place) = sources.channel(&said.value().0).map_err(|message| said.fault(message))?;
         let reported = Reported {
             delay: ue.keys.report_delay.over(self.keys.report_delay.said()).get(),
             period: ue.keys.report_period.over(self.keys.report_period.said()).get(),
@@ -261,7 +261,7 @@ impl Cell {
             .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
         Ok(UeSpec {
             name: ue.name.clone(),
-            setting: UeSetting::new(channel).reported(reported),
+            setting: UeSetting::new(channel).reported(reported).starting_from(place),
             bearers: ue.bearers.iter().map(|bearer| self.bearer(bearer, pacer)).collect::<Result<_, _>>()?,
         })
     }

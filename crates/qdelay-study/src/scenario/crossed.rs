@@ -5,7 +5,7 @@ use super::changes::{Change, Point};
 use super::declare::{Flow, FlowChange, Path, PathChange, Run, Settings};
 use super::matrix::Dimension;
 use super::named::Named;
-use super::values::{Bins, Link, Qdisc, TraceName, Transport, Uplink};
+use super::values::{Bins, Link, Qdisc, Starts, TraceName, Transport, Uplink};
 use super::{Overrides, Study, axes, check_combinations};
 use crate::InputError;
 use crate::traces::Library;
@@ -15,7 +15,8 @@ use qdelay_core::{Rate, Span};
 use qdelay_path::AnyLink;
 use qdelay_traffic::transport::TransportConfig;
 
-/// Several flows that are alike start at random times before this; in files it is `flow.spread`, and 0 unless given.
+/// Without random starts several flows that are alike start at random times before this; in files it is `flow.spread`, and 0 unless
+/// given.
 pub const START_WITHIN: Span = Span::from_millis(4);
 
 /// The values that all cases are crossed from. Labels are the user's text, unchanged.
@@ -35,6 +36,8 @@ pub struct Crossed {
     pub transports: Vec<(String, TransportConfig)>,
     /// The seeds, innermost.
     pub seeds: Vec<u64>,
+    /// Where runs begin on traces, and when flows start.
+    pub starts: Starts,
     /// The link of the acknowledgements, as the user wrote it.
     pub uplink: (String, Back),
     /// Packets the uplink's queue holds.
@@ -93,10 +96,12 @@ impl Crossed {
             },
             dimensions: self.dimensions(),
             seeds: Vec::new(),
+            starts: Starts::Auto,
             fallback: Default::default(),
             cases: 0,
         };
-        let overrides = Overrides { seeds: Some(self.seeds.clone()), duration: None };
+        let overrides =
+            Overrides { seeds: Some(self.seeds.clone()), starts: Some(self.starts), duration: None };
         axes(&mut study, &overrides)
             .and_then(|()| check_combinations(&study))
             .map_err(|fault| fault.of(&self.name))?;
@@ -145,7 +150,8 @@ impl Crossed {
     fn flow(&self) -> Flow {
         let mut flow = Flow::defaults();
         flow.count.set(self.flows, self.flows);
-        if self.flows > 1 {
+        let is_random = self.starts.are_random(self.seeds.len());
+        if self.flows > 1 && !is_random {
             flow.spread.set(START_WITHIN, START_WITHIN);
         }
         flow

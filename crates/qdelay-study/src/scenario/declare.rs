@@ -5,7 +5,7 @@ pub use super::values::SEEDS_MAX;
 use super::values::{
     Bandwidth, Bins, Channel, ControlTtis, Dscp, Dscps, Labels, Limit, Link, McsTable, Name, Pacer,
     Partition, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing,
-    Technology, TraceFormat, TraceName, Transport, Uplink,
+    Starts, Technology, TraceFormat, TraceName, Transport, Uplink,
 };
 use crate::expect::{Best, Over};
 pub use qdelay_config::Settings;
@@ -116,7 +116,7 @@ table! {
         count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("flows").within("1", "10000").also(&["flows", "number", "n"]);
         start: Span = key("0s", "When it starts.");
         stop: Option<Span> = key("", "When it stops sending; at the end of the run where it is not given.");
-        spread: Span = key("0s", "Each starts at a random time up to this after start.");
+        spread: Span = key("0s", "Each starts at a random time up to this after start; see run.starts where it is not given.");
         dscp: Dscp = key("be", "Differentiated services codepoint of its packets, in both directions.");
         other_dscp: Option<Dscp> = key("", "A second codepoint, for some of the data packets that it sends; acknowledgements keep dscp.");
         other_share: Option<Percent> = key("", "With which probability a data packet carries other_dscp, such as 20%; nothing unless given.");
@@ -245,6 +245,7 @@ table! {
         duration: Span = key("60s", "Simulated time.").within("1ms", "1440min").also(&["time", "length", "stop", "end"]);
         warmup: Span = key("0s", "Rates and delays are taken from here on.");
         seeds: Seeds = key("1", "Seeds of the random streams: each case runs with each.").fixed();
+        starts: Starts = key("auto", "With random each seed begins at a place of its own on every trace, and flows without spread start up to 200 ms later; with fixed all begin at the start of the trace; auto: random with several seeds.").fixed();
         min_packet_bytes: u32 = key("0", "Smallest IP packet whose delay counts.").bytes().within("0", "65535b");
         probe: bool = key("off", "Small packets at random times through the bottleneck's queue.");
         series: Option<Bins> = key("", "Width of the bins of the time series, or off; a 500th of the duration, rounded up.");

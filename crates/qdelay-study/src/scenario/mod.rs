@@ -37,7 +37,7 @@ mod values;
 pub use case::{Case, random_start};
 pub(crate) use component::build_link;
 pub use crossed::{Back, Crossed, START_WITHIN};
-pub use values::parse_seeds;
+pub use values::{Starts, parse_seeds};
 
 use crate::InputError;
 use crate::expect::Expect;
@@ -70,6 +70,8 @@ pub struct Overrides {
     pub seeds: Option<Vec<u64>>,
     /// In place of `run.duration`.
     pub duration: Option<Span>,
+    /// In place of `run.starts`.
+    pub starts: Option<Starts>,
 }
 
 /// An axis of a study.
@@ -103,6 +105,7 @@ pub struct Study {
     /// The axes but the seed's.
     dimensions: Vec<Dimension>,
     seeds: Vec<u64>,
+    starts: Starts,
     /// Substitutes: shipped traces by the name of the trace that they replace.
     fallback: BTreeMap<String, String>,
     cases: u64,
@@ -191,13 +194,33 @@ impl Study {
         self.combinations(matters, |digits| {
             let tables = self.at(digits);
             tables.check()?;
-            tables.scenario(0, &mut self.sources(library)).map(drop)
+            tables.scenario(0, &mut self.sources(library, 0, tables.duration())).map(drop)
         })
         .map_err(|fault| fault.of(&self.place))
     }
 
-    fn sources<'a>(&'a self, library: &'a Library) -> Sources<'a> {
-        Sources { library, fallback: &self.fallback, used: BTreeMap::new() }
+    /// Whether each seed begins at places of its own, and its flows at times of their own.
+    pub fn has_random_starts(&self) -> bool {
+        self.starts.are_random(self.seeds.len())
+    }
+
+    /// With several seeds: of what their intervals hold the mean.
+    pub fn population(&self) -> Option<String> {
+        let what = match self.has_random_starts() {
+            true => "places on the traces and start times of flows, drawn by seed",
+            false => "random draws by seed; all runs begin at the start of the traces",
+        };
+        (self.seeds.len() > 1).then(|| what.to_string())
+    }
+
+    fn sources<'a>(&'a self, library: &'a Library, seed: u64, duration: Span) -> Sources<'a> {
+        Sources {
+            library,
+            fallback: &self.fallback,
+            used: BTreeMap::new(),
+            random: self.has_random_starts().then_some((seed, duration)),
+            places: BTreeMap::new(),
+        }
     }
 
     fn build(&self, index: u64, library: &Library) -> Result<Case, Fault> {
@@ -206,7 +229,7 @@ impl Study {
         let seed = self.seeds[seed_digit];
         let tables = self.at(digits);
         tables.check()?;
-        let mut sources = self.sources(library);
+        let mut sources = self.sources(library, seed, tables.duration());
         let scenario = tables.scenario(seed, &mut sources)?;
         let all = digits.iter().chain([&seed_digit]);
         let labels: Vec<String> =
@@ -215,7 +238,7 @@ impl Study {
             index,
             id: self.id(index, &labels),
             labels,
-            resolved: tables.resolved(seed),
+            resolved: tables.resolved(seed, sources.random.map(|_| &sources.places)),
             traces: sources.used,
             scenario,
             packets: tables.packets(),
@@ -317,6 +340,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
         tables: Tables::defaults(),
         dimensions: Vec::new(),
         seeds: Vec::new(),
+        starts: Starts::Auto,
         fallback: BTreeMap::new(),
         cases: 0,
     };
@@ -461,6 +485,7 @@ fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
         }
         None => study.tables.run.seeds.value().0.clone(),
     };
+    study.starts = overrides.starts.unwrap_or(study.tables.run.starts.get());
     let axis =
         |dimension: &Dimension| Axis { name: dimension.name.clone(), labels: dimension.labels.clone() };
     study.axes = study.dimensions.iter().map(axis).collect();

@@ -1,38 +1,79 @@
 //! Links and channels of a case, and the traces that they come from.
 
-use crate::traces::{Library, TraceUsed, channel};
+use crate::traces::{Library, TraceUsed, channel, file_of};
 use qdelay_core::component::Arguments;
-use qdelay_path::AnyLink;
+use qdelay_core::{Random, Span};
+use qdelay_path::{AnyLink, LinkModel};
 use qdelay_ran::radio::Channel;
 use std::collections::BTreeMap;
 
-/// Where links come from, and which traces were used.
+/// Where links come from, which traces were used, and at which place of each the run begins.
 pub(super) struct Sources<'a> {
     pub library: &'a Library,
     pub fallback: &'a BTreeMap<String, String>,
     pub used: BTreeMap<String, TraceUsed>,
+    /// With random starts: the seed that places are drawn from, and the duration of the run.
+    pub random: Option<(u64, Span)>,
+    /// The place where the run begins on each trace, unless it is the beginning.
+    pub places: BTreeMap<String, Span>,
 }
 
 impl Sources<'_> {
     /// A trace as a link.
     pub fn trace(&mut self, name: &str, format: Option<&str>, repeat: bool) -> Result<AnyLink, String> {
-        let stand_in = self.fallback.get(name).map(String::as_str);
+        let stand_in = self.fallback.get(file_of(name)).map(String::as_str);
         let found = self.library.trace(name, format, repeat, stand_in)?;
         self.used.entry(found.name.clone()).or_insert(found.used);
-        Ok(found.link)
+        let mut link = found.link;
+        self.start(name, &mut link, repeat);
+        Ok(link)
     }
 
-    /// A radio channel, from its file where it is in one.
-    pub fn channel(&mut self, arguments: &Arguments) -> Result<Channel, String> {
+    /// A link by its text. One that is made as traces are begins where they do.
+    pub fn link(&mut self, text: &str) -> Result<AnyLink, String> {
+        let mut link = self.library.link(text)?;
+        if link.opportunities().is_some() {
+            self.start(text, &mut link, true);
+        }
+        Ok(link)
+    }
+
+    fn start(&mut self, name: &str, link: &mut AnyLink, repeat: bool) {
+        if let Some(place) = link.length().and_then(|length| self.place(name, length, repeat)) {
+            link.start_from(place);
+        }
+    }
+
+    /// Where on the trace called `name` the run begins: at a whole millisecond, the same for all that use the trace. A trace that
+    /// does not start over is left long enough for the run where it can be. `None` at the beginning.
+    fn place(&mut self, name: &str, length: Span, repeat: bool) -> Option<Span> {
+        let (seed, duration) = self.random?;
+        let places = if repeat { length } else { length.saturating_sub(duration) }.as_millis();
+        if places == 0 {
+            return None;
+        }
+        let draw = || Span::from_millis(Random::derive(seed, name, "place").below(places));
+        let place = *self.places.entry(name.to_string()).or_insert_with(draw);
+        Some(place).filter(|place| !place.is_zero())
+    }
+
+    /// A radio channel, from its file where it is in one, and its place when the run begins.
+    pub fn channel(&mut self, arguments: &Arguments) -> Result<(Channel, Span), String> {
         let Some(channel) = channel::find(arguments) else {
-            return Channel::build(arguments).map_err(|error| error.to_string());
+            return Channel::build(arguments)
+                .map(|channel| (channel, Span::ZERO))
+                .map_err(|error| error.to_string());
         };
         let stand_in = channel.file(arguments).ok().and_then(|name| self.fallback.get(name));
         let found = self
             .library
             .channel(channel, arguments, stand_in.map(String::as_str))
             .map_err(|message| format!("'{}': {message}", arguments.typed()))?;
+        let place = match channel::length(&found.channel) {
+            Some((length, repeat)) => self.place(&found.name, length, repeat),
+            None => None,
+        };
         self.used.entry(found.name).or_insert(found.used);
-        Ok(found.channel)
+        Ok((found.channel, place.unwrap_or_default()))
     }
 }

@@ -131,6 +131,28 @@ words! {
     }
 }
 words! {
+    /// Where runs begin on their traces, and when their flows start.
+    pub enum Starts {
+        /// As [`Starts::Random`] with several seeds, otherwise as [`Starts::Fixed`].
+        Auto = "auto",
+        /// At random places and times, drawn from the seed.
+        Random = "random",
+        /// At the beginning, and when the scenario says.
+        Fixed = "fixed",
+    }
+}
+impl Starts {
+    /// Whether each of so many seeds begins at places and times of its own.
+    pub fn are_random(self, seeds: usize) -> bool {
+        match self {
+            Starts::Auto => seeds > 1,
+            Starts::Random => true,
+            Starts::Fixed => false,
+        }
+    }
+}
+
+words! {
     /// How the bearers of a UE share its resource blocks.
     pub enum Sharing {
         /// In the order of their priority.

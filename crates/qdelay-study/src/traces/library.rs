@@ -1,6 +1,7 @@
 //! Traces and links for scenarios: looked for in several places, read once, shared by all cases and threads.
 
 use super::channel::{self, FileChannel};
+use super::window::Window;
 use super::{Format, TraceUsed, find_shipped, link, read_with_digest, unreadable};
 use crate::links;
 use crate::scenario::build_link;
@@ -94,7 +95,7 @@ impl Library {
         lock(&self.files).clone()
     }
 
-    /// The trace called `name`, read as `format` says (see [`Format::parse`]), over and over if `repeat`. Where there is
+    /// The trace called `name`, or the [part](super::window) of a trace that this says, read as `format` says (see [`Format::parse`]), over and over if `repeat`. Where there is
     /// none of this name, the shipped trace `stand_in`.
     ///
     /// # Errors
@@ -209,7 +210,7 @@ impl Library {
 
     /// The hint after the error of the unknown trace `name`, if a link is accepted as well.
     pub(crate) fn or_link(&self, name: &str) -> &'static str {
-        match self.look(name, |_| Ok(())) {
+        match self.look(file_of(name), |_| Ok(())) {
             Ok(None) => links::OR_LINK,
             _ => "",
         }
@@ -223,15 +224,29 @@ impl Library {
         stand_in: Option<&str>,
     ) -> Result<Found, String> {
         let format = Format::parse(format).map_err(|error| error.message)?;
-        if let Some(found) = self.look(name, |input| read(name, input, &format, repeat, None))? {
-            return Ok(found);
+        let (file, window) = Window::split(name)?;
+        let read = |input: &mut dyn Read, format: &Format, stands_in_for: Option<&str>| {
+            let (trace, digest) = read_with_digest(input, format)?;
+            let link = link(&window.of(trace)?, repeat);
+            Ok((
+                link,
+                TraceUsed {
+                    digest: format!("{digest:016x}"),
+                    stands_in_for: stands_in_for.map(str::to_string),
+                },
+            ))
+        };
+        if let Some((link, used)) = self.look(file, |input| read(input, &format, None))? {
+            return Ok(Found { name: name.to_string(), link, used });
         }
         if let Some(shipped) = stand_in
             && let Some(mut contents) = find_shipped(shipped)
         {
-            return read(shipped, &mut contents, &Format::default(), repeat, Some(name));
+            let (link, used) = read(&mut contents, &Format::default(), Some(file))?;
+            let name = format!("{shipped}{}", &name[file.len()..]);
+            return Ok(Found { name, link, used });
         }
-        Err(self.nowhere(name))
+        Err(self.nowhere(file))
     }
 
     /// The result of `read` for the shipped trace or the file `name`; `None` if neither exists.
@@ -287,17 +302,9 @@ impl Library {
     }
 }
 
-fn read(
-    name: &str,
-    input: &mut dyn Read,
-    format: &Format,
-    repeat: bool,
-    stands_in_for: Option<&str>,
-) -> Result<Found, String> {
-    let (trace, digest) = read_with_digest(input, format)?;
-    let used =
-        TraceUsed { digest: format!("{digest:016x}"), stands_in_for: stands_in_for.map(str::to_string) };
-    Ok(Found { name: name.to_string(), link: link(&trace, repeat), used })
+/// The file or the name of the trace that `name` is a part of.
+pub fn file_of(name: &str) -> &str {
+    Window::split(name).map_or(name, |(file, _)| file)
 }
 
 /// A cache is good even where a thread that held it has panicked.

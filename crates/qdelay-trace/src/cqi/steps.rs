@@ -3,6 +3,7 @@
 use super::CQI_MAX;
 use crate::error::{Problem, TraceError};
 use crate::rates::{DURATION_MAX, DURATION_MAX_TEXT, seconds};
+use crate::window::check_window;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -93,17 +94,6 @@ impl CqiSteps {
     pub fn cursor(&self, repeat: bool) -> CqiCursor {
         CqiCursor { trace: self.clone(), repeat, next: 0, base: Span::ZERO }
     }
-}
-
-/// Refuses a window that is empty or does not end within `period`.
-pub(crate) fn check_window(start: Span, length: Span, period: Span) -> Result<(), TraceError> {
-    let end = start + length;
-    if length.is_zero() || end > period || end == Span::MAX {
-        const EXPECTED: &str = "a window that has some length and ends within the trace";
-        let found = format!("{start} to {end} of {period}");
-        return Err(TraceError::unexpected(0, EXPECTED, found.as_bytes()));
-    }
-    Ok(())
 }
 
 /// Walks through the steps of a CQI without allocation.

@@ -3,6 +3,7 @@
 use crate::control::{self, AnyController};
 use crate::knobs;
 use crate::profile::Profile;
+use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 
 /// A TCP connection.
@@ -15,6 +16,9 @@ pub struct TcpConfig {
     pub controller: AnyController,
     /// Application bytes to send; `None` for as long as the run lasts.
     pub bytes: Option<u64>,
+    /// How long the connection is open before the first data is written: that of a program that agrees on a test in between. Not a
+    /// parameter of users; 0 unless set.
+    pub lead: Span,
 }
 
 pub(crate) const COMPONENTS: &[&Component] = control::COMPONENTS;
@@ -22,7 +26,7 @@ pub(crate) const COMPONENTS: &[&Component] = control::COMPONENTS;
 pub(crate) fn build(arguments: &Arguments) -> Result<TcpConfig, ComponentError> {
     let profile = knobs::profile(arguments);
     let controller = AnyController::build(arguments, &profile)?;
-    Ok(TcpConfig { profile, controller, bytes: arguments.get(&knobs::BYTES) })
+    Ok(TcpConfig { profile, controller, bytes: arguments.get(&knobs::BYTES), lead: Span::ZERO })
 }
 
 #[cfg(test)]
@@ -32,7 +36,6 @@ mod tests {
     use crate::knobs::KNOBS;
     use alloc::format;
     use alloc::string::ToString;
-    use qdelay_core::Span;
 
     fn tcp(text: &str) -> TcpConfig {
         build(&Arguments::parse(COMPONENTS, text).unwrap()).unwrap()
@@ -43,7 +46,7 @@ mod tests {
 
     #[test]
     fn profiles_and_overrides() {
-        let TcpConfig { profile, controller, bytes } = tcp("cubic:profile=ns3:iw=1:hystart=off");
+        let TcpConfig { profile, controller, bytes, .. } = tcp("cubic:profile=ns3:iw=1:hystart=off");
         assert_eq!((profile.min_rto, profile.initial_window), (Span::from_secs(1), 1));
         assert!(is(controller, Ns3Cubic::new(false)));
         assert_eq!(bytes, None);

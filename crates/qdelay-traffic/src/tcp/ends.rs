@@ -16,7 +16,11 @@ pub struct TcpEnds {
     far: Endpoint,
     /// Application bytes to send; `None` for an unlimited download.
     bytes: Option<u64>,
+    /// How long the connection is open before the first data.
+    lead: Span,
     is_open: bool,
+    /// When the first data is written; [`Time::NEVER`] where it has been, or the connection is not open.
+    writes: Time,
     delivered_bytes: u64,
     finished: Option<Time>,
     /// Segments of the call that is being handled.
@@ -52,6 +56,15 @@ impl TcpEnds {
     fn open(&mut self, now: Time) {
         self.is_open = true;
         self.near.connect(now, &mut self.out);
+        if self.lead.is_zero() {
+            self.write(now);
+        } else {
+            self.writes = now + self.lead;
+        }
+    }
+
+    fn write(&mut self, now: Time) {
+        self.writes = Time::NEVER;
         self.near.write(now, self.bytes.unwrap_or(ENDLESS), &mut self.out);
         if self.bytes.is_some() {
             self.near.close(now, &mut self.out);
@@ -68,7 +81,9 @@ impl Ends for TcpEnds {
             // It only sends acknowledgements; its controller is not used.
             far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
             bytes: config.bytes,
+            lead: config.lead,
             is_open: false,
+            writes: Time::NEVER,
             delivered_bytes: 0,
             finished: None,
             out: Vec::new(),
@@ -80,13 +95,16 @@ impl Ends for TcpEnds {
             if !self.is_open {
                 self.open(now);
             }
+            if self.writes <= now {
+                self.write(now);
+            }
             self.near.on_deadline(now, &mut self.out);
             self.flush(now, End::Near, host)?;
         }
         self.far.on_deadline(now, &mut self.out);
         self.flush(now, End::Far, host)?;
         let far = self.far.next_deadline();
-        Ok(if is_stopped { far } else { far.min(self.near.next_deadline()) })
+        Ok(if is_stopped { far } else { far.min(self.near.next_deadline()).min(self.writes) })
     }
 
     #[inline]
@@ -103,7 +121,7 @@ impl Ends for TcpEnds {
             End::Near if is_stopped => return Ok(Time::NEVER),
             End::Near => {
                 self.near.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
-                self.near.next_deadline()
+                self.near.next_deadline().min(self.writes)
             }
             End::Far => {
                 self.far.on_segment(now, &contents.segment, packet.ecn, &mut self.out);

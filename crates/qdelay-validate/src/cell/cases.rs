@@ -74,7 +74,11 @@ pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>
     let mut rows = Vec::new();
     for scenario in [1, 2] {
         let name = format!("5g/emulator-{scenario}");
-        let overrides = Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(seconds)) };
+        let overrides = Overrides {
+            seeds: Some(vec![1]),
+            duration: Some(Span::from_secs(seconds)),
+            ..Overrides::default()
+        };
         let text = shipped::find(&name).ok_or_else(|| missing(&name, "it"))?;
         let study = Study::parse(&name, text, &overrides)?;
         for (_, variant, asked, used) in CRITERIA.into_iter().filter(|(of, ..)| *of == scenario) {

@@ -1,13 +1,16 @@
 //! The simulator with flows that begin when the kernel's did.
 //!
-//! Programs agree on a test over a connection of their own first, which takes some five round trips, and then the flow's connection is
-//! opened. A simulated flow begins with its SYN, so it begins a round trip before the kernel's first data came to the bottleneck.
+//! Programs agree on a test over a connection of their own first, then the flow's connection is opened, and data follows some round trips
+//! later. In between other flows may fill the queue, so that the round trip of the handshake, which BBR and Vegas remember, is another
+//! than that of a connection opened right before its data. A simulated connection is opened when the kernel's SYN came to the bottleneck,
+//! and its first data comes there when the kernel's did.
 
 use qdelay_core::Span;
 use qdelay_study::engine::{EngineError, Recorded, Runner, Simulator};
 use qdelay_study::results::Summary;
 use qdelay_study::scenario::Case;
 use qdelay_terminal::error::Failure;
+use qdelay_traffic::transport::TransportConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,13 +24,13 @@ struct Run {
 
 #[derive(Deserialize)]
 struct Starts {
+    opened_s: Vec<Option<f64>>,
     begun_s: Vec<Option<f64>>,
 }
 
 /// See the module.
 pub struct Aligned {
-    /// By case: when the first data of each flow came to the bottleneck, seconds.
-    begun_s: BTreeMap<String, Vec<Option<f64>>>,
+    starts: BTreeMap<String, Starts>,
 }
 
 impl Aligned {
@@ -36,18 +39,18 @@ impl Aligned {
     /// # Errors
     /// A case does not say when its flows began.
     pub fn new(folder: &Path, measured: &Summary) -> Result<Aligned, Failure> {
-        let begun = |id: &str| -> Result<Vec<Option<f64>>, Failure> {
+        let starts = |id: &str| -> Result<Starts, Failure> {
             let path = folder.join("cases").join(id).join("run.json");
             let unusable = |error: String| {
                 Failure::input(path.display().to_string(), format!("{error}; --fresh runs the cells again"))
             };
             let text = fs::read(&path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
             let run: Run = serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))?;
-            Ok(run.laboratory.begun_s)
+            Ok(run.laboratory)
         };
-        let of = |id: &String| Ok((id.clone(), begun(id)?));
-        let begun_s = measured.cases.iter().map(|case| of(&case.id)).collect::<Result<_, Failure>>()?;
-        Ok(Aligned { begun_s })
+        let of = |id: &String| Ok((id.clone(), starts(id)?));
+        let starts = measured.cases.iter().map(|case| of(&case.id)).collect::<Result<_, Failure>>()?;
+        Ok(Aligned { starts })
     }
 }
 
@@ -59,11 +62,14 @@ impl Runner for Aligned {
         packets: Option<&Path>,
     ) -> Result<Recorded, EngineError> {
         let mut case = case.clone();
-        let rtt = case.scenario.base_rtt;
-        let begun = self.begun_s.get(&case.id).into_iter().flatten();
-        for (flow, begun) in case.scenario.flows.iter_mut().zip(begun) {
-            if let Some(seconds) = begun {
-                flow.start = Span::from_secs_f64(*seconds).saturating_sub(rtt);
+        let starts = self.starts.get(&case.id);
+        let times = starts.into_iter().flat_map(|starts| starts.opened_s.iter().zip(&starts.begun_s));
+        for (flow, times) in case.scenario.flows.iter_mut().zip(times) {
+            let (Some(opened), Some(begun)) = times else { continue };
+            let (opened, begun) = (Span::from_secs_f64(*opened), Span::from_secs_f64(*begun));
+            flow.start = opened;
+            if let TransportConfig::Tcp(tcp) = &mut flow.transport {
+                tcp.lead = begun.saturating_sub(opened);
             }
         }
         Simulator.record(&case, labels, packets)

@@ -57,7 +57,7 @@ impl Cell {
             "codel" => "codel:variant=linux".to_string(),
             "pie" => "pie:variant=linux".to_string(),
             "fq_codel" => "fq_codel:variant=linux".to_string(),
-            "red" => format!("red:mode=bytes:gentle=off:ageing=off:rate={}mbit", self.rate_mbps),
+            "red" => format!("red:mode=bytes:gentle=off:draw=drop:ageing=off:rate={}mbit", self.rate_mbps),
             "drr" => format!("drr:depth={buffer}:limit=1000000"),
             other => other.to_string(),
         }

@@ -26,7 +26,7 @@ use qdelay_core::component::Registry;
 use qdelay_lab::{Lab, Wanted, image};
 use qdelay_study::engine::{self, Options};
 use qdelay_study::results::{CaseSummary, Summary};
-use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::scenario::{Overrides, Starts, Study};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -68,7 +68,8 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             continue;
         }
         let text = cells::scenario(chosen.iter().map(|index| &cells[*index]), is_meant, None);
-        let overrides = Overrides { seeds: Some(SEEDS.to_vec()), duration: None };
+        let overrides =
+            Overrides { seeds: Some(SEEDS.to_vec()), starts: Some(Starts::Fixed), ..Overrides::default() };
         let title = format!("validate-lab-{name}");
         let study = Study::parse_with(&title, &text, &overrides, &Registry::new())?;
         let library = Library::new();

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use qdelay_core::Span;
+use qdelay_study::scenario::Starts;
 use qdelay_study::scenario::declare::{Flow, Path, Run, Settings};
 use qdelay_terminal::values;
 use std::ffi::OsString;
@@ -41,7 +42,7 @@ pub struct Compare {
     /// Transports; every flow of a case runs the same
     #[arg(long, value_name = "LIST", default_value = "cubic,bbr")]
     pub transport: Vec<String>,
-    /// Flows of each case; they start within 4 ms
+    /// Flows of each case; they start within 4 ms, with random starts within 200 ms
     #[arg(long, value_name = "N", default_value = Flow::defaults().count.default_text(), value_parser = values::flows, allow_hyphen_values = true)]
     pub flows: usize,
     /// How long each case runs, in simulated time
@@ -59,6 +60,9 @@ pub struct Compare {
     /// Seeds: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", default_value = Run::defaults().seeds.default_text(), value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
+    /// Where each seed begins on the traces: random, each at a place of its own; fixed, all at the beginning; auto, random with several seeds
+    #[arg(long, value_name = "HOW", default_value = Run::defaults().starts.default_text(), value_parser = values::starts)]
+    pub starts: Starts,
     /// Link of the acknowledgements: a rate, any link that --link takes, a trace, or 'none'
     #[arg(long, value_name = "LINK", default_value = Path::defaults().uplink.default_text(), allow_hyphen_values = true)]
     pub uplink: String,

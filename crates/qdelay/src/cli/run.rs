@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use qdelay_core::Span;
+use qdelay_study::scenario::Starts;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ pub struct Run {
     /// Seeds in place of the scenario's: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", value_parser = values::seeds, allow_hyphen_values = true)]
     pub seeds: Option<values::Seeds>,
+    /// Where each seed begins on the traces, in place of the scenario's: auto, random or fixed (docs/scenarios.md)
+    #[arg(long, value_name = "HOW", value_parser = values::starts)]
+    pub starts: Option<Starts>,
     /// Duration of each case in place of the scenario's
     #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Option<Span>,

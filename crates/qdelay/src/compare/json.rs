@@ -1,7 +1,8 @@
 //! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
 
-use qdelay_study::engine::Done;
-use qdelay_study::results::{CaseSummary, SCHEMA_VERSION, pretty, round};
+use qdelay_study::engine::{self, Done};
+use qdelay_study::intervals;
+use qdelay_study::results::{CaseSummary, PairedDifference, PointFile, SCHEMA_VERSION, pretty, round};
 use qdelay_study::same_runs::first_equals;
 use qdelay_study::scenario::Study;
 use serde::Serialize;
@@ -12,6 +13,12 @@ struct Report<'a> {
     cases: Vec<Case<'a>>,
     /// How many different runs they are.
     distinct_runs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    population: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<PointFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differences: Vec<PairedDifference>,
 }
 
 #[derive(Serialize)]
@@ -64,9 +71,14 @@ pub fn cases(study: &Study, cases: &[Done]) -> String {
         wall_seconds: round(done.wall_seconds),
         same_run_as_seed: (place != firsts[place]).then(|| axes[firsts[place]].seed),
     };
+    let (files, summaries) =
+        (engine::axes(study), cases.iter().map(|case| case.summary.clone()).collect::<Vec<CaseSummary>>());
     pretty(&Report {
         schema_version: SCHEMA_VERSION,
         cases: cases.iter().enumerate().map(case).collect(),
         distinct_runs: firsts.iter().enumerate().filter(|(place, first)| place == *first).count(),
+        population: study.population(),
+        points: intervals::of_points(&files, &summaries),
+        differences: intervals::paired(&files, &summaries),
     })
 }

@@ -91,6 +91,7 @@ fn crossed(options: &Compare, registry: &Registry) -> Result<Crossed, Failure> {
         qdiscs,
         transports: transports(options, registry)?,
         seeds: options.seed.0.clone(),
+        starts: options.starts,
         uplink: (options.uplink.clone(), uplink(options)?),
         uplink_limit: options.uplink_limit,
         base_rtt: options.rtt,

@@ -2,14 +2,15 @@
 
 use super::json::Axes;
 use crate::cli::Compare;
+use crate::run_table::differences;
 use crate::run_table::figures::{self, Figure};
 use crate::run_table::same_seeds;
-use qdelay_study::engine::Done;
+use qdelay_study::engine::{self, Done};
+use qdelay_study::intervals;
 use qdelay_study::results::CaseSummary;
 use qdelay_study::same_runs::first_equals;
 use qdelay_study::scenario::Study;
 use qdelay_terminal::error::one_line;
-use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 
@@ -23,6 +24,9 @@ pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n{}\n{}\n", one_line(first.trace), table(options, of_one_link));
     }
+    let (axes, summaries) =
+        (engine::axes(study), cases.iter().map(|case| case.summary.clone()).collect::<Vec<_>>());
+    text += &differences::text(&axes, &intervals::paired(&axes, &summaries), study.population().as_deref());
     text + &same_runs(&results) + NOTE
 }
 
@@ -39,7 +43,7 @@ fn same_runs(results: &[Row<'_>]) -> String {
     }
     let repeated = results.len() - groups.len();
     groups.retain(|seeds| seeds.len() > 1);
-    same_seeds(results.len(), repeated, groups, "--jitter 1ms, or more --flows")
+    same_seeds(results.len(), repeated, groups, "--starts random, --jitter 1ms, or more --flows")
 }
 
 const NOTE: &str = "
@@ -61,7 +65,7 @@ fn sentence(options: &Compare, cases: usize) -> String {
     let seeds = &options.seed.0;
     let seed = match seeds.as_slice() {
         [only] => format!("seed {only}"),
-        _ => format!("{} seeds", seeds.len()),
+        _ => format!("means of {} seeds, ± half the 95% interval", seeds.len()),
     };
     let cases = if cases == 1 { "one case".to_string() } else { format!("{cases} cases") };
     let filter = match options.min_packet_bytes {
@@ -78,18 +82,25 @@ fn sentence(options: &Compare, cases: usize) -> String {
 
 fn table(options: &Compare, results: &[Row<'_>]) -> String {
     let figures = figures::of_case();
-    let seeds = options.seed.0.len() > 1;
     let named = [Column::left("qdisc"), Column::left("transport")];
-    let seed = seeds.then(|| Column::right("seed"));
     let probe = ["probe\nmean ms", "probe\np95 ms"].into_iter().filter(|_| options.probe).map(Column::right);
     let columns: Vec<Column> =
-        named.into_iter().chain(seed).chain(figures.iter().map(Figure::column)).chain(probe).collect();
-    let row = |(axes, summary): &Row<'_>| {
+        named.into_iter().chain(figures.iter().map(Figure::column)).chain(probe).collect();
+    let row = |point: &[Row<'_>]| {
+        let (axes, _) = point[0];
+        let firsts = first_equals(point.iter().map(|(_, summary)| *summary));
+        let distinct = point.iter().enumerate().filter(|(place, _)| firsts[*place] == *place);
+        let distinct: Vec<&CaseSummary> = distinct.map(|(_, (_, summary))| *summary).collect();
         let mut row = vec![one_line(axes.qdisc), one_line(axes.transport)];
-        row.extend(seeds.then(|| axes.seed.to_string()));
-        row.extend(figures.iter().map(|figure| figure.mean(std::slice::from_ref(*summary), "")));
-        row.extend(summary.probe_ms.iter().flat_map(|probe| [probe.mean, probe.p95].map(milliseconds)));
+        row.extend(figures.iter().map(|figure| figure.mean(&distinct, "")));
+        if options.probe {
+            row.extend(
+                [figures::of_probe(|probe| probe.mean), figures::of_probe(|probe| probe.p95)]
+                    .map(|figure| figure.mean(&distinct, "")),
+            );
+        }
         row
     };
-    text_table::table(&columns, results.iter().map(row).collect())
+    // The seed changes fastest.
+    text_table::table(&columns, results.chunks(options.seed.0.len()).map(row).collect())
 }

@@ -1,9 +1,11 @@
 //! Tables of figures: a row for each point of a study, or for each part of a point. Figures are means over the cases of the point.
 
+use qdelay_study::intervals;
 use qdelay_study::results::{
-    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, QuantumFigures,
+    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
     SliceFigures, Summary,
 };
+use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{self, Column, milliseconds};
 use std::collections::BTreeSet;
@@ -36,6 +38,10 @@ pub struct Figure {
     heading: &'static str,
     text: fn(f64) -> String,
     of: Box<Of<f64>>,
+    /// Whether the interval of a mean over several seeds is shown.
+    has_interval: bool,
+    /// See [`Column::gives_way`].
+    gives_way: u8,
 }
 
 impl Figure {
@@ -44,19 +50,35 @@ impl Figure {
         text: fn(f64) -> String,
         of: impl Fn(&CaseSummary, &str) -> Option<f64> + 'static,
     ) -> Figure {
-        Figure { heading, text, of: Box::new(of) }
+        Figure { heading, text, of: Box::new(of), has_interval: false, gives_way: 0 }
+    }
+
+    /// The same, with the interval of a mean over several seeds.
+    fn with_interval(self) -> Figure {
+        Figure { has_interval: true, ..self }
+    }
+
+    /// The same, in a column that gives way where the terminal is too narrow.
+    fn gives_way(self, rank: u8) -> Figure {
+        Figure { gives_way: rank, ..self }
     }
 
     /// Its column.
     pub fn column(&self) -> Column {
-        Column::right(self.heading)
+        Column::right(self.heading).gives_way(self.gives_way)
     }
 
-    /// The mean over those of `cases` that have it; empty where none has.
-    pub fn mean(&self, cases: &[CaseSummary], name: &str) -> String {
+    /// The mean over those of `cases` that have it, which are distinct runs, and its interval; empty where none has it.
+    pub fn mean(&self, cases: &[&CaseSummary], name: &str) -> String {
         let figures: Vec<f64> = cases.iter().filter_map(|case| (self.of)(case, name)).collect();
-        let mean = figures.iter().sum::<f64>() / figures.len() as f64;
-        if figures.is_empty() { String::new() } else { (self.text)(mean) }
+        if figures.is_empty() {
+            return String::new();
+        }
+        let Interval { mean, half_width } = intervals::interval(&figures);
+        match half_width.filter(|_| self.has_interval) {
+            Some(half_width) => format!("{} ±{}", (self.text)(mean), (self.text)(half_width)),
+            None => (self.text)(mean),
+        }
     }
 }
 
@@ -83,16 +105,21 @@ pub fn of_case() -> Vec<Figure> {
         Figure::new(heading, text, move |case, _| Some(of(case)))
     };
     vec![
-        figure("rate\nMbit/s", hundredths, |case| case.throughput_mbps),
-        figure("used\n%", tenths, |case| case.utilization * 100.0),
-        figure("mean\nms", milliseconds, |case| case.queue_delay_ms.mean),
-        figure("p50\nms", milliseconds, |case| case.queue_delay_ms.p50),
-        figure("p95\nms", milliseconds, |case| case.queue_delay_ms.p95),
-        figure("p99\nms", milliseconds, |case| case.queue_delay_ms.p99),
-        figure("max\nms", milliseconds, |case| case.queue_delay_ms.max),
-        figure("drops", count, |case| case.drops as f64),
-        figure("marks", count, |case| case.marks as f64),
+        figure("rate\nMbit/s", hundredths, |case| case.throughput_mbps).with_interval(),
+        figure("used\n%", tenths, |case| case.utilization * 100.0).gives_way(1),
+        figure("mean\nms", milliseconds, |case| case.queue_delay_ms.mean).with_interval(),
+        figure("p50\nms", milliseconds, |case| case.queue_delay_ms.p50).gives_way(5),
+        figure("p95\nms", milliseconds, |case| case.queue_delay_ms.p95).with_interval().gives_way(2),
+        figure("p99\nms", milliseconds, |case| case.queue_delay_ms.p99).with_interval(),
+        figure("max\nms", milliseconds, |case| case.queue_delay_ms.max).gives_way(4),
+        figure("drops", count, |case| case.drops as f64).gives_way(3),
+        figure("marks", count, |case| case.marks as f64).gives_way(6),
     ]
+}
+
+/// The delay of the probe.
+pub fn of_probe(of: fn(DelaySummary) -> f64) -> Figure {
+    Figure::new("", milliseconds, move |case, _| case.probe_ms.map(of))
 }
 
 /// Figures of a part of a case's traffic; empty if the case does not have the part.
@@ -101,10 +128,10 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
         Figure::new(heading, text, move |case, name| Some(got(case, name).map_or(0.0, of)))
     };
     vec![
-        figure("rate\nMbit/s", hundredths, |(rate, _, _)| rate),
-        figure("mean\nms", milliseconds, |(_, delay, _)| delay.mean),
-        figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99),
-        figure("max\nms", milliseconds, |(_, delay, _)| delay.max),
+        figure("rate\nMbit/s", hundredths, |(rate, _, _)| rate).with_interval(),
+        figure("mean\nms", milliseconds, |(_, delay, _)| delay.mean).with_interval(),
+        figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99).with_interval(),
+        figure("max\nms", milliseconds, |(_, delay, _)| delay.max).gives_way(1),
         figure("lost\n%", hundredths, |(_, _, lost)| lost * 100.0),
     ]
 }
@@ -171,12 +198,13 @@ fn stages(summary: &Summary) -> Vec<&'static str> {
 }
 
 /// The axes on which cases differ, without the seed.
-fn axes(summary: &Summary) -> Vec<&str> {
+pub fn axes(all: &[AxisFile]) -> Vec<&str> {
     let told = |axis: &&AxisFile| axis.name != "seed" && axis.labels.len() > 1;
-    summary.axes.iter().filter(told).map(|axis| axis.name.as_str()).collect()
+    all.iter().filter(told).map(|axis| axis.name.as_str()).collect()
 }
 
-fn header(name: &str) -> String {
+/// The name of an axis as a heading.
+pub fn header(name: &str) -> String {
     name.trim_start_matches("path.").trim_start_matches("flow.").trim_start_matches("cell.").to_string()
 }
 
@@ -240,19 +268,20 @@ fn table(
     names: &Names<'_>,
     figures: &[Figure],
 ) -> Option<String> {
-    let axes = axes(summary);
+    let axes = axes(&summary.axes);
     let named = axes.iter().map(|axis| Column::named(header(axis)));
     let columns: Vec<Column> =
         named.chain(heading.map(Column::left)).chain(figures.iter().map(Figure::column)).collect();
     let mut rows = Vec::new();
     for point in points.iter().take(ROWS) {
+        let distinct = same_runs::distinct(point);
         for name in names(point) {
             let label = |axis: &&str| {
                 one_line(point.first().and_then(|case| case.labels.get(*axis)).map_or("", String::as_str))
             };
             let mut row: Vec<String> = axes.iter().map(label).collect();
             row.extend(heading.map(|_| one_line(&name)));
-            row.extend(figures.iter().map(|figure| figure.mean(point, &name)));
+            row.extend(figures.iter().map(|figure| figure.mean(&distinct, &name)));
             rows.push(row);
         }
     }

@@ -42,6 +42,17 @@ pub fn find(arguments: &Arguments) -> Option<&'static FileChannel> {
     CHANNELS.iter().find(|channel| channel.component.name == name).copied()
 }
 
+/// How long one round of the channel in a file lasts, and whether it starts over; `None` for other channels.
+pub fn length(channel: &Channel) -> Option<(Span, bool)> {
+    match channel {
+        Channel::CqiTrace(channel) => Some((channel.trace.period(), channel.repeat)),
+        Channel::Capacity(channel) => Some((channel.trace.period(), channel.repeat)),
+        Channel::Opportunities(channel) => Some((channel.trace.period(), channel.repeat)),
+        Channel::Rates(channel) => Some((channel.trace.period(), channel.repeat)),
+        _ => None,
+    }
+}
+
 impl FileChannel {
     /// The file that it is in.
     ///

@@ -1,7 +1,7 @@
 //! The trace of a link as a channel.
 
 use super::super::{Format, Trace, read_with_digest};
-use super::{FileChannel, REPEAT};
+use super::{FOR, FROM, FileChannel, REPEAT, window};
 use qdelay_core::component::{Component, Kind, Typed};
 use qdelay_ran::radio::{Channel, Opportunities, Rates};
 
@@ -13,13 +13,21 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
         "trace",
         "the trace of a link: each TTI carries what the link would have",
     )
-    .with(&[NAME.parameter(), REPEAT.parameter()])
+    .with(&[NAME.parameter(), FROM.parameter(), FOR.parameter(), REPEAT.parameter()])
     .positional("name"),
     key: NAME,
     example: "trace:synth-lte-driving",
     read: |arguments, input| {
         let (trace, digest) = read_with_digest(input, &Format::default())?;
-        Ok((of_trace(trace, arguments.get(&REPEAT)), digest))
+        let part = match &trace {
+            Trace::Schedule(whole) => window(arguments, whole.period(), |from, length| {
+                whole.window(from, length).map(Trace::Schedule)
+            }),
+            Trace::Rates(whole) => {
+                window(arguments, whole.period(), |from, length| whole.window(from, length).map(Trace::Rates))
+            }
+        };
+        Ok((of_trace(part?, arguments.get(&REPEAT)), digest))
     },
 };
 

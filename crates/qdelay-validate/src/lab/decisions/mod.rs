@@ -81,7 +81,7 @@ impl Where<'_> {
 }
 
 fn overrides() -> Overrides {
-    Overrides { seeds: Some(vec![SEED]), duration: None }
+    Overrides { seeds: Some(vec![SEED]), duration: None, ..Overrides::default() }
 }
 
 /// Runs of the laboratory with recorded packets.
