@@ -448,7 +448,7 @@ fn seeds_that_change_nothing_are_one_run() {
     let folder = folder("run-same-seeds");
     let scenario = |jitter: &str| {
         format!(
-            "[path]\nlink = \"10mbit\"\njitter = \"{jitter}\"\n[[flow]]\n[run]\nduration = \"3s\"\nseeds = \"1..3\"\n\
+            "[path]\nlink = \"10mbit\"\njitter = \"{jitter}\"\n[[flow]]\n[run]\nduration = \"3s\"\nseeds = \"1..3\"\nstarts = \"fixed\"\n\
              [[expect]]\nclaim = \"sure\"\nmeasure = \"utilization\"\nover = \"ci95_low\"\nlow = 0.1\n"
         )
     };

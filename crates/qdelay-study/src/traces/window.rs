@@ -5,12 +5,9 @@ use qdelay_core::component::{Arguments, Component, Kind, Typed};
 use qdelay_trace::format::Trace;
 use std::path::Path;
 
-const FROM: Typed<Span> = Typed::new("from", "0s", "Where in the trace to begin.");
-const FOR: Typed<Option<Span>> = Typed::new(
-    "for",
-    "",
-    "How much of it; to its end where it is not given. A trace that starts over does so after it.",
-);
+pub(super) const FROM: Typed<Span> = Typed::new("from", "0s", "Where in it to begin.");
+pub(super) const FOR: Typed<Option<Span>> =
+    Typed::new("for", "", "How much of it; to its end where it is not given.");
 const SCALE: Typed<f64> =
     Typed::new("scale", "1", "The capacity is so many times that of the trace.").within("0.001", "1000");
 

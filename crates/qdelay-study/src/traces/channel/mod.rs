@@ -8,6 +8,7 @@ mod trace;
 
 pub use trace::of_trace;
 
+use super::window::{FOR, FROM};
 use super::{CHUNK_BYTES, Digesting, FNV_BASIS, fill, unreadable};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Typed};
@@ -73,8 +74,6 @@ impl FileChannel {
 }
 
 const FILE: Typed<Option<&str>> = Typed::new("file", "", "Where it is, looked for as traces are; required.");
-const FROM: Typed<Span> = Typed::new("from", "0s", "Where in it to begin.");
-const FOR: Typed<Option<Span>> = Typed::new("for", "", "How much of it; to its end where it is not given.");
 const REPEAT: Typed<bool> =
     Typed::new("repeat", "on", "Whether it starts over at its end; else nothing is received after it.");
 
