@@ -30,7 +30,7 @@ pub struct StudyFile {
     pub scenario: String,
     /// Of the scenario's text, as digests of traces are made.
     pub source: String,
-    /// What the command line changed: `seeds`, `duration`, `clock`.
+    /// What the command line changed: `seeds`, `duration`, `clock`, `starts`.
     pub overrides: BTreeMap<String, String>,
     /// What is written beside the summaries: `packets`, `series`.
     pub records: Vec<String>,

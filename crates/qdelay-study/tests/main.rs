@@ -10,6 +10,7 @@ mod bearers;
 mod cell;
 mod cell_series;
 mod expect_oracle;
+mod extend;
 mod results_docs;
 mod scenario;
 mod scenario_errors;

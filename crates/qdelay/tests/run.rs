@@ -276,7 +276,10 @@ fn another_folder_is_refused() {
     succeed(&run);
     let with = |more: &[&'static str]| [&run[..], more].concat();
     let same = "expected a folder of the same study, a new name for one, or --fresh";
-    refused(&with(&["--seeds", "2"]), &[out, "holds results for other seeds", same]);
+    refused(
+        &with(&["--seeds", "2"]),
+        &[out, "holds results for seed 1, which is not among those of this run"],
+    );
     let duration = "holds results for the scenario's duration, and this is for 2s";
     refused(&with(&["--duration", "2s"]), &[out, duration, same]);
     refused(&with(&["--packets"]), &["holds results with records of [], and this is with [packets]", same]);

@@ -1,6 +1,6 @@
 //! The folder of a study: the study that it belongs to, the cases that it has already, and the lock against other writers.
 
-use super::{EngineError, Options, digests};
+use super::{EngineError, Options, digests, extend};
 use crate::InputError;
 use crate::files::{self, Partial, cannot_write, write_file};
 use crate::results::{AxisFile, CaseSummary, RunFile, SCHEMA_VERSION, StudyFile, Summary, text};
@@ -21,7 +21,7 @@ pub struct Folder {
     /// Of a version that wrote no digests: a case without them is looked at as well as can be.
     is_without_digests: bool,
     /// `study.json`, locked.
-    _lock: File,
+    lock: File,
 }
 
 impl Folder {
@@ -50,14 +50,16 @@ impl Folder {
             let message = format!("cannot be read: {error}; expected a result folder, or a new name");
             InputError::new(path.display(), message)
         })?;
-        let mut is_without_digests = false;
+        let (mut is_without_digests, mut has_fewer_seeds) = (false, false);
         if theirs.is_empty() {
             // The folder is new, or its run was killed before `study.json` had been written.
             prepare(&root)?;
         } else if options.fresh {
             clear(&root)?;
         } else {
-            is_without_digests = same_study(&root, &theirs, &ours)?.digests.is_none();
+            let theirs = same_study(&root, &theirs, &ours)?;
+            is_without_digests = theirs.digests.is_none();
+            has_fewer_seeds = theirs.axes != ours.axes;
         }
         if theirs.is_empty() || options.fresh {
             write_file(&root.join("scenario.toml"), &study.source)?;
@@ -66,12 +68,39 @@ impl Folder {
         let cases = files::make_below(&root, "cases")?;
         // Partial files of killed runs.
         [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
-        Ok(Folder { root, is_without_digests, _lock: file })
+        let mut folder = Folder { root, is_without_digests, lock: file };
+        if has_fewer_seeds {
+            folder.extend(study, library, &path, &ours)?;
+        }
+        Ok(folder)
+    }
+
+    /// The folder has results for some of the study's seeds.
+    fn extend(
+        &mut self,
+        study: &Study,
+        library: &Library,
+        path: &Path,
+        ours: &StudyFile,
+    ) -> Result<(), EngineError> {
+        // Of fewer seeds.
+        for name in ["summary.json", "report.html"] {
+            let path = self.root.join(name);
+            files::remove(&path).map_err(|error| cannot_write(&path, &error))?;
+        }
+        extend::extend(self, study, library)?;
+        write_in_place(&mut self.lock, &text(ours)).map_err(|error| cannot_write(path, &error))?;
+        Ok(())
+    }
+
+    /// The folder of the cases' folders.
+    pub fn cases(&self) -> PathBuf {
+        self.root.join("cases")
     }
 
     /// The path of the case's folder.
     pub fn case(&self, id: &str) -> PathBuf {
-        self.root.join("cases").join(id)
+        self.cases().join(id)
     }
 
     /// A place for the case's files until they are whole.
@@ -94,7 +123,7 @@ impl Folder {
         library: &Library,
         options: &Options,
     ) -> Result<BTreeMap<u64, CaseSummary>, EngineError> {
-        let cases = self.root.join("cases");
+        let cases = self.cases();
         let names = fs::read_dir(&cases).map_err(|error| cannot_write(&cases, &error))?;
         let mut finished = BTreeMap::new();
         for name in names.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
@@ -240,7 +269,15 @@ fn overrides(options: &Options, clock: Option<&str>) -> BTreeMap<String, String>
     let seeds =
         options.overrides.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
     let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
-    duration.into_iter().chain(seeds).chain(clock).collect()
+    let starts = options.overrides.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
+    duration.into_iter().chain(seeds).chain(clock).chain(starts).collect()
+}
+
+/// A point of the last axis, the seed, of `theirs` that `ours` has not.
+fn not_ours<'a>(theirs: &'a [AxisFile], ours: &[AxisFile]) -> Option<&'a str> {
+    let ours = ours.last().map_or(&[][..], |axis| &axis.labels);
+    let theirs = theirs.last().map_or(&[][..], |axis| &axis.labels);
+    theirs.iter().find(|label| !ours.contains(label)).map(String::as_str)
 }
 
 /// The axes as files have them.
@@ -287,8 +324,21 @@ fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, In
             duration(ours)
         ));
     }
-    if theirs.axes.last() != ours.axes.last() {
-        return refuse("holds results for other seeds".to_string());
+    if let Some(seed) = not_ours(&theirs.axes, &ours.axes) {
+        let message = format!(
+            "holds results for seed {seed}, which is not among those of this run; expected all of its seeds and more of them, a new \
+             name for a folder, or --fresh"
+        );
+        return Err(InputError::new(root.display(), message));
+    }
+    if theirs.overrides.get("starts") != ours.overrides.get("starts") {
+        let starts =
+            |file: &StudyFile| file.overrides.get("starts").map_or("the scenario's", |s| s).to_string();
+        return refuse(format!(
+            "holds results with {} starts, and this is with {}",
+            starts(&theirs),
+            starts(ours)
+        ));
     }
     if theirs.records != ours.records {
         return refuse(format!(
@@ -302,7 +352,16 @@ fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, In
     }
     // A folder without digests may be of the same study.
     let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
-    if theirs != (StudyFile { digests: digests.cloned(), ..ours.clone() }) {
+    // Seeds are an axis, of which ours may have more points; the order of cases depends on it.
+    let mut expected = StudyFile { digests: digests.cloned(), cases: theirs.cases, ..ours.clone() };
+    if let (Some(seeds), Some(of_folder)) = (expected.axes.last_mut(), theirs.axes.last()) {
+        seeds.labels.clone_from(&of_folder.labels);
+    }
+    match theirs.overrides.get("seeds") {
+        Some(seeds) => expected.overrides.insert("seeds".to_string(), seeds.clone()),
+        None => expected.overrides.remove("seeds"),
+    };
+    if theirs != expected {
         return refuse("holds results of another study".to_string());
     }
     Ok(theirs)

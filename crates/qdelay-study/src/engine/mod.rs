@@ -18,6 +18,7 @@
 
 mod case;
 mod digests;
+mod extend;
 mod figures;
 mod folder;
 mod memory;

@@ -1,0 +1,70 @@
+//! Results for some seeds become part of results for more seeds: no case is run again.
+//!
+//! A case's id begins with its index, which changes where there are more seeds. So each case that is the same, with every key as it was,
+//! is given its new id; a case that is not (with one seed runs begin at the start of a trace, with several elsewhere) is deleted. A run
+//! that is killed meanwhile may lose cases, which the next run makes again.
+
+use super::digests;
+use super::folder::Folder;
+use crate::InputError;
+use crate::files::{self, Partial, cannot_write};
+use crate::results::{CaseSummary, RunFile, text};
+use crate::scenario::{Case, Study};
+use crate::traces::Library;
+use std::fs;
+use std::path::Path;
+
+/// What a case may have besides its summaries.
+const TABLES: [&str; 2] = ["packets.parquet", "series.parquet"];
+
+/// Gives the cases in `folder` the ids that they have in `study`.
+pub fn extend(folder: &Folder, study: &Study, library: &Library) -> Result<(), InputError> {
+    let cases = folder.cases();
+    let names = fs::read_dir(&cases).map_err(|error| cannot_write(&cases, &error))?;
+    let mut kept: Vec<(String, Partial)> = Vec::new();
+    for name in names.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        let old = cases.join(&name);
+        if let Some((case, run, summary)) = read(&old, study, library) {
+            let partial = folder.begin_case(&case.id)?;
+            take(&old, partial.path(), &case, run, summary)?;
+            kept.push((case.id, partial));
+        }
+        files::remove(&old).map_err(|error| cannot_write(&old, &error))?;
+    }
+    for (id, partial) in kept {
+        folder.finish_case(&id, partial)?;
+    }
+    Ok(())
+}
+
+/// The case of `study` whose results `old` has, as they were written; `None` where it has none of them.
+fn read(old: &Path, study: &Study, library: &Library) -> Option<(Case, RunFile, CaseSummary)> {
+    if !files::is_folder(old) || digests::are_right(old, &["run.json", "summary.json"]) != Some(true) {
+        return None;
+    }
+    let run: RunFile = serde_json::from_str(&files::read_text(&old.join("run.json")).ok()?).ok()?;
+    let summary: CaseSummary =
+        serde_json::from_str(&files::read_text(&old.join("summary.json")).ok()?).ok()?;
+    let labels: Vec<(&str, &str)> =
+        run.labels.iter().map(|(axis, label)| (axis.as_str(), label.as_str())).collect();
+    let case = study.case(study.index_of(&labels)?, library).ok()?;
+    let is_same =
+        case.resolved == run.resolved && case.traces == run.traces && labels.len() == study.axes.len();
+    is_same.then_some((case, run, summary))
+}
+
+fn take(
+    old: &Path,
+    new: &Path,
+    case: &Case,
+    mut run: RunFile,
+    mut summary: CaseSummary,
+) -> Result<(), InputError> {
+    (run.id, summary.id) = (case.id.clone(), case.id.clone());
+    files::create_with(&new.join("run.json"), &text(&run))?;
+    files::create_with(&new.join("summary.json"), &text(&summary))?;
+    for table in TABLES.iter().filter(|table| files::is_file(&old.join(table))) {
+        fs::rename(old.join(table), new.join(table)).map_err(|error| cannot_write(new, &error))?;
+    }
+    digests::write(new)
+}
