@@ -49,7 +49,7 @@ link with --trace FILE or --link 10mbit.
 #[derive(Parser, Debug)]
 #[command(
     name = "qdelay",
-    version,
+    version = env!("QDELAY_VERSION"),
     subcommand_required = false,
     max_term_width = 80,
     after_help = "Try first:\n  qdelay compare --trace synth-lte-driving\n\n\
