@@ -33,6 +33,7 @@
 //! | `list` | `qdelay list` |
 //! | `run_table` | the tables that `qdelay run` prints |
 //! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
+//! | `generate` | `qdelay completions`, `qdelay man` |
 //! | `usage` | errors of the command line itself |
 #![forbid(unsafe_code)]
 
@@ -44,6 +45,7 @@ mod bench_papers;
 mod cli;
 mod compare;
 mod gateway;
+mod generate;
 mod lab;
 mod link;
 mod list;
@@ -120,6 +122,8 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
         Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options, registry),
         Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options),
+        Some(Command::Completions(options)) => generate::completions(&options),
+        Some(Command::Man(options)) => generate::man(&options),
     }
 }
 
