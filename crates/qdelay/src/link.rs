@@ -3,6 +3,7 @@
 use crate::cli::Link;
 use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
+use qdelay_emu::accuracy::{advice, late_share};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
@@ -155,6 +156,7 @@ fn text(outcome: &Outcome) -> String {
 
 fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
     let facts = &outcome.facts;
+    let accuracy = facts.accuracy();
     let [down, up] = &outcome.directions;
     let link = |setting: &DirectionSettings| json!({ "link": setting.link, "qdisc": setting.qdisc });
     pretty(&json!({
@@ -171,6 +173,10 @@ fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
         "audit": {
             "trustworthy": facts.verdict.trustworthy,
             "reasons": facts.verdict.reasons,
+            "grade": accuracy.grade.name(),
+            "delays_hold_to_ms": accuracy.bound.as_millis_f64(),
+            "late_share": round(late_share(facts)),
+            "advice": advice(facts),
             "lateness_ms": facts.lateness.rounded(),
             "late_limits_ms": facts.limits.map(|limit| limit.as_millis_f64()),
             "releases_late": facts.late,
