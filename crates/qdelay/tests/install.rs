@@ -24,6 +24,9 @@ fn into_a_folder_for_packages() {
         .output()
         .expect("make runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for name in ["mm-link", "mm-delay", "mm-loss"] {
+        assert_eq!(std::fs::read_link(folder.join("usr/bin").join(name)).unwrap(), Path::new("qdelay"));
+    }
     let share = folder.join("usr/share");
     let pages = names(&share.join("man/man1"));
     assert!(
