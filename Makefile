@@ -20,7 +20,14 @@ FUZZ_FRESH ?= 1000
 QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser lab build package bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
+
+# Where `make install` puts the command, its manual pages and the completions of shells. DESTDIR stands before it, for packages.
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
+MAHIMAHI ?= yes
+
+.PHONY: help run install test browser lab build package bench bench-real stream soak check fingerprints fingerprints-check instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -30,6 +37,8 @@ help:
 	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86 where they are missing, and says so"
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
+	@echo "make install   the command, manual pages and completions of bash, zsh and fish, under PREFIX=$(PREFIX) (DESTDIR for packages)"
+	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them)"
 	@echo "make package   a package of each crate, built from what is in it: target/package"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
@@ -50,6 +59,20 @@ run: build
 
 build: rust
 	cargo build --release --locked --package qdelay
+
+# Builds only where there is no command yet: root, who installs, often has no Rust. Pages and completions are written by the command
+# that is installed.
+BIN := $(DESTDIR)$(PREFIX)/bin
+SHARE := $(DESTDIR)$(PREFIX)/share
+install:
+	@[ -x $(QDELAY) ] || $(MAKE) --no-print-directory build
+	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install -m 755 $(QDELAY) $(BIN)/qdelay
+	@[ $(MAHIMAHI) = no ] || for name in mm-link mm-delay mm-loss; do ln -sf qdelay $(BIN)/$$name || exit 1; done
+	$(BIN)/qdelay man $(SHARE)/man/man1
+	$(BIN)/qdelay completions bash > $(SHARE)/bash-completion/completions/qdelay
+	$(BIN)/qdelay completions zsh > $(SHARE)/zsh/site-functions/_qdelay
+	$(BIN)/qdelay completions fish > $(SHARE)/fish/vendor_completions.d/qdelay.fish
 
 # Ends with what was skipped, and "N passed, N failed, N skipped". Everything is built by one call of cargo, the suite itself too:
 # alone it would have dependencies with other features, built for it again.

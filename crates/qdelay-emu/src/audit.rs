@@ -221,7 +221,7 @@ impl Audit {
     }
 }
 
-fn is_too_many(bad: u64, all: u64) -> bool {
+pub(crate) fn is_too_many(bad: u64, all: u64) -> bool {
     bad.saturating_mul(PACKETS_PER_LATE_ONE) > all
 }
 
@@ -238,7 +238,7 @@ fn describe_stalls(stalls: &Stalls) -> String {
 }
 
 /// The limits as text.
-fn limits([inside, outside]: [Span; 2]) -> String {
+pub(crate) fn limits([inside, outside]: [Span; 2]) -> String {
     if inside == outside { inside.to_string() } else { format!("{inside} (down) or {outside} (up)") }
 }
 

@@ -6,7 +6,7 @@
 //! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
 //! | [`device`], [`frame`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; classes of packets; memory for packets |
 //! | [`link_setup`], [`netns`], [`dns`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link |
-//! | [`audit`], [`stall`] | whether a run can be trusted |
+//! | [`audit`], [`stall`], [`accuracy`] | whether a run can be trusted, and how accurate its delays are |
 //! | [`control`], [`snapshot`], [`metrics`], [`log`] | what other threads may ask and see |
 //!
 //! An [`emulator::Emulator`] opens no device and reads no clock, so it also runs in a program that has both:
@@ -43,6 +43,7 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+pub mod accuracy;
 pub mod audit;
 pub mod classes;
 pub mod clock;

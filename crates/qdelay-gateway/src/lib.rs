@@ -45,7 +45,7 @@ use qdelay_emu::snapshot::{Sample, Snapshot};
 use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
 use qdelay_live::control::client::Client;
 use qdelay_live::control::{Reload, Socket, SocketOptions};
-use qdelay_live::logs::{LogKind, LogOptions, LogResults, Logs};
+use qdelay_live::logs::{LogKind, LogOptions, LogResults, Logs, mahimahi_files};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::engine::cannot_write;
 use qdelay_terminal::error::{Failure, one_line};
@@ -119,7 +119,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 fn logs(config: &Config) -> Result<Logs, Failure> {
     let wanted = LogOptions {
         command: PLACE,
-        mahimahi: file(&config.tables.log.mahimahi),
+        mahimahi: file(&config.tables.log.mahimahi)
+            .map(mahimahi_files)
+            .map_or([None, None], |files| files.map(Some)),
         capture: file(&config.tables.log.pcap),
         // A service that restarts replaces its logs.
         force: true,

@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct LogOptions<'a> {
     /// The command, for headers and errors.
     pub command: &'static str,
-    /// Prefix of mahimahi's logs: `.down` and `.up` are appended.
-    pub mahimahi: Option<&'a Path>,
+    /// Mahimahi's logs, down and up; [`mahimahi_files`] has their names where a prefix is given.
+    pub mahimahi: [Option<PathBuf>; 2],
     /// The packet capture.
     pub capture: Option<&'a Path>,
     /// Whether files that exist may be replaced.
@@ -75,16 +75,15 @@ impl Logs {
         plan: &PlanKind,
         failure: impl Fn(LogKind, InputError) -> Failure,
     ) -> Result<Logs, Failure> {
-        if wanted.mahimahi.is_none() && wanted.capture.is_none() {
+        if wanted.mahimahi.iter().all(Option::is_none) && wanted.capture.is_none() {
             return Ok(Logs::default());
         }
         let layout = Layout::of(plan).map_err(|error| Failure::input(wanted.command, error))?;
         let began = began();
         let mut logs = Logs::default();
-        if let Some(prefix) = wanted.mahimahi {
-            let ends = [(Port::Outside, "down"), (Port::Inside, "up")];
-            for (place, ((port, ending), [link, qdisc])) in ends.into_iter().zip(wanted.typed).enumerate() {
-                let path = with_ending(prefix, ending);
+        let ends = [Port::Outside, Port::Inside];
+        for (place, (port, [link, qdisc])) in ends.into_iter().zip(wanted.typed).enumerate() {
+            if let Some(path) = wanted.mahimahi[place].clone() {
                 let header = MahimahiOptions {
                     trace: link.to_string(),
                     file: path.display().to_string(),

@@ -1,9 +1,11 @@
-//! The last lines of the results of a real link: lateness, and whether the results can be trusted.
+//! The last lines of the results of a real link: lateness, whether the results can be trusted, and how accurate delays are.
 
+use qdelay_emu::accuracy::advice;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::stall::Stalls;
 
-/// Both lines; `more` is appended to the first.
+/// The lines, each with its end; `more` is appended to the first. The last one, what would help, is only there where delays are
+/// worse than they have to be.
 pub fn lines(facts: &AuditFacts, more: &str) -> String {
     let verdict = &facts.verdict;
     let judged = match verdict.trustworthy {
@@ -15,8 +17,13 @@ pub fn lines(facts: &AuditFacts, more: &str) -> String {
         0 => String::new(),
         unseen => format!(", {unseen} of {read} packets perhaps read late"),
     };
+    let accuracy = facts.accuracy().describe(facts);
+    let advice = match advice(facts).join("; ") {
+        advice if advice.is_empty() => advice,
+        advice => format!("more accurate with: {advice}\n"),
+    };
     format!(
-        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest stall {:.0} us{unread}; CPU {:.0}%{more}\n{judged}\n",
+        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest stall {:.0} us{unread}; CPU {:.0}%{more}\n{judged}\n{accuracy}\n{advice}",
         facts.duration.as_secs_f64(),
         facts.lateness.p50 * 1e3,
         facts.lateness.p99 * 1e3,

@@ -27,12 +27,14 @@
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
 //! | `link` | `qdelay link` |
+//! | `mahimahi` | `mm-link`, `mm-delay`, `mm-loss` |
 //! | `gateway` | `qdelay gateway` |
 //! | `lab` | `qdelay lab` |
 //! | `trace_command` | `qdelay trace` |
 //! | `list` | `qdelay list` |
 //! | `run_table` | the tables that `qdelay run` prints |
 //! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
+//! | `generate` | `qdelay completions`, `qdelay man` |
 //! | `usage` | errors of the command line itself |
 #![forbid(unsafe_code)]
 
@@ -44,9 +46,11 @@ mod bench_papers;
 mod cli;
 mod compare;
 mod gateway;
+mod generate;
 mod lab;
 mod link;
 mod list;
+mod mahimahi;
 mod report;
 mod reproduce;
 mod run;
@@ -77,6 +81,15 @@ pub fn main() -> ExitCode {
 /// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
 /// its errors and returns the exit status. It must be called before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if let Some(name) = arguments.next().as_deref().and_then(mahimahi::Name::of) {
+        let arguments: Vec<_> = arguments.collect();
+        let translated = name.translate(&arguments);
+        return match translated.and_then(|translated| link::run_translated(&translated, &registry)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        };
+    }
     let parsed = Cli::try_parse();
     // Interrupts during `link` are handled by the command behind the link. A process that enters a namespace of its own must not
     // have started a thread before.
@@ -120,6 +133,8 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
         Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options, registry),
         Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options),
+        Some(Command::Completions(options)) => generate::completions(&options),
+        Some(Command::Man(options)) => generate::man(&options),
     }
 }
 

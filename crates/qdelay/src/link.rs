@@ -1,12 +1,15 @@
 //! `qdelay link`: a command behind a link, in real time.
 
 use crate::cli::Link;
+use crate::mahimahi::Translated;
 use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
+use qdelay_emu::accuracy::{advice, late_share};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
 use qdelay_emu::wait::WaitOptions;
+use qdelay_live::logs::mahimahi_files;
 use qdelay_live::verdict;
 use qdelay_real::link::{DirectionFigures, DrainResult, Outcome, scenario};
 use qdelay_study::engine::write_file;
@@ -17,19 +20,48 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::output::{self, eprintln_line};
 use qdelay_terminal::text_table::{self, Column, milliseconds};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command. It must be called before any thread is started.
 ///
 /// # Errors
 /// Bad input, no permission for a network of its own, a failed audit; and the command's own exit status.
 pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
+    let logs = options.log.as_deref().map(mahimahi_files).map_or([None, None], |files| files.map(Some));
+    start(options, registry, logs, None)
+}
+
+/// Runs the command behind the link of one of mahimahi's programs.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_translated(translated: &Translated, registry: &Registry) -> Result<(), Failure> {
+    let Translated { options, logs, loss } = translated;
+    // Mahimahi's programs replace logs that exist.
+    let options = Link { force: true, ..(**options).clone() };
+    start(&options, registry, logs.clone(), Some(*loss))
+}
+
+/// `logs` are mahimahi's, and `loss` is in place of the option's, both down and up.
+fn start(
+    options: &Link,
+    registry: &Registry,
+    logs: [Option<PathBuf>; 2],
+    loss: Option<[f64; 2]>,
+) -> Result<(), Failure> {
     let (settings, plan) = match &options.scenario {
         Some(scenario) => {
             let (settings, plan) = scenario::read(scenario, &options.traces, &options.qos, registry)?;
             (settings, PlanKind::from(plan))
         }
-        None => (settings(options), plan(options, registry)?.into()),
+        None => {
+            let (mut settings, mut plan) = (settings(options), plan(options, registry)?);
+            if let Some([down, up]) = loss {
+                (settings.down.loss, settings.up.loss) = (down, up);
+                (plan.down.loss, plan.up.loss) = (down, up);
+            }
+            (settings, plan.into())
+        }
     };
     options.json.as_deref().map_or(Ok(()), has_place)?;
     let link = qdelay_real::link::Link {
@@ -43,7 +75,7 @@ pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
         live: options.live,
         control: options.control.clone(),
         packets: options.packets.clone(),
-        log: options.log.clone(),
+        logs,
         pcap: options.pcap.clone(),
         force: options.force,
     };
@@ -155,6 +187,7 @@ fn text(outcome: &Outcome) -> String {
 
 fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
     let facts = &outcome.facts;
+    let accuracy = facts.accuracy();
     let [down, up] = &outcome.directions;
     let link = |setting: &DirectionSettings| json!({ "link": setting.link, "qdisc": setting.qdisc });
     pretty(&json!({
@@ -171,6 +204,10 @@ fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
         "audit": {
             "trustworthy": facts.verdict.trustworthy,
             "reasons": facts.verdict.reasons,
+            "grade": accuracy.grade.name(),
+            "delays_hold_to_ms": accuracy.bound.as_millis_f64(),
+            "late_share": round(late_share(facts)),
+            "advice": advice(facts),
             "lateness_ms": facts.lateness.rounded(),
             "late_limits_ms": facts.limits.map(|limit| limit.as_millis_f64()),
             "releases_late": facts.late,

@@ -1,7 +1,7 @@
 //! `qdelay list`: every component, from the registries that parse the command line.
 
 use crate::cli::List;
-use qdelay_core::component::{Component, Kind, Parameter, Registry};
+use qdelay_core::component::{Component, Kind, Parameter, Registry, suggestion};
 use qdelay_core::{pacer, qdisc};
 use qdelay_study::links::components as links;
 use qdelay_study::radio;
@@ -44,7 +44,8 @@ fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Compon
         let names: Vec<&str> = all.iter().map(|component| component.name).collect();
         let mut kinds: Vec<&str> = all.iter().map(|component| component.kind.name()).collect();
         kinds.dedup();
-        let message = format!("unknown; expected {}, or one of {}", kinds.join(", "), names.join(", "));
+        let near = suggestion(what, kinds.iter().chain(&names).copied());
+        let message = format!("unknown; expected {}, or one of {}{near}", kinds.join(", "), names.join(", "));
         return Err(Failure::input(format!("'{what}'"), message));
     }
     Ok(chosen)

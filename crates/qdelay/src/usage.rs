@@ -1,6 +1,7 @@
 //! Errors of the command line itself, in one line like all other errors.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use qdelay_core::component::suggestion;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use std::error::Error;
@@ -29,19 +30,20 @@ fn failure(error: &clap::Error) -> Failure {
             Failure::input(option, format!("'{value}': {cause}"))
         }
         (ErrorKind::InvalidValue, Some(value), Some(known)) => {
-            Failure::input(option, format!("'{value}' is not known; expected one of {known}"))
+            let near = suggestion(&value, known.split(", "));
+            Failure::input(option, format!("'{value}' is not known; expected one of {known}{near}"))
         }
         (ErrorKind::InvalidValue, ..) => {
             Failure::input(option, format!("a value is missing; expected one after it ({help})"))
         }
         (ErrorKind::UnknownArgument, ..) => {
-            let near = context(ContextKind::SuggestedArg);
-            let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+            let near = near(context(ContextKind::SuggestedArg));
             Failure::input(option, format!("unknown; expected what {help} lists{near}"))
         }
         (ErrorKind::InvalidSubcommand, ..) => {
             let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-            Failure::input(name, format!("unknown command; expected one that {help} lists"))
+            let near = near(context(ContextKind::SuggestedSubcommand));
+            Failure::input(name, format!("unknown command; expected one that {help} lists{near}"))
         }
         (ErrorKind::MissingRequiredArgument, ..) => {
             Failure::input(command, format!("{} is missing; expected what {help} shows", list(error)))
@@ -58,6 +60,12 @@ fn failure(error: &clap::Error) -> Failure {
         }
         _ => Failure::input(command, format!("{}; expected what {help} shows", first_line(error))),
     }
+}
+
+/// The end of a message, of what clap suggests: of several the last, which is the nearest.
+fn near(suggested: Option<String>) -> String {
+    let nearest = suggested.as_deref().and_then(|all| all.rsplit(", ").next());
+    nearest.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 
 fn text(value: &ContextValue) -> Option<String> {

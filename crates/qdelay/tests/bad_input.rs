@@ -186,7 +186,10 @@ fn components() {
 
 #[test]
 fn other_commands() {
-    refused(&["compere"], &["compere: unknown command; expected"]);
+    refused(&["compere"], &["compere: unknown command; expected", "; did you mean 'compare'?"]);
+    refused(&["list", "boed"], &["; did you mean 'bode'?"]);
+    refused(&["validate", "ns4"], &["; did you mean 'ns3'?"]);
+    refused(&["link", "--up-qdisc", "codle", "--", "true"], &["--up-qdisc: ", "; did you mean 'codel'?"]);
     refused(&["--colour"], &["--colour: unknown; expected"]);
     refused(
         &["list", "blue"],

@@ -59,3 +59,16 @@ fn help_command_is_as_the_option() {
     refused(&["help", "nothing"], &["nothing: unknown command; expected one that 'qdelay --help' lists"]);
     refused(&["help", "trace", "nothing"], &["nothing: unknown command", "'qdelay trace --help'"]);
 }
+
+/// The package's version, and where the command was built from a checkout, its commit.
+#[test]
+fn version_with_commit() {
+    let printed = succeed(&["--version"]);
+    let rest = printed.trim_end().strip_prefix(concat!("qdelay ", env!("CARGO_PKG_VERSION")));
+    let commit = rest.expect("the package's version");
+    let is_commit = |text: &str| {
+        let hash = text.strip_prefix(" (").and_then(|text| text.strip_suffix(')'));
+        hash.is_some_and(|hash| hash.len() >= 10 && hash.chars().all(|c| c.is_ascii_hexdigit()))
+    };
+    assert!(commit.is_empty() || is_commit(commit), "{printed}");
+}

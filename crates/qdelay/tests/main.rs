@@ -17,6 +17,7 @@ mod fingerprints;
 mod foreign_results;
 mod guide;
 mod help;
+mod install;
 mod instructions;
 mod interrupt;
 mod lab;

@@ -16,6 +16,7 @@ mod link;
 mod link_own;
 mod link_user;
 mod live;
+mod mahimahi;
 mod run_real;
 mod soak;
 mod stream;

@@ -48,6 +48,8 @@ const PLACE: &str = "qdelay link";
 const RESERVED: u32 = 4096;
 /// Environment variables of the command: the address of the other end, and the links around the command.
 const OUTSIDE: &str = "QDELAY_OUTSIDE";
+/// The same under the name that it has in mahimahi, for scripts written for that.
+const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
 /// The link is idle once the path was empty for so long: longer than a kernel delays an acknowledgement (40 ms), and than local
@@ -79,8 +81,8 @@ pub struct Link {
     pub control: Option<PathBuf>,
     /// Parquet file with a row for every packet.
     pub packets: Option<PathBuf>,
-    /// Prefix of mahimahi's logs.
-    pub log: Option<PathBuf>,
+    /// Mahimahi's logs, down and up.
+    pub logs: [Option<PathBuf>; 2],
     /// The packet capture.
     pub pcap: Option<PathBuf>,
     /// Whether these files may be replaced.
@@ -98,7 +100,7 @@ impl Link {
     /// Files that exist or cannot be created, no permission for network namespaces, a command that cannot be started, a failed
     /// audit.
     pub fn run(self) -> Result<Outcome, Failure> {
-        let logged = self.log.as_deref().map(logs::mahimahi_files).into_iter().flatten();
+        let logged = self.logs.iter().flatten().cloned();
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
         logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;
         let private = !user::is_administrator();
@@ -140,7 +142,7 @@ impl Link {
         let (down, up) = (&self.settings.down, &self.settings.up);
         let wanted = LogOptions {
             command: PLACE,
-            mahimahi: self.log.as_deref(),
+            mahimahi: self.logs.clone(),
             capture: self.pcap.as_deref(),
             force: self.force,
             typed: [[&down.link, &down.qdisc], [&up.link, &up.qdisc]],
@@ -227,6 +229,7 @@ impl Link {
         let mut command = Command::new(program);
         command.args(arguments);
         command.env(OUTSIDE, addresses.outside.to_string());
+        command.env(MAHIMAHI_BASE, addresses.outside.to_string());
         match addresses.ipv6 {
             Some((_, outside)) => command.env(OUTSIDE_V6, outside.to_string()),
             None => command.env_remove(OUTSIDE_V6),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare;
+mod generate;
 mod lab;
 mod link;
 mod run;
@@ -9,6 +10,7 @@ mod trace;
 
 pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
 pub use compare::Compare;
+pub use generate::{Completions, Man};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
 pub use qdelay_validate::{Validate, ValidateAgainst};
@@ -49,7 +51,7 @@ link with --trace FILE or --link 10mbit.
 #[derive(Parser, Debug)]
 #[command(
     name = "qdelay",
-    version,
+    version = env!("QDELAY_VERSION"),
     subcommand_required = false,
     max_term_width = 80,
     after_help = "Try first:\n  qdelay compare --trace synth-lte-driving\n\n\
@@ -92,4 +94,8 @@ pub enum Command {
     /// Measure the speed of the simulator on this machine
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Write manual pages of every command
+    Man(Man),
 }

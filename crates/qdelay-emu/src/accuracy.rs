@@ -1,0 +1,262 @@
+//! How accurate the delays of a run under a real clock are: a grade, the bound that they hold to, and what would improve it.
+//!
+//! The verdict of an [audit](crate::audit) is yes or no, by a limit that depends on the link. The grade says by how much delays
+//! may be wrong, whatever the link.
+//!
+//! A packet's delay is wrong by the time it was released late, and by the time it waited unread. The bound is the 99.9th
+//! percentile of the lateness of releases, because the verdict allows one packet in a thousand to be late; where more than one
+//! in a thousand may have waited unread, it is also at least the longest stall.
+//!
+//! Which packets a queue drops, and when they leave it, is decided by the path's own times. A late release changes none of
+//! these decisions. A packet that waited unread, and that its device did not time-stamp, comes to its queue later than it came
+//! to the device.
+
+use crate::audit::AuditFacts;
+use qdelay_core::Span;
+
+/// Up to here delays are [`Grade::Fine`]: tables print delays to this digit, and [`Plan::lateness_limits`] asks for this at
+/// 120 Mbit/s.
+///
+/// [`Plan::lateness_limits`]: crate::plan::Plan::lateness_limits
+pub const FINE: Span = Span::from_micros(100);
+/// Up to here delays are [`Grade::Good`]: the clock of traces, in whole milliseconds, and a cell's TTI.
+pub const GOOD: Span = Span::from_millis(1);
+/// Up to here delays are [`Grade::Coarse`]: half the target of BoDe, 20 ms, so that a queue that holds it differs from one that
+/// does not. Beyond it is [`Grade::Poor`].
+pub const COARSE: Span = Span::from_millis(10);
+
+/// How accurate the delays of a run are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grade {
+    /// No packet was released.
+    Unmeasured,
+    /// To [`FINE`].
+    Fine,
+    /// To [`GOOD`].
+    Good,
+    /// To [`COARSE`].
+    Coarse,
+    /// Worse than [`COARSE`].
+    Poor,
+    /// Packets were lost outside the path: delays lack these packets, and senders have reacted to losses that the link does not have.
+    Incomplete,
+}
+
+impl Grade {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Grade::Unmeasured => "unmeasured",
+            Grade::Fine => "fine",
+            Grade::Good => "good",
+            Grade::Coarse => "coarse",
+            Grade::Poor => "poor",
+            Grade::Incomplete => "incomplete",
+        }
+    }
+
+    /// What figures of this grade can be used for.
+    fn meaning(self) -> &'static str {
+        match self {
+            Grade::Unmeasured => "no packet was released",
+            Grade::Fine => "delays can be compared with those of the simulator",
+            Grade::Good => "delays can be compared with each other to a millisecond",
+            Grade::Coarse => "only differences of tens of milliseconds mean something",
+            Grade::Poor => "delays cannot be used",
+            Grade::Incomplete => "packets were lost outside the link, and their senders reacted to that",
+        }
+    }
+}
+
+/// The grade of a run, and what it is derived from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accuracy {
+    /// The grade.
+    pub grade: Grade,
+    /// Delays are wrong by at most this, but for one packet in a thousand.
+    pub bound: Span,
+}
+
+impl Accuracy {
+    /// The accuracy of a run with these facts.
+    pub fn of(facts: &AuditFacts) -> Accuracy {
+        let late = Span::from_nanos((facts.lateness.p999 * 1e6).round() as u64);
+        let stalls = &facts.stalls;
+        let bound = match crate::audit::is_too_many(stalls.unseen, stalls.read) {
+            true => late.max(stalls.longest_gap),
+            false => late,
+        };
+        let grade = match bound {
+            _ if facts.lost > 0 => Grade::Incomplete,
+            _ if facts.lateness.count == 0 => Grade::Unmeasured,
+            bound if bound <= FINE => Grade::Fine,
+            bound if bound <= GOOD => Grade::Good,
+            bound if bound <= COARSE => Grade::Coarse,
+            _ => Grade::Poor,
+        };
+        Accuracy { grade, bound }
+    }
+
+    /// One line: how late packets left, what delays hold to, and what is unaffected.
+    pub fn describe(&self, facts: &AuditFacts) -> String {
+        let (name, meaning) = (self.grade.name(), self.grade.meaning());
+        if self.grade == Grade::Unmeasured {
+            return format!("accuracy {name}: {meaning}");
+        }
+        let shares = 100.0 * late_share(facts);
+        let limit = crate::audit::limits(facts.limits);
+        format!(
+            "accuracy {name}: {shares:.2}% of packets left more than {limit} late; delays hold to {}: {meaning}; late \
+             releases do not change what a queue drops",
+            rounded_up(self.bound)
+        )
+    }
+}
+
+impl AuditFacts {
+    /// How accurate the delays of the run are.
+    pub fn accuracy(&self) -> Accuracy {
+        Accuracy::of(self)
+    }
+}
+
+/// What would make a run more accurate; empty where its delays hold to a millisecond and releases were on time.
+pub fn advice(facts: &AuditFacts) -> Vec<String> {
+    let stalls = &facts.stalls;
+    let is_late = crate::audit::is_too_many(facts.late, facts.lateness.count);
+    let is_unread = crate::audit::is_too_many(stalls.unseen, stalls.read);
+    if !is_late && !is_unread && Accuracy::of(facts).bound <= GOOD {
+        return Vec::new();
+    }
+    let mut advice = vec![
+        "--realtime (real-time priority, and spinning before each release)".to_string(),
+        "a longer --spin, such as 400us, if it is late with --realtime too".to_string(),
+        "less other load on this machine".to_string(),
+    ];
+    if let Some(steal) = facts.steal.filter(|steal| *steal > Span::ZERO) {
+        let seconds = steal.as_secs_f64();
+        advice.push(format!("a machine of its own: other guests had {seconds:.2} s of its processors' time"));
+    }
+    advice
+}
+
+/// The share of releases that were later than the limit, 0 to 1.
+pub fn late_share(facts: &AuditFacts) -> f64 {
+    facts.late as f64 / facts.lateness.count.max(1) as f64
+}
+
+/// In milliseconds, never less than `span`: to 10 us below a millisecond, to 0.1 ms above.
+fn rounded_up(span: Span) -> String {
+    match span.as_nanos() {
+        nanos if nanos <= 1_000_000 => format!("{:.2} ms", nanos.div_ceil(10_000).max(1) as f64 / 100.0),
+        nanos => format!("{:.1} ms", nanos.div_ceil(100_000) as f64 / 10.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::Audit;
+    use crate::device::Port;
+    use qdelay_core::Time;
+
+    fn us(n: u64) -> Time {
+        Time::from_nanos(n * 1000)
+    }
+
+    /// So many packets, each late by so many microseconds, on a link where a release may be late by 100 us.
+    fn run(groups: &[(u64, u64)]) -> Audit {
+        let mut audit = Audit::begin(us(0), [Span::from_micros(100); 2], 0);
+        for (count, late) in groups {
+            (0..*count).for_each(|_| audit.released(us(1_000_000 + late), Port::Inside, us(1_000_000)));
+        }
+        audit
+    }
+
+    fn grade(groups: &[(u64, u64)]) -> Grade {
+        run(groups).facts().accuracy().grade
+    }
+
+    #[test]
+    fn each_grade_ends_at_its_bound() {
+        assert_eq!(grade(&[]), Grade::Unmeasured);
+        for (late, expected) in [
+            (0, Grade::Fine),
+            (100, Grade::Fine),
+            (101, Grade::Good),
+            (1000, Grade::Good),
+            (1010, Grade::Coarse),
+            (10_000, Grade::Coarse),
+            (10_100, Grade::Poor),
+            (800_000, Grade::Poor),
+        ] {
+            assert_eq!(grade(&[(1000, late)]), expected, "{late} us");
+        }
+    }
+
+    #[test]
+    fn one_packet_in_a_thousand_does_not_count() {
+        assert_eq!(grade(&[(1999, 20), (1, 50_000)]), Grade::Fine);
+        assert_eq!(grade(&[(1990, 20), (10, 50_000)]), Grade::Poor);
+    }
+
+    #[test]
+    fn a_run_that_is_late_for_its_link_can_be_good() {
+        let facts = run(&[(990, 20), (10, 206)]).facts();
+        assert!(!facts.verdict.trustworthy);
+        assert_eq!(
+            facts.accuracy().describe(&facts),
+            "accuracy good: 1.00% of packets left more than 100us late; delays hold to 0.21 ms: delays can be compared with each \
+             other to a millisecond; late releases do not change what a queue drops"
+        );
+        let advice = advice(&facts);
+        assert!(advice[0].starts_with("--realtime ") && advice[1].contains("--spin"), "{advice:?}");
+    }
+
+    #[test]
+    fn nothing_is_advised_where_nothing_is_wrong() {
+        assert_eq!(advice(&run(&[(1000, 20)]).facts()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn stolen_time_is_named() {
+        let mut facts = run(&[(1000, 2000)]).facts();
+        facts.steal = Some(Span::from_millis(2500));
+        assert!(advice(&facts).iter().any(|line| line.contains("other guests had 2.50 s")));
+    }
+
+    #[test]
+    fn packets_read_late_count_where_they_are_too_many() {
+        let stalled = |reads: u64| {
+            let mut audit = run(&[(1000, 20)]);
+            (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
+            audit.look(us(800_000));
+            audit.stalls.read(Port::Inside, false);
+            audit.stalls.empty(Port::Inside);
+            audit.facts().accuracy()
+        };
+        assert_eq!(stalled(999), Accuracy { grade: Grade::Fine, bound: Span::from_micros(20) });
+        assert_eq!(stalled(998), Accuracy { grade: Grade::Poor, bound: Span::from_millis(800) });
+    }
+
+    #[test]
+    fn losses_outside_the_path_are_worse_than_lateness() {
+        let mut audit = run(&[(1000, 20)]);
+        audit.send_full = 1;
+        assert_eq!(audit.facts().accuracy().grade, Grade::Incomplete);
+    }
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        for (nanos, text) in [
+            (0, "0.01 ms"),
+            (10_000, "0.01 ms"),
+            (10_001, "0.02 ms"),
+            (999_999, "1.00 ms"),
+            (1_000_001, "1.1 ms"),
+            (9_950_000, "10.0 ms"),
+        ] {
+            assert_eq!(rounded_up(Span::from_nanos(nanos)), text);
+        }
+    }
+}

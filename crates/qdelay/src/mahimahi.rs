@@ -1,0 +1,407 @@
+//! `mm-link`, `mm-delay` and `mm-loss`: this program under the names of mahimahi's, with their arguments.
+//!
+//! `make install` makes the names, as symbolic links. What they do is what `qdelay link` does; mahimahi's order is uplink first.
+//! Source: mahimahi, `src/frontend/linkshell.cc`, `delayshell.cc`, `lossshell.cc`, and the queues that these construct.
+//!
+//! Differences from the reference: an option behind the two traces ends where the command begins, also without `--`; the meters,
+//! windows with graphs, are not drawn; the results and the verdict are printed at the end.
+
+use crate::cli::{Cli, Command, Link};
+use clap::Parser;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::output::eprintln_line;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// A program of mahimahi's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// `mm-link`.
+    Link,
+    /// `mm-delay`.
+    Delay,
+    /// `mm-loss`.
+    Loss,
+}
+
+/// What `qdelay link` is to do.
+#[derive(Debug)]
+pub struct Translated {
+    /// Its options.
+    pub options: Box<Link>,
+    /// The logs, down and up.
+    pub logs: [Option<PathBuf>; 2],
+    /// Probability of a loss, down and up.
+    pub loss: [f64; 2],
+}
+
+/// The most packets that a queue can hold, for queues that mahimahi gives no such limit.
+const UNLIMITED: u64 = 10_000_000;
+
+impl Name {
+    /// The program that this process was started as, by the last part of its name.
+    pub fn of(program: &OsStr) -> Option<Name> {
+        match Path::new(program).file_name()?.to_str()? {
+            "mm-link" => Some(Name::Link),
+            "mm-delay" => Some(Name::Delay),
+            "mm-loss" => Some(Name::Loss),
+            _ => None,
+        }
+    }
+
+    fn usage(self) -> &'static str {
+        match self {
+            Name::Link => "mm-link UPLINK DOWNLINK [OPTION...] [COMMAND...]",
+            Name::Delay => "mm-delay MILLISECONDS [COMMAND...]",
+            Name::Loss => "mm-loss uplink|downlink RATE [COMMAND...]",
+        }
+    }
+
+    /// Translates the arguments behind the program's name.
+    ///
+    /// # Errors
+    /// One line for an argument that is missing, unknown, or not of its form.
+    pub fn translate(self, arguments: &[OsString]) -> Result<Translated, Failure> {
+        match self {
+            Name::Link => link(arguments),
+            Name::Delay => delay(arguments),
+            Name::Loss => loss(arguments),
+        }
+    }
+
+    fn missing(self, what: &str) -> Failure {
+        Failure::input(
+            self.usage().split(' ').next().unwrap_or_default(),
+            format!("{what} is missing; expected {}", self.usage()),
+        )
+    }
+}
+
+/// `qdelay link` with these options and this command.
+fn options(words: &[OsString], command: &[OsString]) -> Result<Box<Link>, Failure> {
+    let start = ["qdelay", "link"].map(OsString::from);
+    let separator = [OsString::from("--")];
+    let all =
+        start.iter().chain(words).chain(separator.iter().filter(|_| !command.is_empty())).chain(command);
+    match Cli::try_parse_from(all) {
+        Ok(Cli { command: Some(Command::Link(link)) }) => Ok(link),
+        Ok(_) => Err(Failure::input("qdelay link", "another command was read; expected a link")),
+        Err(error) => match crate::usage::report(&error) {
+            Err(failure) => Err(failure),
+            Ok(()) => Err(Failure::Status(0)),
+        },
+    }
+}
+
+/// The command without the `--` that may stand before it.
+fn without_separator(command: &[OsString]) -> &[OsString] {
+    match command.split_first() {
+        Some((first, rest)) if first == "--" => rest,
+        _ => command,
+    }
+}
+
+fn delay(arguments: &[OsString]) -> Result<Translated, Failure> {
+    let (first, command) = arguments.split_first().ok_or_else(|| Name::Delay.missing("the delay"))?;
+    let text = first.to_string_lossy();
+    let millis: u32 = text.parse().map_err(|_| {
+        Failure::input("mm-delay", format!("'{text}': expected whole milliseconds, such as 20"))
+    })?;
+    let words = ["--delay".into(), format!("{millis}ms").into()];
+    Ok(Translated {
+        options: options(&words, without_separator(command))?,
+        logs: [None, None],
+        loss: [0.0; 2],
+    })
+}
+
+fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
+    let [direction, rate, command @ ..] = arguments else {
+        return Err(Name::Loss.missing("the direction or the rate"));
+    };
+    let text = rate.to_string_lossy();
+    let rate: f64 = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate)).ok_or_else(|| {
+        Failure::input("mm-loss", format!("'{text}': expected a rate from 0 to 1, such as 0.01"))
+    })?;
+    let loss = match direction.to_str() {
+        Some("downlink") => [rate, 0.0],
+        Some("uplink") => [0.0, rate],
+        _ => {
+            let text = direction.to_string_lossy();
+            return Err(Failure::input("mm-loss", format!("'{text}': expected uplink or downlink")));
+        }
+    };
+    Ok(Translated { options: options(&[], without_separator(command))?, logs: [None, None], loss })
+}
+
+/// Down and up, as other lists of two directions.
+const DIRECTIONS: [&str; 2] = ["downlink", "uplink"];
+
+fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
+    let mut traces: Vec<OsString> = Vec::new();
+    let mut logs = [None, None];
+    let mut queues = ["infinite".to_string(), "infinite".to_string()];
+    let mut limits = [String::new(), String::new()];
+    let mut once = false;
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        let text = argument.to_string_lossy();
+        if !text.starts_with('-') {
+            if traces.len() == 2 {
+                break;
+            }
+            traces.push(argument.clone());
+            at += 1;
+            continue;
+        }
+        at += 1;
+        if text == "--" {
+            // What is left are traces that are still missing, and the command.
+            while let Some(trace) = arguments.get(at).filter(|_| traces.len() < 2) {
+                traces.push(trace.clone());
+                at += 1;
+            }
+            break;
+        }
+        let (name, attached) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text.as_ref(), None),
+        };
+        let name = match name {
+            "-u" => "--uplink-log",
+            "-d" => "--downlink-log",
+            name => name,
+        };
+        if name == "--once" {
+            once = true;
+            continue;
+        }
+        if ["uplink", "downlink", "uplink-delay", "downlink-delay", "all"]
+            .iter()
+            .any(|of| name == format!("--meter-{of}"))
+        {
+            eprintln_line(&format!(
+                "mm-link: {name}: meters are not drawn; 'qdelay link --live' shows rates and delays"
+            ));
+            continue;
+        }
+        let kinds = ["-log", "-queue", "-queue-args"];
+        let of = (0..2).flat_map(|direction| kinds.map(|kind| (direction, kind)));
+        let Some((direction, kind)) =
+            of.into_iter().find(|(of, kind)| name == format!("--{}{kind}", DIRECTIONS[*of]))
+        else {
+            return Err(Failure::input(
+                "mm-link",
+                format!(
+                    "{name}: unknown; expected --once, or --uplink or --downlink followed by -log=FILE, -queue=NAME or \
+                     -queue-args=ARGS (a command with options of its own stands behind --)"
+                ),
+            ));
+        };
+        let value = match attached {
+            Some(value) => value.to_string(),
+            None => {
+                let value = arguments.get(at).ok_or_else(|| {
+                    Failure::input("mm-link", format!("{name}: a value is missing; expected one after it"))
+                })?;
+                at += 1;
+                value.to_string_lossy().into_owned()
+            }
+        };
+        match kind {
+            "-log" => logs[direction] = Some(PathBuf::from(value)),
+            "-queue" => queues[direction] = value,
+            _ => limits[direction] = value,
+        }
+    }
+    let [up, down] = traces.as_slice() else {
+        return Err(Name::Link.missing(if traces.is_empty() {
+            "the trace of the uplink"
+        } else {
+            "the trace of the downlink"
+        }));
+    };
+    let mut words: Vec<OsString> = vec!["--up".into(), file(up), "--down".into(), file(down)];
+    for (direction, option) in ["--qdisc", "--up-qdisc"].into_iter().enumerate() {
+        let place = format!("--{}-queue", DIRECTIONS[direction]);
+        words.extend([option.into(), queue(&place, &queues[direction], &limits[direction])?.into()]);
+    }
+    if once {
+        words.push("--once".into());
+    }
+    let command = without_separator(&arguments[at..]);
+    Ok(Translated { options: options(&words, command)?, logs, loss: [0.0; 2] })
+}
+
+/// A file of that name where there is one, even if a link is written like it: `12mbit`.
+fn file(trace: &OsStr) -> OsString {
+    let path = Path::new(trace);
+    match path.is_relative() && path.is_file() {
+        true => Path::new(".").join(path).into(),
+        false => trace.to_os_string(),
+    }
+}
+
+/// A queue of mahimahi's with its arguments, `packets=100, bytes=150000`, as one of ours. Times are whole milliseconds.
+fn queue(place: &str, name: &str, arguments: &str) -> Result<String, Failure> {
+    let (ours, times): (&str, &[(&str, &str)]) = match name {
+        "infinite" => return Ok(format!("taildrop:limit={UNLIMITED}")),
+        "droptail" => ("taildrop", &[]),
+        "drophead" => ("headdrop", &[]),
+        "codel" => ("codel:variant=mahimahi", &[("target", "target"), ("interval", "interval")]),
+        "pie" => ("pie:variant=mahimahi", &[("qdelay_ref", "target"), ("max_burst", "max_burst")]),
+        _ => {
+            let message =
+                format!("'{name}' is not known; expected infinite, droptail, drophead, codel or pie");
+            return Err(Failure::input(place, message));
+        }
+    };
+    let place = format!("{place}-args");
+    let (mut packets, mut bytes, mut more) = (None, None, String::new());
+    for item in arguments.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let wrong = |expected: &str| Failure::input(&place, format!("'{item}': expected {expected}"));
+        let (key, value) = item.split_once('=').ok_or_else(|| wrong("NAME=NUMBER"))?;
+        let number: u64 = value.trim().parse().map_err(|_| wrong("NAME=NUMBER with a whole number"))?;
+        match (key.trim(), times.iter().find(|(theirs, _)| *theirs == key.trim())) {
+            ("packets", _) => packets = Some(number),
+            ("bytes", _) => bytes = Some(number),
+            (_, Some((_, ours))) => more += &format!(":{ours}={number}ms"),
+            _ => {
+                let known = ["packets", "bytes"].into_iter().chain(times.iter().map(|(theirs, _)| *theirs));
+                return Err(wrong(&format!("one of {} for {name}", known.collect::<Vec<_>>().join(", "))));
+            }
+        }
+    }
+    let limit = match (packets, bytes) {
+        (None, None) => {
+            let message = format!("{name} has no limit; expected packets=N or bytes=N");
+            return Err(Failure::input(place, message));
+        }
+        (Some(packets), None) => format!(":limit={packets}"),
+        (packets, Some(bytes)) => format!(":limit={}:limit_bytes={bytes}b", packets.unwrap_or(UNLIMITED)),
+    };
+    Ok(format!("{ours}{more}{limit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn translated(name: Name, words: &str) -> Translated {
+        let words: Vec<OsString> = words.split('|').map(OsString::from).collect();
+        name.translate(&words).unwrap_or_else(|failure| panic!("{words:?}: {failure:?}"))
+    }
+
+    fn refused(name: Name, words: &str, part: &str) {
+        let words: Vec<OsString> =
+            words.split('|').filter(|word| !word.is_empty()).map(OsString::from).collect();
+        match name.translate(&words).map(|_| ()) {
+            Err(Failure::Input { place, message }) => {
+                let line = format!("{place}: {message}");
+                assert!(line.contains(part) && line.lines().count() == 1, "{words:?}: {line}");
+            }
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn programs_by_their_names() {
+        for (program, name) in [
+            ("mm-link", Some(Name::Link)),
+            ("/usr/bin/mm-delay", Some(Name::Delay)),
+            ("./mm-loss", Some(Name::Loss)),
+            ("qdelay", None),
+            ("mm-link/qdelay", None),
+            ("", None),
+        ] {
+            assert_eq!(Name::of(OsStr::new(program)), name, "{program}");
+        }
+    }
+
+    #[test]
+    fn the_uplink_comes_first() {
+        let Translated { options, logs, loss } = translated(Name::Link, "a.up|b.down");
+        assert_eq!((options.up.as_str(), options.down.as_str()), ("a.up", "b.down"));
+        assert_eq!(
+            (options.qdisc.as_str(), options.up_qdisc.as_str()),
+            ("taildrop:limit=10000000", "taildrop:limit=10000000")
+        );
+        assert!(!options.once && options.command.is_empty() && logs == [None, None] && loss == [0.0, 0.0]);
+    }
+
+    #[test]
+    fn options_around_the_traces() {
+        let words = "--uplink-log=u.log|a|-d|d.log|b|--once|--uplink-queue=droptail|--uplink-queue-args=packets=100|\
+                     --downlink-queue|pie|--downlink-queue-args=packets=50, qdelay_ref=20, max_burst=75|--|iperf3|--once";
+        let Translated { options, logs, .. } = translated(Name::Link, words);
+        assert_eq!(logs, [Some("d.log".into()), Some("u.log".into())]);
+        assert_eq!(options.up_qdisc, "taildrop:limit=100");
+        assert_eq!(options.qdisc, "pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50");
+        assert!(options.once);
+        assert_eq!(options.command, ["iperf3", "--once"]);
+    }
+
+    #[test]
+    fn a_command_begins_behind_the_traces() {
+        assert_eq!(
+            translated(Name::Link, "a|b|sh|-c|true|--once").options.command,
+            ["sh", "-c", "true", "--once"]
+        );
+        assert_eq!(translated(Name::Link, "--|a|b|sh").options.command, ["sh"]);
+    }
+
+    #[test]
+    fn queues() {
+        for (name, arguments, expected) in [
+            ("drophead", "bytes=3000", "headdrop:limit=10000000:limit_bytes=3000b"),
+            ("droptail", "packets=10,bytes=3000", "taildrop:limit=10:limit_bytes=3000b"),
+            (
+                "codel",
+                "packets=7, target=50, interval=500",
+                "codel:variant=mahimahi:target=50ms:interval=500ms:limit=7",
+            ),
+        ] {
+            let ours =
+                queue("--uplink-queue", name, arguments).unwrap_or_else(|failure| panic!("{failure:?}"));
+            assert_eq!(ours, expected);
+            assert!(qdelay_core::qdisc::AnyQdisc::parse(&ours).is_ok(), "{ours}");
+        }
+    }
+
+    #[test]
+    fn delays_and_losses() {
+        let Translated { options, .. } = translated(Name::Delay, "20|ping|-c1");
+        assert_eq!((options.delay, options.command.len()), (qdelay_core::Span::from_millis(20), 2));
+        assert_eq!(translated(Name::Loss, "uplink|0.25").loss, [0.0, 0.25]);
+        assert_eq!(translated(Name::Loss, "downlink|0.5|--|true").loss, [0.5, 0.0]);
+    }
+
+    #[test]
+    fn refusals_are_one_line() {
+        refused(Name::Link, "", "the trace of the uplink is missing; expected mm-link UPLINK DOWNLINK");
+        refused(Name::Link, "a", "the trace of the downlink is missing");
+        refused(Name::Link, "a|b|--cbr|true", "--cbr: unknown; expected --once");
+        refused(Name::Link, "a|b|--uplink-log", "--uplink-log: a value is missing");
+        refused(
+            Name::Link,
+            "a|b|--uplink-queue=red",
+            "--uplink-queue: 'red' is not known; expected infinite",
+        );
+        refused(Name::Link, "a|b|--downlink-queue=droptail", "--downlink-queue-args: droptail has no limit");
+        refused(
+            Name::Link,
+            "a|b|--downlink-queue=droptail|--downlink-queue-args=packets",
+            "expected NAME=NUMBER",
+        );
+        refused(
+            Name::Link,
+            "a|b|--downlink-queue=droptail|--downlink-queue-args=target=5",
+            "expected one of packets, bytes for droptail",
+        );
+        refused(Name::Delay, "", "the delay is missing; expected mm-delay");
+        refused(Name::Delay, "20ms", "'20ms': expected whole milliseconds");
+        refused(Name::Loss, "uplink", "is missing; expected mm-loss");
+        refused(Name::Loss, "up|0.1", "'up': expected uplink or downlink");
+        refused(Name::Loss, "uplink|1.5", "'1.5': expected a rate from 0 to 1");
+    }
+}

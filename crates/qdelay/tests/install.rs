@@ -1,0 +1,63 @@
+//! `make install`: the command, a manual page for each of its commands, and completions.
+
+use crate::architecture::root;
+use crate::common::{folder, refused, succeed};
+use std::path::Path;
+use std::process::Command;
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn into_a_folder_for_packages() {
+    let folder = folder("install");
+    let command = env!("CARGO_BIN_EXE_qdelay");
+    let made = Command::new("make")
+        .args(["install", "PREFIX=/usr", &format!("DESTDIR={}", folder.display())])
+        .arg(format!("QDELAY={command}"))
+        .current_dir(root())
+        .output()
+        .expect("make runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for name in ["mm-link", "mm-delay", "mm-loss"] {
+        assert_eq!(std::fs::read_link(folder.join("usr/bin").join(name)).unwrap(), Path::new("qdelay"));
+    }
+    let share = folder.join("usr/share");
+    let pages = names(&share.join("man/man1"));
+    assert!(
+        ["qdelay.1", "qdelay-link.1", "qdelay-trace-convert.1"]
+            .iter()
+            .all(|page| pages.iter().any(|name| name == page))
+    );
+    assert!(!pages.iter().any(|page| page.contains("help")), "{pages:?}");
+    let page = std::fs::read_to_string(share.join("man/man1/qdelay-link.1")).unwrap();
+    assert!(
+        page.contains("qdelay\\-link \\- ")
+            && page.contains("\\-\\-qdisc")
+            && page.contains("QDELAY_OUTSIDE")
+    );
+    let shells = [
+        ("bash", "bash-completion/completions/qdelay"),
+        ("zsh", "zsh/site-functions/_qdelay"),
+        ("fish", "fish/vendor_completions.d/qdelay.fish"),
+    ];
+    for (shell, path) in shells {
+        let installed = std::fs::read_to_string(share.join(path)).unwrap();
+        assert!(installed.contains("reproduce") && installed.contains("up-qdisc"), "{shell}");
+        assert_eq!(installed, succeed(&["completions", shell]), "{shell}");
+    }
+    let installed = Command::new(folder.join("usr/bin/qdelay")).arg("--version").output().unwrap();
+    assert_eq!(String::from_utf8(installed.stdout).unwrap(), succeed(&["--version"]));
+}
+
+#[test]
+fn folders_and_shells_that_are_none() {
+    refused(&["man", "/nowhere/at/all"], &["/nowhere/at/all: no such folder; expected one for the pages"]);
+    refused(&["completions", "tcsh"], &["'tcsh' is not known; expected one of bash, elvish, fish"]);
+    refused(&["completions"], &["completions: ", "is missing"]);
+}
