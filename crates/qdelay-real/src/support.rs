@@ -121,6 +121,9 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     if flow.discard_after.is_some() {
         return Err("discard_after: real receivers accept every packet; remove it".to_string());
     }
+    if flow.is_upload {
+        return Err("direction = \"up\": real programs only send down; expected down".to_string());
+    }
     match &flow.transport {
         // iperf3 ends a transfer when all data is written, and discards data that has not arrived by then.
         TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {

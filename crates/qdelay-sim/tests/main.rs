@@ -14,5 +14,6 @@ mod in_order;
 mod rate_control;
 mod records;
 mod stepper;
+mod uploads;
 
 main!();

@@ -136,12 +136,12 @@ fn every_key_arrives() {
         },
         "flow": [
             {
-                "name": "video", "transport": "udp:4mbit", "count": 3, "start": "5s", "stop": "9s", "spread": "1s",
+                "name": "video", "transport": "udp:4mbit", "count": 3, "direction": "down", "start": "5s", "stop": "9s", "spread": "1s",
                 "dscp": "AF41", "other_dscp": "be", "other_share": "12.5%", "extra_rtt": "30ms", "access": "5mbit",
                 "access_jitter": "1.6ms", "discard_after": "150ms",
             },
             {
-                "name": "flow-2", "transport": "cubic", "count": 1, "start": "0s", "stop": null, "spread": "0s",
+                "name": "flow-2", "transport": "cubic", "count": 1, "direction": "down", "start": "0s", "stop": null, "spread": "0s",
                 "dscp": "46", "other_dscp": null, "other_share": null, "extra_rtt": "0s", "access": null,
                 "access_jitter": "0s", "discard_after": null,
             },
@@ -485,4 +485,13 @@ fn a_library_serves_several_threads() {
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     assert_eq!((ids.len(), ids[0].as_str(), ids[39].as_str()), (40, "00-1", "39-40"));
+}
+
+#[test]
+fn the_direction_of_a_flow_is_an_axis() {
+    let text = "[path]\nlink = \"10mbit\"\n[[flow]]\n[matrix]\nflow.direction = [\"down\", \"up\"]";
+    let study = Study::parse("my.toml", text, &Overrides::default()).unwrap();
+    let library = Library::new();
+    let is_upload = |index| study.case(index, &library).unwrap().scenario.flows[0].is_upload;
+    assert_eq!((study.case_count(), is_upload(0), is_upload(1)), (2, false, true));
 }

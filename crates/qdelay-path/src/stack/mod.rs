@@ -85,12 +85,14 @@ pub struct FlowWay {
     /// At most this much more delay behind the access link in the data direction; packets keep their order. Without an
     /// access link it is not looked at.
     pub access_jitter: Span,
-    /// Added to the base round trip, for this flow alone.
+    /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
     /// The UE that it goes to: a place in [`CellScenario::ues`]. Without a cell it is not looked at.
     pub ue: usize,
     /// The QoS flow of that UE that carries it: its QFI. Without a cell it is not looked at.
     pub qfi: u8,
+    /// Whether its data crosses the uplink, and its acknowledgements the bottleneck. The host puts them in there.
+    pub is_upload: bool,
 }
 
 /// How packets say which flow they are of.
@@ -139,9 +141,10 @@ pub struct Topology {
     pub up: NodeId,
     /// The exit of acknowledgements.
     pub senders: NodeId,
-    /// Where each flow's data enters, and behind the last one what is of no flow; of [`FlowKey::Class`] all at one place.
+    /// Where each flow's data enters, and behind the last one what is of no flow; of [`FlowKey::Class`] all at one place. Of an
+    /// upload it is where the acknowledgements enter.
     pub data_entry: Vec<NodeId>,
-    /// Where each flow's acknowledgements enter; as above.
+    /// Where each flow's acknowledgements enter; as above. Of an upload it is where the data enters.
     pub ack_entry: Vec<NodeId>,
     /// Queue and link of each hop, in the order of [`Dumbbell::hops`].
     pub hops: Vec<[NodeId; 2]>,
@@ -356,13 +359,19 @@ impl Dumbbell<'_> {
                 continue;
             };
             let name = |what: &str| format!("{what}-{i}");
-            let mut data_to = entry;
+            let (mut down_to, mut up_to) = (entry, up);
             if flow.access_jitter > Span::ZERO {
                 // Its random stream is that of its name, and so the flow's own.
                 let jitter = name("access-jitter");
                 let spec = DelaySpec { jitter: flow.access_jitter, ..DelaySpec::constant(Span::ZERO) };
-                stack.chain_to(&[&jitter], data_to);
-                data_to = stack.add(Place::Elsewhere, &jitter, NodeSpec::Delay(spec));
+                let spec = NodeSpec::Delay(spec);
+                if flow.is_upload {
+                    stack.chain_to(&[&jitter], up_to);
+                    up_to = stack.add_back(Place::Elsewhere, &jitter, spec);
+                } else {
+                    stack.chain_to(&[&jitter], down_to);
+                    down_to = stack.add(Place::Elsewhere, &jitter, spec);
+                }
             }
             let mut add = |side: &str, to: NodeId, add: fn(&mut Stack, Place, &str, NodeSpec) -> NodeId| {
                 let (queue, line) = (name(side), name(&format!("{side}-line")));
@@ -371,8 +380,8 @@ impl Dumbbell<'_> {
                 add(stack, Place::Elsewhere, &line, NodeSpec::link(Line::new(rate, 0)));
                 Ok::<NodeId, StackError>(node)
             };
-            entries.data.push(add("access", data_to, Stack::add)?);
-            entries.acks.push(add("return", up, Stack::add_back)?);
+            entries.data.push(add("access", down_to, Stack::add)?);
+            entries.acks.push(add("return", up_to, Stack::add_back)?);
         }
         entries.data.push(entry);
         entries.acks.push(ups[0]);

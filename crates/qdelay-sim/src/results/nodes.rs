@@ -54,6 +54,51 @@ entity! {
 }
 
 entity! {
+    /// The uplink; in a cell those of all UEs together: counts of the whole run, the rest after the warm-up.
+    pub struct UplinkFigures {
+        /// Packets that arrived at its queue.
+        pub arrived: u64,
+        /// Packets that left its link.
+        pub delivered: u64,
+        /// Packets that its queue dropped.
+        pub drops: u64,
+        /// The same by reason.
+        pub drops_by_reason: BTreeMap<String, u64>,
+        /// Packets that it marked.
+        pub marks: u64,
+        /// The same by reason.
+        pub marks_by_reason: BTreeMap<String, u64>,
+        /// IP bytes that left its link, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Mean rate that its link offered, Mbit/s; null without a limit.
+        pub capacity_mbps: Option<f64>,
+        /// Bytes sent over bytes offered.
+        pub utilization: f64,
+        /// Departure from its link less arrival at its queue.
+        pub queue_delay_ms: DelaySummary,
+    }
+}
+
+impl From<HopFigures> for UplinkFigures {
+    fn from(hop: HopFigures) -> UplinkFigures {
+        let HopFigures { arrived, delivered, drops, drops_by_reason, marks, marks_by_reason, .. } = hop;
+        let HopFigures { throughput_mbps, capacity_mbps, utilization, queue_delay_ms, .. } = hop;
+        UplinkFigures {
+            arrived,
+            delivered,
+            drops,
+            drops_by_reason,
+            marks,
+            marks_by_reason,
+            throughput_mbps,
+            capacity_mbps,
+            utilization,
+            queue_delay_ms,
+        }
+    }
+}
+
+entity! {
     /// A node of the path.
     #[derive(Copy, Eq)]
     pub struct NodeFigures {

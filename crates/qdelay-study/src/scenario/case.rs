@@ -6,7 +6,7 @@ use super::changes::{Change, Point};
 use super::declare::{BINS_MAX, FLOWS_MAX, Flow, Hop, Path, Run, Settings};
 use super::named::Named;
 use super::sources::Sources;
-use super::values::{Bins, Link, Percent, Qdisc, TraceFormat, TraceName, Uplink};
+use super::values::{Bins, Direction, Link, Percent, Qdisc, TraceFormat, TraceName, Uplink};
 use crate::traces::TraceUsed;
 use qdelay_config::{AnySetting, Fault, Setting};
 use qdelay_core::component::Arguments;
@@ -192,6 +192,21 @@ impl Tables {
         Ok(())
     }
 
+    /// Uploads need an uplink, and are not for cells.
+    fn check_directions(&self) -> Result<(), Fault> {
+        let mut uploads = self.flows.iter().filter(|flow| flow.keys.direction.get() == Direction::Up);
+        let Some(Named { keys, .. }) = uploads.next() else { return Ok(()) };
+        if self.cell.is_some() {
+            let message = "an upload in a cell, whose uplink is not modelled for data; expected down";
+            return Err(keys.direction.fault(message));
+        }
+        if self.path.uplink.get() == Uplink::None {
+            let message = "there is no uplink that its data could cross; expected path.uplink too, such as uplink = \"10mbit\"";
+            return Err(keys.direction.fault(message));
+        }
+        Ok(())
+    }
+
     /// The destinations of the flows of an entry: indices of UEs, and QFIs. Without a cell it is one destination, which is not
     /// used.
     fn destinations(&self, flow: &Named<Flow>) -> Result<Vec<(usize, u8)>, Fault> {
@@ -206,6 +221,7 @@ impl Tables {
 
     fn check_flows(&self) -> Result<(), Fault> {
         self.check_companions()?;
+        self.check_directions()?;
         let mut counts: Vec<u64> = Vec::new();
         for flow in &self.flows {
             let destinations = self.destinations(flow)?.len() as u64;
@@ -327,6 +343,7 @@ impl Tables {
                     access_jitter: keys.access_jitter.get(),
                     discard_after: keys.discard_after.get(),
                     extra_rtt: keys.extra_rtt.get(),
+                    is_upload: keys.direction.get() == Direction::Up,
                     ue,
                     qfi,
                     ..FlowSpec::new(transport.text(), transport.value().0.as_ref().clone())

@@ -160,6 +160,15 @@ words! {
     }
 }
 words! {
+    /// Which way the data of a flow goes.
+    pub enum Direction {
+        /// Through the bottleneck.
+        Down = "down",
+        /// Through the uplink.
+        Up = "up",
+    }
+}
+words! {
     /// The protocol of packets.
     pub enum Protocol {
         /// Datagrams.
