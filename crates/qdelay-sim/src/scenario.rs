@@ -60,7 +60,8 @@ impl Scenario {
 
     /// Whether results have figures of the uplink.
     pub fn measures_uplink(&self) -> bool {
-        self.flows.iter().any(|flow| flow.is_upload)
+        let has_qdisc = self.uplink.as_ref().is_some_and(|uplink| uplink.qdisc.is_some());
+        has_qdisc || self.flows.iter().any(|flow| flow.is_upload)
     }
 }
 

@@ -14,7 +14,7 @@ fn both(down_mbit: u32, up_mbit: u32, downloads: &[&str], uploads: &[&str]) -> S
         move |text: &&str| FlowSpec { is_upload, group: usize::from(is_upload), ..flow(text) }
     };
     Scenario {
-        uplink: Some(Uplink { link: line(up_mbit), limit: 100 }),
+        uplink: Some(Uplink::tail_drop(line(up_mbit).0, 100)),
         flows: downloads.iter().map(spec(false)).chain(uploads.iter().map(spec(true))).collect(),
         groups: ["down", "up"].map(str::to_string).to_vec(),
         series: Some(ms(100)),
@@ -30,7 +30,7 @@ fn mirrored(scenario: &Scenario) -> Scenario {
     let flows = scenario.flows.iter().map(|flow| FlowSpec { is_upload: !flow.is_upload, ..flow.clone() });
     Scenario {
         bottleneck: Bottleneck::Link { qdisc, link: uplink.link },
-        uplink: Some(Uplink { link: LinkSpec(down.clone()), limit: 100 }),
+        uplink: Some(Uplink::tail_drop(down.clone(), 100)),
         flows: flows.collect(),
         ..scenario.clone()
     }
@@ -140,4 +140,42 @@ fn keys_of_a_flow_are_for_its_data() {
 #[test]
 fn without_uploads_there_is_nothing_of_the_uplink() {
     assert!(play(&both(10, 10, &["cubic"], &[])).uplink.is_none());
+}
+
+/// The uplink's own discipline keeps the queue of the uplink short, and what it has done is told of the uplink alone.
+#[test]
+fn the_uplink_has_a_discipline_of_its_own() {
+    let with = |qdisc: &str| {
+        let mut scenario = both(50, 5, &[], &["cubic:ecn=on", "reno"]);
+        let qdisc = Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap();
+        scenario.uplink.as_mut().unwrap().qdisc = Some(qdisc);
+        play(&scenario)
+    };
+    let (deep, short) = (with("taildrop:limit=1000"), with("codel:ecn=on"));
+    let [deep, short] = [&deep, &short].map(|outcome| {
+        let uplink = outcome.uplink.as_ref().unwrap();
+        assert_eq!((outcome.drops, outcome.marks), (0, 0));
+        assert_eq!(uplink.drops, outcome.flows.iter().map(|flow| flow.packets_lost).sum::<u64>());
+        assert_eq!(uplink.marks, outcome.nodes["uplink"].marked);
+        assert!(uplink.utilization > 0.8);
+        uplink
+    });
+    assert!(deep.queue_delay_ms.p50 > 5.0 * short.queue_delay_ms.p50, "{deep:?} {short:?}");
+    assert!(
+        short.marks > 0 && short.drops_by_reason["codel"] > 0 && !deep.drops_by_reason.contains_key("codel")
+    );
+}
+
+/// Its figures are there for downloads too, whose acknowledgements cross it.
+#[test]
+fn an_uplink_with_a_discipline_is_measured_without_uploads() {
+    let mut scenario = both(10, 10, &["cubic"], &[]);
+    let qdisc = Arguments::parse(qdelay_core::qdisc::COMPONENTS, "taildrop:limit=100").unwrap();
+    let plain = play(&scenario);
+    scenario.uplink.as_mut().unwrap().qdisc = Some(qdisc);
+    let mut watched = play(&scenario);
+    let uplink = watched.measures.uplink.take().unwrap();
+    assert_eq!(uplink.delivered, plain.nodes["uplink-link"].forwarded_packets);
+    assert!(uplink.queue_delay_ms.count == uplink.delivered && uplink.delivered > 1000);
+    assert_eq!(watched, plain, "nothing else changes");
 }

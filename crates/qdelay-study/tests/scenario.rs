@@ -133,6 +133,7 @@ fn every_key_arrives() {
         "path": {
             "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "once": true, "qdisc": "codel:limit=7",
             "limit": 20, "rtt": "20ms", "jitter": "1ms", "uplink": "synth-lte-driving.up", "uplink_limit": 30,
+            "uplink_qdisc": "taildrop",
         },
         "flow": [
             {
@@ -494,4 +495,21 @@ fn the_direction_of_a_flow_is_an_axis() {
     let library = Library::new();
     let is_upload = |index| study.case(index, &library).unwrap().scenario.flows[0].is_upload;
     assert_eq!((study.case_count(), is_upload(0), is_upload(1)), (2, false, true));
+}
+
+#[test]
+fn the_uplink_has_a_discipline_where_it_is_given() {
+    let case = |keys: &str| {
+        let text = format!("[path]\nlink = \"10mbit\"\n{keys}\n[[flow]]");
+        let study = Study::parse("my.toml", &text, &Overrides::default()).unwrap();
+        study.case(0, &Library::new()).unwrap().scenario
+    };
+    let qdisc = |keys: &str| {
+        let uplink = case(keys).uplink.unwrap();
+        uplink.qdisc.map(|qdisc| (qdisc.component().name, qdisc.get(&qdelay_core::qdisc::LIMIT)))
+    };
+    assert_eq!(qdisc("uplink_limit = 30"), None);
+    assert_eq!(qdisc("uplink_limit = 30\nuplink_qdisc = \"taildrop\""), Some(("taildrop", 30)));
+    assert_eq!(qdisc("uplink_limit = 30\nuplink_qdisc = \"codel:limit=7\""), Some(("codel", 7)));
+    assert!(case("uplink_qdisc = \"fq_codel\"").measures_uplink() && !case("").measures_uplink());
 }

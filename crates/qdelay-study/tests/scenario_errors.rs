@@ -157,8 +157,12 @@ const BAD: &[(&str, &str)] = &[
     ("{BASE}direction = \"left\"", "my.toml: line 6: flow.direction: 'left': expected one of down, up"),
     // Keys of [path].
     (
+        "[path]\nlink = \"10mbit\"\nuplink = \"none\"\nuplink_qdisc = \"codel\"\n[[flow]]",
+        "my.toml: line 4: path.uplink_qdisc: there is no uplink; expected path.uplink too, such as uplink = \"10mbit\"",
+    ),
+    (
         "[path]\nlink = \"10mbit\"\nqdics = \"pie\"\n[[flow]]",
-        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, hop; did you mean 'qdisc'?",
+        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, uplink_qdisc, hop; did you mean 'qdisc'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdisc = \"bod\"\n[[flow]]",
@@ -421,7 +425,7 @@ const BAD: &[(&str, &str)] = &[
     // [matrix].
     (
         "{BASE}[matrix]\npath.qdics = [\"pie\"]",
-        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit; did you mean 'qdisc'?",
+        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, uplink_qdisc; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[matrix]\nqdisc = [\"pie\"]",
@@ -505,7 +509,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisk = \"pie\"",
-        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit; did you mean 'qdisc'?",
+        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, uplink_qdisc; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = [\"pie\"]",

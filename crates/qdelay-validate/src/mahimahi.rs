@@ -5,7 +5,7 @@ use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::Span;
 use qdelay_path::TraceLink;
-use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario, Uplink};
 use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
 use std::path::Path;
@@ -108,7 +108,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
     let typed = discipline(qdisc);
     let scenario = Scenario {
         bottleneck: Bottleneck::link(parse_qdisc(typed)?, link.clone()),
-        uplink: Some(Uplink { link: LinkSpec(uplink()?.into()), limit: 1000 }),
+        uplink: Some(Uplink::tail_drop(uplink()?, 1000)),
         hops: Vec::new(),
         base_rtt: host.base_rtt,
         jitter: host.jitter,

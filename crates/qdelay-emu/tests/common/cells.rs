@@ -55,7 +55,7 @@ fn plan(cell: CellScenario, ways: Vec<FlowWay>) -> DumbbellPlan {
     DumbbellPlan {
         hops: Vec::new(),
         bottleneck: Bottleneck::Cell(Box::new(cell)),
-        uplink: Some(Uplink { link: LinkSpec(Line::new(Rate::from_bps(20_000_000), 0).into()), limit: 50 }),
+        uplink: Some(Uplink::tail_drop(Line::new(Rate::from_bps(20_000_000), 0), 50)),
         base_rtt: ms(9),
         jitter: ms(1),
         ways,

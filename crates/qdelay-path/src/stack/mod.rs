@@ -75,6 +75,15 @@ pub struct Uplink {
     pub link: LinkSpec,
     /// Packets its queue holds.
     pub limit: u64,
+    /// The discipline of its queue, with a limit of its own; `None` for tail drop of `limit` packets.
+    pub qdisc: Option<Arguments>,
+}
+
+impl Uplink {
+    /// A link behind a tail-drop queue of `limit` packets.
+    pub fn tail_drop(link: impl Into<AnyLink>, limit: u64) -> Uplink {
+        Uplink { link: LinkSpec(link.into()), limit, qdisc: None }
+    }
 }
 
 /// Where a flow goes.
@@ -318,7 +327,10 @@ impl Dumbbell<'_> {
         for ue in ues {
             let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
             stack.chain(&[&queue, &link, "up"]);
-            let qdisc = tail_drop(&format!("taildrop:limit={}", uplink.limit))?;
+            let qdisc = match &uplink.qdisc {
+                Some(qdisc) => AnyQdisc::build(qdisc)?,
+                None => tail_drop(&format!("taildrop:limit={}", uplink.limit))?,
+            };
             uplinks.push([
                 stack.add_back(Place::Uplink, &queue, NodeSpec::Queue(qdisc)),
                 stack.add_back(Place::UplinkLink, &link, NodeSpec::link(uplink.link.0.clone())),

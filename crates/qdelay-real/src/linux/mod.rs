@@ -91,6 +91,9 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     }
     let uplink = match &scenario.uplink {
         None => None,
+        Some(uplink) if uplink.qdisc.is_some() => {
+            return refuse("an uplink with a discipline of its own: expected none");
+        }
         Some(uplink) => match uplink.link.0.rate().filter(|rate| is_for_tc(*rate)) {
             Some(rate) => Some((Class { rate, burst_bytes: shaper.burst_bytes() }, uplink.limit)),
             None => return refuse("an uplink without a constant rate: expected one"),

@@ -59,7 +59,7 @@ entity! {
         /// Each hop in front of the bottleneck, by its name.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub hops: BTreeMap<String, HopFigures>,
-        /// The uplink, where there are uploads.
+        /// The uplink, where there are uploads or it has a discipline of its own.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub uplink: Option<UplinkFigures>,
         /// Results of cells only.

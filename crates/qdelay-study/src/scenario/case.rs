@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 /// The maximum number of bins of a time series if the width of the bins is not given.
 const BINS: u64 = 500;
 
+/// The keys of `[path]` that mean something with a cell.
+const WITH_A_CELL: [&str; 5] = ["rtt", "jitter", "uplink", "uplink_limit", "uplink_qdisc"];
+
 /// A case, ready to run.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -125,6 +128,7 @@ impl Tables {
         for hop in &self.hops {
             QueueAndLink::from(&hop.keys).check(Hop::TABLE.name, hop.line)?;
         }
+        self.check_uplink()?;
         self.check_times()?;
         self.check_flows()
     }
@@ -140,6 +144,16 @@ impl Tables {
             }
             None => Ok(()),
         }
+    }
+
+    /// Without an uplink it has no queue.
+    fn check_uplink(&self) -> Result<(), Fault> {
+        let Path { uplink, uplink_qdisc, .. } = &self.path;
+        if uplink_qdisc.is_given() && uplink.get() == Uplink::None {
+            let message = "there is no uplink; expected path.uplink too, such as uplink = \"10mbit\"";
+            return Err(uplink_qdisc.fault(message));
+        }
+        Ok(())
     }
 
     fn check_times(&self) -> Result<(), Fault> {
@@ -281,8 +295,11 @@ impl Tables {
                 trace.map_err(|error| error + sources.library.or_link(setting.text()))
             }
         };
-        let link = LinkSpec(link.map_err(|message| setting.fault(message))?);
-        Ok(Some(qdelay_sim::Uplink { link, limit: self.path.uplink_limit.get() }))
+        let link = link.map_err(|message| setting.fault(message))?;
+        let (limit, qdisc) = (self.path.uplink_limit.get(), &self.path.uplink_qdisc);
+        let link = LinkSpec(with_promised_rate(qdisc, link)?);
+        let qdisc = qdisc.is_given().then(|| with_limit(qdisc, Some(limit))).transpose()?;
+        Ok(Some(qdelay_sim::Uplink { link, limit, qdisc }))
     }
 
     /// The simulator's scenario.
@@ -377,7 +394,7 @@ impl Tables {
             self.add_hops(&mut path);
             return json!({ "path": path, "flow": flows, "run": run });
         };
-        path.retain(|key, _| ["rtt", "jitter", "uplink", "uplink_limit"].contains(&key.as_str()));
+        path.retain(|key, _| WITH_A_CELL.contains(&key.as_str()));
         self.add_hops(&mut path);
         json!({ "path": path, "cell": cell.json(), "flow": flows, "run": run })
     }
@@ -460,12 +477,7 @@ impl QueueAndLink<'_> {
 
     /// The discipline, with the table's limit if the discipline's own limit is not given.
     fn qdisc(&self) -> Result<Arguments, Fault> {
-        let mut arguments = self.qdisc.value().0.clone();
-        if let Some(limit) = self.limit.get() {
-            arguments.default_to(&qdisc::LIMIT, limit);
-        }
-        AnyQdisc::build(&arguments).map_err(|error| self.qdisc.fault(error))?;
-        Ok(arguments)
+        with_limit(self.qdisc, self.limit.get())
     }
 
     fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
@@ -479,21 +491,35 @@ impl QueueAndLink<'_> {
 
     /// The link below the discipline, which has the rate that the discipline counts on, if it does.
     fn link_below(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
-        let link = self.link(sources)?;
-        let arguments = &self.qdisc.value().0;
-        let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
-        let Some(promised) = promised else { return Ok(link) };
-        let found = match link.rate() {
-            Some(rate) if promised <= rate => return Ok(link),
-            Some(rate) => format!("the link has {rate}"),
-            None => "the link's rate varies".to_string(),
-        };
-        let message = format!(
-            "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
-            arguments.component().name
-        );
-        Err(self.qdisc.fault(message))
+        with_promised_rate(self.qdisc, self.link(sources)?)
     }
+}
+
+/// The discipline of `setting`, with this limit if its own is not given.
+fn with_limit(setting: &Setting<Qdisc>, limit: Option<u64>) -> Result<Arguments, Fault> {
+    let mut arguments = setting.value().0.clone();
+    if let Some(limit) = limit {
+        arguments.default_to(&qdisc::LIMIT, limit);
+    }
+    AnyQdisc::build(&arguments).map_err(|error| setting.fault(error))?;
+    Ok(arguments)
+}
+
+/// The link below the discipline of `setting`, if it has the rate that the discipline counts on.
+fn with_promised_rate(setting: &Setting<Qdisc>, link: AnyLink) -> Result<AnyLink, Fault> {
+    let arguments = &setting.value().0;
+    let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
+    let Some(promised) = promised else { return Ok(link) };
+    let found = match link.rate() {
+        Some(rate) if promised <= rate => return Ok(link),
+        Some(rate) => format!("the link has {rate}"),
+        None => "the link's rate varies".to_string(),
+    };
+    let message = format!(
+        "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
+        arguments.component().name
+    );
+    Err(setting.fault(message))
 }
 
 fn line(rate: Rate) -> AnyLink {

@@ -90,7 +90,8 @@ table! {
         rtt: Span = key("10ms", "Round trip without any queue or transmission.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "At most this much more delay behind the bottleneck; packets keep their order.").within("0s", "60s");
         uplink: Uplink = key("48mbit", "What acknowledgements and the data of uploads cross.");
-        uplink_limit: u64 = key("1000", "Packets the uplink's queue holds.").count("packets").within("1", "10000000");
+        uplink_limit: u64 = key("1000", "Packets the uplink's queue holds, where the limit of uplink_qdisc is not given.").count("packets").within("1", "10000000");
+        uplink_qdisc: Qdisc = key("taildrop", "The queue discipline of the uplink; results have its figures where this is given.");
     }
 }
 
