@@ -24,6 +24,9 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
             scenario.flows.len()
         ));
     }
+    if scenario.impairments.down.duplicate > 0.0 {
+        return Err("duplicate: packets of real programs are not copied; expected 0%".to_string());
+    }
     for flow in &scenario.flows {
         check_flow(flow, kernel)
             .map_err(|message| format!("flow '{}': {message} with real programs", flow.name))?;

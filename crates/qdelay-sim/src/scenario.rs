@@ -1,6 +1,7 @@
 //! A scenario: a bottleneck, its flows, and the duration.
 
 use qdelay_core::{Rate, Span};
+pub use qdelay_path::Impairments;
 use qdelay_path::stack::FlowWay;
 pub use qdelay_path::stack::{Bottleneck, HopSpec, LinkSpec, Uplink};
 use qdelay_traffic::transport::TransportConfig;
@@ -19,6 +20,8 @@ pub struct Scenario {
     pub base_rtt: Span,
     /// At most this much more delay behind the bottleneck, drawn uniformly for each packet; packets keep their order.
     pub jitter: Span,
+    /// Loss, reordering and duplication behind the bottleneck and behind the uplink.
+    pub impairments: Impairments,
     /// The flows, each with a number of its own: its place here.
     pub flows: Vec<FlowSpec>,
     /// Names of the groups of flows for measurements; empty without groups.
@@ -47,6 +50,7 @@ impl Scenario {
             uplink: None,
             base_rtt,
             jitter: Span::ZERO,
+            impairments: Impairments::default(),
             flows: Vec::new(),
             groups: Vec::new(),
             probe: None,

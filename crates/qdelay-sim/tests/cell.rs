@@ -68,6 +68,7 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
         hops: Vec::new(),
         base_rtt: ms(20),
         jitter: Span::ZERO,
+        impairments: qdelay_sim::Impairments::default(),
         flows: flows.iter().enumerate().map(|(group, text)| FlowSpec { group, ..flow(text) }).collect(),
         groups: flows.iter().map(|text| (*text).to_string()).collect(),
         probe: None,

@@ -10,6 +10,7 @@ mod closed_forms;
 mod determinism;
 mod fuzz;
 mod hops;
+mod impairments;
 mod in_order;
 mod rate_control;
 mod records;

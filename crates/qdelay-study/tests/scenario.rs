@@ -3,7 +3,7 @@
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::LIMIT;
 use qdelay_core::{Rate, Span};
-use qdelay_path::{AnyLink, Line, LinkModel};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
 use qdelay_sim::SecondCodepoint;
 use qdelay_study::InputError;
 use qdelay_study::expect::{Best, Over};
@@ -134,6 +134,7 @@ fn every_key_arrives() {
             "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "once": true, "qdisc": "codel:limit=7",
             "limit": 20, "rtt": "20ms", "jitter": "1ms", "uplink": "synth-lte-driving.up", "uplink_limit": 30,
             "uplink_qdisc": "taildrop",
+            "loss": "none", "reorder": "0%", "reorder_by": "2ms", "duplicate": "0%", "uplink_loss": "none",
         },
         "flow": [
             {
@@ -512,4 +513,20 @@ fn the_uplink_has_a_discipline_where_it_is_given() {
     assert_eq!(qdisc("uplink_limit = 30\nuplink_qdisc = \"taildrop\""), Some(("taildrop", 30)));
     assert_eq!(qdisc("uplink_limit = 30\nuplink_qdisc = \"codel:limit=7\""), Some(("codel", 7)));
     assert!(case("uplink_qdisc = \"fq_codel\"").measures_uplink() && !case("").measures_uplink());
+}
+
+#[test]
+fn impairments_are_read() {
+    let case = |keys: &str| {
+        let text = format!("[path]\nlink = \"10mbit\"\n{keys}\n[[flow]]");
+        let study = Study::parse("my.toml", &text, &Overrides::default()).unwrap();
+        study.case(0, &Library::new()).unwrap().scenario.impairments
+    };
+    assert!(case("").is_none() && case("reorder_by = \"5ms\"\nloss = \"0%\"").is_none());
+    let keys = "loss = { gilbert-elliott = { p = \"1%\", r = \"25%\", good = \"0.1%\" } }\nreorder = \"2%\"\n\
+                reorder_by = \"5ms\"\nduplicate = \"0.5%\"\nuplink_loss = \"3%\"";
+    let Impairments { down, up } = case(keys);
+    assert_eq!(down.loss, LossModel::GilbertElliott { p: 0.01, r: 0.25, bad: 1.0, good: 0.001 });
+    assert_eq!((down.reorder, down.reorder_by, down.duplicate), (0.02, Span::from_millis(5), 0.005));
+    assert_eq!(up, ImpairmentSpec { loss: LossModel::Random(0.03), ..ImpairmentSpec::default() });
 }

@@ -157,12 +157,24 @@ const BAD: &[(&str, &str)] = &[
     ("{BASE}direction = \"left\"", "my.toml: line 6: flow.direction: 'left': expected one of down, up"),
     // Keys of [path].
     (
+        "[path]\nlink = \"10mbit\"\nloss = \"150%\"\n[[flow]]",
+        "my.toml: line 3: path.loss: '150%': probability=150%: out of range; expected 0% to 100%",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nuplink_loss = \"gilbert-elliott:p=1%\"\n[[flow]]",
+        "my.toml: line 3: path.uplink_loss: 'gilbert-elliott:p=1%': no r; expected a percentage such as r=1%",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nduplicate = 0.1\n[[flow]]",
+        "my.toml: line 3: path.duplicate: found the float 0.1; expected percent in quotes, 0% to 100%, such as \"20%\"",
+    ),
+    (
         "[path]\nlink = \"10mbit\"\nuplink = \"none\"\nuplink_qdisc = \"codel\"\n[[flow]]",
         "my.toml: line 4: path.uplink_qdisc: there is no uplink; expected path.uplink too, such as uplink = \"10mbit\"",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdics = \"pie\"\n[[flow]]",
-        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, uplink_qdisc, hop; did you mean 'qdisc'?",
+        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss, hop; did you mean 'qdisc'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdisc = \"bod\"\n[[flow]]",
@@ -425,7 +437,7 @@ const BAD: &[(&str, &str)] = &[
     // [matrix].
     (
         "{BASE}[matrix]\npath.qdics = [\"pie\"]",
-        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, uplink_qdisc; did you mean 'qdisc'?",
+        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[matrix]\nqdisc = [\"pie\"]",
@@ -509,7 +521,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisk = \"pie\"",
-        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, uplink_qdisc; did you mean 'qdisc'?",
+        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = [\"pie\"]",

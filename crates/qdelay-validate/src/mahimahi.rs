@@ -4,7 +4,7 @@ use super::reference::{MAHIMAHI, Table};
 use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::Span;
-use qdelay_path::TraceLink;
+use qdelay_path::{Impairments, TraceLink};
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario, Uplink};
 use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
@@ -112,6 +112,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         hops: Vec::new(),
         base_rtt: host.base_rtt,
         jitter: host.jitter,
+        impairments: Impairments::default(),
         flows: vec![FlowSpec {
             start: START_STEP * (seed - 1),
             ..FlowSpec::new(transport, parse_transport(self::transport(transport))?)

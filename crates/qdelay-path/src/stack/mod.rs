@@ -7,6 +7,8 @@
 //! sender-side exit <- delay-up-i <- [uplink-link <- uplink] <- [return-access-i] <- acknowledgements
 //! ```
 //!
+//! Where there is loss, reordering or duplication, a node for it stands in front of the delay of its direction.
+//!
 //! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
 //! [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
 //! uplink of its own. A host that knows the flow of a packet puts it in where that flow enters; one that knows only its class
@@ -20,7 +22,9 @@ pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec
 pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
 
-use crate::{AnyLink, BuildError, DelaySpec, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules};
+use crate::{
+    AnyLink, BuildError, DelaySpec, Impairments, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules,
+};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -126,6 +130,8 @@ pub struct Dumbbell<'a> {
     pub base_rtt: Span,
     /// At most this much more delay behind the bottleneck.
     pub jitter: Span,
+    /// Loss, reordering and duplication.
+    pub impairments: Impairments,
     /// The flows, each with a number of its own: its place here. What is of none goes the first one's way in a cell.
     pub flows: &'a [FlowWay],
     /// How packets say which they are of.
@@ -200,6 +206,8 @@ impl From<BuildError> for StackError {
 const ACCESS_LIMIT: &str = "taildrop:limit=1000000";
 /// The nodes at which packets that say their class only are put in: data and acknowledgements.
 const CLASSES: [&str; 2] = ["flows", "returns"];
+/// The nodes that lose, reorder and copy packets: behind the bottleneck and behind the uplink.
+const IMPAIRMENTS: [&str; 2] = ["impairment", "uplink-impairment"];
 
 /// A plain queue.
 fn tail_drop(text: &str) -> Result<AnyQdisc, ComponentError> {
@@ -260,13 +268,24 @@ impl Dumbbell<'_> {
         let receivers = stack.add(Place::Elsewhere, "receivers", NodeSpec::Exit);
         let senders = stack.add_back(Place::Elsewhere, "senders", NodeSpec::Exit);
         let last = stack.builder.name_of(link).to_string();
-        stack.chain(&[&last, "down", "receivers"]);
+        if self.impairments.down.is_none() {
+            stack.chain(&[&last, "down", "receivers"]);
+        } else {
+            let impairment = NodeSpec::Impairment(self.impairments.down);
+            stack.add(Place::Elsewhere, IMPAIRMENTS[0], impairment);
+            stack.chain(&[&last, IMPAIRMENTS[0], "down", "receivers"]);
+        }
         let (entry, hops) = hops::add(&mut stack, self.hops, entry)?;
         let uplinks = self.add_uplinks(&mut stack)?;
         let up = self.add_up(&mut stack);
+        let impaired = (!self.impairments.up.is_none()).then(|| {
+            let impairment = NodeSpec::Impairment(self.impairments.up);
+            stack.chain(&[IMPAIRMENTS[1], "up"]);
+            stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], impairment)
+        });
         let ups: Vec<NodeId> = match self.uplink {
             Some(_) => uplinks.iter().map(|[queue, _]| *queue).collect(),
-            None => vec![up],
+            None => vec![impaired.unwrap_or(up)],
         };
         let mut entries = self.add_access(&mut stack, entry, &ups)?;
         if self.key == FlowKey::Class {
@@ -326,7 +345,8 @@ impl Dumbbell<'_> {
         let mut uplinks = Vec::new();
         for ue in ues {
             let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
-            stack.chain(&[&queue, &link, "up"]);
+            let behind = if self.impairments.up.is_none() { "up" } else { IMPAIRMENTS[1] };
+            stack.chain(&[&queue, &link, behind]);
             let qdisc = match &uplink.qdisc {
                 Some(qdisc) => AnyQdisc::build(qdisc)?,
                 None => tail_drop(&format!("taildrop:limit={}", uplink.limit))?,

@@ -43,6 +43,10 @@ pub fn read(
     let library = Library::of(Some(Path::new(file)), traces);
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);
+    if case.scenario.impairments.down.duplicate > 0.0 {
+        let message = "packets of real programs are not copied; expected path.duplicate = \"0%\"";
+        return Err(Failure::input(&study.name, message));
+    }
     let settings = settings(&case);
     // Packets that go up are measured at an uplink, even if it has no rate limit and no packets wait.
     let endless = || Uplink::tail_drop(Line::new(Rate::INFINITE, 0), UPLINK_LIMIT);

@@ -85,6 +85,9 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     if !scenario.hops.is_empty() || !scenario.jitter.is_zero() {
         return refuse("hops or jitter: expected none");
     }
+    if !scenario.impairments.is_none() {
+        return refuse("loss, reordering or duplication: expected none");
+    }
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
     if let Some(flow) = scenario.flows.iter().find(|flow| !is_plain(flow)) {
         return refuse(&format!("flow '{}' with access or extra_rtt: expected neither", flow.name));

@@ -99,7 +99,7 @@ impl From<HopFigures> for UplinkFigures {
 }
 
 entity! {
-    /// A node of the path.
+    /// A node of the path. What it received and copied is what it forwarded, dropped, and has inside.
     #[derive(Copy, Eq)]
     pub struct NodeFigures {
         /// Packets that arrived.
@@ -114,6 +114,9 @@ entity! {
         pub dropped: u64,
         /// Packets marked.
         pub marked: u64,
+        /// Copies made of packets, where there are any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub copies: Option<u64>,
         /// Packets inside at the end.
         pub inside: u64,
     }
@@ -129,6 +132,7 @@ impl NodeFigures {
             forwarded_bytes: counters.forwarded.bytes,
             dropped: counters.dropped_total().packets,
             marked: counters.marked_total().packets,
+            copies: Some(counters.copies.packets).filter(|copies| *copies > 0),
             inside: path.inside(node).packets,
         })
     }

@@ -6,13 +6,13 @@ use super::changes::{Change, Point};
 use super::declare::{BINS_MAX, FLOWS_MAX, Flow, Hop, Path, Run, Settings};
 use super::named::Named;
 use super::sources::Sources;
-use super::values::{Bins, Direction, Link, Percent, Qdisc, TraceFormat, TraceName, Uplink};
+use super::values::{Bins, Direction, Link, Loss, Percent, Qdisc, TraceFormat, TraceName, Uplink};
 use crate::traces::TraceUsed;
-use qdelay_config::{AnySetting, Fault, Setting};
+use qdelay_config::{AnySetting, Fault, OrNone, Setting};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc, Qdisc as _};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_path::{AnyLink, Line, LinkModel};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
 use qdelay_sim::{
     Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
 };
@@ -23,7 +23,18 @@ use std::collections::BTreeMap;
 const BINS: u64 = 500;
 
 /// The keys of `[path]` that mean something with a cell.
-const WITH_A_CELL: [&str; 5] = ["rtt", "jitter", "uplink", "uplink_limit", "uplink_qdisc"];
+const WITH_A_CELL: [&str; 10] = [
+    "rtt",
+    "jitter",
+    "loss",
+    "reorder",
+    "reorder_by",
+    "duplicate",
+    "uplink",
+    "uplink_limit",
+    "uplink_qdisc",
+    "uplink_loss",
+];
 
 /// A case, ready to run.
 #[derive(Clone, Debug)]
@@ -302,6 +313,22 @@ impl Tables {
         Ok(Some(qdelay_sim::Uplink { link, limit, qdisc }))
     }
 
+    /// Loss, reordering and duplication.
+    fn impairments(&self) -> Impairments {
+        let Path { loss, uplink_loss, reorder, reorder_by, duplicate, .. } = &self.path;
+        let model = |loss: &Setting<OrNone<Loss>>| {
+            loss.value().as_option().map_or(LossModel::None, |Loss(model)| *model)
+        };
+        let down = ImpairmentSpec {
+            loss: model(loss),
+            reorder: reorder.get().0,
+            reorder_by: reorder_by.get(),
+            duplicate: duplicate.get().0,
+        };
+        let up = ImpairmentSpec { loss: model(uplink_loss), ..ImpairmentSpec::default() };
+        Impairments { down, up }
+    }
+
     /// The simulator's scenario.
     ///
     /// # Errors
@@ -324,6 +351,7 @@ impl Tables {
             uplink: self.uplink(sources)?,
             base_rtt: self.path.rtt.get(),
             jitter: self.path.jitter.get(),
+            impairments: self.impairments(),
             flows,
             groups: self.flows.iter().map(|flow| flow.name.clone()).collect(),
             probe: self.run.probe.get().then(ProbeSpec::default),

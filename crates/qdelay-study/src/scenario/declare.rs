@@ -3,7 +3,7 @@
 
 pub use super::values::SEEDS_MAX;
 use super::values::{
-    Bandwidth, Bins, Channel, ControlTtis, Direction, Dscp, Dscps, Labels, Limit, Link, McsTable, Name,
+    Bandwidth, Bins, Channel, ControlTtis, Direction, Dscp, Dscps, Labels, Limit, Link, Loss, McsTable, Name,
     Pacer, Partition, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share,
     Sharing, Technology, TraceFormat, TraceName, Transport, Uplink,
 };
@@ -89,9 +89,14 @@ table! {
         limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
         rtt: Span = key("10ms", "Round trip without any queue or transmission.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "At most this much more delay behind the bottleneck; packets keep their order.").within("0s", "60s");
+        loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, or a model such as gilbert-elliott:p=1%:r=25%.").also(&["drop", "packet_loss"]);
+        reorder: Percent = key("0%", "Share of packets behind the bottleneck that stay for reorder_by, so that later ones overtake them.");
+        reorder_by: Span = key("2ms", "How long they stay.").within("1us", "60s");
+        duplicate: Percent = key("0%", "Share of packets behind the bottleneck that are followed by a copy.");
         uplink: Uplink = key("48mbit", "What acknowledgements and the data of uploads cross.");
         uplink_limit: u64 = key("1000", "Packets the uplink's queue holds, where the limit of uplink_qdisc is not given.").count("packets").within("1", "10000000");
         uplink_qdisc: Qdisc = key("taildrop", "The queue discipline of the uplink; results have its figures where this is given.");
+        uplink_loss: OrNone<Loss> = key("none", "Random loss behind the uplink.");
     }
 }
 

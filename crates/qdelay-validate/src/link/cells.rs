@@ -6,7 +6,7 @@ use super::super::{parse_qdisc, parse_transport};
 use super::figures::LinkFigures;
 use crate::attempts::is_meant;
 use qdelay_core::Span;
-use qdelay_sim::{Bottleneck, FlowSpec, Scenario, Uplink};
+use qdelay_sim::{Bottleneck, FlowSpec, Impairments, Scenario, Uplink};
 use qdelay_study::scenario::Case;
 use qdelay_study::traces::{Found, Library};
 use qdelay_terminal::error::Failure;
@@ -154,6 +154,7 @@ impl Common<'_> {
             hops: Vec::new(),
             base_rtt: self.base_rtt,
             jitter: Span::ZERO,
+            impairments: Impairments::default(),
             flows: vec![FlowSpec::new(transport, parse_transport(transport)?)],
             probe: None,
             duration: Span::from_secs(self.seconds),
