@@ -8,6 +8,7 @@ use qdelay_core::{Rate, Span};
 use serde_json::{Value as Json, json};
 use std::fmt::Debug;
 
+const PERCENT: &str = r"^[0-9.]+%$";
 const SPAN: &str = r"^(0|[0-9.]+(ns|us|ms|s|min|NS|US|MS|S|MIN))$";
 const RATE: &str = r"^(0|infinite|[0-9.]+([kmgKMG]?[bB][iI][tT]))$";
 const BYTES: &str = r"^[0-9.]+([kmKM]?[bB])?$";
@@ -267,6 +268,7 @@ fn wanted(unit: Unit, found: &Node) -> String {
         Unit::Bytes => "a size, such as 1500 or \"1500b\"".to_string(),
         Unit::Count(what) => format!("a whole number of {what}"),
         Unit::Number => "a number".to_string(),
+        Unit::Percent => "percent in quotes, such as \"1%\"".to_string(),
         Unit::Switch => "true or false".to_string(),
         Unit::Choice(words) => format!("one of {} in quotes", words.join(", ")),
         Unit::Text => "a string in quotes".to_string(),
@@ -308,6 +310,7 @@ pub fn plain_schema(parameter: &Parameter) -> Json {
             limits(&mut number, parameter);
             json!({ "anyOf": [number, { "type": "string", "pattern": "^[-+0-9.eE]+$" }] })
         }
+        Unit::Percent => json!({ "type": "string", "pattern": PERCENT }),
         Unit::Switch => json!({ "anyOf": [{ "type": "boolean" }, { "enum": SWITCH }] }),
         Unit::Choice(words) => json!({ "enum": words }),
         Unit::Text => json!({ "type": "string", "minLength": 1 }),

@@ -15,7 +15,7 @@ use qdelay_core::Span;
 use qdelay_path::stack::{
     Bottleneck, Dumbbell, FlowKey, FlowWay, HopSpec, Place, StackError, Topology, Uplink,
 };
-use qdelay_path::{NodeId, Path};
+use qdelay_path::{Impairments, NodeId, Path};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct DumbbellPlan {
     pub base_rtt: Span,
     /// Maximum additional delay behind the bottleneck, uniformly distributed; packets are not reordered.
     pub jitter: Span,
+    /// Loss and reordering behind the bottleneck and behind the uplink. No packets are copied here.
+    pub impairments: Impairments,
     /// The route of each class of packets, by class number.
     pub ways: Vec<FlowWay>,
     /// The class of each packet. Packets of a class without a route enter in front of the bottleneck, and in a cell take the
@@ -61,6 +63,7 @@ impl DumbbellPlan {
             uplink: self.uplink.as_ref(),
             base_rtt: self.base_rtt,
             jitter: self.jitter,
+            impairments: self.impairments,
             flows: &self.ways,
             key: FlowKey::Class,
             seed: self.seed,

@@ -88,6 +88,7 @@ fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
                 uplink: plan.uplink.as_ref(),
                 base_rtt: plan.base_rtt,
                 jitter: plan.jitter,
+                impairments: plan.impairments,
                 flows: &plan.ways,
                 key: FlowKey::Flow,
                 seed: plan.seed,

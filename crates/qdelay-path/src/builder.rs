@@ -3,6 +3,7 @@
 use crate::classifier::{Classifier, Route, Rules};
 use crate::delay::{Delay, DelaySpec};
 use crate::gate::{Clock, Gate, Refused};
+use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::inputs::Inputs;
 use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Queue, Role};
@@ -32,6 +33,8 @@ pub enum NodeSpec<Q = AnyQdisc> {
     Cell(Box<CellSetting>),
     /// Lets time pass.
     Delay(DelaySpec),
+    /// Loses packets, lets them be overtaken, and makes copies.
+    Impairment(ImpairmentSpec),
     /// Hands packets to the host.
     Exit,
 }
@@ -63,6 +66,7 @@ impl<Q> NodeSpec<Q> {
             NodeSpec::Link(_) => "link",
             NodeSpec::Cell(_) => "cell",
             NodeSpec::Delay(_) => "delay",
+            NodeSpec::Impairment(_) => "impairment",
             NodeSpec::Exit => "exit",
         }
     }
@@ -385,6 +389,11 @@ impl<Q> PathBuilder<Q> {
             {
                 return fail(name, BuildProblem::Loss);
             }
+            if let NodeSpec::Impairment(spec) = spec
+                && !spec.is_possible()
+            {
+                return fail(name, BuildProblem::Loss);
+            }
         }
         Ok(())
     }
@@ -488,6 +497,7 @@ fn role<Q: Qdisc>(
             Role::Link(Link { model, inputs, only, next, sending: None, past: None })
         }
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
+        NodeSpec::Impairment(spec) => Role::Impairment(Box::new(Impairment::new(spec, next, seed, name))),
         NodeSpec::Exit => Role::Exit,
     })
 }

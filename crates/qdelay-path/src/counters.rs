@@ -119,6 +119,8 @@ pub struct Counters {
     pub forwarded: Count,
     /// Came from the host (a part of `received`).
     pub ingress: Count,
+    /// Copies made here, in addition to `received`.
+    pub copies: Count,
     /// Dropped here.
     pub dropped: ByReason<DropReason>,
     /// Marked here.
@@ -175,7 +177,7 @@ impl LinkUsage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuditError {
-    /// At one node, received is not forwarded + dropped + inside.
+    /// At one node, received, with copies made here, is not forwarded + dropped + inside.
     Node {
         /// The node.
         node: NodeId,
@@ -197,7 +199,7 @@ pub enum AuditError {
         /// Received from other nodes.
         received: Count,
     },
-    /// Over the whole path, ingress is not delivered + dropped + inside.
+    /// Over the whole path, ingress, with copies made on it, is not delivered + dropped + inside.
     Path {
         /// Came from the host.
         ingress: Count,

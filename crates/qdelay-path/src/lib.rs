@@ -8,9 +8,10 @@
 //! | link ([`link`]) | takes them from queues or through gates, as fast as its rate allows |
 //! | cell ([`Cell`]) | takes them from the queue of each radio bearer, as its radio allows, and sends each on when it is whole |
 //! | delay ([`DelaySpec`]) | lets time pass; jitter and loss on request |
+//! | impairment ([`ImpairmentSpec`]) | loses some, lets others be overtaken, makes copies |
 //! | exit | hands them to the host |
 //!
-//! Classifiers, gates, links, cells and delays push packets to the next node; gates, links and cells pull them from the
+//! Classifiers, gates, links, cells, delays and impairments push packets to the next node; gates, links and cells pull them from the
 //! queues before them. A path may have any number of entries and exits: two directions are two flows through one graph.
 //!
 //! Nothing is allocated for a packet once the queues have grown to what they need.
@@ -52,6 +53,7 @@ mod classifier;
 mod counters;
 mod delay;
 mod gate;
+mod impairment;
 mod inputs;
 pub mod link;
 #[cfg(not(feature = "ran"))]
@@ -66,6 +68,7 @@ pub use builder::{NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
+pub use impairment::{ImpairmentSpec, Impairments, LOSSES, LossModel, is_percentage};
 pub use inputs::PullOrder;
 pub use link::{
     AnyLink, LINKS, Line, LinkModel, OVERHEAD, RateLink, Shaper, TraceLink, Uplink, is_rate, parse_link,

@@ -3,6 +3,7 @@
 use crate::classifier::Classifier;
 use crate::delay::Delay;
 use crate::gate::Gate;
+use crate::impairment::Impairment;
 use crate::inputs::Inputs;
 use crate::link::{AnyLink, LinkModel};
 use crate::ran::{Cell, CellUsage};
@@ -35,6 +36,7 @@ pub(crate) enum Role<Q> {
     /// A replaced link that finishes its transmission.
     Leaving(Box<Leaving>),
     Delay(Delay),
+    Impairment(Box<Impairment>),
     Exit,
 }
 
@@ -83,6 +85,13 @@ impl<Q> Role<Q> {
             other => other.is_not("delay"),
         }
     }
+    #[track_caller]
+    pub(crate) fn impairment_mut(&mut self) -> &mut Impairment {
+        match self {
+            Role::Impairment(held) => held,
+            other => other.is_not("impairment"),
+        }
+    }
     /// Takes the cell out, to run it.
     #[inline]
     #[track_caller]
@@ -125,6 +134,7 @@ impl<Q> Role<Q> {
             Role::Cell(Some(_)) => "cell",
             Role::Cell(None) => "running cell",
             Role::Delay(_) => "delay",
+            Role::Impairment(_) => "impairment",
             Role::Exit => "exit",
         }
     }
@@ -346,6 +356,7 @@ impl<Q: Qdisc> Node<Q> {
             Role::Leaving(leaving) => leaving.link.inside(),
             Role::Cell(cell) => cell.as_ref().map_or(Count::default(), |cell| cell.inside()),
             Role::Delay(delay) => delay.inside(),
+            Role::Impairment(impairment) => impairment.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
     }

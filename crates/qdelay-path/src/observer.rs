@@ -33,6 +33,12 @@ pub trait Observer {
     /// The queue `node` marked `packet`, which goes on.
     #[inline]
     fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {}
+    /// The impairment `node` wants to make a copy of `packet`. Returns the handle of the copy, which has an end of its own as any
+    /// packet that enters; `None` where the host makes none, as it is here, so that there is no copy.
+    #[inline]
+    fn duplicated(&mut self, now: Time, node: NodeId, packet: &Packet) -> Option<u64> {
+        None
+    }
     /// `packet` has reached the exit `node` and is the host's again.
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {}
@@ -60,7 +66,7 @@ impl Observer for Vec<Delivered> {
     }
 }
 
-/// Two observers that receive the same events, the first one first.
+/// Two observers that receive the same events, the first one first. The handle of a copy is the second one's if the first has none.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
@@ -91,6 +97,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
         self.0.marked(now, node, packet, reason);
         self.1.marked(now, node, packet, reason);
+    }
+    #[inline]
+    fn duplicated(&mut self, now: Time, node: NodeId, packet: &Packet) -> Option<u64> {
+        let (first, second) = (self.0.duplicated(now, node, packet), self.1.duplicated(now, node, packet));
+        first.or(second)
     }
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
@@ -124,6 +135,10 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
         (**self).marked(now, node, packet, reason);
+    }
+    #[inline]
+    fn duplicated(&mut self, now: Time, node: NodeId, packet: &Packet) -> Option<u64> {
+        (**self).duplicated(now, node, packet)
     }
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {

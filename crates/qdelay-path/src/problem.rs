@@ -65,7 +65,7 @@ pub enum BuildProblem {
         /// First and last key of the other.
         other: (u32, u32),
     },
-    /// A probability of loss that is not within 0 to 1.
+    /// A probability of a delay or an impairment that is not within 0 to 1.
     Loss,
     /// It should receive signals but is not a gate.
     NotAGate {

@@ -9,6 +9,7 @@ mod cells;
 mod conservation;
 mod gates;
 mod hops;
+mod impairments;
 mod observers;
 mod oracles;
 mod replace;

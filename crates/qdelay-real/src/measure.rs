@@ -182,8 +182,14 @@ impl Tap for MeasuringTap<'_> {
         let packet = Packet { flow, ..event.packet };
         if !is_back {
             self.data(event, &packet, header.tcp);
-        } else if matches!(event.kind, EventKind::Dropped(_)) {
-            self.measuring.dropped(event.time, event.node, &packet);
+            return;
+        }
+        match event.kind {
+            EventKind::Dropped(_) => self.measuring.dropped(event.time, event.node, &packet),
+            EventKind::Departed => {
+                self.measuring.departed(event.time, event.node, &packet);
+            }
+            _ => {}
         }
     }
 

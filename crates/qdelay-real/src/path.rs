@@ -26,6 +26,7 @@ pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> Du
         uplink: scenario.uplink.clone(),
         base_rtt: scenario.base_rtt,
         jitter: scenario.jitter,
+        impairments: scenario.impairments,
         ways,
         classes,
         seed: scenario.seed,

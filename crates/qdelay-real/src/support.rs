@@ -24,6 +24,9 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
             scenario.flows.len()
         ));
     }
+    if scenario.impairments.down.duplicate > 0.0 {
+        return Err("duplicate: packets of real programs are not copied; expected 0%".to_string());
+    }
     for flow in &scenario.flows {
         check_flow(flow, kernel)
             .map_err(|message| format!("flow '{}': {message} with real programs", flow.name))?;
@@ -120,6 +123,9 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     }
     if flow.discard_after.is_some() {
         return Err("discard_after: real receivers accept every packet; remove it".to_string());
+    }
+    if flow.is_upload {
+        return Err("direction = \"up\": real programs only send down; expected down".to_string());
     }
     match &flow.transport {
         // iperf3 ends a transfer when all data is written, and discards data that has not arrived by then.

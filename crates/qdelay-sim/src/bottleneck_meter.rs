@@ -8,6 +8,7 @@ use crate::rates::{bin_end, rate_mbps};
 use crate::results::Measures;
 use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
+use qdelay_path::stack::Topology;
 use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::{DelayHistogram, jain_index};
 
@@ -31,13 +32,13 @@ pub struct BottleneckMeter {
     probe_lost: u64,
     /// Groups and time series, if the scenario enables them.
     watch: Option<Box<GroupMeter>>,
-    /// Present if the scenario has hops.
+    /// Present if the scenario has hops, or an uplink that is measured.
     hops: Option<Box<HopMeter>>,
 }
 
 impl BottleneckMeter {
-    /// A meter for `path`, or for one that is built like it, before its first event.
-    pub fn new(scenario: &Scenario, path: &Path, hops: &[[NodeId; 2]]) -> BottleneckMeter {
+    /// A meter for the path of `topology`, or for one that is built like it, before its first event.
+    pub fn new(scenario: &Scenario, topology: &Topology) -> BottleneckMeter {
         BottleneckMeter {
             from: Time::ZERO + scenario.warmup,
             min_packet_bytes: scenario.min_packet_bytes,
@@ -50,7 +51,7 @@ impl BottleneckMeter {
             forwarded: 0,
             probe_lost: 0,
             watch: GroupMeter::new(scenario),
-            hops: HopMeter::new(scenario, path, hops),
+            hops: HopMeter::new(scenario, topology),
         }
     }
 
@@ -106,9 +107,12 @@ impl BottleneckMeter {
     #[inline]
     pub fn departed_elsewhere(&mut self, now: Time, link: NodeId, packet: &Packet) {
         if self.hops.is_some() {
-            let counts = self.counts(now, packet);
-            if let Some(hops) = &mut self.hops {
-                hops.departed(now, link, packet, counts);
+            let (warm, counts) = (now >= self.from, self.counts(now, packet));
+            if let Some(hops) = &mut self.hops
+                && hops.departed(now, link, packet, counts)
+                && let Some(watch) = &mut self.watch
+            {
+                watch.departed_up(packet, now.since(packet.arrival), warm, counts);
             }
         }
     }
@@ -214,8 +218,11 @@ impl BottleneckMeter {
                 end.flow.packets_lost = watch.lost_of(index);
             }
         }
-        let goodputs: Vec<f64> = ends.iter().map(|end| end.flow.goodput_mbps).collect();
+        // Uploads share another link.
+        let downloads = scenario.flows.iter().zip(&ends).filter(|(flow, _)| !flow.is_upload);
+        let goodputs: Vec<f64> = downloads.map(|(_, end)| end.flow.goodput_mbps).collect();
         let (throughput_mbps, queue_delay_ms) = (rate_mbps(self.bytes, measured), self.queue_delay.summary());
+        let (hops, uplink) = self.hops.map(|hops| hops.finish(measured)).unwrap_or_default();
         let measures = Measures {
             throughput_mbps,
             utilization: usage.utilization(),
@@ -227,7 +234,8 @@ impl BottleneckMeter {
             probe_ms: probe_sent.map(|_| self.probe_delay.summary()),
             probe_sent,
             probe_lost: probe_sent.map(|_| self.probe_lost),
-            hops: self.hops.map(|hops| hops.finish(measured)).unwrap_or_default(),
+            hops,
+            uplink,
             ..Measures::default()
         };
         let mut outcome = Outcome { measures, ..Outcome::default() };

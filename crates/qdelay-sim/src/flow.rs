@@ -45,6 +45,8 @@ pub struct RunningFlow {
     pub marking: FlowCodepoints,
     /// Round trips after the warm-up, if its ends measure them.
     pub round_trips: Option<Box<DelayHistogram>>,
+    /// Its data enters where the acknowledgements of others do, and the other way round.
+    pub is_upload: bool,
     /// The far end discards data packets with a larger one-way delay.
     pub discard_after: Option<Span>,
     /// Packets that it has discarded.
@@ -65,6 +67,7 @@ impl RunningFlow {
             stop: spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
             marking: FlowCodepoints::new(index, spec, seed),
             round_trips: ends.has_round_trips().then(Box::default),
+            is_upload: spec.is_upload,
             discard_after: spec.discard_after,
             ..RunningFlow::of(ends)
         }
@@ -85,6 +88,7 @@ impl RunningFlow {
             stop: Time::NEVER,
             marking: FlowCodepoints { dscp: 0, other: None },
             round_trips: None,
+            is_upload: false,
             discard_after: None,
             discarded_late: 0,
             srtts: (0, Span::ZERO),

@@ -6,7 +6,7 @@ use crate::outcome::{Delays, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::{capacity_mbps, rate_mbps};
 use crate::results::{self, GroupSeries, Series};
-use crate::scenario::Scenario;
+use crate::scenario::{FlowSpec, Scenario};
 use crate::whole_milliseconds::{DelayHistory, WholeMilliseconds};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{Count, LinkUsage};
@@ -14,7 +14,10 @@ use qdelay_record::DelayHistogram;
 
 /// Accumulates measures of groups, and of bins of time if there is a series.
 pub struct GroupMeter {
+    /// The group of each flow.
     group_of: Vec<usize>,
+    /// The same, and [`NOWHERE`] for uploads, whose data does not cross the bottleneck.
+    at_bottleneck: Vec<usize>,
     groups: Vec<Group>,
     flows: Vec<Flow>,
     one_way: DelayHistogram,
@@ -27,6 +30,9 @@ pub struct GroupMeter {
     /// When the last packet was offered to the bottleneck's queue.
     offered_at: Time,
 }
+
+/// The place of no group.
+const NOWHERE: usize = usize::MAX;
 
 struct Group {
     name: String,
@@ -107,8 +113,11 @@ impl GroupMeter {
             return None;
         }
         let last = scenario.groups.len().saturating_sub(1);
+        let group_of = |flow: &FlowSpec| flow.group.min(last);
+        let at_bottleneck = |flow: &FlowSpec| if flow.is_upload { NOWHERE } else { group_of(flow) };
         Some(Box::new(GroupMeter {
-            group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
+            group_of: scenario.flows.iter().map(group_of).collect(),
+            at_bottleneck: scenario.flows.iter().map(at_bottleneck).collect(),
             groups: scenario.groups.iter().map(|name| Group::new(name)).collect(),
             flows: scenario.flows.iter().map(|_| Flow::default()).collect(),
             one_way: DelayHistogram::default(),
@@ -168,16 +177,26 @@ impl GroupMeter {
         if let Some(codepoints) = &mut self.codepoints {
             codepoints.departed(packet, delay, warm, counts);
         }
-        let Some(group) = self.group(packet.flow) else { return };
-        if warm {
-            group.bytes += u64::from(packet.bytes);
+        let Some(&group) = self.at_bottleneck.get(packet.flow as usize) else { return };
+        let Some(group) = self.groups.get_mut(group) else { return };
+        group.departed(packet, delay, warm, counts, binned);
+    }
+
+    /// A packet has left an uplink; arguments as of [`GroupMeter::departed`].
+    #[inline(never)]
+    pub fn departed_up(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool) {
+        let binned = self.bins.is_some();
+        if self.is_upload(packet.flow)
+            && let Some(group) = self.group(packet.flow)
+        {
+            group.departed(packet, delay, warm, counts, binned);
         }
-        if counts {
-            group.queue_delay.record(delay);
-        }
-        if binned {
-            group.bin.add(packet.bytes, delay);
-        }
+    }
+
+    /// Whether the flow with this number is an upload.
+    #[inline]
+    fn is_upload(&self, flow: u32) -> bool {
+        self.at_bottleneck.get(flow as usize) == Some(&NOWHERE)
     }
 
     /// A packet of the data direction was dropped on the path.
@@ -231,9 +250,11 @@ impl GroupMeter {
             return;
         }
         let first = *flow.past.first.get_or_insert(delay);
-        self.one_way.record(delay);
-        if let Some(change) = change {
-            self.jitter.add(change);
+        if !self.is_upload(packet.flow) {
+            self.one_way.record(delay);
+            if let Some(change) = change {
+                self.jitter.add(change);
+            }
         }
         let Some(group) = self.group(packet.flow) else { return };
         group.one_way.record(delay);
@@ -316,6 +337,20 @@ impl GroupMeter {
 }
 
 impl Group {
+    /// A data packet has left the link that the group's data crosses.
+    #[inline]
+    fn departed(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool, binned: bool) {
+        if warm {
+            self.bytes += u64::from(packet.bytes);
+        }
+        if counts {
+            self.queue_delay.record(delay);
+        }
+        if binned {
+            self.bin.add(packet.bytes, delay);
+        }
+    }
+
     fn new(name: &str) -> Group {
         Group {
             name: name.to_string(),

@@ -1,31 +1,35 @@
-//! Measurements at the hops before the bottleneck, as defined in `docs/measures.md`.
+//! Measurements at the hops before the bottleneck and at the uplink, as defined in `docs/measures.md`.
 
 use crate::outcome;
 use crate::rates::{capacity_mbps, rate_mbps};
 use crate::results;
-use crate::scenario::{HopSpec, Scenario};
+use crate::scenario::Scenario;
 use qdelay_core::{Packet, Span, Time};
+use qdelay_path::stack::Topology;
 use qdelay_path::{LinkUsage, NodeId, Path};
 use qdelay_record::DelayHistogram;
 use std::collections::BTreeMap;
 
-/// Watches the hops of a path.
+/// Watches the hops of a path, and its uplink where the scenario asks for it.
 pub struct HopMeter {
     /// Bytes count from here on.
     from: Time,
     /// For each node, the index of the hop whose link it is; [`HopMeter::NONE`] for others.
     of_link: Vec<u8>,
+    /// The hops, and behind them the uplink if it is watched.
     hops: Vec<Hop>,
+    /// The place of the uplink; [`HopMeter::NONE`] where it is not watched.
+    uplink: u8,
 }
 
 struct Hop {
     name: String,
-    queue: NodeId,
-    link: NodeId,
+    /// Queues and links: several only of an uplink of which each UE has its own.
+    nodes: Vec<[NodeId; 2]>,
     queue_delay: DelayHistogram,
     /// IP bytes that left.
     bytes: u64,
-    /// The usage of the link at the end of the warm-up, and at the end of the run.
+    /// The usage of the links at the end of the warm-up, and at the end of the run.
     usage: [LinkUsage; 2],
     drops: BTreeMap<String, u64>,
     marks: BTreeMap<String, u64>,
@@ -36,31 +40,41 @@ struct Hop {
 impl HopMeter {
     const NONE: u8 = u8::MAX;
 
-    /// Watches the hops of `scenario` on `path`, whose queues and links are `nodes`; `None` without any.
-    pub fn new(scenario: &Scenario, path: &Path, nodes: &[[NodeId; 2]]) -> Option<Box<HopMeter>> {
-        if scenario.hops.is_empty() {
+    /// Watches the hops and the uplink of `scenario` on the path of `topology`; `None` where there is nothing to watch.
+    pub fn new(scenario: &Scenario, topology: &Topology) -> Option<Box<HopMeter>> {
+        let hops = scenario.hops.iter().zip(&topology.hops);
+        let mut hops: Vec<Hop> = hops.map(|(spec, nodes)| Hop::new(&spec.name, vec![*nodes])).collect();
+        let mut uplink = HopMeter::NONE;
+        if scenario.measures_uplink() && !topology.uplinks.is_empty() {
+            // There are few hops.
+            uplink = hops.len() as u8;
+            hops.push(Hop::new("uplink", topology.uplinks.clone()));
+        }
+        if hops.is_empty() {
             return None;
         }
-        let mut of_link = vec![HopMeter::NONE; path.nodes().count()];
-        let hops: Vec<Hop> =
-            scenario.hops.iter().zip(nodes).map(|(spec, nodes)| Hop::new(spec, *nodes)).collect();
+        let mut of_link = vec![HopMeter::NONE; topology.path.nodes().count()];
         for (place, hop) in (0_u8..HopMeter::NONE).zip(&hops) {
-            of_link[hop.link.index()] = place;
+            for [_, link] in &hop.nodes {
+                of_link[link.index()] = place;
+            }
         }
-        Some(Box::new(HopMeter { from: Time::ZERO + scenario.warmup, of_link, hops }))
+        Some(Box::new(HopMeter { from: Time::ZERO + scenario.warmup, of_link, hops, uplink }))
     }
 
-    /// A packet has left a link other than the bottleneck's; `counts` where it belongs to the figures of delay.
+    /// A packet has left a link other than the bottleneck's; `counts` where it belongs to the figures of delay. Returns whether
+    /// it is the uplink.
     #[inline]
-    pub fn departed(&mut self, now: Time, node: NodeId, packet: &Packet, counts: bool) {
+    pub fn departed(&mut self, now: Time, node: NodeId, packet: &Packet, counts: bool) -> bool {
         let place = self.of_link.get(node.index()).copied().unwrap_or(HopMeter::NONE);
-        let Some(hop) = self.hops.get_mut(usize::from(place)) else { return };
+        let Some(hop) = self.hops.get_mut(usize::from(place)) else { return false };
         if now >= self.from {
             hop.bytes += u64::from(packet.bytes);
         }
         if counts {
             hop.queue_delay.record(now.since(packet.arrival));
         }
+        place == self.uplink
     }
 
     /// The warm-up ends.
@@ -72,32 +86,43 @@ impl HopMeter {
     pub fn end(&mut self, now: Time, path: &Path) {
         self.sample(1, now, path);
         for hop in &mut self.hops {
-            let Some(counters) = path.counters(hop.queue) else { continue };
-            hop.drops = outcome::drops([counters]);
-            hop.marks = outcome::marks([counters]);
-            hop.arrived = counters.received.packets;
-            hop.delivered = path.counters(hop.link).map_or(0, |counters| counters.forwarded.packets);
+            let counters =
+                |which: usize| hop.nodes.iter().filter_map(move |nodes| path.counters(nodes[which]));
+            hop.drops = outcome::drops(counters(0));
+            hop.marks = outcome::marks(counters(0));
+            hop.arrived = counters(0).map(|counters| counters.received.packets).sum();
+            hop.delivered = counters(1).map(|counters| counters.forwarded.packets).sum();
         }
     }
 
     fn sample(&mut self, which: usize, now: Time, path: &Path) {
         for hop in &mut self.hops {
-            hop.usage[which] = path.link_usage(hop.link, now).unwrap_or_default();
+            let links = hop.nodes.iter().filter_map(|[_, link]| path.link_usage(*link, now));
+            hop.usage[which] = links.fold(LinkUsage::default(), |sum, link| LinkUsage {
+                sent_bytes: sum.sent_bytes + link.sent_bytes,
+                offered_bytes: sum.offered_bytes.saturating_add(link.offered_bytes),
+            });
         }
     }
 
-    /// Takes stock after `measured` of measuring: each by its name.
-    pub fn finish(self, measured: Span) -> BTreeMap<String, results::HopFigures> {
-        (1..).zip(self.hops).map(|(place, hop)| (hop.name.clone(), hop.finish(place, measured))).collect()
+    /// Takes stock after `measured` of measuring: each hop by its name, and the uplink.
+    pub fn finish(
+        mut self,
+        measured: Span,
+    ) -> (BTreeMap<String, results::HopFigures>, Option<results::UplinkFigures>) {
+        let uplink = (self.uplink != HopMeter::NONE).then(|| self.hops.pop()).flatten();
+        let uplink = uplink.map(|uplink| uplink.finish(0, measured).into());
+        let hops = (1..).zip(self.hops);
+        let hops = hops.map(|(place, hop)| (hop.name.clone(), hop.finish(place, measured))).collect();
+        (hops, uplink)
     }
 }
 
 impl Hop {
-    fn new(spec: &HopSpec, [queue, link]: [NodeId; 2]) -> Hop {
+    fn new(name: &str, nodes: Vec<[NodeId; 2]>) -> Hop {
         Hop {
-            name: spec.name.clone(),
-            queue,
-            link,
+            name: name.to_string(),
+            nodes,
             queue_delay: DelayHistogram::default(),
             bytes: 0,
             usage: [LinkUsage::default(); 2],

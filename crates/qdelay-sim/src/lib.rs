@@ -30,4 +30,6 @@ pub use measurement::Measurement;
 pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{FlowProgress, RunError, Simulation, run, run_recorded};
-pub use scenario::{Bottleneck, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink};
+pub use scenario::{
+    Bottleneck, FlowSpec, HopSpec, Impairments, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink,
+};

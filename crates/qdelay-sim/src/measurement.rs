@@ -10,7 +10,7 @@ use crate::delay_breakdown::DelayBreakdown;
 use crate::outcome::{self, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
-use crate::results::{FlowFigures, NodeFigures, SliceFigures};
+use crate::results::{FlowFigures, NodeFigures, SliceFigures, UP};
 use crate::scenario::{FlowSpec, Scenario};
 use qdelay_core::{Packet, Time};
 use qdelay_path::stack::{Place, Topology};
@@ -28,6 +28,8 @@ pub struct Measurement<'a> {
     cell: Option<Box<DelayBreakdown>>,
     places: Vec<Place>,
     is_back: Vec<bool>,
+    /// Of each flow, whether it is an upload; empty where none is.
+    is_upload: Vec<bool>,
     /// End of the current bin.
     bin_end: Time,
     /// At the end of the warm-up.
@@ -66,10 +68,11 @@ impl<'a> Measurement<'a> {
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            figures: BottleneckMeter::new(scenario, &topology.path, &topology.hops),
+            figures: BottleneckMeter::new(scenario, topology),
             cell: scenario.bottleneck.as_cell().map(|cell| Box::new(DelayBreakdown::new(scenario, cell))),
             places: topology.places.clone(),
             is_back: topology.is_back.clone(),
+            is_upload: uploads(scenario),
             bin_end: BottleneckMeter::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
             begun: None,
             ended: None,
@@ -124,7 +127,7 @@ impl<'a> Measurement<'a> {
     /// A node has dropped a packet.
     #[inline]
     pub fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let is_data = !self.is_back[node.index()];
+        let is_data = self.is_back[node.index()] == self.is_upload(packet);
         let Some(cell) = &mut self.cell else {
             return self.figures.dropped(now, packet, is_data, node == self.queue);
         };
@@ -156,7 +159,7 @@ impl<'a> Measurement<'a> {
         packet: &Packet,
         created: impl FnOnce() -> Time,
     ) -> bool {
-        if node != self.receivers {
+        if (node == self.receivers) == self.is_upload(packet) {
             return false;
         }
         if self.figures.uses_delivery(packet) {
@@ -166,6 +169,12 @@ impl<'a> Measurement<'a> {
             cell.forget(packet);
         }
         true
+    }
+
+    /// Whether the packet's flow is an upload.
+    #[inline]
+    fn is_upload(&self, packet: &Packet) -> bool {
+        self.is_upload.get(packet.flow as usize).copied().unwrap_or(false)
     }
 
     /// A connection sends data up to the byte `end` of all that it sends.
@@ -327,6 +336,12 @@ impl<'a> Measurement<'a> {
     }
 }
 
+/// Of each flow, whether it is an upload; empty where none is.
+fn uploads(scenario: &Scenario) -> Vec<bool> {
+    let all: Vec<bool> = scenario.flows.iter().map(|flow| flow.is_upload).collect();
+    if all.contains(&true) { all } else { Vec::new() }
+}
+
 /// A flow's figures with its name, group, transport, UE and QFI from the scenario.
 fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures {
     let cell = scenario.bottleneck.as_cell();
@@ -334,6 +349,7 @@ fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures
         name: spec.name.clone(),
         group: scenario.groups.get(spec.group).cloned().unwrap_or_default(),
         transport: spec.typed.clone(),
+        direction: spec.is_upload.then(|| UP.to_string()),
         ue: cell.and_then(|cell| cell.ues.get(spec.ue)).map(|ue| ue.name.clone()),
         qfi: cell.map(|_| spec.qfi),
         ..flow

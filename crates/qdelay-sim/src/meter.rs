@@ -68,6 +68,17 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         self.measuring.marked(node, packet);
     }
 
+    fn duplicated(&mut self, _now: Time, _node: NodeId, packet: &Packet) -> Option<u64> {
+        let contents = *self.contents.get(packet.handle);
+        let handle = self.contents.put(contents);
+        self.begin(handle);
+        if R::ON {
+            *self.timestamps.of(ContentsStore::slot(handle)) = *self.timestamps.of(slot(packet));
+        }
+        // The upper half says the direction.
+        Some(packet.handle >> 32 << 32 | handle)
+    }
+
     #[inline(always)]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let created = || self.contents.get(packet.handle).created;

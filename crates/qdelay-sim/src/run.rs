@@ -328,12 +328,13 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     /// The ends of a flow, the host of their packets, and whether the flow has been stopped.
     #[inline]
     fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
-        let RunningFlow { ends, stop, marking, round_trips, .. } = &mut self.flows[index];
+        let RunningFlow { ends, stop, marking, round_trips, is_upload, .. } = &mut self.flows[index];
+        let entries = [self.topology.data_entry[index], self.topology.ack_entry[index]];
         let is_warm = now >= Time::ZERO + self.scenario.warmup;
         let carrier = FlowHost {
             now,
             index,
-            entries: [self.topology.data_entry[index], self.topology.ack_entry[index]],
+            entries: if *is_upload { [entries[1], entries[0]] } else { entries },
             path: &mut self.topology.path,
             meter: &mut self.meter,
             marking,

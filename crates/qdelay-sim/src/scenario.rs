@@ -1,11 +1,12 @@
 //! A scenario: a bottleneck, its flows, and the duration.
 
 use qdelay_core::{Rate, Span};
+pub use qdelay_path::Impairments;
 use qdelay_path::stack::FlowWay;
 pub use qdelay_path::stack::{Bottleneck, HopSpec, LinkSpec, Uplink};
 use qdelay_traffic::transport::TransportConfig;
 
-/// One run. The data direction crosses the bottleneck; acknowledgements come back over the uplink.
+/// One run. Data crosses the bottleneck, and acknowledgements come back over the uplink; of uploads it is the other way round.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The hops of the data direction before the bottleneck, in this order.
@@ -19,6 +20,8 @@ pub struct Scenario {
     pub base_rtt: Span,
     /// At most this much more delay behind the bottleneck, drawn uniformly for each packet; packets keep their order.
     pub jitter: Span,
+    /// Loss, reordering and duplication behind the bottleneck and behind the uplink.
+    pub impairments: Impairments,
     /// The flows, each with a number of its own: its place here.
     pub flows: Vec<FlowSpec>,
     /// Names of the groups of flows for measurements; empty without groups.
@@ -47,6 +50,7 @@ impl Scenario {
             uplink: None,
             base_rtt,
             jitter: Span::ZERO,
+            impairments: Impairments::default(),
             flows: Vec::new(),
             groups: Vec::new(),
             probe: None,
@@ -56,6 +60,12 @@ impl Scenario {
             min_packet_bytes: 0,
             series: None,
         }
+    }
+
+    /// Whether results have figures of the uplink.
+    pub fn measures_uplink(&self) -> bool {
+        let has_qdisc = self.uplink.as_ref().is_some_and(|uplink| uplink.qdisc.is_some());
+        has_qdisc || self.flows.iter().any(|flow| flow.is_upload)
     }
 }
 
@@ -86,8 +96,10 @@ pub struct FlowSpec {
     pub access_jitter: Span,
     /// Its receiver throws away data packets that come later than this after they were sent; `None` for none.
     pub discard_after: Option<Span>,
-    /// Added to the base round trip, for this flow alone.
+    /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
+    /// Whether it is an upload: its data crosses the uplink, which there has to be, and its acknowledgements the bottleneck.
+    pub is_upload: bool,
     /// The UE that it goes to: a place in [`CellScenario::ues`](crate::CellScenario::ues). Without a cell it is not looked at.
     pub ue: usize,
     /// The QoS flow of that UE that carries it: its QFI. Without a cell it is not looked at.
@@ -95,7 +107,7 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// A flow that starts at once, does not stop, and has the default codepoint alone, no access link and no extra round trip;
+    /// A flow that starts at once, is a download that does not stop, and has the default codepoint alone, no access link and no extra round trip;
     /// `typed` is its name too. In a cell it goes to the first UE, in QoS flow 1.
     pub fn new(typed: &str, transport: TransportConfig) -> FlowSpec {
         FlowSpec {
@@ -111,14 +123,15 @@ impl FlowSpec {
             access_jitter: Span::ZERO,
             discard_after: None,
             extra_rtt: Span::ZERO,
+            is_upload: false,
             ue: 0,
             qfi: 1,
         }
     }
     /// Where it goes on the path.
     pub fn way(&self) -> FlowWay {
-        let FlowSpec { access, access_jitter, extra_rtt, ue, qfi, .. } = *self;
-        FlowWay { access, access_jitter, extra_rtt, ue, qfi }
+        let FlowSpec { access, access_jitter, extra_rtt, is_upload, ue, qfi, .. } = *self;
+        FlowWay { access, access_jitter, extra_rtt, ue, qfi, is_upload }
     }
 }
 

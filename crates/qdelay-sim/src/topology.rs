@@ -13,6 +13,7 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
         uplink: scenario.uplink.as_ref(),
         base_rtt: scenario.base_rtt,
         jitter: scenario.jitter,
+        impairments: scenario.impairments,
         flows: &flows,
         key: FlowKey::Flow,
         seed: scenario.seed,

@@ -68,6 +68,7 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
         hops: Vec::new(),
         base_rtt: ms(20),
         jitter: Span::ZERO,
+        impairments: qdelay_sim::Impairments::default(),
         flows: flows.iter().enumerate().map(|(group, text)| FlowSpec { group, ..flow(text) }).collect(),
         groups: flows.iter().map(|text| (*text).to_string()).collect(),
         probe: None,
@@ -255,7 +256,7 @@ fn each_ue_has_an_uplink_of_its_own() {
     let mut s = scenario("vanilla", &["gaming:20ms:echo=on", "udp:8mbit:echo=on"]);
     let one = cell_of(&mut s).ues[0].clone();
     cell_of(&mut s).ues.push(UeSpec { name: "other".to_string(), ..one });
-    s.uplink = Some(qdelay_sim::Uplink { link: crate::common::link("line:1mbit"), limit: 1000 });
+    s.uplink = Some(qdelay_sim::Uplink::tail_drop(crate::common::link("line:1mbit").0, 1000));
     let busy = |s: &Scenario| play(s).flows[0].round_trip_ms.unwrap().mean;
     let together = busy(&s);
     s.flows[1].ue = 1;
@@ -370,7 +371,7 @@ fn any_scenario(u: &mut Unstructured<'_>) -> Result<Scenario> {
         });
     }
     if u.arbitrary()? {
-        s.uplink = Some(qdelay_sim::Uplink { link: crate::common::link("uplink"), limit: 100 });
+        s.uplink = Some(qdelay_sim::Uplink::tail_drop(crate::common::link("uplink").0, 100));
     }
     s.groups = vec!["all".to_string()];
     s.probe = u.arbitrary::<bool>()?.then(Default::default);

@@ -173,10 +173,7 @@ fn a_bulk_flow_fills_every_link() {
 #[test]
 fn a_slow_uplink_limits_the_acknowledgements() {
     let s = scenario("taildrop:limit=100", link("line:50mbit"), &["reno"]);
-    let uplink = Some(Uplink {
-        link: qdelay_sim::LinkSpec(qdelay_path::Line::new(qdelay_core::Rate::from_mbps(0.2), 0).into()),
-        limit: 20,
-    });
+    let uplink = Some(Uplink::tail_drop(qdelay_path::Line::new(qdelay_core::Rate::from_mbps(0.2), 0), 20));
     let outcome = play(&Scenario { uplink, duration: Span::from_secs(30), ..s });
     let node = outcome.nodes["uplink-link"];
     assert!(node.forwarded_bytes as f64 * 8.0 <= 0.2e6 * 30.0 + 8.0 * 80.0);

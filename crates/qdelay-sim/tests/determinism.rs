@@ -122,10 +122,7 @@ fn a_node_more_changes_no_draws() {
             &["udp:12mbit", "udp:3mbit:on=200ms:off=300ms:periods=exponential"],
         )
     };
-    let fast = Some(Uplink {
-        link: qdelay_sim::LinkSpec(qdelay_path::Line::new(qdelay_core::Rate::from_mbps(1e6), 0).into()),
-        limit: 1000,
-    });
+    let fast = Some(Uplink::tail_drop(qdelay_path::Line::new(qdelay_core::Rate::from_mbps(1e6), 0), 1000));
     let (plain, more) = (play(&s(None)), play(&s(fast)));
     assert!(part(&plain, 2) == part(&more, 2));
 }

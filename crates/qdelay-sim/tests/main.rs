@@ -10,9 +10,11 @@ mod closed_forms;
 mod determinism;
 mod fuzz;
 mod hops;
+mod impairments;
 mod in_order;
 mod rate_control;
 mod records;
 mod stepper;
+mod uploads;
 
 main!();

@@ -25,7 +25,8 @@ fn one_ue_with_one_bearer_and_one_qos_flow_is_the_default() {
     assert_eq!((case.scenario.flows[0].ue, case.scenario.flows[0].qfi), (0, 1));
     assert_eq!(
         case.resolved["path"],
-        json!({ "rtt": "10ms", "jitter": "0s", "uplink": "48mbit", "uplink_limit": 1000 })
+        json!({ "rtt": "10ms", "jitter": "0s", "uplink": "48mbit", "uplink_limit": 1000, "uplink_qdisc": "taildrop",
+            "loss": "none", "reorder": "0%", "reorder_by": "2ms", "duplicate": "0%", "uplink_loss": "none" })
     );
     assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["pacer"], json!("vanilla"));
     assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["qos_flow"][0]["qfi"], json!(1));

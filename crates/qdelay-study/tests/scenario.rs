@@ -3,7 +3,7 @@
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::LIMIT;
 use qdelay_core::{Rate, Span};
-use qdelay_path::{AnyLink, Line, LinkModel};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
 use qdelay_sim::SecondCodepoint;
 use qdelay_study::InputError;
 use qdelay_study::expect::{Best, Over};
@@ -133,15 +133,17 @@ fn every_key_arrives() {
         "path": {
             "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "once": true, "qdisc": "codel:limit=7",
             "limit": 20, "rtt": "20ms", "jitter": "1ms", "uplink": "synth-lte-driving.up", "uplink_limit": 30,
+            "uplink_qdisc": "taildrop",
+            "loss": "none", "reorder": "0%", "reorder_by": "2ms", "duplicate": "0%", "uplink_loss": "none",
         },
         "flow": [
             {
-                "name": "video", "transport": "udp:4mbit", "count": 3, "start": "5s", "stop": "9s", "spread": "1s",
+                "name": "video", "transport": "udp:4mbit", "count": 3, "direction": "down", "start": "5s", "stop": "9s", "spread": "1s",
                 "dscp": "AF41", "other_dscp": "be", "other_share": "12.5%", "extra_rtt": "30ms", "access": "5mbit",
                 "access_jitter": "1.6ms", "discard_after": "150ms",
             },
             {
-                "name": "flow-2", "transport": "cubic", "count": 1, "start": "0s", "stop": null, "spread": "200ms",
+                "name": "flow-2", "transport": "cubic", "count": 1, "direction": "down", "start": "0s", "stop": null, "spread": "200ms",
                 "dscp": "46", "other_dscp": null, "other_share": null, "extra_rtt": "0s", "access": null,
                 "access_jitter": "0s", "discard_after": null,
             },
@@ -555,4 +557,46 @@ fn a_library_serves_several_threads() {
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     assert_eq!((ids.len(), ids[0].as_str(), ids[39].as_str()), (40, "00-1", "39-40"));
+}
+
+#[test]
+fn the_direction_of_a_flow_is_an_axis() {
+    let text = "[path]\nlink = \"10mbit\"\n[[flow]]\n[matrix]\nflow.direction = [\"down\", \"up\"]";
+    let study = Study::parse("my.toml", text, &Overrides::default()).unwrap();
+    let library = Library::new();
+    let is_upload = |index| study.case(index, &library).unwrap().scenario.flows[0].is_upload;
+    assert_eq!((study.case_count(), is_upload(0), is_upload(1)), (2, false, true));
+}
+
+#[test]
+fn the_uplink_has_a_discipline_where_it_is_given() {
+    let case = |keys: &str| {
+        let text = format!("[path]\nlink = \"10mbit\"\n{keys}\n[[flow]]");
+        let study = Study::parse("my.toml", &text, &Overrides::default()).unwrap();
+        study.case(0, &Library::new()).unwrap().scenario
+    };
+    let qdisc = |keys: &str| {
+        let uplink = case(keys).uplink.unwrap();
+        uplink.qdisc.map(|qdisc| (qdisc.component().name, qdisc.get(&qdelay_core::qdisc::LIMIT)))
+    };
+    assert_eq!(qdisc("uplink_limit = 30"), None);
+    assert_eq!(qdisc("uplink_limit = 30\nuplink_qdisc = \"taildrop\""), Some(("taildrop", 30)));
+    assert_eq!(qdisc("uplink_limit = 30\nuplink_qdisc = \"codel:limit=7\""), Some(("codel", 7)));
+    assert!(case("uplink_qdisc = \"fq_codel\"").measures_uplink() && !case("").measures_uplink());
+}
+
+#[test]
+fn impairments_are_read() {
+    let case = |keys: &str| {
+        let text = format!("[path]\nlink = \"10mbit\"\n{keys}\n[[flow]]");
+        let study = Study::parse("my.toml", &text, &Overrides::default()).unwrap();
+        study.case(0, &Library::new()).unwrap().scenario.impairments
+    };
+    assert!(case("").is_none() && case("reorder_by = \"5ms\"\nloss = \"0%\"").is_none());
+    let keys = "loss = { gilbert-elliott = { p = \"1%\", r = \"25%\", good = \"0.1%\" } }\nreorder = \"2%\"\n\
+                reorder_by = \"5ms\"\nduplicate = \"0.5%\"\nuplink_loss = \"3%\"";
+    let Impairments { down, up } = case(keys);
+    assert_eq!(down.loss, LossModel::GilbertElliott { p: 0.01, r: 0.25, bad: 1.0, good: 0.001 });
+    assert_eq!((down.reorder, down.reorder_by, down.duplicate), (0.02, Span::from_millis(5), 0.005));
+    assert_eq!(up, ImpairmentSpec { loss: LossModel::Random(0.03), ..ImpairmentSpec::default() });
 }

@@ -50,7 +50,7 @@ const BAD: &[(&str, &str)] = &[
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
     (
         "{BASE}bandwidth = 5",
-        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
+        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
     ),
     (
         "tilte = \"a\"\n{BASE}",
@@ -146,10 +146,35 @@ const BAD: &[(&str, &str)] = &[
         "{BASE}discard_after = \"0s\"",
         "my.toml: line 6: flow.discard_after: '0s': out of range; expected 1us to 60s",
     ),
+    (
+        "[path]\nlink = \"10mbit\"\nuplink = \"none\"\n[[flow]]\ndirection = \"up\"",
+        "my.toml: line 5: flow.direction: there is no uplink that its data could cross; expected path.uplink too, such as uplink = \"10mbit\"",
+    ),
+    (
+        "[cell]\n[[flow]]\ndirection = \"up\"",
+        "my.toml: line 3: flow.direction: an upload in a cell, whose uplink is not modelled for data; expected down",
+    ),
+    ("{BASE}direction = \"left\"", "my.toml: line 6: flow.direction: 'left': expected one of down, up"),
     // Keys of [path].
     (
+        "[path]\nlink = \"10mbit\"\nloss = \"150%\"\n[[flow]]",
+        "my.toml: line 3: path.loss: '150%': probability=150%: out of range; expected 0% to 100%",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nuplink_loss = \"gilbert-elliott:p=1%\"\n[[flow]]",
+        "my.toml: line 3: path.uplink_loss: 'gilbert-elliott:p=1%': no r; expected a percentage such as r=1%",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nduplicate = 0.1\n[[flow]]",
+        "my.toml: line 3: path.duplicate: found the float 0.1; expected percent in quotes, 0% to 100%, such as \"20%\"",
+    ),
+    (
+        "[path]\nlink = \"10mbit\"\nuplink = \"none\"\nuplink_qdisc = \"codel\"\n[[flow]]",
+        "my.toml: line 4: path.uplink_qdisc: there is no uplink; expected path.uplink too, such as uplink = \"10mbit\"",
+    ),
+    (
         "[path]\nlink = \"10mbit\"\nqdics = \"pie\"\n[[flow]]",
-        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit, hop; did you mean 'qdisc'?",
+        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss, hop; did you mean 'qdisc'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdisc = \"bod\"\n[[flow]]",
@@ -290,7 +315,7 @@ const BAD: &[(&str, &str)] = &[
     // Keys of [[flow]].
     (
         "{BASE}transprt = \"cubic\"",
-        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'transport'?",
+        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'transport'?",
     ),
     (
         "{BASE}transport = \"cubik\"",
@@ -412,7 +437,7 @@ const BAD: &[(&str, &str)] = &[
     // [matrix].
     (
         "{BASE}[matrix]\npath.qdics = [\"pie\"]",
-        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit; did you mean 'qdisc'?",
+        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[matrix]\nqdisc = [\"pie\"]",
@@ -464,15 +489,15 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nflow.name = [\"a\"]",
-        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
+        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
     ),
     (
         "{BASE}[matrix]\nflow.fil.start = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil: neither a key of a flow nor a flow's name; expected one of transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil: neither a key of a flow nor a flow's name; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "{BASE}[matrix]\nflow.file.strt = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'start'?",
+        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'start'?",
     ),
     (
         "{BASE}[matrix]\nflow.file = [\"1s\"]",
@@ -496,7 +521,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisk = \"pie\"",
-        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, uplink, uplink_limit; did you mean 'qdisc'?",
+        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = [\"pie\"]",

@@ -5,7 +5,7 @@ use super::reference::{KERNEL, KERNEL_FQ, KERNEL_RATES, Table};
 use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::{Rate, Span};
-use qdelay_path::Shaper;
+use qdelay_path::{Impairments, Shaper};
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, ProbeSpec, Scenario};
 use qdelay_study::engine::Named;
 use qdelay_study::scenario::{START_WITHIN, random_start};
@@ -163,6 +163,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         hops: Vec::new(),
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         jitter: Span::ZERO,
+        impairments: Impairments::default(),
         flows: (0..flows)
             .map(|index| FlowSpec {
                 start: random_start(seed, index, within),

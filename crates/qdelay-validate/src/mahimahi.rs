@@ -4,8 +4,8 @@ use super::reference::{MAHIMAHI, Table};
 use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::Span;
-use qdelay_path::TraceLink;
-use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Outcome, Scenario, Uplink};
+use qdelay_path::{Impairments, TraceLink};
+use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario, Uplink};
 use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
 use std::path::Path;
@@ -108,10 +108,11 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
     let typed = discipline(qdisc);
     let scenario = Scenario {
         bottleneck: Bottleneck::link(parse_qdisc(typed)?, link.clone()),
-        uplink: Some(Uplink { link: LinkSpec(uplink()?.into()), limit: 1000 }),
+        uplink: Some(Uplink::tail_drop(uplink()?, 1000)),
         hops: Vec::new(),
         base_rtt: host.base_rtt,
         jitter: host.jitter,
+        impairments: Impairments::default(),
         flows: vec![FlowSpec {
             start: START_STEP * (seed - 1),
             ..FlowSpec::new(transport, parse_transport(self::transport(transport))?)

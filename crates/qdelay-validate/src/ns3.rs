@@ -4,7 +4,7 @@ use super::reference::{NS3, Table};
 use super::verdict::{Measure, ReferenceCell};
 use super::{Row, each, parse_qdisc, parse_transport};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_path::Line;
+use qdelay_path::{Impairments, Line};
 use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario};
 use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
@@ -75,6 +75,7 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
         hops: Vec::new(),
         base_rtt: Span::from_millis(10),
         jitter: Span::ZERO,
+        impairments: Impairments::default(),
         flows: flows.collect(),
         probe: None,
         duration: Span::from_secs(60),

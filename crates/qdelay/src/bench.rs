@@ -9,7 +9,7 @@ use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Rate, Span};
 use qdelay_record::PacketFile;
-use qdelay_sim::{Bottleneck, FlowSpec, Outcome, Scenario};
+use qdelay_sim::{Bottleneck, FlowSpec, Impairments, Outcome, Scenario};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::Simulator;
 use qdelay_study::files::{Partial, cannot_write};
@@ -112,6 +112,7 @@ fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure
         hops: Vec::new(),
         base_rtt: BASE_RTT_MIN,
         jitter: Span::ZERO,
+        impairments: Impairments::default(),
         flows: (0..options.flows).map(flow).collect(),
         probe: None,
         duration: options.duration,

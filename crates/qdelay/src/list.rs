@@ -3,6 +3,7 @@
 use crate::cli::List;
 use qdelay_core::component::{Component, Kind, Parameter, Registry, suggestion};
 use qdelay_core::{pacer, qdisc};
+use qdelay_path::LOSSES;
 use qdelay_study::links::components as links;
 use qdelay_study::radio;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
@@ -31,6 +32,7 @@ pub fn built_in() -> Vec<&'static Component> {
         .chain(transport::COMPONENTS)
         .copied()
         .chain(links())
+        .chain(LOSSES.iter().copied())
         .chain(FORMATS.iter().map(|format| format.component))
         .chain(radio::components())
         .collect()

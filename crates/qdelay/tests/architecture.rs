@@ -355,11 +355,13 @@ fn every_reason_is_in_the_documentation() {
     }
 }
 
-/// A page for each discipline and pacer, with a row for each parameter that says what its declaration says.
+/// A page for each discipline and pacer, and one for all models of loss, with a row for each parameter that says what its declaration says.
 #[test]
 fn every_discipline_and_pacer_has_a_page_with_its_parameters() {
-    for component in qdelay_core::qdisc::COMPONENTS.iter().chain(qdelay_core::pacer::COMPONENTS) {
-        let page = root().join("docs/algorithms").join(format!("{}.md", component.name));
+    let own_pages = qdelay_core::qdisc::COMPONENTS.iter().chain(qdelay_core::pacer::COMPONENTS);
+    let pages = own_pages.map(|component| (component, component.name));
+    for (component, page) in pages.chain(qdelay_path::LOSSES.iter().map(|loss| (loss, "impairments"))) {
+        let page = root().join("docs/algorithms").join(format!("{page}.md"));
         let text = read(&page);
         for parameter in component.parameters {
             let unit = parameter.unit.describe().replace('|', ", ");

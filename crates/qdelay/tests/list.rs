@@ -14,7 +14,8 @@ fn all() -> Vec<&'static Component> {
     let of_cells = radio::components();
     let formats = qdelay_trace::format::FORMATS.iter().map(|format| format.component);
     let made = [&qdelay_trace::synth::COMPONENT];
-    registries.concat().into_iter().chain(made).chain(formats).chain(of_cells).collect()
+    let losses = qdelay_path::LOSSES.iter().copied();
+    registries.concat().into_iter().chain(made).chain(losses).chain(formats).chain(of_cells).collect()
 }
 
 #[test]

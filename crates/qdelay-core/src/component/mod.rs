@@ -46,6 +46,8 @@ pub enum Kind {
     Pacer,
     /// A link: sends packets at a rate.
     Link,
+    /// A model of random loss.
+    Loss,
     /// A file format of traces.
     Format,
     /// A radio channel.
@@ -69,6 +71,7 @@ impl Kind {
             Kind::Qdisc => "qdisc",
             Kind::Pacer => "pacer",
             Kind::Link => "link",
+            Kind::Loss => "loss",
             Kind::Format => "format",
             Kind::Channel => "channel",
             Kind::Scheduler => "scheduler",
@@ -93,6 +96,8 @@ pub enum Unit {
     Count(&'static str),
     /// A fraction or factor: `0.125`.
     Number,
+    /// A share in percent: `12.5%`, which is 0.125.
+    Percent,
     /// `on` or `off`.
     Switch,
     /// One of these words.
@@ -110,6 +115,7 @@ impl Unit {
             Unit::Bytes => "bytes".to_string(),
             Unit::Count(what) => what.to_string(),
             Unit::Number => "number".to_string(),
+            Unit::Percent => "percent".to_string(),
             Unit::Switch => "on|off".to_string(),
             Unit::Choice(words) => words.join("|"),
             Unit::Text => "text".to_string(),
@@ -228,7 +234,7 @@ impl Unit {
             Value::Span(_) => self == Unit::Span,
             Value::Rate(_) => self == Unit::Rate,
             Value::Whole(_) => matches!(self, Unit::Bytes | Unit::Count(_)),
-            Value::Number(_) => self == Unit::Number,
+            Value::Number(_) => matches!(self, Unit::Number | Unit::Percent),
             Value::Switch(_) => self == Unit::Switch,
             Value::Text(_) => matches!(self, Unit::Choice(_) | Unit::Text),
             Value::Unset => true,
@@ -250,6 +256,7 @@ impl Unit {
                 Ok(x) if x.is_finite() => Ok(Value::Number(x)),
                 _ => Err("expected a number".to_string()),
             },
+            Unit::Percent => units::parse_percent(text).map(Value::Number).map_err(|e| e.to_string()),
             Unit::Switch => match text {
                 "on" => Ok(Value::Switch(true)),
                 "off" => Ok(Value::Switch(false)),

@@ -5,5 +5,5 @@ mod text;
 mod time;
 
 pub use rate::Rate;
-pub use text::{UnitError, parse_bytes, parse_rate, parse_span};
+pub use text::{UnitError, parse_bytes, parse_percent, parse_rate, parse_span};
 pub use time::{Span, Time};

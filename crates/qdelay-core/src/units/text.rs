@@ -29,6 +29,9 @@ impl fmt::Display for UnitError {
 }
 impl core::error::Error for UnitError {}
 
+/// What a share in percent is.
+const PERCENT: &str = "percent, such as 1%";
+
 /// A duration such as `20ms`, `1.5s`, `2min`; `0` needs no unit.
 ///
 /// # Errors
@@ -56,6 +59,17 @@ pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
 /// No number, no unit or an unknown one, or more than 64 bits hold.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     scaled(text, &[("b", 1.0), ("kb", 1e3), ("mb", 1e6)], BYTE_UNITS)
+}
+
+/// A share in percent such as `12.5%`, which is 0.125: digits and a point before the sign.
+///
+/// # Errors
+/// Anything else.
+pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
+    let number = text.strip_suffix('%').ok_or(UnitError::Unit(PERCENT))?;
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: Option<f64> = number.parse().ok().filter(|_| is_plain);
+    number.map(|number| number / 100.0).ok_or(UnitError::Number(PERCENT))
 }
 
 fn scaled(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result<u64, UnitError> {

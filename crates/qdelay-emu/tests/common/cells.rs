@@ -9,7 +9,7 @@ use qdelay_path::stack::{
     Backhaul, BearerSpec, Bottleneck, CellScenario, FlowWay, GateSpec, LinkSpec, QosFlowSpec, UeSpec,
     UpfSpec, Uplink,
 };
-use qdelay_path::{Line, PullOrder};
+use qdelay_path::{Impairments, Line, PullOrder};
 use qdelay_ran::harq::HarqSetting;
 use qdelay_ran::radio::{Bler, Capacity, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
@@ -55,9 +55,10 @@ fn plan(cell: CellScenario, ways: Vec<FlowWay>) -> DumbbellPlan {
     DumbbellPlan {
         hops: Vec::new(),
         bottleneck: Bottleneck::Cell(Box::new(cell)),
-        uplink: Some(Uplink { link: LinkSpec(Line::new(Rate::from_bps(20_000_000), 0).into()), limit: 50 }),
+        uplink: Some(Uplink::tail_drop(Line::new(Rate::from_bps(20_000_000), 0), 50)),
         base_rtt: ms(9),
         jitter: ms(1),
+        impairments: Impairments::default(),
         ways,
         classes,
         seed: 7,

@@ -133,13 +133,19 @@ impl<Q: Qdisc> Path<Q> {
         let has_deadlines = |index: u32| match role(index) {
             Role::Queue(queue) => queue.has_timer,
             Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) | Role::Delay(_) => true,
+            Role::Impairment(_) => true,
             Role::Classifier(_) | Role::Exit => false,
         };
         let is_ahead = |index: u32| match role(index) {
             Role::Link(link) => link.model.runs_first(),
             Role::Leaving(leaving) => leaving.successor.runs_first(),
             Role::Cell(_) => true,
-            Role::Classifier(_) | Role::Queue(_) | Role::Gate(_) | Role::Delay(_) | Role::Exit => false,
+            Role::Classifier(_)
+            | Role::Queue(_)
+            | Role::Gate(_)
+            | Role::Delay(_)
+            | Role::Impairment(_)
+            | Role::Exit => false,
         };
         let ahead = self.along.iter().rev().copied().filter(|&index| is_ahead(index));
         let others = (0..self.nodes.len() as u32).filter(|&index| !is_ahead(index));
@@ -265,17 +271,19 @@ impl<Q: Qdisc> Path<Q> {
     pub fn audit(&self) -> Result<(), AuditError> {
         let [mut received, mut ingress, mut handed, mut delivered, mut all_dropped, mut all_inside] =
             [Count::default(); 6];
+        let mut all_copies = Count::default();
         for (node, name) in self.nodes().zip(&self.names) {
-            let (Counters { received: came, forwarded, ingress: entered, .. }, dropped, inside) = {
+            let (Counters { received: came, forwarded, ingress: entered, copies, .. }, dropped, inside) = {
                 let node = &self.nodes[node.index()];
                 (&node.counters, node.counters.dropped_total(), node.inside())
             };
-            if *came != *forwarded + dropped + inside {
-                let (name, received, forwarded) = (name.clone(), *came, *forwarded);
+            if *came + *copies != *forwarded + dropped + inside {
+                let (name, received, forwarded) = (name.clone(), *came + *copies, *forwarded);
                 return Err(AuditError::Node { node, name, received, forwarded, dropped, inside });
             }
             received = received + *came;
             ingress = ingress + *entered;
+            all_copies = all_copies + *copies;
             all_dropped = all_dropped + dropped;
             all_inside = all_inside + inside;
             match self.nodes[node.index()].role {
@@ -290,6 +298,7 @@ impl<Q: Qdisc> Path<Q> {
             };
             return Err(AuditError::Handover { forwarded: handed, received });
         }
+        let ingress = ingress + all_copies;
         if ingress != delivered + all_dropped + all_inside {
             return Err(AuditError::Path { ingress, delivered, dropped: all_dropped, inside: all_inside });
         }

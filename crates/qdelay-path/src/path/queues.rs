@@ -156,9 +156,11 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => self.wake_cell(id, input, now),
             // A link that leaves is busy, as long as it is there.
             Role::Leaving(_) => {}
-            other @ (Role::Queue(_) | Role::Classifier(_) | Role::Delay(_) | Role::Exit) => {
-                other.is_not("gate, link or cell")
-            }
+            other @ (Role::Queue(_)
+            | Role::Classifier(_)
+            | Role::Delay(_)
+            | Role::Impairment(_)
+            | Role::Exit) => other.is_not("gate, link or cell"),
         }
     }
 

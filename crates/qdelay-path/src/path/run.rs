@@ -2,6 +2,7 @@
 
 use super::Path;
 use crate::delay::Entry;
+use crate::impairment::Verdict;
 use crate::link::AnyLink;
 use crate::node::Role;
 use crate::ran::rlc::ANNOUNCED_BYTES;
@@ -50,6 +51,15 @@ impl<Q: Qdisc> Path<Q> {
                 if !node.listeners.is_empty() {
                     self.tell_gone(id, now, Count::of(&packet));
                 }
+                self.push(next, packet, now, observer);
+            }
+            Role::Impairment(impairment) => {
+                let next = impairment.next;
+                let Some(packet) = impairment.leave() else {
+                    return self.deadlines.set(id.index(), Time::NEVER);
+                };
+                self.deadlines.set(id.index(), impairment.next_deadline());
+                self.forwarded(id, &packet, now);
                 self.push(next, packet, now, observer);
             }
             Role::Link(link) => match link.model {
@@ -122,6 +132,13 @@ impl<Q: Qdisc> Path<Q> {
                     Entry::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
                     Entry::Through => delay.next,
                 },
+                Role::Impairment(impairment) => match impairment.enter(now) {
+                    Verdict::Through => impairment.next,
+                    Verdict::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
+                    Verdict::Held { leave, has_copy } => {
+                        return self.keep(to, packet, leave, has_copy, now, observer);
+                    }
+                },
                 Role::Exit => {
                     observer.delivered(now, to, &packet);
                     node.counters.forwarded.add(&packet);
@@ -147,6 +164,29 @@ impl<Q: Qdisc> Path<Q> {
             }
             to = next;
         }
+    }
+
+    /// The impairment `at` keeps `packet` until `leave`, and a copy behind it if the host has a handle for one.
+    #[cold]
+    fn keep<O: Observer>(
+        &mut self,
+        at: NodeId,
+        packet: Packet,
+        leave: Time,
+        has_copy: bool,
+        now: Time,
+        observer: &mut O,
+    ) {
+        let node = &mut self.nodes[at.index()];
+        let impairment = node.role.impairment_mut();
+        impairment.hold(leave, packet);
+        if has_copy && let Some(handle) = observer.duplicated(now, at, &packet) {
+            let copy = Packet { handle, ..packet };
+            impairment.hold(leave, copy);
+            node.counters.copies.add(&copy);
+        }
+        let deadline = impairment.next_deadline();
+        self.deadlines.set(at.index(), deadline);
     }
 
     /// A node that is not a queue drops `packet`.

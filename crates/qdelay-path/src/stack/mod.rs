@@ -7,6 +7,8 @@
 //! sender-side exit <- delay-up-i <- [uplink-link <- uplink] <- [return-access-i] <- acknowledgements
 //! ```
 //!
+//! Where there is loss, reordering or duplication, a node for it stands in front of the delay of its direction.
+//!
 //! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
 //! [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
 //! uplink of its own. A host that knows the flow of a packet puts it in where that flow enters; one that knows only its class
@@ -20,7 +22,9 @@ pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec
 pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
 
-use crate::{AnyLink, BuildError, DelaySpec, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules};
+use crate::{
+    AnyLink, BuildError, DelaySpec, Impairments, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules,
+};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -75,6 +79,15 @@ pub struct Uplink {
     pub link: LinkSpec,
     /// Packets its queue holds.
     pub limit: u64,
+    /// The discipline of its queue, with a limit of its own; `None` for tail drop of `limit` packets.
+    pub qdisc: Option<Arguments>,
+}
+
+impl Uplink {
+    /// A link behind a tail-drop queue of `limit` packets.
+    pub fn tail_drop(link: impl Into<AnyLink>, limit: u64) -> Uplink {
+        Uplink { link: LinkSpec(link.into()), limit, qdisc: None }
+    }
 }
 
 /// Where a flow goes.
@@ -85,12 +98,14 @@ pub struct FlowWay {
     /// At most this much more delay behind the access link in the data direction; packets keep their order. Without an
     /// access link it is not looked at.
     pub access_jitter: Span,
-    /// Added to the base round trip, for this flow alone.
+    /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
     /// The UE that it goes to: a place in [`CellScenario::ues`]. Without a cell it is not looked at.
     pub ue: usize,
     /// The QoS flow of that UE that carries it: its QFI. Without a cell it is not looked at.
     pub qfi: u8,
+    /// Whether its data crosses the uplink, and its acknowledgements the bottleneck. The host puts them in there.
+    pub is_upload: bool,
 }
 
 /// How packets say which flow they are of.
@@ -115,6 +130,8 @@ pub struct Dumbbell<'a> {
     pub base_rtt: Span,
     /// At most this much more delay behind the bottleneck.
     pub jitter: Span,
+    /// Loss, reordering and duplication.
+    pub impairments: Impairments,
     /// The flows, each with a number of its own: its place here. What is of none goes the first one's way in a cell.
     pub flows: &'a [FlowWay],
     /// How packets say which they are of.
@@ -139,9 +156,10 @@ pub struct Topology {
     pub up: NodeId,
     /// The exit of acknowledgements.
     pub senders: NodeId,
-    /// Where each flow's data enters, and behind the last one what is of no flow; of [`FlowKey::Class`] all at one place.
+    /// Where each flow's data enters, and behind the last one what is of no flow; of [`FlowKey::Class`] all at one place. Of an
+    /// upload it is where the acknowledgements enter.
     pub data_entry: Vec<NodeId>,
-    /// Where each flow's acknowledgements enter; as above.
+    /// Where each flow's acknowledgements enter; as above. Of an upload it is where the data enters.
     pub ack_entry: Vec<NodeId>,
     /// Queue and link of each hop, in the order of [`Dumbbell::hops`].
     pub hops: Vec<[NodeId; 2]>,
@@ -188,6 +206,8 @@ impl From<BuildError> for StackError {
 const ACCESS_LIMIT: &str = "taildrop:limit=1000000";
 /// The nodes at which packets that say their class only are put in: data and acknowledgements.
 const CLASSES: [&str; 2] = ["flows", "returns"];
+/// The nodes that lose, reorder and copy packets: behind the bottleneck and behind the uplink.
+const IMPAIRMENTS: [&str; 2] = ["impairment", "uplink-impairment"];
 
 /// A plain queue.
 fn tail_drop(text: &str) -> Result<AnyQdisc, ComponentError> {
@@ -248,13 +268,24 @@ impl Dumbbell<'_> {
         let receivers = stack.add(Place::Elsewhere, "receivers", NodeSpec::Exit);
         let senders = stack.add_back(Place::Elsewhere, "senders", NodeSpec::Exit);
         let last = stack.builder.name_of(link).to_string();
-        stack.chain(&[&last, "down", "receivers"]);
+        if self.impairments.down.is_none() {
+            stack.chain(&[&last, "down", "receivers"]);
+        } else {
+            let impairment = NodeSpec::Impairment(self.impairments.down);
+            stack.add(Place::Elsewhere, IMPAIRMENTS[0], impairment);
+            stack.chain(&[&last, IMPAIRMENTS[0], "down", "receivers"]);
+        }
         let (entry, hops) = hops::add(&mut stack, self.hops, entry)?;
         let uplinks = self.add_uplinks(&mut stack)?;
         let up = self.add_up(&mut stack);
+        let impaired = (!self.impairments.up.is_none()).then(|| {
+            let impairment = NodeSpec::Impairment(self.impairments.up);
+            stack.chain(&[IMPAIRMENTS[1], "up"]);
+            stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], impairment)
+        });
         let ups: Vec<NodeId> = match self.uplink {
             Some(_) => uplinks.iter().map(|[queue, _]| *queue).collect(),
-            None => vec![up],
+            None => vec![impaired.unwrap_or(up)],
         };
         let mut entries = self.add_access(&mut stack, entry, &ups)?;
         if self.key == FlowKey::Class {
@@ -314,8 +345,12 @@ impl Dumbbell<'_> {
         let mut uplinks = Vec::new();
         for ue in ues {
             let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
-            stack.chain(&[&queue, &link, "up"]);
-            let qdisc = tail_drop(&format!("taildrop:limit={}", uplink.limit))?;
+            let behind = if self.impairments.up.is_none() { "up" } else { IMPAIRMENTS[1] };
+            stack.chain(&[&queue, &link, behind]);
+            let qdisc = match &uplink.qdisc {
+                Some(qdisc) => AnyQdisc::build(qdisc)?,
+                None => tail_drop(&format!("taildrop:limit={}", uplink.limit))?,
+            };
             uplinks.push([
                 stack.add_back(Place::Uplink, &queue, NodeSpec::Queue(qdisc)),
                 stack.add_back(Place::UplinkLink, &link, NodeSpec::link(uplink.link.0.clone())),
@@ -356,13 +391,19 @@ impl Dumbbell<'_> {
                 continue;
             };
             let name = |what: &str| format!("{what}-{i}");
-            let mut data_to = entry;
+            let (mut down_to, mut up_to) = (entry, up);
             if flow.access_jitter > Span::ZERO {
                 // Its random stream is that of its name, and so the flow's own.
                 let jitter = name("access-jitter");
                 let spec = DelaySpec { jitter: flow.access_jitter, ..DelaySpec::constant(Span::ZERO) };
-                stack.chain_to(&[&jitter], data_to);
-                data_to = stack.add(Place::Elsewhere, &jitter, NodeSpec::Delay(spec));
+                let spec = NodeSpec::Delay(spec);
+                if flow.is_upload {
+                    stack.chain_to(&[&jitter], up_to);
+                    up_to = stack.add_back(Place::Elsewhere, &jitter, spec);
+                } else {
+                    stack.chain_to(&[&jitter], down_to);
+                    down_to = stack.add(Place::Elsewhere, &jitter, spec);
+                }
             }
             let mut add = |side: &str, to: NodeId, add: fn(&mut Stack, Place, &str, NodeSpec) -> NodeId| {
                 let (queue, line) = (name(side), name(&format!("{side}-line")));
@@ -371,8 +412,8 @@ impl Dumbbell<'_> {
                 add(stack, Place::Elsewhere, &line, NodeSpec::link(Line::new(rate, 0)));
                 Ok::<NodeId, StackError>(node)
             };
-            entries.data.push(add("access", data_to, Stack::add)?);
-            entries.acks.push(add("return", up, Stack::add_back)?);
+            entries.data.push(add("access", down_to, Stack::add)?);
+            entries.acks.push(add("return", up_to, Stack::add_back)?);
         }
         entries.data.push(entry);
         entries.acks.push(ups[0]);

@@ -12,7 +12,7 @@ use qdelay_emu::classes::Classes;
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_path::Line;
-use qdelay_sim::{CellScenario, LinkSpec, Uplink};
+use qdelay_sim::{CellScenario, Uplink};
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
@@ -43,9 +43,13 @@ pub fn read(
     let library = Library::of(Some(Path::new(file)), traces);
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);
+    if case.scenario.impairments.down.duplicate > 0.0 {
+        let message = "packets of real programs are not copied; expected path.duplicate = \"0%\"";
+        return Err(Failure::input(&study.name, message));
+    }
     let settings = settings(&case);
     // Packets that go up are measured at an uplink, even if it has no rate limit and no packets wait.
-    let endless = || Uplink { link: LinkSpec(Line::new(Rate::INFINITE, 0).into()), limit: UPLINK_LIMIT };
+    let endless = || Uplink::tail_drop(Line::new(Rate::INFINITE, 0), UPLINK_LIMIT);
     case.scenario.uplink.get_or_insert_with(endless);
     let plan = match case.scenario.bottleneck.as_cell() {
         Some(cell) => rules::plan(&case.scenario, cell, rules)?,
@@ -136,7 +140,10 @@ fn settings(case: &Case) -> LinkSettings {
     let up = match &scenario.uplink {
         Some(uplink) => setting(
             text("uplink").unwrap_or_default().to_string(),
-            format!("taildrop:limit={}", uplink.limit),
+            match &uplink.qdisc {
+                Some(qdisc) => qdisc.typed().to_string(),
+                None => format!("taildrop:limit={}", uplink.limit),
+            },
         ),
         None => setting("infinite".to_string(), "taildrop".to_string()),
     };

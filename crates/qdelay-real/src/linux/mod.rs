@@ -85,12 +85,18 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     if !scenario.hops.is_empty() || !scenario.jitter.is_zero() {
         return refuse("hops or jitter: expected none");
     }
+    if !scenario.impairments.is_none() {
+        return refuse("loss, reordering or duplication: expected none");
+    }
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
     if let Some(flow) = scenario.flows.iter().find(|flow| !is_plain(flow)) {
         return refuse(&format!("flow '{}' with access or extra_rtt: expected neither", flow.name));
     }
     let uplink = match &scenario.uplink {
         None => None,
+        Some(uplink) if uplink.qdisc.is_some() => {
+            return refuse("an uplink with a discipline of its own: expected none");
+        }
         Some(uplink) => match uplink.link.0.rate().filter(|rate| is_for_tc(*rate)) {
             Some(rate) => Some((Class { rate, burst_bytes: shaper.burst_bytes() }, uplink.limit)),
             None => return refuse("an uplink without a constant rate: expected one"),

@@ -359,6 +359,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             .collect(),
         nodes: BTreeMap::new(),
         codepoints: if fixture.coloured { codepoints() } else { BTreeMap::new() },
+        uplink: None,
         hops: if fixture.coloured { hops() } else { BTreeMap::new() },
         cell: fixture.cell.then(|| CellFigures {
             stages: stages(1.0),

@@ -5,6 +5,9 @@ use qdelay_record::{DelaySummary, entity};
 use qdelay_traffic::audio::AudioOutcome;
 use qdelay_traffic::voice::VoiceOutcome;
 
+/// The direction of uploads.
+pub(crate) const UP: &str = "up";
+
 entity! {
     /// A flow.
     pub struct FlowFigures {
@@ -14,6 +17,9 @@ entity! {
         pub group: String,
         /// Its transport.
         pub transport: String,
+        /// `up` of an upload, whose data crosses the uplink; not there for others.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub direction: Option<String>,
         /// Application bytes delivered, Mbit/s.
         pub goodput_mbps: f64,
         /// Application bytes delivered in the whole run.

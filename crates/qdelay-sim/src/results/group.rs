@@ -10,14 +10,17 @@ entity! {
     pub struct GroupFigures {
         /// How many.
         pub flows: u64,
-        /// IP bytes of theirs that left the bottleneck, Mbit/s.
+        /// `up` of uploads, whose data crosses the uplink; not there for others.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub direction: Option<String>,
+        /// IP bytes of theirs that left the bottleneck, of uploads the uplink, Mbit/s.
         pub throughput_mbps: f64,
         /// Application bytes delivered, Mbit/s.
         pub goodput_mbps: f64,
         /// Jain's index over the goodputs of its flows.
         #[serde(default)]
         pub jain: f64,
-        /// Departure less arrival at the bottleneck.
+        /// Departure less arrival at the bottleneck, of uploads at the uplink.
         pub queue_delay_ms: DelaySummary,
         /// The standard deviation of that.
         #[serde(default)]
@@ -101,6 +104,7 @@ impl GroupFigures {
     pub(crate) fn add_flows(&mut self, members: &[&FlowFigures]) {
         let goodputs: Vec<f64> = members.iter().map(|flow| round(flow.goodput_mbps)).collect();
         self.flows = members.len() as u64;
+        self.direction = members.iter().find_map(|flow| flow.direction.clone());
         self.goodput_mbps = goodputs.iter().sum();
         self.jain = jain_index(&goodputs);
         self.packets_sent = members.iter().map(|flow| flow.packets_sent).sum();

@@ -1,6 +1,8 @@
 //! The figures of a run.
 
-use super::{CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures};
+use super::{
+    CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures, UplinkFigures,
+};
 use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
 
@@ -21,9 +23,9 @@ entity! {
         pub backlog_max_packets: u64,
         /// Most bytes.
         pub backlog_max_bytes: u64,
-        /// From sender to receiver.
+        /// From sender to receiver, without uploads.
         pub one_way_delay_ms: DelaySummary,
-        /// Mean difference of consecutive one-way delays of a flow, over all flows.
+        /// Mean difference of consecutive one-way delays of a flow, over all flows but uploads.
         pub jitter_ms: f64,
         /// Throughput over the 99th percentile of the queue delay, Mbit/s/ms; null where nothing was delayed.
         pub power: Option<f64>,
@@ -37,7 +39,7 @@ entity! {
         pub marks_by_reason: BTreeMap<String, u64>,
         /// Packets that left the bottleneck in the whole run.
         pub packets_forwarded: u64,
-        /// Jain's index of the goodputs.
+        /// Jain's index of the goodputs, without uploads.
         pub jain: f64,
         /// Delays of the probe.
         pub probe_ms: Option<DelaySummary>,
@@ -57,6 +59,9 @@ entity! {
         /// Each hop in front of the bottleneck, by its name.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub hops: BTreeMap<String, HopFigures>,
+        /// The uplink, where there are uploads or it has a discipline of its own.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub uplink: Option<UplinkFigures>,
         /// Results of cells only.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub cell: Option<CellFigures>,

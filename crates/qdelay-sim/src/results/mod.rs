@@ -9,10 +9,11 @@ mod nodes;
 mod series;
 
 pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
+pub(crate) use flow::UP;
 pub use flow::{AudioFigures, FlowFigures, VoiceFigures};
 pub use group::{GroupFigures, WholeMillisecondDelays};
 pub use measures::Measures;
-pub use nodes::{CodepointFigures, HopFigures, NodeFigures};
+pub use nodes::{CodepointFigures, HopFigures, NodeFigures, UplinkFigures};
 pub use series::{CellSeries, GroupSeries, Series};
 
 /// The mean of a figure; zero without values.

@@ -54,7 +54,52 @@ entity! {
 }
 
 entity! {
-    /// A node of the path.
+    /// The uplink; in a cell those of all UEs together: counts of the whole run, the rest after the warm-up.
+    pub struct UplinkFigures {
+        /// Packets that arrived at its queue.
+        pub arrived: u64,
+        /// Packets that left its link.
+        pub delivered: u64,
+        /// Packets that its queue dropped.
+        pub drops: u64,
+        /// The same by reason.
+        pub drops_by_reason: BTreeMap<String, u64>,
+        /// Packets that it marked.
+        pub marks: u64,
+        /// The same by reason.
+        pub marks_by_reason: BTreeMap<String, u64>,
+        /// IP bytes that left its link, Mbit/s.
+        pub throughput_mbps: f64,
+        /// Mean rate that its link offered, Mbit/s; null without a limit.
+        pub capacity_mbps: Option<f64>,
+        /// Bytes sent over bytes offered.
+        pub utilization: f64,
+        /// Departure from its link less arrival at its queue.
+        pub queue_delay_ms: DelaySummary,
+    }
+}
+
+impl From<HopFigures> for UplinkFigures {
+    fn from(hop: HopFigures) -> UplinkFigures {
+        let HopFigures { arrived, delivered, drops, drops_by_reason, marks, marks_by_reason, .. } = hop;
+        let HopFigures { throughput_mbps, capacity_mbps, utilization, queue_delay_ms, .. } = hop;
+        UplinkFigures {
+            arrived,
+            delivered,
+            drops,
+            drops_by_reason,
+            marks,
+            marks_by_reason,
+            throughput_mbps,
+            capacity_mbps,
+            utilization,
+            queue_delay_ms,
+        }
+    }
+}
+
+entity! {
+    /// A node of the path. What it received and copied is what it forwarded, dropped, and has inside.
     #[derive(Copy, Eq)]
     pub struct NodeFigures {
         /// Packets that arrived.
@@ -69,6 +114,9 @@ entity! {
         pub dropped: u64,
         /// Packets marked.
         pub marked: u64,
+        /// Copies made of packets, where there are any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub copies: Option<u64>,
         /// Packets inside at the end.
         pub inside: u64,
     }
@@ -84,6 +132,7 @@ impl NodeFigures {
             forwarded_bytes: counters.forwarded.bytes,
             dropped: counters.dropped_total().packets,
             marked: counters.marked_total().packets,
+            copies: Some(counters.copies.packets).filter(|copies| *copies > 0),
             inside: path.inside(node).packets,
         })
     }

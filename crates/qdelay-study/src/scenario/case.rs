@@ -6,13 +6,13 @@ use super::changes::{Change, Point};
 use super::declare::{BINS_MAX, FLOWS_MAX, Flow, Hop, Path, Run, Settings};
 use super::named::Named;
 use super::sources::Sources;
-use super::values::{Bins, Link, Percent, Qdisc, TraceFormat, TraceName, Uplink};
+use super::values::{Bins, Direction, Link, Loss, Percent, Qdisc, TraceFormat, TraceName, Uplink};
 use crate::traces::TraceUsed;
-use qdelay_config::{AnySetting, Fault, Setting};
+use qdelay_config::{AnySetting, Fault, OrNone, Setting};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc, Qdisc as _};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_path::{AnyLink, Line, LinkModel};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
 use qdelay_sim::{
     Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
 };
@@ -23,6 +23,20 @@ use std::collections::BTreeMap;
 const START_SPREAD: Span = Span::from_millis(200);
 /// The maximum number of bins of a time series if the width of the bins is not given.
 const BINS: u64 = 500;
+
+/// The keys of `[path]` that mean something with a cell.
+const WITH_A_CELL: [&str; 10] = [
+    "rtt",
+    "jitter",
+    "loss",
+    "reorder",
+    "reorder_by",
+    "duplicate",
+    "uplink",
+    "uplink_limit",
+    "uplink_qdisc",
+    "uplink_loss",
+];
 
 /// A case, ready to run.
 #[derive(Clone, Debug)]
@@ -127,6 +141,7 @@ impl Tables {
         for hop in &self.hops {
             QueueAndLink::from(&hop.keys).check(Hop::TABLE.name, hop.line)?;
         }
+        self.check_uplink()?;
         self.check_times()?;
         self.check_flows()
     }
@@ -142,6 +157,16 @@ impl Tables {
             }
             None => Ok(()),
         }
+    }
+
+    /// Without an uplink it has no queue.
+    fn check_uplink(&self) -> Result<(), Fault> {
+        let Path { uplink, uplink_qdisc, .. } = &self.path;
+        if uplink_qdisc.is_given() && uplink.get() == Uplink::None {
+            let message = "there is no uplink; expected path.uplink too, such as uplink = \"10mbit\"";
+            return Err(uplink_qdisc.fault(message));
+        }
+        Ok(())
     }
 
     fn check_times(&self) -> Result<(), Fault> {
@@ -194,6 +219,21 @@ impl Tables {
         Ok(())
     }
 
+    /// Uploads need an uplink, and are not for cells.
+    fn check_directions(&self) -> Result<(), Fault> {
+        let mut uploads = self.flows.iter().filter(|flow| flow.keys.direction.get() == Direction::Up);
+        let Some(Named { keys, .. }) = uploads.next() else { return Ok(()) };
+        if self.cell.is_some() {
+            let message = "an upload in a cell, whose uplink is not modelled for data; expected down";
+            return Err(keys.direction.fault(message));
+        }
+        if self.path.uplink.get() == Uplink::None {
+            let message = "there is no uplink that its data could cross; expected path.uplink too, such as uplink = \"10mbit\"";
+            return Err(keys.direction.fault(message));
+        }
+        Ok(())
+    }
+
     /// The destinations of the flows of an entry: indices of UEs, and QFIs. Without a cell it is one destination, which is not
     /// used.
     fn destinations(&self, flow: &Named<Flow>) -> Result<Vec<(usize, u8)>, Fault> {
@@ -208,6 +248,7 @@ impl Tables {
 
     fn check_flows(&self) -> Result<(), Fault> {
         self.check_companions()?;
+        self.check_directions()?;
         let mut counts: Vec<u64> = Vec::new();
         for flow in &self.flows {
             let destinations = self.destinations(flow)?.len() as u64;
@@ -267,8 +308,27 @@ impl Tables {
                 trace.map_err(|error| error + sources.library.or_link(setting.text()))
             }
         };
-        let link = LinkSpec(link.map_err(|message| setting.fault(message))?);
-        Ok(Some(qdelay_sim::Uplink { link, limit: self.path.uplink_limit.get() }))
+        let link = link.map_err(|message| setting.fault(message))?;
+        let (limit, qdisc) = (self.path.uplink_limit.get(), &self.path.uplink_qdisc);
+        let link = LinkSpec(with_promised_rate(qdisc, link)?);
+        let qdisc = qdisc.is_given().then(|| with_limit(qdisc, Some(limit))).transpose()?;
+        Ok(Some(qdelay_sim::Uplink { link, limit, qdisc }))
+    }
+
+    /// Loss, reordering and duplication.
+    fn impairments(&self) -> Impairments {
+        let Path { loss, uplink_loss, reorder, reorder_by, duplicate, .. } = &self.path;
+        let model = |loss: &Setting<OrNone<Loss>>| {
+            loss.value().as_option().map_or(LossModel::None, |Loss(model)| *model)
+        };
+        let down = ImpairmentSpec {
+            loss: model(loss),
+            reorder: reorder.get().0,
+            reorder_by: reorder_by.get(),
+            duplicate: duplicate.get().0,
+        };
+        let up = ImpairmentSpec { loss: model(uplink_loss), ..ImpairmentSpec::default() };
+        Impairments { down, up }
     }
 
     /// The simulator's scenario.
@@ -293,6 +353,7 @@ impl Tables {
             uplink: self.uplink(sources)?,
             base_rtt: self.path.rtt.get(),
             jitter: self.path.jitter.get(),
+            impairments: self.impairments(),
             flows,
             groups: self.flows.iter().map(|flow| flow.name.clone()).collect(),
             probe: self.run.probe.get().then(ProbeSpec::default),
@@ -340,6 +401,7 @@ impl Tables {
                     access_jitter: keys.access_jitter.get(),
                     discard_after: keys.discard_after.get(),
                     extra_rtt: keys.extra_rtt.get(),
+                    is_upload: keys.direction.get() == Direction::Up,
                     ue,
                     qfi,
                     ..FlowSpec::new(transport.text(), transport.value().0.as_ref().clone())
@@ -380,7 +442,7 @@ impl Tables {
             self.add_hops(&mut path);
             return json!({ "path": path, "flow": flows, "run": run });
         };
-        path.retain(|key, _| ["rtt", "jitter", "uplink", "uplink_limit"].contains(&key.as_str()));
+        path.retain(|key, _| WITH_A_CELL.contains(&key.as_str()));
         self.add_hops(&mut path);
         json!({ "path": path, "cell": cell.json(), "flow": flows, "run": run })
     }
@@ -468,12 +530,7 @@ impl QueueAndLink<'_> {
 
     /// The discipline, with the table's limit if the discipline's own limit is not given.
     fn qdisc(&self) -> Result<Arguments, Fault> {
-        let mut arguments = self.qdisc.value().0.clone();
-        if let Some(limit) = self.limit.get() {
-            arguments.default_to(&qdisc::LIMIT, limit);
-        }
-        AnyQdisc::build(&arguments).map_err(|error| self.qdisc.fault(error))?;
-        Ok(arguments)
+        with_limit(self.qdisc, self.limit.get())
     }
 
     fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
@@ -487,21 +544,35 @@ impl QueueAndLink<'_> {
 
     /// The link below the discipline, which has the rate that the discipline counts on, if it does.
     fn link_below(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
-        let link = self.link(sources)?;
-        let arguments = &self.qdisc.value().0;
-        let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
-        let Some(promised) = promised else { return Ok(link) };
-        let found = match link.rate() {
-            Some(rate) if promised <= rate => return Ok(link),
-            Some(rate) => format!("the link has {rate}"),
-            None => "the link's rate varies".to_string(),
-        };
-        let message = format!(
-            "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
-            arguments.component().name
-        );
-        Err(self.qdisc.fault(message))
+        with_promised_rate(self.qdisc, self.link(sources)?)
     }
+}
+
+/// The discipline of `setting`, with this limit if its own is not given.
+fn with_limit(setting: &Setting<Qdisc>, limit: Option<u64>) -> Result<Arguments, Fault> {
+    let mut arguments = setting.value().0.clone();
+    if let Some(limit) = limit {
+        arguments.default_to(&qdisc::LIMIT, limit);
+    }
+    AnyQdisc::build(&arguments).map_err(|error| setting.fault(error))?;
+    Ok(arguments)
+}
+
+/// The link below the discipline of `setting`, if it has the rate that the discipline counts on.
+fn with_promised_rate(setting: &Setting<Qdisc>, link: AnyLink) -> Result<AnyLink, Fault> {
+    let arguments = &setting.value().0;
+    let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
+    let Some(promised) = promised else { return Ok(link) };
+    let found = match link.rate() {
+        Some(rate) if promised <= rate => return Ok(link),
+        Some(rate) => format!("the link has {rate}"),
+        None => "the link's rate varies".to_string(),
+    };
+    let message = format!(
+        "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
+        arguments.component().name
+    );
+    Err(setting.fault(message))
 }
 
 fn line(rate: Rate) -> AnyLink {

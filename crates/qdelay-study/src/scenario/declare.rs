@@ -3,9 +3,9 @@
 
 pub use super::values::SEEDS_MAX;
 use super::values::{
-    Bandwidth, Bins, Channel, ControlTtis, Dscp, Dscps, Labels, Limit, Link, McsTable, Name, Pacer,
-    Partition, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing,
-    Starts, Technology, TraceFormat, TraceName, Transport, Uplink,
+    Bandwidth, Bins, Channel, ControlTtis, Direction, Dscp, Dscps, Labels, Limit, Link, Loss, McsTable, Name,
+    Pacer, Partition, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share,
+    Sharing, Starts, Technology, TraceFormat, TraceName, Transport, Uplink,
 };
 use crate::expect::{Best, Over};
 pub use qdelay_config::Settings;
@@ -89,8 +89,14 @@ table! {
         limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
         rtt: Span = key("10ms", "Round trip without any queue or transmission.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "At most this much more delay behind the bottleneck; packets keep their order.").within("0s", "60s");
-        uplink: Uplink = key("48mbit", "What acknowledgements cross.");
-        uplink_limit: u64 = key("1000", "Packets the uplink's queue holds.").count("packets").within("1", "10000000");
+        loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, or a model such as gilbert-elliott:p=1%:r=25%.").also(&["drop", "packet_loss"]);
+        reorder: Percent = key("0%", "Share of packets behind the bottleneck that stay for reorder_by, so that later ones overtake them.");
+        reorder_by: Span = key("2ms", "How long they stay.").within("1us", "60s");
+        duplicate: Percent = key("0%", "Share of packets behind the bottleneck that are followed by a copy.");
+        uplink: Uplink = key("48mbit", "What acknowledgements and the data of uploads cross.");
+        uplink_limit: u64 = key("1000", "Packets the uplink's queue holds, where the limit of uplink_qdisc is not given.").count("packets").within("1", "10000000");
+        uplink_qdisc: Qdisc = key("taildrop", "The queue discipline of the uplink; results have its figures where this is given.");
+        uplink_loss: OrNone<Loss> = key("none", "Random loss behind the uplink.");
     }
 }
 
@@ -114,14 +120,15 @@ table! {
         name: Option<Name> = key("", "What it is called in results; flow-1, flow-2... where it is not given.").fixed();
         transport: Transport = key("cubic", "What its two ends run.").also(&["cc", "congestion", "congestion_control", "tcp", "protocol"]);
         count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("flows").within("1", "10000").also(&["flows", "number", "n"]);
+        direction: Direction = key("down", "Which way its data goes: down through the bottleneck, or up through path.uplink; acknowledgements go the other way.");
         start: Span = key("0s", "When it starts.");
         stop: Option<Span> = key("", "When it stops sending; at the end of the run where it is not given.");
         spread: Span = key("0s", "Each starts at a random time up to this after start; see run.starts where it is not given.");
         dscp: Dscp = key("be", "Differentiated services codepoint of its packets, in both directions.");
         other_dscp: Option<Dscp> = key("", "A second codepoint, for some of the data packets that it sends; acknowledgements keep dscp.");
         other_share: Option<Percent> = key("", "With which probability a data packet carries other_dscp, such as 20%; nothing unless given.");
-        extra_rtt: Span = key("0s", "Added to the round trip for this flow alone.").within("0s", "60s");
-        access: Option<Rate> = key("", "Rate of its own access link in front of the bottleneck; none where not given.").within("1bit", "").also(&["rate"]);
+        extra_rtt: Span = key("0s", "Added to the round trip for this flow alone, behind the uplink.").within("0s", "60s");
+        access: Option<Rate> = key("", "Rate of its own access link in front of the bottleneck and of the uplink; none where not given.").within("1bit", "").also(&["rate"]);
         access_jitter: Span = key("0s", "At most this much more delay behind the access link for each data packet; packets keep their order.").within("0s", "60s");
         discard_after: Option<Span> = key("", "The receiver throws away data packets that come later than this after they were sent.").within("1us", "60s");
         ue: Option<Name> = key("", "The UEs of a cell that it goes to: a name under [[cell.ue]], or each: one flow for each of them.");

@@ -44,15 +44,17 @@ impl Sources<'_> {
         }
     }
 
-    /// Where on the trace called `name` the run begins: at a whole millisecond, the same for all that use the trace. A trace that
-    /// does not start over is left long enough for the run where it can be. `None` at the beginning.
+    /// Where on the trace called `name` the run begins, in whole milliseconds: on all traces of a run at the same share of their
+    /// length, so that recordings of both directions stay together. A trace that does not start over is left long enough for the
+    /// run where it can be. `None` at the beginning.
     fn place(&mut self, name: &str, length: Span, repeat: bool) -> Option<Span> {
         let (seed, duration) = self.random?;
         let places = if repeat { length } else { length.saturating_sub(duration) }.as_millis();
         if places == 0 {
             return None;
         }
-        let draw = || Span::from_millis(Random::derive(seed, name, "place").below(places));
+        let share = Random::derive(seed, "traces", "place").unit();
+        let draw = || Span::from_millis(((share * places as f64) as u64).min(places - 1));
         let place = *self.places.entry(name.to_string()).or_insert_with(draw);
         Some(place).filter(|place| !place.is_zero())
     }

@@ -4,11 +4,12 @@ use super::component;
 use crate::{links, radio};
 use qdelay_config::value::{line_of_text, span_schema, wrong_type};
 use qdelay_config::{Accept, Content, Fault, Key, Node, words};
-use qdelay_core::component::{Arguments, Component, Parameter, Unit, Value};
+use qdelay_core::component::{Arguments, Component, ComponentError, Parameter, Unit, Value};
 use qdelay_core::pacer::{self, AnyPacer, PacerSetting};
 use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_core::units::{parse_bytes, parse_rate};
+use qdelay_core::units::{parse_bytes, parse_percent, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
+use qdelay_path::{LOSSES, LossModel, is_percentage};
 use qdelay_ran::cell::PARTITIONS;
 use qdelay_ran::{mac, rlc, slice};
 use qdelay_traffic::transport::{self, TransportConfig};
@@ -53,8 +54,8 @@ macro_rules! components {
             }
         )*
 
-        /// All kinds, links included.
-        pub(super) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components)];
+        /// All kinds, links and models of loss included.
+        pub(super) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components), ("loss", || LOSSES.to_vec())];
     };
 }
 
@@ -182,6 +183,15 @@ words! {
     }
 }
 words! {
+    /// Which way the data of a flow goes.
+    pub enum Direction {
+        /// Through the bottleneck.
+        Down = "down",
+        /// Through the uplink.
+        Up = "up",
+    }
+}
+words! {
     /// The protocol of packets.
     pub enum Protocol {
         /// Datagrams.
@@ -207,6 +217,35 @@ impl Accept for Link {
     }
     fn schema(_: &Parameter) -> Json {
         json!({ "$ref": "#/$defs/link" })
+    }
+}
+
+/// A model of random loss.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss(pub LossModel);
+
+/// As the command does: a percentage, or a model by its name.
+impl Accept for Loss {
+    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let fault = |error: ComponentError| {
+            let text = node.text().unwrap_or_default();
+            Fault::new(node.line, path, format!("'{text}': {}", error.message))
+        };
+        let arguments = match node.text() {
+            Some(text) if is_percentage(text) => LossModel::parse(text).map_err(fault)?,
+            _ => component::read(LOSSES, path, node)?,
+        };
+        let model = LossModel::build(&arguments).map_err(fault)?;
+        Ok((arguments.typed().to_string(), Loss(model)))
+    }
+    fn components() -> Vec<&'static Component> {
+        LOSSES.to_vec()
+    }
+    fn describe(_: &Parameter) -> String {
+        "percent or model of loss".to_string()
+    }
+    fn schema(_: &Parameter) -> Json {
+        json!({ "anyOf": [{ "type": "string", "pattern": r"^[0-9.]+%$" }, { "$ref": "#/$defs/loss" }] })
     }
 }
 
@@ -508,12 +547,6 @@ impl Accept for Limit {
     }
 }
 
-/// Digits and points before a percent sign, as a number.
-fn percent(text: &str) -> Option<f64> {
-    let is_number = |number: &&str| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    text.strip_suffix('%').filter(is_number).and_then(|number| number.parse().ok())
-}
-
 /// A probability, 0 to 1, written in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percent(pub f64);
@@ -522,8 +555,8 @@ impl Accept for Percent {
     fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "percent in quotes, 0% to 100%, such as \"20%\"";
         let text = line_of_text(path, node, EXPECTED)?;
-        match percent(&text) {
-            Some(percent) if percent <= 100.0 => Ok((text, Percent(percent / 100.0))),
+        match parse_percent(&text) {
+            Ok(share) if share <= 1.0 => Ok((text, Percent(share))),
             _ => Err(Fault::new(node.line, path, format!("'{text}': expected {EXPECTED}"))),
         }
     }
@@ -546,8 +579,8 @@ impl Accept for Share {
     fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "percent in quotes, above 0% and up to 100%, such as \"25%\"";
         let text = line_of_text(path, node, EXPECTED)?;
-        let percent = percent(&text).unwrap_or(0.0);
-        match slice::Share::from_millionths((percent * 10_000.0).round() as u32) {
+        let share = parse_percent(&text).unwrap_or(0.0);
+        match slice::Share::from_millionths((share * 1e6).round() as u32) {
             Ok(share) => Ok((text, Share(share))),
             Err(_) => Err(Fault::new(node.line, path, format!("'{text}': expected {EXPECTED}"))),
         }

@@ -6,7 +6,7 @@ use super::super::{parse_qdisc, parse_transport};
 use super::figures::LinkFigures;
 use crate::attempts::is_meant;
 use qdelay_core::Span;
-use qdelay_sim::{Bottleneck, FlowSpec, LinkSpec, Scenario, Uplink};
+use qdelay_sim::{Bottleneck, FlowSpec, Impairments, Scenario, Uplink};
 use qdelay_study::scenario::Case;
 use qdelay_study::traces::{Found, Library};
 use qdelay_terminal::error::Failure;
@@ -150,10 +150,11 @@ impl Common<'_> {
     fn run(&self, name: &str, found: &Found, transport: &str, qdisc: &str) -> Result<Run, Failure> {
         let scenario = Scenario {
             bottleneck: Bottleneck::link(parse_qdisc(qdisc)?, found.link.clone()),
-            uplink: Some(Uplink { link: LinkSpec(mahimahi::uplink()?.into()), limit: UPLINK_LIMIT }),
+            uplink: Some(Uplink::tail_drop(mahimahi::uplink()?, UPLINK_LIMIT)),
             hops: Vec::new(),
             base_rtt: self.base_rtt,
             jitter: Span::ZERO,
+            impairments: Impairments::default(),
             flows: vec![FlowSpec::new(transport, parse_transport(transport)?)],
             probe: None,
             duration: Span::from_secs(self.seconds),

@@ -165,6 +165,7 @@ mod tests {
             hops: Vec::new(),
             base_rtt: Span::from_millis(10),
             jitter: Span::ZERO,
+            impairments: qdelay_sim::Impairments::default(),
             flows: vec![FlowSpec::new("cubic", parse_transport("cubic").unwrap())],
             probe: None,
             duration: Span::from_secs(5),

@@ -152,6 +152,7 @@ fn replay(scenario: &Scenario, recording: &Recording) -> Result<Seen, String> {
         uplink: scenario.uplink.as_ref(),
         base_rtt: scenario.base_rtt,
         jitter: scenario.jitter,
+        impairments: scenario.impairments,
         flows: &flows,
         key: FlowKey::Flow,
         seed: scenario.seed,

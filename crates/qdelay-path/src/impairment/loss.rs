@@ -1,0 +1,197 @@
+//! Models of random loss: whether each packet is lost, from draws of their own.
+//!
+//! `random` loses each packet with one probability, independently of the others. `gilbert-elliott` is a Markov chain of two
+//! states, good and bad, each with a probability of loss: Gilbert (1960), "Capacity of a Burst-Noise Channel", with losses in the
+//! bad state alone, and Elliott (1963), "Estimates of Error Rates for Codes on Burst-Noise Channels", with losses in both. Its
+//! parameters are those of netem's `loss gemodel P R 1-H 1-K`. It begins in the good state. For each packet the state first decides
+//! whether the packet is lost, and then changes with its probability.
+//!
+//! With p and r the probabilities of the changes, the chain is in the bad state a share p / (p + r) of the packets, and stays there
+//! for 1 / r packets on average: with the defaults of the other two that is the mean length of a burst of losses.
+//!
+//! | parameter | unit | default | what it is |
+//! | --- | --- | --- | --- |
+//! | `probability` of `random` | percent | required | of the loss of a packet |
+//! | `p` | percent | required | of the change from good to bad, after each packet |
+//! | `r` | percent | required | of the change from bad to good, after each packet |
+//! | `bad` | percent | 100% | of a loss in the bad state: 1-h |
+//! | `good` | percent | 0% | of a loss in the good state: 1-k |
+//!
+//! Differences from the reference: netem draws once for a change and a loss in the good state; here they are independent, as in the
+//! papers. In netem `r` is 1-p where it is not given.
+
+use qdelay_core::Random;
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+
+const PROBABILITY: Typed<Option<f64>> = percent("probability", "", "Of the loss of a packet; required.");
+const P: Typed<Option<f64>> = percent("p", "", "Of a change from good to bad, after each packet; required.");
+const R: Typed<Option<f64>> = percent("r", "", "Of a change from bad to good, after each packet; required.");
+const BAD: Typed<f64> = Typed::new("bad", "100%", "Of the loss of a packet in the bad state: 1-h.")
+    .unit(Unit::Percent)
+    .within("0%", "100%")
+    .source("Gilbert 1960; netem");
+const GOOD: Typed<f64> = Typed::new("good", "0%", "Of the loss of a packet in the good state: 1-k.")
+    .unit(Unit::Percent)
+    .within("0%", "100%")
+    .source("Gilbert 1960; netem");
+
+const fn percent(name: &'static str, default: &'static str, about: &'static str) -> Typed<Option<f64>> {
+    Typed::new(name, default, about).unit(Unit::Percent).within("0%", "100%")
+}
+
+static RANDOM: Component =
+    Component::new(Kind::Loss, "random", "Each packet by itself; what a plain percentage means.")
+        .with(&[PROBABILITY.parameter()])
+        .positional("probability");
+static GILBERT_ELLIOTT: Component =
+    Component::new(Kind::Loss, "gilbert-elliott", "In bursts: a chain of a good and a bad state.")
+        .source("Gilbert 1960, Elliott 1963; netem's loss gemodel")
+        .with(&[P.parameter(), R.parameter(), BAD.parameter(), GOOD.parameter()]);
+
+/// The models that users can name, in the order they are listed.
+pub static LOSSES: &[&Component] = &[&RANDOM, &GILBERT_ELLIOTT];
+
+/// A model of random loss. Probabilities are 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum LossModel {
+    /// Nothing is lost.
+    #[default]
+    None,
+    /// Each packet with this probability.
+    Random(f64),
+    /// A chain of two states.
+    GilbertElliott {
+        /// Of the change from good to bad, after each packet.
+        p: f64,
+        /// Of the change from bad to good, after each packet.
+        r: f64,
+        /// Of a loss in the bad state.
+        bad: f64,
+        /// Of a loss in the good state.
+        good: f64,
+    },
+}
+
+impl LossModel {
+    /// The model that `arguments` of one of [`LOSSES`] describe.
+    ///
+    /// # Errors
+    /// A probability that is required is missing, or a component that is no model of loss.
+    pub fn build(arguments: &Arguments) -> Result<LossModel, ComponentError> {
+        let required = |key: &Typed<Option<f64>>| {
+            let missing = || {
+                let name = key.name();
+                arguments.fail(alloc::format!("no {name}; expected a percentage such as {name}=1%"))
+            };
+            arguments.get(key).ok_or_else(missing)
+        };
+        match arguments.component().name {
+            name if name == RANDOM.name => required(&PROBABILITY).map(LossModel::Random),
+            name if name == GILBERT_ELLIOTT.name => Ok(LossModel::GilbertElliott {
+                p: required(&P)?,
+                r: required(&R)?,
+                bad: arguments.get(&BAD),
+                good: arguments.get(&GOOD),
+            }),
+            name => Err(arguments.fail(alloc::format!("'{name}' is not a model of loss"))),
+        }
+    }
+
+    /// Reads a model as users write it: `1%`, `gilbert-elliott:p=1%:r=25%`.
+    ///
+    /// # Errors
+    /// An unknown name or key, or a value out of its range.
+    pub fn parse(text: &str) -> Result<Arguments, ComponentError> {
+        if is_percentage(text) {
+            return Arguments::from_parts(&RANDOM, text, text.split(':'))
+                .map_err(|message| ComponentError::new(text, message));
+        }
+        Arguments::parse(LOSSES, text)
+    }
+
+    /// Whether it can lose a packet.
+    pub fn is_lossy(&self) -> bool {
+        match *self {
+            LossModel::None => false,
+            LossModel::Random(probability) => probability > 0.0,
+            LossModel::GilbertElliott { p, bad, good, .. } => good > 0.0 || p > 0.0 && bad > 0.0,
+        }
+    }
+
+    /// Whether all of its numbers are probabilities.
+    pub fn is_possible(&self) -> bool {
+        let is_one = |probability: &f64| (0.0..=1.0).contains(probability);
+        match self {
+            LossModel::None => true,
+            LossModel::Random(probability) => is_one(probability),
+            LossModel::GilbertElliott { p, r, bad, good } => [p, r, bad, good].into_iter().all(is_one),
+        }
+    }
+}
+
+/// Whether `text` is meant as a percentage: it begins like a number.
+pub fn is_percentage(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit() || ['.', '-', '+'].contains(&first))
+}
+
+/// A model of loss at work.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    model: LossModel,
+    is_bad: bool,
+    random: Random,
+}
+
+impl Loss {
+    pub(super) fn new(model: LossModel, random: Random) -> Loss {
+        Loss { model, is_bad: false, random }
+    }
+
+    /// Whether the next packet is lost.
+    pub(super) fn draw(&mut self) -> bool {
+        match self.model {
+            LossModel::None => false,
+            LossModel::Random(probability) => self.random.unit() < probability,
+            LossModel::GilbertElliott { p, r, bad, good } => {
+                let (loss, change) = if self.is_bad { (bad, r) } else { (good, p) };
+                let is_lost = self.random.unit() < loss;
+                self.is_bad ^= self.random.unit() < change;
+                is_lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn model(text: &str) -> Result<LossModel, ComponentError> {
+        LossModel::build(&LossModel::parse(text)?)
+    }
+
+    #[test]
+    fn what_users_write() {
+        for text in ["1%", "random:1%", "random:probability=1%", "1.0%"] {
+            assert_eq!(model(text), Ok(LossModel::Random(0.01)), "{text}");
+        }
+        let chain = |bad, good| Ok(LossModel::GilbertElliott { p: 0.01, r: 0.25, bad, good });
+        assert_eq!(model("gilbert-elliott:p=1%:r=25%"), chain(1.0, 0.0));
+        assert_eq!(model("gilbert-elliott:p=1%:r=25%:bad=50%:good=0.1%"), chain(0.5, 0.001));
+        assert!(model("0%").is_ok_and(|model| !model.is_lossy()));
+        assert!(model("gilbert-elliott:p=0%:r=25%").is_ok_and(|model| !model.is_lossy()));
+    }
+
+    #[test]
+    fn every_error_names_what_was_expected() {
+        let message = |text| model(text).unwrap_err().to_string();
+        assert!(message("101%").contains("0% to 100%"), "{}", message("101%"));
+        assert!(message("-1%").contains("such as 1%"), "{}", message("-1%"));
+        assert!(message("0.01").contains("such as 1%"));
+        assert!(message("gilbert-elliott:r=1%").contains("p=1%"));
+        assert!(message("gilbert-elliott:p=1%").contains("r=1%"));
+        assert!(message("random").contains("probability=1%"));
+        assert!(message("burst").contains("known: random, gilbert-elliott"));
+    }
+}
