@@ -6,15 +6,21 @@ use super::model::{Placed, SEED_AXIS, Study};
 use super::parts::{self, Part};
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use super::slices::{self, SlicePart};
+use qdelay_study::confidence;
 use qdelay_study::results::{
-    AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, GroupFigures, RunFile, Series,
-    TraceFile,
+    AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, GroupFigures, PairedDifference,
+    RunFile, Series, TraceFile,
 };
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Digits that a plot of a thousand pixels can show.
 const SERIES_DIGITS: usize = 4;
+/// Most percentiles of one file, over all distributions: about 1.4 MB. Above it each distribution is thinned.
+const PERCENTILES: usize = 250_000;
+/// Most cases whose series are in one file: nobody looks at more plots.
+const SERIES_CASES: usize = 400;
 
 pub(super) struct Document {
     pub title: String,
@@ -31,8 +37,14 @@ struct Main<'a> {
     axes: &'a [AxisFile],
     groups: Vec<&'a str>,
     colour_axis: Option<usize>,
+    /// Names of the figures that cases list: `delay.p99`.
+    figures: Vec<String>,
+    /// Half of a 95% interval in standard errors, of 2 runs, of 3, ...
+    half_widths: Vec<Short<FIGURE_DIGITS>>,
     /// Lists of percentiles; cases name them by index, because most have the same.
     percents: Vec<Vec<Short<FIGURE_DIGITS>>>,
+    /// Of how many percentiles the distributions have one, to keep the file small.
+    percentile_of: usize,
     cases: Vec<CasePart<'a>>,
     series: &'static str,
 }
@@ -46,6 +58,10 @@ struct FolderPart<'a> {
     axes: &'a [AxisFile],
     expects: &'a [ExpectResult],
     cases: usize,
+    /// What several seeds were drawn from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    population: Option<&'a str>,
+    differences: &'a [PairedDifference],
     versions: BTreeSet<&'a str>,
     traces: BTreeMap<&'a str, &'a TraceFile>,
     /// Data common to all cases.
@@ -57,11 +73,19 @@ struct CasePart<'a> {
     folder: usize,
     id: &'a str,
     at: &'a [usize],
-    all: Figures,
-    groups: BTreeMap<&'a str, Figures>,
+    /// The first case of another seed that is the same run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same: Option<usize>,
+    /// In the order of [`Main::figures`]; null is a figure that there is not.
+    all: Vec<Value>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    groups: BTreeMap<&'a str, Vec<Value>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     drops_by_reason: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     marks_by_reason: &'a BTreeMap<String, u64>,
     cdf: Option<CdfPart>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     group_cdf: BTreeMap<&'a str, CdfPart>,
     /// By group and kind of delay: `sdap`, `rlc`, `round_trip`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -149,19 +173,22 @@ impl Document {
         let title = title(study, options);
         let (kept, series) = series_kept(study, options.series_bins);
         let grouped = !groups(study).is_empty();
-        let mut percents = Pool::default();
-        let cases = study
-            .cases
-            .iter()
-            .zip(&kept)
-            .map(|(placed, &kept)| case_part(placed, study.figures(placed), (kept, grouped), &mut percents))
-            .collect();
+        let mut percents = Pool { every: percentile_of(study), ..Pool::default() };
+        let mut names = Names::default();
+        let placed = study.cases.iter().zip(&kept);
+        let cases = placed.map(|(placed, &kept)| {
+            case_part(placed, study.figures(placed), (kept, grouped), &mut names, &mut percents)
+        });
+        let cases: Vec<CasePart> = cases.collect();
         let main = Main {
             title: &title,
             folders: (0..study.folders.len()).map(|index| folder_part(study, index)).collect(),
             axes: &study.axes,
             groups: groups(study),
             colour_axis: study.colour_axis(),
+            figures: names.names,
+            half_widths: half_widths(study),
+            percentile_of: percents.every,
             percents: percents
                 .lists
                 .iter()
@@ -213,13 +240,16 @@ fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
     let summary = &folder.summary;
     let runs = || folder.cases.iter().map(|case| &case.run);
     FolderPart {
-        name: &folder.name,
+        // One alone needs no name, so that equal results make equal pages wherever they lie.
+        name: if study.folders.len() > 1 { &folder.name } else { "" },
         scenario: &summary.scenario,
         title: &summary.title,
         about: &summary.about,
         axes: &summary.axes,
         expects: &summary.expects,
         cases: folder.cases.len(),
+        population: summary.population.as_deref(),
+        differences: &summary.differences,
         versions: runs().map(|run: &RunFile| run.qdelay.as_str()).collect(),
         traces: runs()
             .flat_map(|run| run.traces.iter().map(|(name, trace)| (name.as_str(), trace)))
@@ -244,19 +274,21 @@ fn case_part<'a>(
     placed: &'a Placed,
     case: &'a CaseSummary,
     (series, grouped): (bool, bool),
+    names: &mut Names,
     percents: &mut Pool,
 ) -> CasePart<'a> {
-    let mut cdf_part = |cdf: &Cdf| CdfPart { percent: percents.index(&cdf.percent), ms: shorts(&cdf.ms) };
+    let mut cdf_part = |cdf: &Cdf| percents.part(cdf);
     CasePart {
         folder: placed.folder,
         id: &case.id,
         at: &placed.at,
-        all: case_figures(case),
+        same: placed.same,
+        all: names.row(&case_figures(case)),
         groups: case
             .groups
             .iter()
             .filter(|_| grouped)
-            .map(|(name, group)| (name.as_str(), group_figures(group)))
+            .map(|(name, group)| (name.as_str(), names.row(&group_figures(group))))
             .collect(),
         drops_by_reason: &case.drops_by_reason,
         marks_by_reason: &case.marks_by_reason,
@@ -277,6 +309,12 @@ fn case_part<'a>(
         hops: parts::hops(case),
         series,
     }
+}
+
+/// The factors of the standard error for as many runs as there are seeds.
+fn half_widths(study: &Study) -> Vec<Short<FIGURE_DIGITS>> {
+    let seeds = study.axes.iter().find(|axis| axis.name == SEED_AXIS).map_or(0, |axis| axis.labels.len());
+    (1..seeds).map(|degrees| Short(confidence::quantile(degrees))).collect()
 }
 
 /// Distributions of delays other than the bottleneck's, by group and kind of delay.
@@ -338,7 +376,7 @@ fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart
     stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
 }
 
-/// The cases whose series are in the file: `all`, `first` (the first seed only) or `none`.
+/// The cases whose series are in the file: `all`, `first` (the first seed only) or `none`. `most` bins, and [`SERIES_CASES`].
 fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
     let bins = |placed: &Placed| {
         study.figures(placed).series.as_ref().map_or(0, |series| series.throughput_mbps.len())
@@ -346,8 +384,10 @@ fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
     let total = |kept: &[bool]| -> usize {
         study.cases.iter().zip(kept).map(|(placed, &kept)| if kept { bins(placed) } else { 0 }).sum()
     };
+    let fits =
+        |kept: &[bool]| total(kept) <= most && kept.iter().filter(|kept| **kept).count() <= SERIES_CASES;
     let all: Vec<bool> = study.cases.iter().map(|placed| bins(placed) > 0).collect();
-    if total(&all) <= most {
+    if fits(&all) {
         return (all, "all");
     }
     let seed = study.axes.iter().position(|axis| axis.name == SEED_AXIS);
@@ -358,7 +398,7 @@ fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
     };
     let first: Vec<bool> =
         study.cases.iter().zip(&all).map(|(placed, &there)| there && without_seed(placed)).collect();
-    if total(&first) <= most { (first, "first") } else { (vec![false; all.len()], "none") }
+    if fits(&first) { (first, "first") } else { (vec![false; all.len()], "none") }
 }
 
 fn parts(study: &Study, kept: &[bool]) -> Vec<(String, String)> {
@@ -427,13 +467,71 @@ fn maybe_shorts(values: &[Option<f64>]) -> Vec<Option<Short<SERIES_DIGITS>>> {
     values.iter().map(|value| value.map(Short)).collect()
 }
 
-/// Lists of numbers, each once.
+/// The names of figures, in the order in which cases list them.
+#[derive(Default)]
+struct Names {
+    names: Vec<String>,
+    index: BTreeMap<String, usize>,
+}
+
+impl Names {
+    fn row(&mut self, figures: &Figures) -> Vec<Value> {
+        let mut row = vec![Value::Null; self.names.len()];
+        // Text keys and numbers: this cannot fail.
+        self.place("", serde_json::to_value(figures).unwrap_or_default(), &mut row);
+        row
+    }
+
+    fn place(&mut self, name: &str, value: Value, row: &mut Vec<Value>) {
+        match value {
+            Value::Object(fields) => {
+                for (field, value) in fields {
+                    let name = if name.is_empty() { field } else { format!("{name}.{field}") };
+                    self.place(&name, value, row);
+                }
+            }
+            Value::Null => {}
+            number => {
+                let next = self.names.len();
+                let at = *self.index.entry(name.to_string()).or_insert(next);
+                if at == next {
+                    self.names.push(name.to_string());
+                    row.resize(next + 1, Value::Null);
+                }
+                row[at] = number;
+            }
+        }
+    }
+}
+
+/// Which percentiles distributions keep, so that all of them together are no more than [`PERCENTILES`]: every so many.
+fn percentile_of(study: &Study) -> usize {
+    let cdfs = study.cases.iter().flat_map(|placed| {
+        let case = study.figures(placed);
+        let others = other_cdfs(case).into_values().flat_map(BTreeMap::into_values);
+        case.delay_cdf.iter().chain(case.group_delay_cdf.iter().flat_map(BTreeMap::values)).chain(others)
+    });
+    cdfs.map(|cdf| cdf.ms.len()).sum::<usize>().div_ceil(PERCENTILES).max(1)
+}
+
+/// Lists of percentiles, each once; of each every so many, and the last.
 #[derive(Default)]
 struct Pool {
     lists: Vec<Vec<f64>>,
+    every: usize,
 }
 
 impl Pool {
+    fn part(&mut self, cdf: &Cdf) -> CdfPart {
+        let last = cdf.ms.len().saturating_sub(1);
+        let thin = |list: &[f64]| -> Vec<f64> {
+            let kept = list.iter().enumerate().filter(|(at, _)| at % self.every == 0 || *at == last);
+            kept.map(|(_, value)| *value).collect()
+        };
+        let (percent, ms) = (thin(&cdf.percent), thin(&cdf.ms));
+        CdfPart { percent: self.index(&percent), ms: shorts(&ms) }
+    }
+
     fn index(&mut self, list: &[f64]) -> usize {
         self.lists.iter().position(|known| known == list).unwrap_or_else(|| {
             self.lists.push(list.to_vec());

@@ -2,6 +2,7 @@
 
 use super::load::{Folder, LoadedCase};
 use qdelay_study::results::{AxisFile, CaseSummary};
+use qdelay_study::same_runs;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -28,13 +29,15 @@ pub(super) struct Placed {
     pub case: usize,
     /// Index of its label on each axis.
     pub at: Vec<usize>,
+    /// The first of [`Study::cases`] of another seed that is the same run.
+    pub same: Option<usize>,
     /// Every key of the configuration, flat: `path.rtt` to `10ms`, `flow.video.transport` to `cubic`.
     pub settings: BTreeMap<String, String>,
 }
 
 /// The cases that differ in their seed only.
 pub(super) struct Point {
-    /// Indexes into [`Study::cases`]; at least one.
+    /// Indexes into [`Study::cases`], without runs that are equal to others; at least one.
     pub cases: Vec<usize>,
     /// Index of the label on the colour axis.
     pub colour: usize,
@@ -61,6 +64,8 @@ impl Study {
         let several = folders.len() > 1;
         let mut cases = Vec::new();
         for (folder_index, folder) in folders.iter().enumerate() {
+            let before = cases.len();
+            let firsts = same_runs::first_equals(&folder.summary.cases);
             for (case_index, case) in folder.cases.iter().enumerate() {
                 let mut settings = flat(&case.run.resolved);
                 settings.extend(clock_settings(folder));
@@ -73,7 +78,9 @@ impl Study {
                     };
                     at.push(index_of(&mut axis.labels, label));
                 }
-                cases.push(Placed { folder: folder_index, case: case_index, at, settings });
+                let first = firsts.get(case_index).filter(|first| **first != case_index);
+                let same = first.map(|first| before + first);
+                cases.push(Placed { folder: folder_index, case: case_index, at, same, settings });
             }
         }
         Study { folders, axes, cases }
@@ -125,7 +132,8 @@ impl Study {
         let (colour, shape) = (self.colour_axis(), self.shape_axis());
         let mut order: Vec<Vec<usize>> = Vec::new();
         let mut points: BTreeMap<Vec<usize>, Point> = BTreeMap::new();
-        for (index, case) in self.cases.iter().enumerate() {
+        let runs = self.cases.iter().enumerate().filter(|(_, case)| case.same.is_none());
+        for (index, case) in runs {
             let key: Vec<usize> = told_apart.iter().map(|&axis| case.at[axis]).collect();
             let point = points.entry(key.clone()).or_insert_with(|| {
                 order.push(key);

@@ -7,6 +7,7 @@ use super::chart::{
     self, Curve, Frame, Key, Mark, Picture, Rectangle, Scale, Sign, beside, colour, number_text, text_width,
 };
 use super::model::{Placed, Point, Study};
+use qdelay_study::confidence;
 use qdelay_study::results::{CaseSummary, Cdf, Series};
 
 const WIDTH: f64 = 760.0;
@@ -59,7 +60,7 @@ fn begin(label: &str, title: &str, key: &[Key]) -> (Picture, Frame) {
 
 // ---- delay and throughput
 
-/// Mean, least and largest of the seeds of a point.
+/// The mean over the runs of a point, and the ends of its 95% interval; they are the mean of a single run.
 #[derive(Clone, Copy)]
 struct Spread {
     mean: f64,
@@ -69,12 +70,9 @@ struct Spread {
 
 impl Spread {
     fn of(values: &[f64]) -> Spread {
-        let end = |least: f64, better: fn(f64, f64) -> f64| values.iter().copied().fold(least, better);
-        Spread {
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-            low: end(f64::INFINITY, f64::min),
-            high: end(f64::NEG_INFINITY, f64::max),
-        }
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let half = confidence::half_width(values).unwrap_or(0.0);
+        Spread { mean, low: mean - half, high: mean + half }
     }
 
     fn ends(self) -> [f64; 2] {
@@ -90,7 +88,8 @@ fn plane(study: &Study, points: &[Point], title: &str) -> String {
     let places: Vec<(&Point, Spread, Spread)> = points
         .iter()
         .map(|point| {
-            let delay = spread(point, |case| case.queue_delay_ms.p99.max(LEAST_MS));
+            let mut delay = spread(point, |case| case.queue_delay_ms.p99.max(LEAST_MS));
+            delay.low = delay.low.max(LEAST_MS);
             (point, delay, spread(point, |case| case.throughput_mbps))
         })
         .collect();

@@ -6,6 +6,7 @@ mod coinciding;
 mod devtools;
 pub mod fixture;
 mod paper;
+mod views;
 
 use devtools::Page;
 use fixture::{Fixture, Scratch, expect, texts};

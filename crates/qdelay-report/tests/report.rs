@@ -47,8 +47,10 @@ fn equal_folders_make_equal_bytes() {
     assert_eq!(html(std::slice::from_ref(&folder)), html(std::slice::from_ref(&folder)));
     assert_eq!(
         report::svg(std::slice::from_ref(&folder), &Options::default()),
-        report::svg(&[folder], &Options::default())
+        report::svg(std::slice::from_ref(&folder), &Options::default())
     );
+    let elsewhere = crate::browser::fixture::write(&scratch.0, "elsewhere", &Fixture::default());
+    assert!(html(&[folder]) == html(&[elsewhere]), "wherever they lie");
 }
 
 #[test]

@@ -54,8 +54,9 @@ fn estimate(figures: &[f64]) -> Option<(f64, f64, usize)> {
     Some((mean, (squares / degrees as f64 / count).sqrt(), degrees))
 }
 
-/// The two-sided quantile of Student's t distribution with this confidence; `degrees` of freedom, at least one.
-fn quantile(degrees: usize) -> f64 {
+/// Half of the 95% interval of a mean in standard errors: the two-sided quantile of Student's t distribution. `degrees` of freedom:
+/// the number of figures less one, at least one.
+pub fn quantile(degrees: usize) -> f64 {
     let (mut low, mut high) = (0.0, WIDEST);
     // Each halves it: to the last digits of a float.
     for _ in 0..54 {

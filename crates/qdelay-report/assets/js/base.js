@@ -26,6 +26,15 @@ function number(value) {
   return Number(value.toPrecision(3)).toString();
 }
 
+/** What `number` says, and half of its interval with as many decimals: "12.3 ±0.4". */
+function withHalf(value, half, text = number) {
+  if (half === null || half === undefined || value === null) return text(value);
+  if (text !== number) return `${text(value)} ±${text(half)}`;
+  const said = number(value);
+  const decimals = (said.split(".")[1] || "").length;
+  return `${said} ±${half >= 1000 ? whole(half) : half.toFixed(decimals)}`;
+}
+
 /** A count: no decimals, thousands apart by a thin space. */
 const whole = (value) => (value === null || value === undefined ? "–" : Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
@@ -37,6 +46,16 @@ const percentText = (value) => `${Number(value.toFixed(value > 99.9 ? 3 : value 
 
 /** What users named is looked up without what every object has. */
 const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : null);
+
+const MOST_ROWS = 300; // of a table that nobody sorts
+
+/** The rows of `items`, or so many of them and one that says how many are left out. */
+function limited(items, row, columns) {
+  const rows = items.slice(0, MOST_ROWS).map(row);
+  const left = items.length - rows.length;
+  if (left > 0) rows.push(make("tr", {}, make("td", { class: "text soft", colspan: String(columns), text: `… and ${whole(left)} more; select fewer to see them` })));
+  return rows;
+}
 
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 

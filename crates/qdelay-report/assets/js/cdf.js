@@ -1,6 +1,8 @@
 "use strict";
 // How many percent of the packets were delayed by at most so much.
 
+const CURVES = 200; // more are no longer seen
+const NAMED_CURVES = 10;
 const CDF_STEPS = 480; // about one for each pixel
 const TAIL_TICKS = [0, 1, 2, 3, 4];
 
@@ -8,11 +10,12 @@ const TAIL_TICKS = [0, 1, 2, 3, 4];
 const nines = (percent) => Math.min(4, -Math.log10(Math.max(1e-9, 1 - percent / 100)));
 
 function cdfFrame(points, heading, height) {
-  const curves = points.map((point) => ({ point, cdf: pointCdf(point) })).filter((curve) => curve.cdf);
+  const all = points.map((point) => ({ point, cdf: pointCdf(point) })).filter((curve) => curve.cdf);
+  const curves = all.slice(0, CURVES);
   return makeFrame({
     kind: "cdf", name: `delay cdf ${heading}`, height,
     title: `Distribution of the ${cdfName()}`,
-    unit: !curves.length && state.cdfOf !== "queue" ? "of single flows: tick some" : state.tail ? "up to 99.99 % of packets" : "",
+    unit: all.length > CURVES ? `the first ${CURVES} of ${plural(all.length, "curve")}; select fewer to see the others` : !curves.length && state.cdfOf !== "queue" ? "of single flows: tick some" : state.tail ? "up to 99.99 % of packets" : "",
     describe: `Distribution of the ${cdfName()} of ${plural(curves.length, "point")}`,
     key: () => pointKey(points, { lines: true }),
     data: () => cdfData(curves, cdfRange(curves)),
@@ -80,11 +83,34 @@ function cdfOptions(frame, curves) {
         values: (plot, ticks) => ticks.map((value) => (state.tail ? ["0", "90", "99", "99.9", "99.99"][value] : tick(value))) }),
     ],
     hooks: {
+      draw: [(plot) => nameCurves(plot, curves)],
       setScale: [(plot, key) => { onScale(frame, plot, key); if (key === "x") refine(plot, curves, whole); }],
       setSeries: [(plot, index, change) => "focus" in change && onCurve(plot, curves, index)],
       setCursor: [(plot) => plot.focused && hintCurve(plot, curves)],
     },
   };
+}
+
+/** Names beside the curves, from the middle of each outwards. */
+function nameCurves(plot, curves) {
+  if (curves.length < 2 || curves.length > NAMED_CURVES) return;
+  const every = curves.map(({ point }) => point);
+  const [low, high] = [plot.scales.x.min, plot.scales.x.max];
+  const lines = curves.map(({ point, cdf }) => {
+    const points = cdf.ms.flatMap((ms, at) => (ms >= low && ms <= high ? [[plot.valToPos(ms, "x"), plot.valToPos(state.tail ? nines(cdf.percent[at]) : cdf.percent[at], "y")]] : []));
+    const middle = plot.bbox.height / devicePixelRatio / 2;
+    return { name: nameAmong(point, every), colour: colourOf(point.colour), points: dense(points).sort((a, b) => Math.abs(a[1] - middle) - Math.abs(b[1] - middle)) };
+  });
+  nameLines(plot, lines);
+}
+
+/** A line as points that are at most a few pixels apart. */
+function dense(points) {
+  return points.flatMap(([x, y], at) => {
+    const [toX, toY] = points[at + 1] || [x, y];
+    const steps = Math.max(1, Math.ceil(Math.hypot(toX - x, toY - y) / 6));
+    return Array.from({ length: steps }, (_, step) => [x + ((toX - x) * step) / steps, y + ((toY - y) * step) / steps]);
+  });
 }
 
 const curveOptions = ({ point }, { at, count }) => ({
@@ -93,6 +119,8 @@ const curveOptions = ({ point }, { at, count }) => ({
 
 /** Which curves run along one way: nowhere more than a step apart, to the side or upwards. */
 function alikeCurves(curves) {
+  // Of many nobody sees which lie together, and comparing them takes long.
+  if (curves.length > NAMED_CURVES * 4) return curves.map(() => ({ at: 0, count: 1 }));
   const [, ...shares] = cdfData(curves, cdfRange(curves));
   const room = state.tail ? 0.015 : 0.4;
   const inside = (one, other) => one.every((share, at) => share >= other[Math.max(0, at - 1)] - room && share <= other[Math.min(at + 1, other.length - 1)] + room);

@@ -71,7 +71,8 @@ function notices() {
     }
   }
   if (data.series === "first") lines.push("Time series of the first seed of each point only, to keep this file small.");
-  if (data.series === "none") lines.push("Without time series, to keep this file small.");
+  if (data.series === "none") lines.push("Without time series, to keep this file small: a report of fewer cases has them.");
+  if (data.percentile_of > 1) lines.push(`Distributions have one of ${data.percentile_of} of their percentiles, to keep this file small.`);
   return [...new Set(lines)].map((text) => make("p", { class: "notice", text }));
 }
 
@@ -102,7 +103,7 @@ function appearance() {
     choice("Colour", "colour", [[-1, "one"], ...named], change),
     choice("Shape and dash", "shape", [[-1, "one"], ...named], change),
     choice("Panels", "panels", [[-1, "one"], ...named], change),
-    SEED >= 0 && varies(SEED) ? toggle("each seed by itself", "each", change, "Otherwise the mean over seeds, with bars from the least to the largest") : null);
+    SEED >= 0 && varies(SEED) ? toggle("each seed by itself", "each", change, "Otherwise the mean over seeds, with its 95 % interval") : null);
 }
 
 let side;
@@ -124,6 +125,7 @@ function renderTools() {
     choice("Delay", "measure", Object.entries(MEASURES), renderOverview),
     segmented("Up", "rate", [["throughput", "Throughput"], ["utilization", "Utilization"]], renderOverview),
     toggle("log delay", "delayLog", renderOverview, "Equal distances are equal ratios, in the left plot"),
+    toggle("from 0", "fromZero", renderOverview, "Axes of the left plot that are not logarithmic begin at zero"),
     make("span", { class: "spacer" }),
     CDF_SOURCES.length > 1 ? choice("Distribution of the", "cdfOf", CDF_SOURCES, renderOverview) : make("span", { class: "of", text: "Distribution" }),
     toggle("log delay", "cdfLog", renderOverview, "Equal distances are equal ratios, in the right plot"),
@@ -136,6 +138,7 @@ function renderTools() {
 }
 
 function renderOverview() {
+  remember();
   clearFrames(overview);
   hideHint();
   const points = selectedPoints();
@@ -167,6 +170,7 @@ const tablePlace = make("div");
 let everyRow = false;
 
 function renderTable() {
+  remember();
   const points = selectedPoints();
   const onSort = (key) => {
     state.descending = state.sort === key ? !state.descending : false;
@@ -180,7 +184,7 @@ function renderTable() {
 }
 
 function tableTools() {
-  const find = make("input", { type: "search", placeholder: "Find cases", "aria-label": "Find cases", oninput: () => { state.find = find.value; renderTable(); } });
+  const find = make("input", { type: "search", placeholder: "Find cases", "aria-label": "Find cases", value: state.find, oninput: () => { state.find = find.value; renderTable(); } });
   return make("div", { class: "tools" }, find, make("span", { class: "spacer" }),
     make("button", { type: "button", class: "tool", text: "CSV", title: "Save the table as CSV", onclick: () => saveTable(selectedPoints()) }));
 }
@@ -190,6 +194,7 @@ function tableTools() {
 const stagesPlace = make("div");
 
 function renderStages() {
+  remember();
   stagesPlace.replaceChildren(...stageTable(selectedPoints()));
 }
 
@@ -205,6 +210,7 @@ const seriesPlace = make("div");
 const seriesTools = make("div", { class: "tools" });
 
 function renderSeries() {
+  remember();
   clearFrames(seriesPlace);
   const points = selectedPoints();
   if (!points.length) return seriesPlace.append(nothing());
@@ -288,6 +294,7 @@ function update() {
   renderOverview();
   renderTable();
   if (knownStages.length) renderStages();
+  if (differences.length) differencesPlace.replaceChildren(...differenceTable());
   if (sliceNames.length) slicesPlace.replaceChildren(...sliceTable(selectedPoints()));
   renderParts(selectedPoints());
   renderSeries();
@@ -295,7 +302,7 @@ function update() {
 
 function build() {
   const expects = expectations();
-  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
+  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(differences.length ? [["differences", "Differences"]] : []), ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
   side = make("div", { class: "side-body" });
   const wide = matchMedia("(min-width: 1080px)");
   const fold = make("details", { class: "side", open: wide.matches }, make("summary", {}, "Select ", count), side);
@@ -304,6 +311,7 @@ function build() {
     make("div", { class: axes.some((_, axis) => varies(axis)) ? "layout" : "layout single" }, fold, make("main", {}, header(),
       section("overview", "Delay and throughput", overviewTools, overview),
       section("cases", "Cases", tableTools(), tablePlace),
+      differences.length ? section("differences", "Differences", differencesPlace) : null,
       knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null,
       sliceNames.length ? section("slices", "Slices", slicesPlace) : null,
       ...knownParts.map(({ id, title, place }) => section(id, title, place)), expects,
@@ -337,7 +345,20 @@ function nearView(element) {
   return bottom > -300 && top < innerHeight + 300;
 }
 
+takeAddress();
 build();
+isRemembering = true;
+showSection();
+// A link to a section, or an address that was pasted: the first keeps the view.
+addEventListener("hashchange", () => {
+  const { pairs } = addressParts();
+  if (!pairs.length) return remember();
+  takeAddress();
+  renderTools();
+  renderSide();
+  update();
+  showSection();
+});
 // Paper is light, which some browsers tell as a change.
 darkQuery.addEventListener("change", () => { if (!printing) recolour(); });
 addEventListener("beforeprint", () => print(true));
@@ -352,9 +373,12 @@ Object.defineProperty(window, "qdelayReport", {
     points: () => selectedPoints().map((point) => point.label),
     frames: () => frames.map((frame) => ({ kind: frame.spec.kind, name: frame.spec.name, live: live.has(frame) })),
     plots: () => [...live].map(([frame, plot]) => ({
-      kind: frame.spec.kind, name: frame.spec.name, series: plot.series.length - 1,
+      kind: frame.spec.kind, name: frame.spec.name, series: frame.spec.marks ?? plot.series.length - 1,
       x: [plot.scales.x.min, plot.scales.x.max], cursor: plot.cursor.idx ?? null, canvas: plot.ctx.canvas,
+      axes: plot.axes.map(({ label }) => (typeof label === "function" ? label(plot) : label ?? null)),
     })),
+    figures: () => selectedPoints().map((point) => ({ label: point.label, runs: point.runs.length, throughput: figure(point, "throughput") })),
+    address: () => addressPairs(),
     timeRange: () => timeRange && [...timeRange],
     picture: (name) => {
       const found = [...live].find(([frame]) => frame.spec.name === name);

@@ -61,7 +61,7 @@ function partTable(points, kind) {
   const table = make("table", { class: "plain stages" },
     make("thead", {}, make("tr", {}, head(""), head(kind.one),
       ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
-    make("tbody", {}, ...rows.map((row, at) => partRow(row, kind, columns, at === 0 || rows[at - 1].point !== row.point))));
+    make("tbody", {}, ...limited(rows, (row, at) => partRow(row, kind, columns, at === 0 || rows[at - 1].point !== row.point), 2 + columns.length)));
   return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": kind.title }, table)];
 }
 

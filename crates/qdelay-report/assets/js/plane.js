@@ -1,29 +1,27 @@
 "use strict";
-// Delay and throughput of each point; bars from the least to the largest of its seeds.
+// Delay and throughput of each point; bars are 95% intervals over its runs.
 
 const MEASURES = { mean: "Mean", p50: "Median", p95: "95th percentile", p99: "99th percentile", p999: "99.9th percentile", max: "Maximum" };
 const LEAST_MS = 0.01; // where a logarithmic axis puts what was not delayed
 
-const atLeast = (value) => (state.delayLog ? Math.max(value, LEAST_MS) : value);
+const atLeast = (value) => Math.max(value, state.delayLog ? LEAST_MS : 0);
 
 /** Where each point is, in the order of its delay; points without a figure are left out. */
 function placed(points) {
   const places = points.map((point) => ({ point, delay: figure(point, `delay.${state.measure}`), rate: figure(point, state.rate) }));
   const there = places.filter((place) => place.delay && place.rate);
-  const clamped = there.map((place) => {
-    const { mean: middle, low, high } = place.delay;
-    return { ...place, delay: { mean: atLeast(middle), low: atLeast(low), high: atLeast(high) } };
-  });
-  return clamped.sort((a, b) => a.delay.mean - b.delay.mean);
+  const spread = ({ mean: middle, half }, least) => ({ mean: least(middle), low: least(middle - (half || 0)), high: least(middle + (half || 0)) });
+  const placed = there.map((place) => ({ ...place, delay: spread(place.delay, atLeast), rate: spread(place.rate, (value) => Math.max(value, 0)) }));
+  return placed.sort((a, b) => a.delay.mean - b.delay.mean);
 }
 
 function planeFrame(points, heading, height) {
   const places = placed(points);
   const percent = state.rate === "utilization";
   return makeFrame({
-    kind: "plane", name: `plane ${state.measure} ${heading}`, height,
+    kind: "plane", marks: places.length, name: `plane ${state.measure} ${heading}`, height,
     title: percent ? "Utilization and delay" : "Throughput and delay",
-    unit: `${MEASURES[state.measure].toLowerCase()} of the queue delay`,
+    unit: `${MEASURES[state.measure].toLowerCase()} of the queue delay${points.some((point) => point.runs.length > 1) ? "; bars are 95 % intervals" : ""}`,
     describe: `${percent ? "Utilization" : "Throughput"} over queue delay of ${plural(places.length, "point")}; the table below has the figures`,
     key: () => pointKey(points, { lines: false }),
     data: () => planeData(places),
@@ -35,16 +33,16 @@ function planeFrame(points, heading, height) {
 
 function planeData(places) {
   if (!places.length) return [[1], [null]];
-  return [places.map((place) => place.delay.mean), ...places.map((_, own) => places.map((place, at) => (at === own ? place.rate.mean : null)))];
+  return [places.map((place) => place.delay.mean), places.map((place) => place.rate.mean)];
 }
 
 function planeOptions(frame, places, percent) {
   const delays = places.flatMap((place) => [place.delay.low, place.delay.high]);
   const rates = places.flatMap((place) => [place.rate.low, place.rate.high]);
   const [low, high] = delays.length ? [Math.min(...delays), Math.max(...delays)] : [1, 100];
-  const home = state.delayLog ? paddedLog(low, high) : padded(low, high);
-  const rateHome = padded(rates.length ? Math.min(...rates) : 0, rates.length ? Math.max(...rates) : 1, 0.12);
-  const series = places.map((place) => ({ label: place.point.label, paths: () => null, points: { show: false } }));
+  const zero = (range) => (state.fromZero ? [0, range[1]] : range);
+  const home = state.delayLog ? paddedLog(low, high) : zero(padded(low, high));
+  const rateHome = zero(padded(rates.length ? Math.min(...rates) : 0, rates.length ? Math.max(...rates) : 1, 0.12));
   return {
     padding: [8, 14, 4, 4],
     legend: { show: false },
@@ -53,11 +51,11 @@ function planeOptions(frame, places, percent) {
       x: { time: false, distr: state.delayLog ? 3 : 1, range: homeRange(home) },
       y: { range: () => rateHome },
     },
-    series: [{ label: "delay" }, ...(series.length ? series : [{ points: { show: false } }])],
+    series: [{ label: "delay" }, { label: "rate", paths: () => null, points: { show: false } }],
     axes: [
-      axisOptions({ label: `Queue delay, ${MEASURES[state.measure].toLowerCase()} (ms)`, labelSize: 18, size: 30, space: 60,
+      axisOptions({ label: axisLabel("x", `Queue delay, ${MEASURES[state.measure].toLowerCase()} (ms)`), labelSize: 18, size: 30, space: 60,
         ...(state.delayLog ? { splits: logTicks } : {}), values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
-      axisOptions({ label: percent ? "Utilization (%)" : "Throughput (Mbit/s)", labelSize: 18, size: axisSize,
+      axisOptions({ label: axisLabel("y", percent ? "Utilization (%)" : "Throughput (Mbit/s)", percent ? 100 : 1), labelSize: 18, size: axisSize,
         values: (plot, ticks) => ticks.map((value) => tick(percent ? 100 * value : value)) }),
     ],
     hooks: {
@@ -81,12 +79,13 @@ function drawPlane(plot, places) {
   ctx.textBaseline = "top";
   ctx.fillText("\u2196 better", bbox.left + 8 * scale, bbox.top + 7 * scale);
   const hasPointed = (pile) => pile.items.some(({ point }) => point.key === pointed);
+  const size = places.length > NAMED_PILES * 5 ? 0.5 : 1;
   const piles = pilesOf(places, (place) => placeOf(plot, place)).sort((a, b) => hasPointed(a) - hasPointed(b));
   for (const pile of piles) {
     pile.items.forEach((place) => drawBars(plot, place, scale));
-    const rings = ringsOf(pile);
+    const rings = size < 1 ? pile.items.map(() => 0) : ringsOf(pile);
     // From below.
-    for (let at = pile.items.length - 1; at >= 0; at -= 1) drawMark(plot, pile.items[at], rings[at], scale, colours);
+    for (let at = pile.items.length - 1; at >= 0; at -= 1) drawMark(plot, pile.items[at], rings[at], scale, colours, size);
   }
   ctx.globalAlpha = 1;
   drawNames(plot, piles, scale, colours);
@@ -96,10 +95,15 @@ function drawPlane(plot, places) {
 /** Where a point is, in pixels of the page. */
 const placeOf = (plot, { delay, rate }) => [plot.valToPos(delay.mean, "x"), plot.valToPos(rate.mean, "y")];
 
-/** Who lies in each pile. */
+const NAMED_POINTS = 14; // more names than this are no help
+const NAMED_PILES = 60; // and more points than this have none at all
+
+/** Who lies in each pile; and what single points are called, as long as there are few and the names meet nothing. */
 function drawNames(plot, piles, scale, colours) {
   const { ctx, bbox } = plot;
-  const several = piles.filter((pile) => pile.items.length > 1);
+  const every = piles.flatMap((pile) => pile.items.map(({ point }) => point));
+  if (every.length > NAMED_PILES) return;
+  const isFew = every.length > 1 && every.length <= NAMED_POINTS;
   const origin = [bbox.left / scale, bbox.top / scale];
   const taken = piles.map(({ x, y }) => [x - 8, y - 8, x + 8, y + 8]);
   ctx.font = `${11.5 * scale}px system-ui, sans-serif`;
@@ -107,11 +111,14 @@ function drawNames(plot, piles, scale, colours) {
   ctx.textBaseline = "middle";
   ctx.lineJoin = "round";
   ctx.setLineDash([]);
-  for (const pile of several) {
-    const text = pileName(pile.items.map(({ point }) => point));
+  for (const pile of [...piles].sort((a, b) => b.items.length - a.items.length)) {
+    const isOne = pile.items.length === 1;
+    if (isOne && !isFew) continue;
+    const text = isOne ? nameAmong(pile.items[0].point, every) : pileName(pile.items.map(({ point }) => point));
     const width = ctx.measureText(text).width / scale;
     const distance = 10 + Math.max(...ringsOf(pile));
-    const [left, top] = besidePlace(pile.x, pile.y, distance, width, 14, [0, 0, bbox.width / scale, bbox.height / scale], taken);
+    const { place: [left, top], cost } = besidePlace(pile.x, pile.y, distance, width, 14, [0, 0, bbox.width / scale, bbox.height / scale], taken);
+    if (isOne && cost > 0) continue;
     taken.push([left, top, left + width, top + 14]);
     const at = [(left + origin[0]) * scale, (top + 7 + origin[1]) * scale];
     ctx.strokeStyle = colours.surface;
@@ -138,10 +145,10 @@ function drawBars(plot, { point, delay, rate }, scale) {
   ctx.stroke();
 }
 
-function drawMark(plot, { point, delay, rate }, ring, scale, colours) {
+function drawMark(plot, { point, delay, rate }, ring, scale, colours, size) {
   const [x, y] = [plot.valToPos(delay.mean, "x", true), plot.valToPos(rate.mean, "y", true)];
   plot.ctx.globalAlpha = pointed === null || pointed === point.key ? 1 : 0.3;
-  const radius = (pointed === point.key ? 7.5 : 5.8) + ring;
+  const radius = (pointed === point.key ? 7.5 : 5.8 * size) + ring;
   drawShape(plot.ctx, shapeOf(point.shape), x, y, radius * scale, colourOf(point.colour), colours.surface, scale);
 }
 
@@ -174,10 +181,10 @@ function pointFacts(point) {
     const value = figure(point, path);
     if (!value) return "–";
     const range = value.count > 1 && number(value.low) !== number(value.high) ? ` (${number(value.low)} to ${number(value.high)})` : "";
-    return `${number(value.mean)}${unit}${range}`;
+    return `${withHalf(value.mean, value.half)}${unit}${range}`;
   };
   const rows = [["Throughput", text("throughput", " Mbit/s")], ["Delay, mean", text("delay.mean", " ms")],
     ["95 %", text("delay.p95", " ms")], ["99 %", text("delay.p99", " ms")]];
-  if (point.entries.length > 1) rows.push(["Seeds", String(point.entries.length)]);
+  if (point.entries.length > 1) rows.push(["Seeds", `${point.entries.length}${point.runs.length < point.entries.length ? `, ${point.runs.length} different` : ""}`]);
   return rows;
 }

@@ -116,6 +116,12 @@ function axisOptions(extra) {
   };
 }
 
+/** The title of an axis, which says where it begins unless that is at zero or it is logarithmic. */
+const axisLabel = (key, title, factor = 1) => (plot) => {
+  const { min, distr } = plot.scales[key];
+  return distr === 3 || !(min > 0) ? title : `${title}, axis from ${number(min * factor)}, not 0`;
+};
+
 /** Room for the widest number of a vertical axis. */
 const axisSize = (plot, values) => 16 + 6.6 * Math.max(1, ...(values || []).filter(Boolean).map((text) => String(text).length));
 
@@ -159,6 +165,7 @@ function onScale(frame, plot, key) {
   const range = zoomed ? [min, max] : null;
   if (String(range) === String(timeRange)) return;
   timeRange = range;
+  remember();
   for (const [other, otherPlot] of live) if (other !== frame && other.spec.time) applyTimeRange(otherPlot);
 }
 

@@ -41,7 +41,7 @@ function seriesCard(card) {
   const title = tellingAxes.filter((axis) => axis !== FLOWS).map((axis) => labelOf(entry, axis));
   if (SEED >= 0 && varies(SEED)) title.push(`seed ${labelOf(entry, SEED)}`);
   const colour = state.colour < 0 || state.colour === FLOWS ? null : swatch(colourOf(entry.at[state.colour]), state.shape === FLOWS || state.shape < 0 ? "circle" : shapeOf(entry.at[state.shape]));
-  const facts = [[card.item.all.throughput, "Mbit/s"], [card.item.all.delay.mean, "ms mean"], [card.item.all.delay.p99, "ms p99"]];
+  const facts = [["throughput", "Mbit/s"], ["delay.mean", "ms mean"], ["delay.p99", "ms p99"]].map(([name, unit]) => [figureOf(entry, name), unit]);
   const head = make("header", { class: "card-head" },
     make("h3", {}, colour, title.join(" · ") || card.item.id),
     make("p", { class: "facts" }, ...facts.map(([value, unit]) => make("span", {}, make("b", { text: number(value) }), ` ${unit}`))));
@@ -156,7 +156,7 @@ function delayPlot(lines) {
 
 /** From 0, or a decade grid; to the largest of the plot, or of all that is selected. */
 function delayRange() {
-  const largest = state.sameDelay ? Math.max(1, ...entries.filter(isSelected).map((entry) => entry.figures.delay.max)) : null;
+  const largest = state.sameDelay ? Math.max(1, ...entries.filter(isSelected).map((entry) => figureOf(entry, "delay.max"))) : null;
   if (state.seriesLog) return (plot, low, high) => [0.1, Math.max(10, (largest || high || 10) * 1.2)];
   return (plot, low, high) => [0, (largest || high || 1) * 1.06];
 }

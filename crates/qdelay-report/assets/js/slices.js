@@ -49,7 +49,7 @@ function sliceTable(points) {
     make("thead", {}, make("tr", {}, head(""), head("Slice"), head("Share (%)", "Of the resource blocks that carry new data", "figure"),
       ...columns.map((column) => head(`${column.title} (${column.unit})`, column.help, "figure")),
       ...(scale ? [head("Quantum (RBs)", quantumHelp), head("Median", "Of the quantum", "figure")] : []))),
-    make("tbody", {}, ...rows.map((row, at) => sliceRow(row, columns, scale, at === 0 || rows[at - 1].point !== row.point))));
+    make("tbody", {}, ...limited(rows, (row, at) => sliceRow(row, columns, scale, at === 0 || rows[at - 1].point !== row.point), 3 + columns.length + (scale ? 2 : 0))));
   return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Slices" }, table)];
 }
 

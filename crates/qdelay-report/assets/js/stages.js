@@ -11,7 +11,7 @@ const STAGES = [
 ];
 
 /** The stages that any point of the page has, in the order of the way. */
-const knownStages = STAGES.filter(([name]) => entries.some((entry) => entry.figures.stages && own(entry.figures.stages, name)));
+const knownStages = STAGES.filter(([name]) => FIGURE_AT.has(`stages.${name}.mean`));
 const stageColour = (name) => colourOf(STAGES.findIndex(([known]) => known === name));
 const stageMean = (point, name) => figure(point, `stages.${name}.mean`);
 
@@ -34,7 +34,7 @@ function stageTable(points) {
     make("thead", {}, make("tr", {}, head(""), head("Mean delay"), head("Sum (ms)", null, "figure"),
       ...knownStages.map(([, title, help]) => head(title, help, "figure")),
       ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
-    make("tbody", {}, ...rows.map((row) => stageRow(row, columns, state.stageShare ? row.total : largest))));
+    make("tbody", {}, ...limited(rows, (row) => stageRow(row, columns, state.stageShare ? row.total : largest), 3 + knownStages.length + columns.length)));
   return [key, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Delay by stage" }, table)];
 }
 

@@ -17,12 +17,19 @@ const varies = (axis) => axes[axis].labels.length > 1;
 /** Each case once for all its flows and once for each group. */
 const entries = data.cases.flatMap((item, index) => {
   const whole = { index, item, at: FLOWS < 0 ? item.at : [...item.at, 0], figures: item.all, cdf: item.cdf, group: null };
+  const [groups, cdfs] = [item.groups || {}, item.group_cdf || {}];
   const part = (group, number) =>
-    own(item.groups, group) && {
-      index, item, group, at: [...item.at, number + 1], figures: own(item.groups, group), cdf: own(item.group_cdf, group),
+    own(groups, group) && {
+      index, item, group, at: [...item.at, number + 1], figures: own(groups, group), cdf: own(cdfs, group),
     };
   return [whole, ...data.groups.map(part).filter(Boolean)];
 });
+
+/** The place of each figure in the lists of cases. */
+const FIGURE_AT = new Map(data.figures.map((name, at) => [name, at]));
+
+/** A figure of an entry by its name, such as `delay.p99`; null where it has none. */
+const figureOf = (entry, name) => entry.figures[FIGURE_AT.get(name)] ?? null;
 
 /** Axes that tell points apart, outermost first. */
 const tellingAxes = axes.map((_, axis) => axis).filter((axis) => varies(axis) && axis !== SEED);
@@ -48,7 +55,7 @@ function defaultState() {
     selected: axes.map((axis, index) => new Set(index === FLOWS ? [0] : axis.labels.keys())),
     colour, panels, shape: defaultShape(colour, panels),
     each: false, // seed by itself, instead of their mean
-    measure: "p99", rate: "throughput", delayLog: true, // plane
+    measure: "p99", rate: "throughput", delayLog: true, fromZero: false, // plane
     cdfOf: "queue", cdfLog: true, tail: false,
     stageShare: false, // delay by stage
     overlay: false, sameDelay: false, seriesLog: false, // time series
@@ -69,18 +76,30 @@ function describe(entry, without = []) {
   return parts.join(" · ") || entry.item.id;
 }
 
-/** Dotted figures of several cases as one: the mean, and the least and largest of those that have it. */
-function figure(point, path) {
-  const values = point.entries.map((entry) => path.split(".").reduce((at, key) => (at ? at[key] : null), entry.figures));
-  const there = values.filter((value) => value !== null && value !== undefined);
+/**
+ * A figure over the runs of a point: the mean, half of its 95% interval (null for one run), the least and the largest. Seeds whose
+ * runs are equal are one run.
+ */
+function figure(point, name) {
+  const there = point.runs.map((entry) => figureOf(entry, name)).filter((value) => value !== null);
   if (!there.length) return null;
-  return { mean: mean(there), low: Math.min(...there), high: Math.max(...there), count: there.length };
+  const middle = mean(there);
+  return { mean: middle, half: halfWidth(there, middle), low: Math.min(...there), high: Math.max(...there), count: there.length };
+}
+
+/** Student's t with one degree of freedom less than there are values, times the standard error. */
+function halfWidth(values, middle) {
+  if (values.length < 2) return null;
+  const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
+  return data.half_widths[values.length - 2] * Math.sqrt(squares / (values.length - 1) / values.length);
 }
 
 function makePoint(key, members) {
   const entry = members[0];
+  const seen = new Set();
+  const isNew = ({ index, item }) => { const run = item.same ?? index; return !seen.has(run) && seen.add(run); };
   return {
-    key, entries: members, entry, label: describe(entry),
+    key, entries: members, runs: members.filter(isNew), entry, label: describe(entry),
     colour: state.colour < 0 ? 0 : entry.at[state.colour],
     shape: state.shape < 0 ? 0 : entry.at[state.shape],
   };
@@ -112,7 +131,7 @@ function entryCdf(entry) {
 
 /** Delay at each percentile: of one case, or the mean over seeds. */
 function pointCdf(point) {
-  const curves = point.entries.map(entryCdf).filter((cdf) => cdf && cdf.ms.length);
+  const curves = point.runs.map(entryCdf).filter((cdf) => cdf && cdf.ms.length);
   if (!curves.length) return null;
   const percent = data.percents[curves[0].percent];
   const alike = curves.filter((cdf) => cdf.percent === curves[0].percent);

@@ -11,8 +11,8 @@ const COLUMNS = [
   { title: "Max", unit: "ms", path: "delay.max", help: "Queue delay, maximum" },
   { title: "Jitter", unit: "ms", path: "jitter", help: "Mean difference of consecutive one-way delays" },
   { title: "Power", unit: "Mbit/s/ms", path: "power", help: "Throughput over the 99th percentile of the queue delay" },
-  { title: "Drops", unit: "", path: "drops", text: whole, help: "Packets the bottleneck dropped, whole run" },
-  { title: "Marks", unit: "", path: "marks", text: whole, help: "Packets the bottleneck marked, whole run" },
+  { title: "Drops", unit: "", path: "drops", text: whole, reasons: "drops_by_reason", help: "Packets the bottleneck dropped, whole run" },
+  { title: "Marks", unit: "", path: "marks", text: whole, reasons: "marks_by_reason", help: "Packets the bottleneck marked, whole run" },
   { title: "Loss", unit: "%", path: "loss", factor: 100, help: "Data packets lost over sent, of a group of flows", groups: true },
   { title: "Jain", unit: "", path: "jain", help: "Jain's fairness index of the goodputs" },
 ];
@@ -23,7 +23,8 @@ const shownAxes = () => [...tellingAxes.filter((axis) => axis !== FLOWS || state
 const cell = (point, column) => {
   const value = figure(point, column.path);
   const factor = column.factor || 1;
-  return value && { mean: value.mean * factor, low: value.low * factor, high: value.high * factor, count: value.count };
+  const times = (figure) => (figure === null ? null : figure * factor);
+  return value && { mean: times(value.mean), half: times(value.half), low: times(value.low), high: times(value.high), count: value.count };
 };
 
 function matches(point) {
@@ -51,7 +52,7 @@ function caseTable(points, onSort, everything, onMore) {
   const largest = new Map(columns.filter((column) => column.bar).map((column) => [column, Math.max(...rows.map((point) => cell(point, column)?.mean || 0))]));
   const body = make("tbody", {}, ...(everything ? rows : rows.slice(0, TABLE_ROWS)).map((point) => tableRow(point, columns, largest)));
   const table = make("table", { class: "cases" }, make("thead", {}, headRow(columns, onSort)), body);
-  const parts = [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of the cases" }, table)];
+  const parts = [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of the cases" }, table), intervalNote(rows)].filter(Boolean);
   if (!rows.length) parts.push(make("p", { class: "empty", text: "Nothing is selected that fits." }));
   if (!everything && rows.length > TABLE_ROWS) parts.push(make("button", { type: "button", class: "tool", text: `Show all ${whole(rows.length)} rows`, onclick: onMore }));
   return parts;
@@ -74,20 +75,51 @@ function tableRow(point, columns, largest) {
     const value = cell(point, column);
     const bar = column.bar && value && largest.get(column) > 0 ? `--bar:${((100 * value.mean) / largest.get(column)).toFixed(1)}%` : null;
     const text = column.text || number;
-    const range = value && value.count > 1 ? `${text(value.low)} to ${text(value.high)} over ${plural(value.count, "seed")}` : null;
-    return make("td", { class: bar ? "figure barred" : "figure", style: bar, title: range, text: value ? text(value.mean) : "–" });
+    const range = value && value.count > 1 ? `${text(value.low)} to ${text(value.high)} over ${plural(value.count, "run")}` : null;
+    const title = [range, column.reasons ? reasons(point, column.reasons) : null].filter(Boolean).join("; ") || null;
+    return make("td", { class: bar ? "figure barred" : "figure", style: bar, title }, ...figureText(value, text));
   });
   return make("tr", { "data-key": point.key, onmouseenter: () => pointAt(point.key), onmouseleave: () => pointAt(null) }, ...names, ...figures);
+}
+
+/** A mean, and softer half of its interval. */
+function figureText(value, text) {
+  if (!value) return ["–"];
+  const [middle, half] = withHalf(value.mean, value.half, text).split(" ±");
+  return half === undefined ? [middle] : [middle, make("span", { class: "half", text: ` ±${half}` })];
+}
+
+/** Why packets were dropped or marked, of the first run. */
+function reasons(point, kind) {
+  const counts = Object.entries(point.entry.group ? {} : point.entry.item[kind] || {}).filter(([, packets]) => packets > 0);
+  return counts.map(([reason, packets]) => `${reason} ${whole(packets)}`).join(", ");
+}
+
+/** What the second figure of a cell is, and how many runs it is of. */
+function intervalNote(points) {
+  const counts = [...new Set(points.map((point) => point.runs.length))].sort((a, b) => a - b);
+  if (!counts.length || counts[counts.length - 1] < 2) return null;
+  const repeated = points.filter((point) => point.runs.length < point.entries.length).length;
+  const runs = counts.length > 1 ? `${counts[0]} to ${counts[counts.length - 1]} runs` : `${counts[0]} runs`;
+  const populations = [...new Set(data.folders.map((folder) => folder.population).filter(Boolean))].join("; ");
+  const parts = [`±: half of the 95 % interval of the mean over ${runs}${populations ? ` (${populations})` : ""}, by Student's t.`];
+  if (repeated) parts.push(`Of ${plural(repeated, "case")} some seeds gave the same run, which counts once.`);
+  return make("p", { class: "note", text: parts.join(" ") });
 }
 
 function saveTable(points) {
   const quote = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const columns = shownColumns();
-  const rows = sorted(points.filter(matches)).map((point) => [
+  const shown = sorted(points.filter(matches));
+  const several = shown.some((point) => point.runs.length > 1);
+  const cells = (value) => [value?.mean, ...(several ? [value?.half] : [])].map((figure) => figure?.toString() ?? "");
+  const rows = shown.map((point) => [
     ...shownAxes().map((axis) => labelOf(point.entry, axis)),
-    ...columns.map((column) => cell(point, column)?.mean?.toString() ?? ""),
+    ...(several ? [String(point.runs.length)] : []),
+    ...columns.flatMap((column) => cells(cell(point, column))),
   ]);
-  const names = columns.map((column) => (column.unit ? `${column.path} (${column.unit})` : column.path));
+  const name = (column, what = "") => `${column.path}${what}${column.unit ? ` (${column.unit})` : ""}`;
+  const names = [...(several ? ["runs"] : []), ...columns.flatMap((column) => [name(column), ...(several ? [name(column, " half interval")] : [])])];
   const lines = [[...shownAxes().map((axis) => axes[axis].name), ...names], ...rows].map((row) => row.map(quote).join(","));
   save(new Blob([lines.join("\n") + "\n"], { type: "text/csv" }), `${fileName(data.title)}.csv`);
 }

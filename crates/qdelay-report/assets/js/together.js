@@ -29,12 +29,55 @@ function pileName(points) {
   return points.slice(0, NAMED).map(name).join(", ") + rest;
 }
 
+/** What a point is called among others: the labels of the axes on which any of them differ. */
+function nameAmong(point, others) {
+  const differ = tellingAxes.filter((axis) => others.some((other) => other.entry.at[axis] !== others[0].entry.at[axis]));
+  return differ.map((axis) => labelOf(point.entry, axis)).join(" · ") || point.label;
+}
+
 /** Where a text of this size stands beside (x, y): right, left, above or below, where it meets least of `taken`. */
 function besidePlace(x, y, distance, width, height, box, taken) {
   const places = [[x + distance, y - height / 2], [x - distance - width, y - height / 2], [x - width / 2, y - distance - height], [x - width / 2, y + distance]];
   const cost = ([left, top]) => taken.filter((other) => left < other[2] && left + width > other[0] && top < other[3] && top + height > other[1]).length
     + (left < box[0] || top < box[1] || left + width > box[2] || top + height > box[3] ? 100 : 0);
-  return places.reduce((best, place) => (cost(place) < cost(best) ? place : best));
+  const place = places.reduce((best, place) => (cost(place) < cost(best) ? place : best));
+  return { place, cost: cost(place) };
+}
+
+/**
+ * Names of lines beside them, each where it meets no other line and no other name; lines that have no such place stay without.
+ * `lines`: name, colour, and where it goes, in pixels of the plot.
+ */
+function nameLines(plot, lines) {
+  const { ctx, bbox } = plot;
+  const scale = devicePixelRatio;
+  const box = [0, 0, bbox.width / scale, bbox.height / scale];
+  const colours = theme();
+  const taken = [];
+  ctx.save();
+  ctx.font = `${11.5 * scale}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.lineJoin = "round";
+  ctx.setLineDash([]);
+  for (const line of lines) {
+    const width = ctx.measureText(line.name).width / scale;
+    const meets = (other, [left, top]) => other.points.some(([x, y]) => x > left - 3 && x < left + width + 3 && y > top - 1 && y < top + 15);
+    const cost = ([left, top]) => lines.filter((other) => meets(other, [left, top])).length
+      + taken.filter((other) => left < other[2] + 4 && left + width + 4 > other[0] && top < other[3] && top + 14 > other[1]).length
+      + (left < box[0] + 2 || top < box[1] || left + width > box[2] - 2 || top + 14 > box[3] ? 1 : 0);
+    const free = line.points.flatMap(([x, y]) => [[x + 7, y - 7], [x - 7 - width, y - 7]]).find((place) => cost(place) === 0);
+    if (!free) continue;
+    const [left, top] = free;
+    taken.push([left, top, left + width, top + 14]);
+    const at = [left * scale + bbox.left, (top + 7) * scale + bbox.top];
+    ctx.strokeStyle = colours.surface;
+    ctx.lineWidth = 3 * scale;
+    ctx.strokeText(line.name, ...at);
+    ctx.fillStyle = line.colour;
+    ctx.fillText(line.name, ...at);
+  }
+  ctx.restore();
 }
 
 const SLOT = 22; // pixels of a line that belong to one of those that coincide

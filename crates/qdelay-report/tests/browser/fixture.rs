@@ -1,5 +1,6 @@
 //! Result folders of made-up figures, written from the types of the result files.
 
+use qdelay_study::intervals;
 use qdelay_study::results::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ pub struct Fixture {
     pub qdiscs: Vec<String>,
     pub transports: Vec<String>,
     pub seeds: usize,
+    /// Whether all seeds give the same run.
+    pub same_seeds: bool,
     pub groups: Vec<String>,
     pub bins: usize,
     pub expects: Vec<ExpectResult>,
@@ -55,6 +58,7 @@ impl Default for Fixture {
             qdiscs: texts(&["taildrop", "codel", "pie", "bode:target=20ms"]),
             transports: texts(&["cubic", "bbr"]),
             seeds: 1,
+            same_seeds: false,
             groups: texts(&["bulk"]),
             bins: 120,
             expects: Vec::new(),
@@ -108,6 +112,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
     }
     let axes =
         axes.map(|(name, labels)| AxisFile { name: name.to_string(), labels: labels.clone() }).to_vec();
+    let (points, differences) = (intervals::of_points(&axes, &cases), intervals::paired(&axes, &cases));
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
         scenario: "made-up".to_string(),
@@ -119,8 +124,8 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         same_runs: Vec::new(),
         clock: None,
         population: None,
-        points: Vec::new(),
-        differences: Vec::new(),
+        points,
+        differences,
     };
     fs::write(folder.join("summary.json"), pretty(&summary)).unwrap();
     folder
@@ -266,6 +271,9 @@ fn cell_series(series: &Series) -> CellSeries {
 
 fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usize]) -> CaseSummary {
     let mut at = at.to_vec();
+    if fixture.same_seeds {
+        at[3] = 0;
+    }
     if fixture.twins && at[1] == 2 {
         at[1] = 1;
     }
