@@ -101,8 +101,9 @@ browser:
 		install "browser or pdftoppm" "the report is not tested in one, or not its PDF" "chromium poppler-utils"
 
 stream:
-	@$(INSTALL); command -v ffmpeg >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && exit 0; \
-		install "ffmpeg or npm" "no stream is played behind a link" "ffmpeg nodejs npm"
+	@$(INSTALL); missing=; for pair in ffmpeg:ffmpeg node:nodejs npm:npm; do \
+			command -v "$${pair%%:*}" >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; done; \
+		[ -z "$$missing" ] || install "$${missing# }" "no stream is played behind a link" "$$missing"
 
 lab:
 	@$(INSTALL); command -v qemu-system-x86_64 >/dev/null 2>&1 && exit 0; \
