@@ -25,6 +25,8 @@ mod list;
 mod progress;
 mod run;
 mod trace;
+mod tutorial_support;
+mod tutorials;
 mod validate;
 
 main!();

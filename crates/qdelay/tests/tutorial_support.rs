@@ -1,0 +1,232 @@
+//! The pages of `docs/tutorials`, followed as they stand: their commands are run in one shell, in an empty folder, and print what the
+//! page says.
+//!
+//! | block | what |
+//! | --- | --- |
+//! | `sh` | commands; each block must end with status 0, or, as `sh fails`, with another |
+//! | `text` | what the block before it prints, to the letter; `QDELAY_REGENERATE=1` writes it anew |
+//! | `text shape` | the same, but for numbers and the width of columns: packets of real programs differ from run to run |
+//! | `toml mine.toml`, `rust a/b.rs` | a file with these contents |
+//! | others | not run |
+//!
+//! A line `...` stands for any number of lines. A picture in the page that a command has made is the one beside the page, byte for byte.
+
+use crate::common::folder;
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where a tutorial runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a folder.
+    Folder,
+    /// In a network, a `/run` and processes of its own as well, which end with it.
+    Namespace,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Block {
+    Commands { text: String, fails: bool },
+    Output { lines: Vec<String>, is_shape: bool, at: std::ops::Range<usize> },
+    File { name: String, text: String },
+}
+
+/// The blocks of a page, with the lines at which outputs stand.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(&str, usize)> = None;
+    let all: Vec<&str> = page.lines().collect();
+    for (number, line) in all.iter().enumerate() {
+        let Some(mark) = line.strip_prefix("```") else { continue };
+        let Some((info, first)) = open.take() else {
+            open = Some((mark, number + 1));
+            continue;
+        };
+        let lines: Vec<String> = all[first..number].iter().map(ToString::to_string).collect();
+        let text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+        match info.split_once(' ').unwrap_or((info, "")) {
+            ("sh", option) => blocks.push(Block::Commands { text, fails: option == "fails" }),
+            ("text", option) => {
+                blocks.push(Block::Output { lines, is_shape: option == "shape", at: first..number });
+            }
+            (_, "") => {}
+            (_, name) => blocks.push(Block::File { name: name.to_string(), text }),
+        }
+    }
+    assert!(open.is_none(), "a block is not closed");
+    blocks
+}
+
+/// A line without what may differ: words with digits are `#`, lines of tables are `─`.
+fn shape(line: &str) -> String {
+    let word = |word: &str| {
+        if word.starts_with('─') {
+            "─".to_string()
+        } else if word.contains(|character: char| character.is_ascii_digit()) {
+            "#".to_string()
+        } else {
+            word.to_string()
+        }
+    };
+    line.split_whitespace().map(word).collect::<Vec<String>>().join(" ")
+}
+
+/// Whether `printed` is `expected`, in which `...` stands for any lines.
+fn fits(expected: &[String], printed: &[String]) -> bool {
+    match expected.split_first() {
+        None => printed.is_empty(),
+        Some((first, rest)) if first.trim() == "..." => {
+            (0..=printed.len()).any(|skipped| fits(rest, &printed[skipped..]))
+        }
+        Some((first, rest)) => {
+            printed.split_first().is_some_and(|(line, others)| first == line && fits(rest, others))
+        }
+    }
+}
+
+/// Follows the page of this name, with `programs` as commands beside `qdelay`.
+pub fn follow(name: &str, place: Place, programs: &[PathBuf]) {
+    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let root = Path::new(&crate_folder).join("../..");
+    let pages = root.join("docs/tutorials");
+    let page_file = pages.join(format!("{name}.md"));
+    let page = fs::read_to_string(&page_file).unwrap();
+    let blocks = blocks(&page);
+
+    let outer = folder(&format!("tutorial-{name}"));
+    let [work, bin, out] = ["work", "bin", "out"].map(|name| outer.join(name));
+    for folder in [&work, &bin, &out] {
+        fs::create_dir(folder).unwrap();
+    }
+    symlink(env!("CARGO_BIN_EXE_qdelay"), bin.join("qdelay")).unwrap();
+    for program in programs {
+        symlink(program, bin.join(program.file_name().unwrap())).unwrap();
+    }
+    symlink(root.canonicalize().unwrap(), outer.join("checkout")).unwrap();
+
+    let mut script = format!("set -uE\ncd '{}'\n", work.display());
+    if place == Place::Namespace {
+        script.insert_str(0, "ip link set lo up\nmount -t tmpfs none /run\nmkdir -p /run/netns\n");
+    }
+    for (number, block) in blocks.iter().enumerate() {
+        match block {
+            Block::Commands { text, fails } => {
+                let (file, code) = (out.join(number.to_string()), 10 + number);
+                let group = format!("{{\n{text}}} > '{}' 2>&1 < /dev/null", file.display());
+                let _ = if *fails {
+                    writeln!(script, "trap - ERR\nif {group}; then exit {code}; fi")
+                } else {
+                    // A command in the middle of a block that fails is noticed too.
+                    writeln!(script, "trap 'exit {code}' ERR\n{group}")
+                };
+            }
+            Block::File { name, text } => {
+                let path = format!("'{name}'");
+                let _ = writeln!(
+                    script,
+                    "mkdir -p \"$(dirname {path})\"\ncat > {path} <<'END_OF_FILE'\n{text}END_OF_FILE"
+                );
+            }
+            Block::Output { .. } => {}
+        }
+    }
+    script += "trap - ERR\nkill $(jobs -p) 2>/dev/null\nexit 0\n";
+    let script_file = outer.join("script");
+    fs::write(&script_file, &script).unwrap();
+
+    let mut command = match place {
+        Place::Folder => Command::new("bash"),
+        Place::Namespace => {
+            let mut command = Command::new("unshare");
+            command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]);
+            command
+        }
+    };
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.arg(&script_file).env("PATH", format!("{}:{path}", bin.display()));
+    command.env("HOME", &outer).env("COLUMNS", "100").env_remove("QDELAY_TRACES");
+    let output = command.output().unwrap();
+    let printed = |number: usize| fs::read_to_string(out.join(number.to_string())).unwrap_or_default();
+    let all = || {
+        let of = |number: usize| format!("--- block {number}\n{}", printed(number));
+        (0..blocks.len()).filter(|number| out.join(number.to_string()).exists()).map(of).collect::<String>()
+    };
+    assert!(
+        output.status.success(),
+        "{}: {:?}\n{}\n{}",
+        page_file.display(),
+        output.status,
+        String::from_utf8_lossy(&output.stderr),
+        all()
+    );
+
+    let is_renewed = std::env::var_os("QDELAY_REGENERATE").is_some();
+    let mut lines: Vec<String> = page.lines().map(ToString::to_string).collect();
+    let mut last = 0;
+    let mut changes = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        match block {
+            Block::Commands { .. } => last = number,
+            Block::File { .. } => {}
+            Block::Output { lines: expected, is_shape, at } => {
+                let came: Vec<String> = printed(last).lines().map(|line| line.trim_end().to_string()).collect();
+                let shapes = |lines: &[String]| lines.iter().map(|line| shape(line)).collect::<Vec<String>>();
+                let is_right =
+                    if *is_shape { fits(&shapes(expected), &shapes(&came)) } else { fits(expected, &came) };
+                let has_gaps = expected.iter().any(|line| line.trim() == "...");
+                if is_renewed && !is_right && !*is_shape && !has_gaps {
+                    changes.push((at.clone(), came));
+                } else {
+                    assert!(
+                        is_right,
+                        "{}, line {}: printed was\n{}\ninstead of\n{}",
+                        page_file.display(),
+                        at.start,
+                        came.join("\n"),
+                        expected.join("\n")
+                    );
+                }
+            }
+        }
+    }
+    for (at, came) in changes.into_iter().rev() {
+        lines.splice(at, came);
+    }
+    if is_renewed {
+        fs::write(&page_file, lines.join("\n") + "\n").unwrap();
+    }
+    pictures(&page, &pages, &work, is_renewed);
+}
+
+/// Every picture of the page is there, and as the commands made it where they did.
+fn pictures(page: &str, pages: &Path, work: &Path, is_renewed: bool) {
+    let names: Vec<&str> =
+        page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name).collect();
+    let is_picture = |name: &&&str| name.ends_with(".svg") || name.ends_with(".png");
+    let names: Vec<&&str> = names.iter().filter(is_picture).collect();
+    assert!(!names.is_empty(), "the page has no picture");
+    for name in names {
+        let [shown, made] = [pages.join(name), work.join(name)];
+        if is_renewed && made.exists() {
+            fs::copy(&made, &shown).unwrap();
+        }
+        let shown = fs::read(&shown).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if made.exists() {
+            assert!(fs::read(&made).unwrap() == shown, "{name} is not as the commands make it: QDELAY_REGENERATE=1 renews it");
+        }
+    }
+}
+
+#[test]
+fn shapes_leave_out_what_differs() {
+    assert_eq!(shape("down    9.90  99.0  8.6 -"), "down # # # -");
+    assert_eq!(shape("───────"), shape("──"));
+    let lines = |text: &str| text.lines().map(ToString::to_string).collect::<Vec<String>>();
+    assert!(fits(&lines("a\n...\nc"), &lines("a\nb\nb\nc")));
+    assert!(fits(&lines("a\n..."), &lines("a")));
+    assert!(!fits(&lines("a\n...\nc"), &lines("a\nb")));
+    assert!(!fits(&lines("a"), &lines("a\nb")));
+}
