@@ -1,17 +1,20 @@
 //! The next event: a tree of minima over one deadline for each slot.
 //!
-//! Entries form groups of four. Each entry above the lowest level holds the minimum of the group below it, together with the
-//! slot it belongs to, so that the root gives the next slot without a search. Changing one deadline climbs to the root: three
+//! Entries form groups of four. Each entry above the lowest level is the minimum of the group below it. An entry is one number:
+//! the deadline, and in its lowest bits the slot's position in the order, so that the root gives the next slot without a search and
+//! equal deadlines need no further comparison. Changing one deadline climbs to the root: three
 //! steps for up to 64 slots, and always all of them, since the extent of a change cannot be predicted. On the way the climb
 //! reads only the other entries of each group, which do not depend on earlier steps, so the steps overlap. Measured faster
-//! than groups of two, than stopping where nothing changes, than searching for the first slot from the root, and than
+//! than groups of two, than stopping where nothing changes, than searching for the first slot from the root, than
 //! comparing all entries of a group after the new one is stored, which takes fewer instructions but has to wait for the
-//! store. Among equal deadlines the slot that is first in the order wins.
+//! store, and than entries of a time and a position, of 64 bits each. Among equal deadlines the slot that is first in the order wins.
+//!
+//! The position takes as many bits as the number of slots needs, and the deadline the rest. A deadline beyond [`Deadlines::horizon`] is
+//! kept as the horizon, and so is early: 2.3 years for up to 256 slots, 78 hours for up to 65536.
 
 use crate::Time;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::hint::select_unpredictable;
 
 /// Entries in a group.
 const WIDTH: usize = 4;
@@ -22,57 +25,16 @@ const TOP: usize = 2 * WIDTH;
 /// Number of the first entry of the third level, which every tree has: it is the lowest for up to 64 slots.
 const THIRD_LEVEL: usize = WIDTH * WIDTH * WIDTH;
 
-/// A deadline with a tag: 32 bits for the slot's position in the order and 32 bits for the slot. The smallest entry runs
-/// next.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    time: Time,
-    tag: u64,
-}
+/// The entries of a group.
+type Group = [u64; WIDTH];
 
-/// Entries as separate arrays, so that indexing needs no multiplication.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    times: [Time; WIDTH],
-    tags: [u64; WIDTH],
-}
-
-impl Group {
-    #[inline(always)]
-    fn entry(&self, lane: usize) -> Entry {
-        Entry { time: self.times[lane], tag: self.tags[lane] }
-    }
-
-    /// Stores `value` in `lane`; returns the minimum.
-    #[inline(always)]
-    fn put(&mut self, lane: usize, value: Entry) -> Entry {
-        (self.times[lane], self.tags[lane]) = (value.time, value.tag);
-        let pair = !lane & 2;
-        let across = self.entry(pair).or_earlier(self.entry(pair + 1));
-        value.or_smaller(self.entry(lane ^ 1).or_smaller(across))
-    }
-}
-
-/// Without branches, because their outcome cannot be predicted.
-impl Entry {
-    #[inline(always)]
-    fn or(self, other: Entry, is_other: bool) -> Entry {
-        Entry {
-            time: select_unpredictable(is_other, other.time, self.time),
-            tag: select_unpredictable(is_other, other.tag, self.tag),
-        }
-    }
-    /// The smaller of two.
-    #[inline(always)]
-    fn or_smaller(self, other: Entry) -> Entry {
-        let whole = |entry: Entry| u128::from(entry.time.as_nanos()) << 64 | u128::from(entry.tag);
-        self.or(other, whole(other) < whole(self))
-    }
-    /// The smaller of two entries, of which `self` is first in the order.
-    #[inline(always)]
-    fn or_earlier(self, other: Entry) -> Entry {
-        self.or(other, other.time < self.time)
-    }
+/// Stores `value` in `lane`; returns the minimum. Without branches, because their outcome cannot be predicted.
+#[inline(always)]
+fn put(group: &mut Group, lane: usize, value: u64) -> u64 {
+    group[lane] = value;
+    let pair = !lane & 2;
+    let across = group[pair].min(group[pair + 1]);
+    value.min(group[lane ^ 1].min(across))
 }
 
 /// The deadlines of a fixed number of slots.
@@ -83,11 +45,15 @@ pub struct Deadlines {
     /// Replaces the groups of the two highest levels: group 1, below the root, and the four below it.
     top: [Group; TOP],
     /// The minimum of the group below the root.
-    least: Entry,
+    least: u64,
     /// Number of the first entry of the lowest level.
     lowest: usize,
-    /// The tag of each slot's entry. The slot's position is that of the entry, counted from the first of the lowest level.
-    tags: Vec<u64>,
+    /// Bits of an entry that are the slot's position in the order.
+    bits: u32,
+    /// The position of each slot.
+    places: Vec<u32>,
+    /// The slot at each position.
+    slots: Vec<u32>,
 }
 
 impl Deadlines {
@@ -104,60 +70,81 @@ impl Deadlines {
             lowest *= WIDTH;
         }
         let slots = order.iter().map(|&slot| slot as usize + 1).max().unwrap_or(0);
-        let mut tags = vec![u64::MAX; slots];
+        let mut places = vec![u32::MAX; slots];
         for (place, &slot) in order.iter().enumerate() {
-            tags[slot as usize] = (place as u64) << 32 | u64::from(slot);
+            places[slot as usize] = place as u32;
         }
-        let never = Group { times: [Time::NEVER; WIDTH], tags: [u64::MAX; WIDTH] };
-        let least = Entry { time: Time::NEVER, tag: 0 };
-        let mut deadlines =
-            Deadlines { groups: vec![never; lowest / 2], top: [never; TOP], least, lowest, tags };
+        let bits = order.len().next_power_of_two().trailing_zeros();
+        let mut deadlines = Deadlines {
+            groups: vec![[u64::MAX; WIDTH]; lowest / 2],
+            top: [[u64::MAX; WIDTH]; TOP],
+            least: u64::MAX << bits,
+            lowest,
+            bits,
+            places,
+            slots: if order.is_empty() { vec![0] } else { order.to_vec() },
+        };
         for &slot in order {
             deadlines.set(slot as usize, Time::NEVER);
         }
         deadlines
     }
 
+    /// The latest deadline that is kept as it is.
+    pub const fn horizon(&self) -> Time {
+        Time::from_nanos((u64::MAX >> self.bits) - 1)
+    }
+
     /// The earliest deadline of all.
     #[inline]
     pub fn next(&self) -> Time {
-        self.least.time
+        self.time(self.least)
     }
 
     /// The slot that [`Deadlines::next`] belongs to; the first in the order if no slot has a deadline.
     #[inline]
     pub fn first(&self) -> usize {
-        self.least.tag as u32 as usize
+        self.slots[(self.least & !(u64::MAX << self.bits)) as usize] as usize
+    }
+
+    /// The deadline of an entry.
+    #[inline(always)]
+    fn time(&self, entry: u64) -> Time {
+        let time = entry >> self.bits;
+        if time == u64::MAX >> self.bits { Time::NEVER } else { Time::from_nanos(time) }
     }
 
     /// Replaces the deadline of `slot` by `time`.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Time) {
-        let tag = self.tags[slot];
-        let mut number = self.lowest + (tag >> 32) as usize;
-        let mut least = Entry { time, tag };
+        let place = self.places[slot];
+        let last = u64::MAX >> self.bits;
+        let nanos = time.as_nanos();
+        let nanos = if nanos < last { nanos } else { last - u64::from(time != Time::NEVER) };
+        let mut number = self.lowest + place as usize;
+        let mut least = nanos << self.bits | u64::from(place);
         while number >= THIRD_LEVEL * WIDTH {
             (number, least) = self.climb(number, least);
         }
         // The last three steps are unrolled: the compiler would make branches of a loop.
         (number, least) = self.climb(number, least);
-        least = self.top[number / WIDTH % TOP].put(number % WIDTH, least);
+        least = put(&mut self.top[number / WIDTH % TOP], number % WIDTH, least);
         number /= WIDTH;
-        self.least = self.top[1].put(number % WIDTH, least);
+        self.least = put(&mut self.top[1], number % WIDTH, least);
     }
 
     /// Stores `value` in the entry `number`; returns the number of the entry above and the minimum of its group.
     #[inline(always)]
-    fn climb(&mut self, number: usize, value: Entry) -> (usize, Entry) {
+    fn climb(&mut self, number: usize, value: u64) -> (usize, u64) {
         let above = number / WIDTH;
-        (above, self.groups[above].put(number % WIDTH, value))
+        (above, put(&mut self.groups[above], number % WIDTH, value))
     }
 
     /// The deadline of `slot`.
     #[inline]
     pub fn get(&self, slot: usize) -> Time {
-        let number = self.lowest + (self.tags[slot] >> 32) as usize;
-        self.groups[number / WIDTH].times[number % WIDTH]
+        let number = self.lowest + self.places[slot] as usize;
+        self.time(self.groups[number / WIDTH][number % WIDTH])
     }
 }
 
@@ -183,6 +170,21 @@ mod tests {
                 assert_eq!((deadlines.next(), deadlines.first()), (least, first));
                 assert_eq!(deadlines.get(slot), time);
             }
+        }
+    }
+
+    #[test]
+    fn beyond_the_horizon_a_deadline_is_early() {
+        for slots in [1, 3, 256, 70_000] {
+            let mut deadlines = Deadlines::new(slots);
+            let horizon = deadlines.horizon();
+            assert!(horizon > Time::ZERO + crate::Span::from_secs(36 * 3600), "{slots}");
+            deadlines.set(slots - 1, horizon);
+            assert_eq!((deadlines.next(), deadlines.first()), (horizon, slots - 1));
+            deadlines.set(slots - 1, Time::from_nanos(u64::MAX - 1));
+            assert_eq!((deadlines.next(), deadlines.first()), (horizon, slots - 1));
+            deadlines.set(slots - 1, Time::NEVER);
+            assert_eq!((deadlines.next(), deadlines.first()), (Time::NEVER, 0));
         }
     }
 }

@@ -86,6 +86,7 @@ pub struct PathBuilder<Q = AnyQdisc> {
     /// The settings of gates besides their laws.
     clocks: Vec<(String, GateOption)>,
     buffers: Vec<(String, BearerBuffer)>,
+    unobserved: Vec<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +105,7 @@ impl<Q> Default for PathBuilder<Q> {
             orders: Vec::new(),
             clocks: Vec::new(),
             buffers: Vec::new(),
+            unobserved: Vec::new(),
         }
     }
 }
@@ -125,6 +127,11 @@ impl<Q> PathBuilder<Q> {
         let id = NodeId(self.nodes.len() as u16);
         self.nodes.push((name.to_string(), spec));
         id
+    }
+    /// No observer needs to hear when packets are dequeued from the queue `queue` ([`Observer::dequeued`](crate::Observer::dequeued)
+    /// may not be called for it). Where it has plain tail drop and feeds a [`Line`](crate::Line), that saves an event for each packet.
+    pub fn unobserved(&mut self, queue: NodeId) {
+        self.unobserved.push(queue);
     }
     /// The name of the node that [`PathBuilder::add`] returned as `id`.
     pub fn name_of(&self, id: NodeId) -> &str {
@@ -263,7 +270,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
                 gate.refused = Some(Box::new(Refused::new(gate.inputs.nodes.len())));
             }
         }
-        Ok(Path::new(nodes, names, along, seed))
+        Ok(Path::new(nodes, names, along, &self.unobserved, seed))
     }
 }
 

@@ -61,6 +61,7 @@ mod no_cells;
 mod node;
 mod observer;
 mod path;
+mod plain;
 mod problem;
 pub mod stack;
 

@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::impairment::Impairment;
 use crate::inputs::Inputs;
 use crate::link::{AnyLink, LinkModel};
+use crate::plain::{PlainLine, PlainQueue};
 use crate::ran::{Cell, CellUsage};
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
@@ -31,6 +32,9 @@ pub(crate) enum Role<Q> {
     Queue(Queue<Q>),
     Gate(Box<Gate>),
     Link(Link),
+    /// A queue whose packets are in the schedule of the line that it feeds.
+    PlainQueue(Box<PlainQueue<Q>>),
+    PlainLine(Box<PlainLine>),
     /// Taken out while the cell runs.
     Cell(Option<Box<CellNode>>),
     /// A replaced link that finishes its transmission.
@@ -71,6 +75,14 @@ impl<Q> Role<Q> {
         "cell": cell, cell_mut: CellNode = Role::Cell(Some(held)) => held,
     }
 
+    #[inline]
+    #[track_caller]
+    pub(crate) fn plain_line_mut(&mut self) -> &mut PlainLine {
+        match self {
+            Role::PlainLine(held) => held,
+            other => other.is_not("line behind a plain queue"),
+        }
+    }
     #[track_caller]
     pub(crate) fn leaving_mut(&mut self) -> &mut Leaving {
         match self {
@@ -127,9 +139,9 @@ impl<Q> Role<Q> {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Role::Classifier(_) => "classifier",
-            Role::Queue(_) => "queue",
+            Role::Queue(_) | Role::PlainQueue(_) => "queue",
             Role::Gate(_) => "gate",
-            Role::Link(_) => "link",
+            Role::Link(_) | Role::PlainLine(_) => "link",
             Role::Leaving(_) => "leaving link",
             Role::Cell(Some(_)) => "cell",
             Role::Cell(None) => "running cell",
@@ -345,7 +357,7 @@ impl<Q: Qdisc> Node<Q> {
         Node { role, counters: Counters::default(), listeners: Vec::new() }
     }
 
-    /// The packets in the node.
+    /// The packets in the node; of a plain queue none, as they are at its line.
     pub(crate) fn inside(&self) -> Count {
         match &self.role {
             Role::Queue(queue) => {
@@ -353,11 +365,12 @@ impl<Q: Qdisc> Node<Q> {
                 Count { packets: backlog.packets, bytes: backlog.bytes }
             }
             Role::Link(link) => link.inside(),
+            Role::PlainLine(line) => line.inside()[1],
             Role::Leaving(leaving) => leaving.link.inside(),
             Role::Cell(cell) => cell.as_ref().map_or(Count::default(), |cell| cell.inside()),
             Role::Delay(delay) => delay.inside(),
             Role::Impairment(impairment) => impairment.inside(),
-            Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
+            Role::Classifier(_) | Role::Gate(_) | Role::PlainQueue(_) | Role::Exit => Count::default(),
         }
     }
 }

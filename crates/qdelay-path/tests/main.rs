@@ -12,6 +12,7 @@ mod hops;
 mod impairments;
 mod observers;
 mod oracles;
+mod plain;
 mod replace;
 mod seams;
 mod steady;

@@ -33,7 +33,11 @@ impl TailDrop {
     }
 }
 
-impl FifoLaw for TailDrop {}
+impl FifoLaw for TailDrop {
+    fn is_tail_drop(&self) -> bool {
+        true
+    }
+}
 
 #[cfg(test)]
 mod tests {

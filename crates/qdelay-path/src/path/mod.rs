@@ -106,10 +106,19 @@ impl core::error::Error for PathError {}
 
 impl<Q: Qdisc> Path<Q> {
     /// `along` has all nodes, none before one that sends to it.
-    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, along: Vec<u32>, seed: u64) -> Path<Q> {
+    pub(crate) fn new(
+        nodes: Vec<Node<Q>>,
+        names: Vec<String>,
+        along: Vec<u32>,
+        unobserved: &[NodeId],
+        seed: u64,
+    ) -> Path<Q> {
         let idle = vec![true; nodes.len()];
         let mut path =
             Path { nodes, names, deadlines: Deadlines::new(0), idle, now: Time::ZERO, along, seed };
+        for queue in unobserved {
+            path.make_plain(*queue);
+        }
         path.deadlines = Deadlines::with_order(&path.order());
         for (index, node) in path.nodes.iter().enumerate() {
             if let Role::Queue(queue) = &node.role
@@ -133,8 +142,8 @@ impl<Q: Qdisc> Path<Q> {
         let has_deadlines = |index: u32| match role(index) {
             Role::Queue(queue) => queue.has_timer,
             Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) | Role::Delay(_) => true,
-            Role::Impairment(_) => true,
-            Role::Classifier(_) | Role::Exit => false,
+            Role::Impairment(_) | Role::PlainLine(_) => true,
+            Role::Classifier(_) | Role::PlainQueue(_) | Role::Exit => false,
         };
         let is_ahead = |index: u32| match role(index) {
             Role::Link(link) => link.model.runs_first(),
@@ -142,6 +151,8 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => true,
             Role::Classifier(_)
             | Role::Queue(_)
+            | Role::PlainQueue(_)
+            | Role::PlainLine(_)
             | Role::Gate(_)
             | Role::Delay(_)
             | Role::Impairment(_)
@@ -165,7 +176,8 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         match self.nodes.get(node.index()).map(|entry| &entry.role) {
-            None | Some(Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_)) => {
+            None
+            | Some(Role::Gate(_) | Role::Link(_) | Role::PlainLine(_) | Role::Cell(_) | Role::Leaving(_)) => {
                 return Err(PathError::NotAnEntry { node });
             }
             Some(_) => self.poll(now, observer)?,
@@ -219,12 +231,20 @@ impl<Q: Qdisc> Path<Q> {
     /// The packets in a node now: a queue's backlog, the packet a link is sending, what a cell has taken and not handed up, what a
     /// delay holds back.
     pub fn inside(&self, node: NodeId) -> Count {
-        self.nodes.get(node.index()).map_or(Count::default(), Node::inside)
+        match self.nodes.get(node.index()).map(|node| &node.role) {
+            Some(Role::PlainQueue(queue)) => match &self.nodes[queue.line.index()].role {
+                Role::PlainLine(line) => line.inside()[0],
+                other => other.is_not("line behind a plain queue"),
+            },
+            _ => self.nodes.get(node.index()).map_or(Count::default(), Node::inside),
+        }
     }
-    /// The discipline that receives the arrivals of a queue; `None` for another node.
+    /// The discipline that receives the arrivals of a queue; `None` for another node. That of an
+    /// [unobserved](crate::PathBuilder::unobserved) queue may be empty while packets wait: [`Path::inside`] counts them.
     pub fn qdisc(&self, node: NodeId) -> Option<&Q> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Queue(queue)) => Some(&queue.qdisc),
+            Some(Role::PlainQueue(plain)) => Some(&plain.queue.qdisc),
             _ => None,
         }
     }
@@ -255,6 +275,7 @@ impl<Q: Qdisc> Path<Q> {
         let node = self.nodes.get(node.index())?;
         match &node.role {
             Role::Link(link) => Some(link.usage(node.counters.forwarded, now)),
+            Role::PlainLine(line) => Some(line.link.usage(node.counters.forwarded, now)),
             Role::Leaving(leaving) => Some(leaving.link.usage(node.counters.forwarded, now)),
             Role::Cell(Some(cell)) => {
                 let CellUsage { sent_bytes, offered_bytes, .. } = cell.usage(now);
@@ -273,9 +294,10 @@ impl<Q: Qdisc> Path<Q> {
             [Count::default(); 6];
         let mut all_copies = Count::default();
         for (node, name) in self.nodes().zip(&self.names) {
+            let inside = self.inside(node);
             let (Counters { received: came, forwarded, ingress: entered, copies, .. }, dropped, inside) = {
                 let node = &self.nodes[node.index()];
-                (&node.counters, node.counters.dropped_total(), node.inside())
+                (&node.counters, node.counters.dropped_total(), inside)
             };
             if *came + *copies != *forwarded + dropped + inside {
                 let (name, received, forwarded) = (name.clone(), *came + *copies, *forwarded);

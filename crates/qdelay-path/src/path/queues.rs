@@ -157,6 +157,8 @@ impl<Q: Qdisc> Path<Q> {
             // A link that leaves is busy, as long as it is there.
             Role::Leaving(_) => {}
             other @ (Role::Queue(_)
+            | Role::PlainQueue(_)
+            | Role::PlainLine(_)
             | Role::Classifier(_)
             | Role::Delay(_)
             | Role::Impairment(_)

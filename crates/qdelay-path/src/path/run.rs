@@ -67,6 +67,7 @@ impl<Q: Qdisc> Path<Q> {
                 AnyLink::Shaped(_) => self.release(id, now, observer),
                 AnyLink::Slotted(_) => self.slot(id, now, observer),
             },
+            Role::PlainLine(_) => self.leave_line(id, now, observer),
             Role::Gate(gate) if gate.due > now => {
                 let due = gate.due;
                 self.set_due(id, due, now);
@@ -75,7 +76,9 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => self.run_cell(id, now, observer),
             Role::Leaving(_) => self.run_leaving(id, now, observer),
             Role::Queue(_) => self.run_timer(id, now, observer),
-            other @ (Role::Classifier(_) | Role::Exit) => other.is_not("node with deadlines"),
+            other @ (Role::Classifier(_) | Role::PlainQueue(_) | Role::Exit) => {
+                other.is_not("node with deadlines")
+            }
         }
     }
 
@@ -126,6 +129,10 @@ impl<Q: Qdisc> Path<Q> {
                     }
                     return;
                 }
+                Role::PlainQueue(queue) => {
+                    let line = queue.line;
+                    return self.enter_line(to, line, packet, now, observer);
+                }
                 Role::Delay(delay) => match delay.enter(now, &packet) {
                     Entry::Behind => return,
                     Entry::First(leave) => return self.deadlines.set(to.index(), leave),
@@ -154,9 +161,11 @@ impl<Q: Qdisc> Path<Q> {
                     }
                     None => return self.discard(to, &packet, now, DropReason::UNROUTABLE, observer),
                 },
-                other @ (Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_)) => {
-                    other.is_not("node that takes what is pushed")
-                }
+                other @ (Role::Gate(_)
+                | Role::Link(_)
+                | Role::PlainLine(_)
+                | Role::Cell(_)
+                | Role::Leaving(_)) => other.is_not("node that takes what is pushed"),
             };
             node.counters.forwarded.add(&packet);
             if !node.listeners.is_empty() {

@@ -111,7 +111,8 @@ pub struct FlowWay {
 /// How packets say which flow they are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowKey {
-    /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters.
+    /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters. It is not told when
+    /// packets are dequeued at access links.
     Flow,
     /// By [`Packet::class`](qdelay_core::Packet::class), and all are put in at one place in each direction.
     Class,
@@ -409,6 +410,9 @@ impl Dumbbell<'_> {
                 let (queue, line) = (name(side), name(&format!("{side}-line")));
                 stack.chain_to(&[&queue, &line], to);
                 let node = add(stack, Place::Elsewhere, &queue, NodeSpec::Queue(tail_drop(ACCESS_LIMIT)?));
+                if self.key == FlowKey::Flow {
+                    stack.builder.unobserved(node);
+                }
                 add(stack, Place::Elsewhere, &line, NodeSpec::link(Line::new(rate, 0)));
                 Ok::<NodeId, StackError>(node)
             };
