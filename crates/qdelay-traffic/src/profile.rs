@@ -100,7 +100,7 @@ pub struct Profile {
     /// The most that autotuning lets it grow to, bytes; equal to `receive_buffer` for none.
     pub receive_buffer_max: u64,
     /// The most that a sender's socket holds, sent and not sent, bytes; [`u64::MAX`] for no bound. What autotuning makes of it before it
-    /// has grown to this does not bind: room for five windows (Linux `tcp_sndbuf_expand`).
+    /// has grown to this does not bind: room for two windows (Linux `tcp_sndbuf_expand`).
     pub send_buffer_max: u64,
 }
 

@@ -9,7 +9,7 @@ use super::sender::Sender;
 use super::transmit::MAX_BURST;
 
 /// Bytes of bookkeeping for each piece (Linux `tcp_stream_alloc_skb`: 6.12 on x86-64).
-const PIECE_BYTES: u64 = 960;
+const PIECE_BYTES: u64 = 896;
 
 /// The buffer's state.
 #[derive(Clone, Copy, Debug)]
