@@ -63,9 +63,14 @@ const RECEIVE_BUFFER: Typed<Option<u64>> =
         .unit(Unit::Bytes)
         .within("4096", "4294967295")
         .source(of_profile!("128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"));
+const SEND_BUFFER: Typed<Option<u64>> =
+    Typed::new("sndbuf", "", "Most that the sender's socket holds, sent and not sent")
+        .unit(Unit::Bytes)
+        .within("4096", "4294967295")
+        .source(of_profile!("4 MB in Linux (tcp_wmem), unlimited in ns-3"));
 
 /// The parameters that every control has.
-pub const KNOBS: [Parameter; 12] = [
+pub const KNOBS: [Parameter; 13] = [
     PROFILE.parameter(),
     BYTES.parameter(),
     MSS.parameter(),
@@ -78,6 +83,7 @@ pub const KNOBS: [Parameter; 12] = [
     PACING.parameter(),
     ECN.parameter(),
     RECEIVE_BUFFER.parameter(),
+    SEND_BUFFER.parameter(),
 ];
 
 /// [`KNOBS`], and behind them the parameters that are a control's `own`.
@@ -134,6 +140,7 @@ pub(crate) fn profile(arguments: &Arguments) -> Profile {
         },
         receive_buffer: buffer.unwrap_or(usual.receive_buffer),
         receive_buffer_max: buffer.unwrap_or(usual.receive_buffer_max),
+        send_buffer_max: arguments.get(&SEND_BUFFER).unwrap_or(usual.send_buffer_max),
         ..usual
     }
 }

@@ -99,6 +99,9 @@ pub struct Profile {
     pub receive_buffer: u64,
     /// The most that autotuning lets it grow to, bytes; equal to `receive_buffer` for none.
     pub receive_buffer_max: u64,
+    /// The most that a sender's socket holds, sent and not sent, bytes; [`u64::MAX`] for no bound. What autotuning makes of it before it
+    /// has grown to this does not bind: room for two windows (Linux `tcp_sndbuf_expand`).
+    pub send_buffer_max: u64,
 }
 
 impl Profile {
@@ -132,6 +135,7 @@ impl Profile {
             ecn: false,
             receive_buffer: 131_072,
             receive_buffer_max: 6_291_456,
+            send_buffer_max: 4_194_304,
         }
     }
 
@@ -156,6 +160,7 @@ impl Profile {
             bursts: false,
             receive_buffer: 4_194_304,
             receive_buffer_max: 4_194_304,
+            send_buffer_max: u64::MAX,
             ..Profile::linux()
         }
     }

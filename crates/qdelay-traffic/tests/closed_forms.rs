@@ -6,7 +6,7 @@ use qdelay_traffic::control::{AnyController, Cubic, CubicConfig, Recovery, Reno}
 use qdelay_traffic::tcp::{LossDetection, Profile};
 
 fn large(profile: Profile) -> Profile {
-    Profile { receive_buffer: 1 << 26, receive_buffer_max: 1 << 26, ..profile }
+    Profile { receive_buffer: 1 << 26, receive_buffer_max: 1 << 26, send_buffer_max: u64::MAX, ..profile }
 }
 
 /// Mathis et al. 1997: MSS / RTT * sqrt(3 / 2p), with an acknowledgement for every segment. Losses are Bernoulli's.

@@ -228,6 +228,28 @@ fn the_receive_window_is_filled_and_respected() {
     assert_eq!(net.ends[0].sender().counts().retransmits, 0);
 }
 
+/// A send buffer bounds what is outstanding: between a third less than its size, when the application writes again, and its size, to which
+/// the piece that was begun last may add. What was written last is closed by a FIN as ever.
+#[test]
+fn the_send_buffer_is_filled_and_respected() {
+    let buffer = 600_000;
+    let profile = Profile { send_buffer_max: buffer, ..Profile::linux() };
+    let mut net = Net::reno(profile, ms(100), |_| false);
+    net.connect();
+    net.write(0, 60_000_000);
+    net.close(0);
+    net.run_until(at(8000));
+    assert!(net.peak_bytes > buffer / 3 * 2 && net.peak_bytes < buffer + 65_536, "{}", net.peak_bytes);
+    let before = net.delivered(0);
+    net.run_until(at(10_000));
+    let rate = (net.delivered(0) - before) as f64 / 2.0;
+    let full = buffer as f64 / 0.1;
+    assert!(rate > 0.6 * full && rate < 1.05 * full, "{rate} of {full}");
+    net.finish(Span::from_secs(30));
+    assert_eq!(net.delivered(0), 60_000_000);
+    assert_eq!(net.ends[0].sender().counts().retransmits, 0);
+}
+
 /// The window grows with what arrives: 100 Mbit/s over 100 ms is filled, which a fixed 128 kB never could.
 #[test]
 fn the_receive_window_grows_as_needed() {

@@ -58,7 +58,7 @@ const SRTT_MEAN: Delay = ("round trip less base ms", "tcp_srtt_minus_base_mean_m
 pub const AT_10_MBIT: Experiment = Experiment {
     reference: "kernel",
     table: KERNEL,
-    buffers: ":rcvbuf=64000000b",
+    buffers: ":rcvbuf=64000000b:sndbuf=64000000b",
     goodput: |outcome| outcome.flows.iter().map(|flow| flow.goodput_mbps).sum(),
     delays: [PROBE_MEAN, PROBE_P95],
 };

@@ -6,6 +6,16 @@ use crate::profile::Profile;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 
+/// What a program does with its connection before it sends data: it agrees on a test first, as iperf3 does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prelude {
+    /// From the opening to the first data.
+    pub lead: Span,
+    /// Bytes that it sends at once when the connection is open, to say which test it belongs to. It chooses its congestion control right
+    /// behind them, while they are in flight.
+    pub greeting: u64,
+}
+
 /// A TCP connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -16,9 +26,8 @@ pub struct TcpConfig {
     pub controller: AnyController,
     /// Application bytes to send; `None` for as long as the run lasts.
     pub bytes: Option<u64>,
-    /// How long the connection is open before the first data is written: that of a program that agrees on a test in between. Not a
-    /// parameter of users; 0 unless set.
-    pub lead: Span,
+    /// What a program does before it sends data. Not a parameter of users; none unless set.
+    pub prelude: Option<Prelude>,
 }
 
 pub(crate) const COMPONENTS: &[&Component] = control::COMPONENTS;
@@ -26,7 +35,7 @@ pub(crate) const COMPONENTS: &[&Component] = control::COMPONENTS;
 pub(crate) fn build(arguments: &Arguments) -> Result<TcpConfig, ComponentError> {
     let profile = knobs::profile(arguments);
     let controller = AnyController::build(arguments, &profile)?;
-    Ok(TcpConfig { profile, controller, bytes: arguments.get(&knobs::BYTES), lead: Span::ZERO })
+    Ok(TcpConfig { profile, controller, bytes: arguments.get(&knobs::BYTES), prelude: None })
 }
 
 #[cfg(test)]

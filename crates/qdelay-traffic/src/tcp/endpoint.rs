@@ -36,6 +36,8 @@ pub struct Endpoint {
     syn_sent: Time,
     syn_count: u32,
     syn_deadline: Option<Time>,
+    /// Whether the congestion control is chosen behind what is written before the handshake is complete.
+    chooses_late: bool,
 }
 
 impl Endpoint {
@@ -50,6 +52,7 @@ impl Endpoint {
             syn_sent: Time::ZERO,
             syn_count: 0,
             syn_deadline: None,
+            chooses_late: false,
         }
     }
 
@@ -63,6 +66,12 @@ impl Endpoint {
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
         self.tx.write(now, bytes);
         self.transmit(now, out);
+    }
+
+    /// The application writes `bytes` before the handshake is complete, and chooses its congestion control once they are sent.
+    pub fn greet(&mut self, now: Time, bytes: u64) {
+        self.tx.write(now, bytes);
+        self.chooses_late = true;
     }
 
     /// The application is done writing: a FIN follows the last byte.
@@ -167,6 +176,9 @@ impl Endpoint {
                 self.establish(now, segment);
                 self.acknowledge(now, out);
                 self.transmit(now, out);
+                if self.chooses_late {
+                    self.tx.choose_control(now);
+                }
             }
             // Our answer was lost, or the peer's SYN was duplicated.
             Phase::SynReceived => self.send_syn(now, out),

@@ -1,6 +1,6 @@
 //! A download over TCP: a connection whose near end sends, and whose far end only acknowledges.
 
-use super::{Endpoint, TcpConfig};
+use super::{Endpoint, Prelude, TcpConfig};
 use crate::control::Reno;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::segment::Segment;
@@ -16,8 +16,7 @@ pub struct TcpEnds {
     far: Endpoint,
     /// Application bytes to send; `None` for an unlimited download.
     bytes: Option<u64>,
-    /// How long the connection is open before the first data.
-    lead: Span,
+    prelude: Option<Prelude>,
     is_open: bool,
     /// When the first data is written; [`Time::NEVER`] where it has been, or the connection is not open.
     writes: Time,
@@ -56,10 +55,12 @@ impl TcpEnds {
     fn open(&mut self, now: Time) {
         self.is_open = true;
         self.near.connect(now, &mut self.out);
-        if self.lead.is_zero() {
-            self.write(now);
-        } else {
-            self.writes = now + self.lead;
+        match self.prelude {
+            None => self.write(now),
+            Some(Prelude { lead, greeting }) => {
+                self.near.greet(now, greeting);
+                self.writes = now + lead;
+            }
         }
     }
 
@@ -81,7 +82,7 @@ impl Ends for TcpEnds {
             // It only sends acknowledgements; its controller is not used.
             far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
             bytes: config.bytes,
-            lead: config.lead,
+            prelude: config.prelude,
             is_open: false,
             writes: Time::NEVER,
             delivered_bytes: 0,

@@ -23,14 +23,15 @@ mod recovery;
 mod recovery_ns3;
 mod rtt;
 mod scoreboard;
+mod send_buffer;
 mod sender;
 mod timer;
 mod transmit;
 
 pub use crate::knobs::{KNOBS, component, with_knobs};
 pub use crate::profile::{LossDetection, Pacing, Profile, RecoveryRule, RoundTripRule, TimeoutRule};
-pub use component::TcpConfig;
 pub(crate) use component::{COMPONENTS, build};
+pub use component::{Prelude, TcpConfig};
 pub use endpoint::{Endpoint, Phase};
 pub use ends::TcpEnds;
 pub use receiver::Receiver;

@@ -22,6 +22,8 @@ pub mod state {
     pub const DELIVERED: u8 = 32;
     /// Its retransmission was selectively acknowledged, and counts as in flight nevertheless.
     pub const LINGERING: u8 = 64;
+    /// The last segment of a burst.
+    pub const ENDS_BURST: u8 = 128;
 }
 
 /// One sent segment.
@@ -76,6 +78,8 @@ pub struct Scoreboard {
     retransmit_hint: u64,
     /// One past the highest sequence number that was selectively acknowledged.
     pub highest_sacked: u64,
+    /// Bursts sent and not wholly acknowledged.
+    bursts: u32,
 }
 
 impl Default for Scoreboard {
@@ -92,6 +96,7 @@ impl Default for Scoreboard {
             linger: false,
             retransmit_hint: 0,
             highest_sacked: 0,
+            bursts: 0,
         }
     }
 }
@@ -147,6 +152,17 @@ impl Scoreboard {
         *self.get_mut(number) = record;
     }
 
+    /// The last segment ends a burst.
+    pub fn end_burst(&mut self) {
+        let number = self.next - 1;
+        self.get_mut(number).state |= state::ENDS_BURST;
+        self.bursts += 1;
+    }
+    /// Bursts sent and not wholly acknowledged.
+    pub fn bursts(&self) -> u32 {
+        self.bursts
+    }
+
     fn grow(&mut self) {
         let mut larger = alloc::vec![Record::default(); self.ring.len() * 2];
         let mask = larger.len() - 1;
@@ -165,6 +181,7 @@ impl Scoreboard {
         self.lost -= u32::from(record.is(state::LOST));
         self.retransmitted -= u32::from(record.is(state::RETRANSMITTED));
         self.lingering -= u32::from(record.is(state::LINGERING));
+        self.bursts -= u32::from(record.is(state::ENDS_BURST));
         record
     }
 

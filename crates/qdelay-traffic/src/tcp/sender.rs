@@ -2,7 +2,7 @@
 //!
 //! RFC 9293 for the protocol, RFC 5681 and RFC 6675 for the recovery states, RFC 8985 for RACK and tail loss probes,
 //! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` processes acknowledgements, `recovery.rs` has the states of loss recovery
-//! and `recovery_ns3.rs` those of ns-3, `transmit.rs` determines what is sent.
+//! and `recovery_ns3.rs` those of ns-3, `transmit.rs` determines what is sent, `send_buffer.rs` how much the application may have written.
 
 use super::ns3_state::Ns3State;
 use super::rack::Rack;
@@ -10,6 +10,7 @@ use super::rate_sample::RateSampler;
 use super::receiver::Receiver;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use super::send_buffer::SendBuffer;
 use super::timer;
 use crate::control::{AnyController, Connection, Controller, Recovery, Window};
 use crate::profile::{LossDetection, Profile};
@@ -82,7 +83,9 @@ pub struct Sender {
     pub(super) nxt: u64,
     /// One past the last byte the application wrote.
     pub(super) write_end: u64,
-    /// Whether the application has closed; the FIN takes the number `write_end`.
+    /// What it has still to write.
+    pub(super) buffer: SendBuffer,
+    /// Whether the application has written everything and closed; the FIN takes the number `write_end`.
     pub(super) closed: bool,
     /// One past the last sequence number that the receiver has room for.
     pub(super) window_end: u64,
@@ -146,6 +149,7 @@ impl Sender {
             una: iss + 1,
             nxt: iss + 1,
             write_end: iss + 1,
+            buffer: SendBuffer::new(iss + 1),
             closed: false,
             window_end: iss + 1,
             recovery: Recovery::Open,
@@ -192,28 +196,28 @@ impl Sender {
         self.rate.first_sent = now;
         // The SYN counts as delivered, as in Linux: no rate sample may look like the first one.
         self.rate.delivered = 1;
+        self.choose_control(now);
+    }
+
+    /// The congestion control begins.
+    pub(super) fn choose_control(&mut self, now: Time) {
         let connection = self.connection(now);
         self.controller.init(&connection, &mut self.window, &mut self.random);
         self.update_pacing_rate();
     }
 
-    /// The application writes `bytes` more.
+    /// The application has `bytes` more to write.
     pub fn write(&mut self, now: Time, bytes: u64) {
         let idle = now.since(self.last_sent);
         if self.board.is_empty() && idle > self.rto && !self.controller.owns_window() && self.nxt > 1 {
             self.restart_after_idle(now, idle);
         }
-        self.write_end = self.write_end.saturating_add(bytes);
-    }
-
-    /// The application has written everything; a FIN follows the last byte.
-    pub fn close(&mut self) {
-        self.closed = true;
+        self.offer(bytes);
     }
 
     /// Whether everything written, and the FIN if closed, is acknowledged.
     pub fn is_done(&self) -> bool {
-        self.una == self.write_end + u64::from(self.closed)
+        self.has_written_all() && self.una == self.write_end + u64::from(self.closed)
     }
 
     /// State of loss recovery.

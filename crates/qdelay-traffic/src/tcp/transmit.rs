@@ -13,7 +13,7 @@ use qdelay_core::{Rate, Span, Time};
 /// A paced sender starts pacing after this many segments (Linux `tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u64 = 10;
 /// Largest burst in bytes (Linux `GSO_MAX_SIZE`).
-const MAX_BURST: u64 = 65_536;
+pub(super) const MAX_BURST: u64 = 65_536;
 
 impl Sender {
     /// Sends one new segment whatever the window, if there is one and the receiver has room; returns whether it did.
@@ -31,6 +31,7 @@ impl Sender {
     /// Sends what window, pacing and receiver allow.
     #[inline]
     pub fn transmit(&mut self, now: Time, emit: &mut Emit<'_>) {
+        self.write_again();
         if !self.has_new_data() && self.board.in_flight() < self.window.cwnd {
             return self.note_app_limit();
         }
@@ -159,6 +160,9 @@ impl Sender {
             sent += 1;
             bytes += len;
         }
+        if sent > 0 {
+            self.board.end_burst();
+        }
         // Linux `__tcp_transmit_skb`: a burst of several segments ends with PSH.
         if sent > 1
             && let Some(last) = emit.out.last_mut()
@@ -245,7 +249,7 @@ impl Sender {
         self.window.cwnd = self.window.cwnd.max(restart);
     }
 
-    fn note_app_limit(&mut self) {
+    pub(super) fn note_app_limit(&mut self) {
         let starved = !self.has_new_data()
             && self.board.in_flight() < self.window.cwnd
             && self.board.lost <= self.board.retransmitted;

@@ -10,11 +10,15 @@ use qdelay_study::engine::{EngineError, Recorded, Runner, Simulator};
 use qdelay_study::results::Summary;
 use qdelay_study::scenario::Case;
 use qdelay_terminal::error::Failure;
+use qdelay_traffic::tcp::Prelude;
 use qdelay_traffic::transport::TransportConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+/// What iperf3 sends on its data connection before it sends data.
+const COOKIE_BYTES: u64 = 37;
 
 /// The part of a laboratory's `run.json` that is needed.
 #[derive(Deserialize)]
@@ -69,7 +73,7 @@ impl Runner for Aligned {
             let (opened, begun) = (Span::from_secs_f64(*opened), Span::from_secs_f64(*begun));
             flow.start = opened;
             if let TransportConfig::Tcp(tcp) = &mut flow.transport {
-                tcp.lead = begun.saturating_sub(opened);
+                tcp.prelude = Some(Prelude { lead: begun.saturating_sub(opened), greeting: COOKIE_BYTES });
             }
         }
         Simulator.record(&case, labels, packets)

@@ -1,5 +1,6 @@
 //! BoDe over cellular traces: in the laboratory the emulator carries real packets through the path; the arrivals it recorded go through the
-//! simulator's path, which has to decide the same to the nanosecond. And the same scenario in the simulator, with its own TCP.
+//! simulator's path, which has to decide the same to the nanosecond. And the same scenario in the simulator, with its own TCP, with several
+//! seeds and without recorded packets.
 
 use super::recording::{Recorded, Recording};
 use super::{Runs, Where};
@@ -8,7 +9,8 @@ use qdelay_lab::Wanted;
 use qdelay_path::stack::{Dumbbell, FlowKey, FlowWay, Topology};
 use qdelay_path::{NodeId, Observer};
 use qdelay_sim::{FlowSpec, Scenario};
-use qdelay_study::results::{CaseSummary, round};
+use qdelay_study::results::{CaseSummary, Summary, round};
+use qdelay_study::scenario::Case;
 use qdelay_terminal::error::Failure;
 use serde::Serialize;
 
@@ -30,6 +32,8 @@ flow.transport = ["cubic", "bbr"]
 "#;
 /// How far figures from end to end should be from each other.
 const WITHIN: f64 = 0.03;
+/// Seeds of the runs from end to end, whose packets are not recorded: that takes time of the machine's only processor.
+const WHOLE_SEEDS: [u64; 3] = [1, 2, 3];
 
 /// A cell, compared.
 #[derive(Clone, Debug, Serialize)]
@@ -54,8 +58,12 @@ pub struct BodeCell {
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     pub measure: &'static str,
+    /// The means of the seeds.
     pub lab: f64,
     pub simulated: f64,
+    /// Each seed's.
+    pub lab_by_seed: Vec<f64>,
+    pub simulated_by_seed: Vec<f64>,
     /// The simulator's more than the laboratory's, as a share of it.
     pub difference: f64,
     pub is_within: bool,
@@ -65,14 +73,19 @@ impl Figure {
     fn new(
         measure: &'static str,
         of: fn(&CaseSummary) -> f64,
-        [lab, simulated]: [&CaseSummary; 2],
+        [lab, simulated]: [&[CaseSummary]; 2],
     ) -> Figure {
-        let (lab, simulated) = (of(lab), of(simulated));
+        let by_seed = |runs: &[CaseSummary]| runs.iter().map(|run| round(of(run))).collect::<Vec<f64>>();
+        let mean = |figures: &[f64]| figures.iter().sum::<f64>() / figures.len().max(1) as f64;
+        let (lab_by_seed, simulated_by_seed) = (by_seed(lab), by_seed(simulated));
+        let (lab, simulated) = (mean(&lab_by_seed), mean(&simulated_by_seed));
         let difference = if lab > 0.0 { simulated / lab - 1.0 } else { simulated };
         Figure {
             measure,
             lab: round(lab),
             simulated: round(simulated),
+            lab_by_seed,
+            simulated_by_seed,
             difference: round(difference),
             is_within: difference.abs() <= WITHIN,
         }
@@ -87,18 +100,23 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<BodeCell>, Failure> {
     if !place.is_meant("bode") {
         return Ok(Vec::new());
     }
-    let runs = Runs::run(place, "bode", SCENARIO, Wanted::Qdelay)?;
-    let simulated = runs.simulate(place)?;
-    let of = |((case, lab), simulated)| {
+    let runs = Runs::recorded(place, "bode", SCENARIO, Wanted::Qdelay)?;
+    let whole = Runs::run(place, ("bode-whole", SCENARIO), Wanted::Qdelay, (&WHOLE_SEEDS, false))?;
+    let simulated = whole.simulate(place)?;
+    let by_cell = |summary: &Summary| -> Vec<Vec<CaseSummary>> {
+        summary.cases.chunks(WHOLE_SEEDS.len()).map(<[CaseSummary]>::to_vec).collect()
+    };
+    let ends: Vec<_> = by_cell(&whole.summary).into_iter().zip(by_cell(&simulated)).collect();
+    let of = |(case, (lab, simulated)): (&Case, &(Vec<CaseSummary>, Vec<CaseSummary>))| {
         let recording = runs.recording(case)?;
         let scenario: &Scenario = &case.scenario;
         let seen =
             replay(scenario, &recording).map_err(|error| Failure::Check(format!("{}: {error}", case.id)))?;
-        let figures: [&CaseSummary; 2] = [lab, simulated];
+        let figures: [&[CaseSummary]; 2] = [lab, simulated];
         let ([judged, equal], first) = equal(&recording, &seen);
         Ok(BodeCell {
             cell: case.labels[..2].join(", "),
-            trustworthy: figures[0].trustworthy != Some(false),
+            trustworthy: lab.iter().all(|run| run.trustworthy != Some(false)),
             packets: recording.packets.len() as u64,
             drops: recording.packets.iter().filter(|row| row.is_dropped()).count() as u64,
             judged,
@@ -110,7 +128,7 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<BodeCell>, Failure> {
             ],
         })
     };
-    runs.cases.iter().zip(&runs.summary.cases).zip(&simulated.cases).map(of).collect()
+    runs.cases.iter().zip(&ends).map(of).collect()
 }
 
 /// What the path did with each packet, by place.

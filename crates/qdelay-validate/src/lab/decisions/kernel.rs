@@ -88,7 +88,7 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<KernelCell>, Failure> {
         if chosen.is_empty() {
             continue;
         }
-        let runs = Runs::run(
+        let runs = Runs::recorded(
             place,
             name,
             &cells::scenario(chosen.iter().copied(), is_mixed, Some(SECONDS)),

@@ -32,7 +32,7 @@ use qdelay_lab::image::Image;
 use qdelay_lab::{Lab, Wanted};
 use qdelay_study::engine::{self, Options};
 use qdelay_study::results::Summary;
-use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::scenario::{Case, Overrides, Starts, Study};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -42,7 +42,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const SCHEMA_VERSION: u32 = 1;
-const SEED: u64 = 1;
+/// The seed of recordings.
+const SEEDS: &[u64] = &[1];
 
 /// All cells.
 #[derive(Clone, Debug, Serialize)]
@@ -68,25 +69,22 @@ impl Where<'_> {
         is_meant(&self.options.only, name)
     }
 
-    fn engine(&self, name: &str, packets: bool) -> Options {
+    fn engine(&self, name: &str, overrides: &Overrides, packets: bool) -> Options {
         Options {
             out: self.out.join(format!("decisions-{name}")),
             jobs: self.jobs,
             fresh: self.options.fresh,
-            overrides: overrides(),
+            overrides: overrides.clone(),
             packets,
             series: false,
         }
     }
 }
 
-fn overrides() -> Overrides {
-    Overrides { seeds: Some(vec![SEED]), duration: None, ..Overrides::default() }
-}
-
-/// Runs of the laboratory with recorded packets.
+/// Runs of the laboratory.
 struct Runs {
     study: Study,
+    overrides: Overrides,
     library: Library,
     name: String,
     cases: Vec<Case>,
@@ -95,23 +93,37 @@ struct Runs {
 }
 
 impl Runs {
-    fn run(place: &Where<'_>, name: &str, text: &str, wanted: Wanted) -> Result<Runs, Failure> {
-        let (overrides, library) = (overrides(), Library::new());
+    /// With recorded packets, for decisions.
+    fn recorded(place: &Where<'_>, name: &str, text: &str, wanted: Wanted) -> Result<Runs, Failure> {
+        Runs::run(place, (name, text), wanted, (SEEDS, true))
+    }
+
+    /// Of these seeds, and with recorded packets if so.
+    fn run(
+        place: &Where<'_>,
+        (name, text): (&str, &str),
+        wanted: Wanted,
+        (seeds, packets): (&[u64], bool),
+    ) -> Result<Runs, Failure> {
+        let overrides =
+            Overrides { seeds: Some(seeds.to_vec()), starts: Some(Starts::Fixed), ..Overrides::default() };
+        let library = Library::new();
         let study = Study::parse_with(&format!("decisions-{name}"), text, &overrides, &Registry::new())?;
         let lab = Lab::new(place.image.clone(), wanted, &study, &overrides, &library);
         let lab = lab.map_err(|error| Failure::input(COMMAND, error))?;
-        let options = place.engine(name, true);
+        let options = place.engine(name, &overrides, packets);
         let summary = engine::run_by(&lab, &study, &library, &options, &lab)?;
         let cases = (0..study.case_count()).map(|index| study.case(index, &library));
         let cases = cases.collect::<Result<Vec<Case>, _>>()?;
         drop(lab);
-        Ok(Runs { study, library, name: name.to_string(), cases, summary, folder: options.out })
+        Ok(Runs { study, overrides, library, name: name.to_string(), cases, summary, folder: options.out })
     }
 
     /// The same by the simulator, whose flows begin when those of the laboratory did.
     fn simulate(&self, place: &Where<'_>) -> Result<Summary, Failure> {
         let aligned = Aligned::new(&self.folder, &self.summary)?;
-        let options = Options { fresh: true, ..place.engine(&format!("{}-simulated", self.name), false) };
+        let name = format!("{}-simulated", self.name);
+        let options = Options { fresh: true, ..place.engine(&name, &self.overrides, false) };
         Ok(engine::run_by(&aligned, &self.study, &self.library, &options, &Bar::default())?)
     }
 
