@@ -31,7 +31,7 @@ fn gate(text: &str) -> GateSpec {
 }
 
 fn qos_flow(qfi: u8) -> QosFlowSpec {
-    QosFlowSpec { qfi, sdap: discipline("taildrop"), upf: None, budget: None }
+    QosFlowSpec { qfi, sdap: discipline("taildrop"), upf: None, budget: None, class: None }
 }
 
 fn bearer(name: &str, rlc: RlcSetting, law: &str, qfis: &[u8]) -> BearerSpec {
