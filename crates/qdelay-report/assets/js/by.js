@@ -115,7 +115,7 @@ function byTable(points) {
   const scale = ends.length ? { least: state.byLog ? Math.max(LEAST_MS, Math.min(...ends), most / 1e4) : 0, most } : null;
   const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
   const boxHelp = "Least to 99th percentile as a line, the quartiles as a box, the median as a mark";
-  const table = make("table", { class: "plain stages slices" },
+  const table = make("table", { class: "plain by" },
     make("thead", {}, make("tr", {}, head(""), head(byTitle(state.by)), ...(scale ? [head(`Queue delay, ${number(scale.least)} to ${number(scale.most)} ms`, boxHelp)] : []),
       ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
     make("tbody", {}, ...limited(rows, (row) => byRow(row, columns, scale), 3 + columns.length)));

@@ -8,10 +8,12 @@ use qdelay_terminal::text_table::milliseconds;
 /// More rows than this are for the report.
 const ROWS_MAX: usize = 240;
 
-const NOTE: &str = "\
-lost: of the packets sent; in budget: of the packets handed up, within the packet delay budget of their 5QI or QCI; done: finite
-downloads that were complete, and how long they took from their start (docs/measures.md).
-";
+/// What a column means, by a word of its heading.
+const NOTES: [(&str, &str); 3] = [
+    ("lost", "lost: of the packets sent"),
+    ("in budget", "in budget: of the packets handed up, within the packet delay budget of their 5QI or QCI"),
+    ("done", "done: finite downloads that were complete, and how long they took from their start"),
+];
 
 /// What a part of a case's traffic has got.
 struct Row {
@@ -141,51 +143,51 @@ fn columns(by: By) -> Vec<Figure> {
     ]
 }
 
-/// The table and its note, or why there is none.
-pub fn text(summary: &Summary, points: &[Point<'_>], by: By) -> String {
-    let names = |point: Point<'_>| {
-        let mut names: Vec<String> = Vec::new();
-        let flows = point.iter().take(1).flat_map(|case| case.flows.iter().map(move |flow| (case, flow)));
-        for name in
-            flows.filter_map(|(case, flow)| Some((case, by.name_of(flow)?))).filter_map(|(case, name)| {
-                // A name that has figures, once.
-                by.row(case, name).map(|_| name)
-            })
-        {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
+/// The names of a point's rows, each once, in the order of its flows.
+fn names(point: Point<'_>, by: By) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let Some(case) = point.first() else { return names };
+    for name in case.flows.iter().filter_map(|flow| by.name_of(flow)) {
+        if !names.contains(name) && by.row(case, name).is_some() {
+            names.push(name.clone());
         }
-        names
-    };
-    let shown: Vec<Vec<String>> = points.iter().take(ROWS).map(|point| names(point)).collect();
-    let rows: usize = shown.iter().map(Vec::len).sum();
+    }
+    names
+}
+
+/// How many points have rows: as many as there is room for, each with all of its rows, and at least one.
+fn fitting(rows: &[usize]) -> usize {
+    let mut room = ROWS_MAX;
+    let fit = rows.iter().take(ROWS).enumerate().take_while(|(at, rows)| {
+        let fits = *at == 0 || **rows <= room;
+        room = room.saturating_sub(**rows);
+        fits
+    });
+    fit.count()
+}
+
+/// The table and its notes, or why there is none.
+pub fn text(summary: &Summary, points: &[Point<'_>], by: By) -> String {
+    let shown: Vec<Vec<String>> = points.iter().map(|point| names(point, by)).collect();
     let has_any = |figure: &Figure| {
         points.iter().zip(&shown).any(|(point, names)| {
             names.iter().any(|name| point.iter().any(|case| figure.of(case, name).is_some()))
         })
     };
     let figures: Vec<Figure> = columns(by).into_iter().filter(has_any).collect();
-    // Whole points: as many as there is room for, and at least one.
-    let mut room = ROWS_MAX;
-    let fitting = shown.iter().take_while(|names| {
-        let fits = room == ROWS_MAX || names.len() <= room;
-        room = room.saturating_sub(names.len());
-        fits
-    });
-    let fitting = fitting.count();
-    let left: usize = shown.iter().skip(fitting).map(Vec::len).sum();
-    match table(summary, &points[..fitting], Some(by.heading()), &names, &figures) {
-        Some(table) => {
-            let more = if left > 0 {
-                format!("\n... and {left} more rows of {rows} in summary.json")
-            } else {
-                String::new()
-            };
-            format!("\n{table}{more}\n{NOTE}")
-        }
-        None => format!("\nno table by {}: {}\n", by.heading(), why_not(by)),
-    }
+    let rows: Vec<usize> = shown.iter().map(Vec::len).collect();
+    let fitting = fitting(&rows);
+    let made = table(summary, &points[..fitting], Some(by.heading()), &|point| names(point, by), &figures);
+    let Some(table) = made else {
+        return format!("\nno table by {}: {}\n", by.heading(), why_not(by));
+    };
+    let more = match rows[fitting..].iter().sum::<usize>() {
+        0 => String::new(),
+        left => format!("... and {left} more rows in summary.json\n"),
+    };
+    let has = |word: &str| figures.iter().any(|figure| figure.heading().starts_with(word));
+    let notes: Vec<&str> = NOTES.iter().filter(|(word, _)| has(word)).map(|(_, note)| *note).collect();
+    format!("\n{table}\n{more}{}.\n", notes.join(";\n"))
 }
 
 fn why_not(by: By) -> &'static str {
@@ -194,5 +196,18 @@ fn why_not(by: By) -> &'static str {
         By::Ue => "it is of cells with 2 to 256 flows",
         By::Slice => "it is of cells with slices ([[cell.slice]]) and 2 to 256 flows",
         By::Class => "it is of cells whose bearers have a qci or five_qi, and 2 to 256 flows",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ROWS, ROWS_MAX, fitting};
+
+    #[test]
+    fn points_are_shown_whole() {
+        assert_eq!(fitting(&[20, 20, 20]), 3);
+        assert_eq!(fitting(&[ROWS_MAX + 1, 1]), 1, "the first in any case");
+        assert_eq!(fitting(&[ROWS_MAX - 1, 1, 1]), 2);
+        assert_eq!((fitting(&[1; 200]), fitting(&[])), (ROWS, 0));
     }
 }

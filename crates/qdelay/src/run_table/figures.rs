@@ -61,6 +61,11 @@ impl Figure {
         Figure { heading, text, of: Box::new(of), has_interval: false, gives_way: 0 }
     }
 
+    /// The heading of its column.
+    pub(super) fn heading(&self) -> &'static str {
+        self.heading
+    }
+
     /// The figure of a case, or of its part with this name.
     pub(super) fn of(&self, case: &CaseSummary, name: &str) -> Option<f64> {
         (self.of)(case, name)
